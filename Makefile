@@ -1,0 +1,40 @@
+# `make demo` and `make test` set up all they need: python3 (3.11 or newer), make and a package index.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: setup system demo test lint bench clean
+
+# The environment is made again whenever its contents change.
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Assay needs Python 3.11 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	@touch $@
+
+# Servers that some tests need; without root and apt those tests skip, and say why.
+system:
+	@.ci/install-servers
+
+demo: setup
+	@$(BIN)/assay demo
+
+test: setup system lint
+	$(BIN)/python -m pytest --numprocesses 2
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup
+	$(BIN)/python benchmarks/campaign_cost.py
+	$(BIN)/python benchmarks/deck_cost.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

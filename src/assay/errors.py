@@ -1,0 +1,92 @@
+"""Everything that Assay raises on purpose.
+
+::
+
+    AssayError
+    ├── InputError                  what was given cannot be used as it is
+    │   ├── PredictionsError        a column, a score, an id, a predicted label
+    │   ├── DesignError             a method, a number of bins, a metric, a target
+    │   └── LabelError              a label that is none, or for an item that was not asked for
+    │       └── LabelConflictError  another label than the one already given
+    ├── StorageError                a storage URL, a campaign's name, a database
+    └── MissingDependencyError      an optional package that is not installed
+
+Each says what the problem is, what was got, what would be right, and, where one helps, a hint.
+Each is an `AssayError`, so one ``except`` is enough; bad input is never any other exception.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = [
+    "AssayError",
+    "DesignError",
+    "InputError",
+    "LabelConflictError",
+    "LabelError",
+    "MissingDependencyError",
+    "PredictionsError",
+    "StorageError",
+    "did_you_mean",
+]
+
+
+class AssayError(Exception):
+    """The root of the tree.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong, with the value that was got.
+    details : str, optional
+        What would be right: the range, the columns there are, the first bad rows.
+    hint : str, optional
+        How to mend it.
+    """
+
+    def __init__(self, problem: str, *, details: str = "", hint: str = "") -> None:
+        self.problem = problem
+        self.details = details
+        self.hint = hint
+        lines = [problem, details, f"hint: {hint}" if hint else ""]
+        super().__init__("\n".join(line for line in lines if line))
+
+
+class InputError(AssayError, ValueError):
+    """What was given cannot be used as it is."""
+
+
+class PredictionsError(InputError):
+    """The predictions have a missing column, a bad score, a duplicate id and the like."""
+
+
+class DesignError(InputError):
+    """The design or the goal asks for something that does not exist or does not fit together."""
+
+
+class LabelError(InputError):
+    """A label is not one of the known answers, or is for an item that was not asked for."""
+
+
+class LabelConflictError(LabelError):
+    """The item already has another label."""
+
+
+class StorageError(AssayError):
+    """The storage cannot be opened, or does not hold what was asked of it."""
+
+
+class MissingDependencyError(AssayError, ImportError):
+    """An optional package is needed and not installed."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a hint that names the nearest known word, or nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("p_spam", ["url", "pspam"])
+    "did you mean 'pspam'?"
+    """
+    near = get_close_matches(word, list(known), n=1)
+    return f"did you mean {near[0]!r}?" if near else ""
