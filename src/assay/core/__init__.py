@@ -1,0 +1,1 @@
+"""The statistics: numpy and scipy only, no input or output, no hidden randomness."""

@@ -1,0 +1,135 @@
+"""From tallies to a metric and its variance.
+
+Two estimators of a stratum's rate, named for what they do:
+
+``unbiased``
+    x/n, with the variance of paper 2, Proposition 4 (Eq. 6): p(1-p)/(n-1).
+``smoothed``
+    Paper 1's m-estimate (section 5), in the point and in the variance. It keeps a stratum whose
+    few labels all agree from looking certain.
+
+Where a stratum has too few labels for its variance to be estimated, the variance is bounded by
+1/4, the largest a rate can have, and the stratum is reported in `Moments.bounded`. No stratum is
+dropped.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from assay.core.metrics import Ratio
+from assay.core.tallies import Tallies
+from assay.core.types import Bools, Floats
+
+Estimator = Literal["smoothed", "unbiased"]
+ESTIMATORS: tuple[str, ...] = get_args(Estimator)
+
+__all__ = ["ESTIMATORS", "Estimator", "Moments", "estimate", "m_estimate", "rates", "stratum_sd"]
+
+_BOUND = 0.25  # p(1-p) <= 1/4; and a guess of 1/2 is wrong by at most 1/2
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """A metric's estimate: `value`, `variance` of shape (...), and what they rest on.
+
+    `defined` is False where the metric has no value yet (recall before the first positive);
+    `bounded` (..., H) marks strata whose variance is a bound, not an estimate.
+    """
+
+    value: Floats
+    variance: Floats
+    defined: Bools
+    bounded: Bools
+
+
+def m_estimate(n: Floats, x: Floats) -> Floats:
+    """Return paper 1's smoothed rate (h + m/2)/(n + m), m = 2 at n = 0 and 1/sqrt(n) after.
+
+    Examples
+    --------
+    >>> m_estimate(np.array([0.0, 1.0, 4.0]), np.array([0.0, 1.0, 4.0]))
+    array([0.5       , 0.75      , 0.94444444])
+    """
+    m = np.where(n == 0, 2.0, 1.0 / np.sqrt(np.maximum(n, 1.0)))
+    return np.asarray((x + 0.5 * m) / (n + m))
+
+
+def rates(tallies: Tallies, estimator: Estimator, *, replacement: bool) -> Floats:
+    """Return the estimated rate of every stratum.
+
+    A stratum that is labelled to the last item is known, and needs no smoothing; one without a
+    label is put at 1/2.
+    """
+    n, x = tallies.n, tallies.x
+    raw = np.where(n > 0, x, 0.5) / np.maximum(n, 1.0)
+    if estimator == "unbiased":
+        return np.asarray(raw)
+    known = (n >= tallies.N) & (not replacement)
+    return np.where(known, raw, m_estimate(n, x))
+
+
+def rate_variances(
+    tallies: Tallies, estimator: Estimator, *, replacement: bool
+) -> tuple[Floats, Bools]:
+    """Return the estimated variance of every stratum's rate, and where it is only a bound.
+
+    p(1-p)/(n-1) (paper 1, section 4; paper 2, Eq. 6), times 1 - n/N without replacement. Paper 1
+    does not say what to do at n = 0 and n = 1, where n - 1 is no divisor. Decided: `unbiased` uses
+    the bound 1/4; `smoothed` uses divisor 1, so that n = 0 gives the bound 1/4 and n = 1 gives
+    3/16, the smoothed rate's own variance.
+    """
+    N, n = tallies.N, tallies.n
+    p = rates(tallies, estimator, replacement=replacement)
+    left = 1.0 if replacement else 1.0 - np.minimum(n / N, 1.0)
+    variance = p * (1 - p) / np.maximum(n - 1, 1.0) * left
+    open_ended = (n < N) | replacement
+    if estimator == "smoothed":
+        return np.asarray(variance), np.asarray((n == 0) & open_ended)
+    bounded = (n < 2) & open_ended
+    return np.where(bounded, _BOUND, variance), np.asarray(bounded)
+
+
+def stratum_sd(tallies: Tallies, estimator: Estimator, *, replacement: bool) -> Floats:
+    """Return the standard deviation of the outcome in every stratum, for the next allocation.
+
+    ``smoothed``: sqrt(p(1-p)) of the m-estimate (paper 1, Figure 1). ``unbiased``: the square root
+    of s^2 = n/(n-1) p(1-p) (paper 2, Eq. 3); the bound 1/2 below two labels, where Eq. 3 does not
+    exist.
+    """
+    n = tallies.n
+    p = rates(tallies, estimator, replacement=replacement)
+    if estimator == "smoothed":
+        return np.sqrt(p * (1 - p))
+    s2 = p * (1 - p) * n / np.maximum(n - 1, 1.0)
+    return np.sqrt(np.where(n < 2, _BOUND, s2))
+
+
+def estimate(
+    tallies: Tallies, metric: Ratio, estimator: Estimator, *, replacement: bool
+) -> Moments:
+    """Return the metric's estimate and its variance.
+
+    The point is the metric of T_h = N_h p_h: Eq. 1 of paper 1 and Eq. 4 of paper 2 when the
+    denominator is known. The variance is sum_h (g_h N_h)^2 v_h with g the metric's gradient
+    (linearisation): Eq. 1 and Eq. 6 when the denominator is known.
+
+    Examples
+    --------
+    >>> from assay.core.metrics import ratio
+    >>> tallies = Tallies(N=[900, 100], n=[9, 11], x=[9, 6])
+    >>> precision = ratio("precision", tallies.N, np.array([True, True]))
+    >>> moments = estimate(tallies, precision, "unbiased", replacement=True)
+    >>> moments.value.round(4), moments.variance.round(6)
+    (np.float64(0.9545), np.float64(0.000248))
+    """
+    p = rates(tallies, estimator, replacement=replacement)
+    v, bounded = rate_variances(tallies, estimator, replacement=replacement)
+    T = tallies.N * p
+    value = metric.value(T)
+    variance = ((metric.gradient(T) * tallies.N) ** 2 * v).sum(axis=-1)
+    defined = (metric.denominator(T) > 0) & (tallies.n.sum(axis=-1) > 0)
+    # A share cannot vary by more than 1/4; linearisation at a near-zero denominator can say so.
+    variance = np.where(defined, np.minimum(variance, _BOUND), _BOUND)
+    return Moments(value, variance, np.asarray(defined), bounded)

@@ -1,0 +1,126 @@
+"""Intervals for a share, from its estimate and variance.
+
+Each takes arrays of one shape: the estimate, its variance, the number of labels behind it, and
+gives a lower and an upper end within [0, 1]. None of these survives peeking: the confidence holds
+for one look at a number of labels fixed before; looking after every round and stopping at a
+narrow moment makes it wrong more often (see docs/methods.md).
+
+References
+----------
+.. [1] Bennett and Carvalho, Online stratified sampling, CIKM 2010, section 5.
+.. [2] Wilson, Probable inference, JASA 22 (1927).
+.. [3] Franco, Little, Louis and Slud, Comparative study of confidence intervals for proportions
+       in complex sample surveys, J. Survey Stat. Methodol. 7 (2019): Wilson and Jeffreys on the
+       effective sample size.
+.. [4] Brown, Cai and DasGupta, Interval estimation for a binomial proportion, Stat. Sci. 16 (2001).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betaincinv, ndtri
+
+from assay.core.types import Floats
+
+__all__ = ["INTERVALS", "Interval", "effective_size", "jeffreys", "normal", "wilson"]
+
+Ends = tuple[Floats, Floats]
+
+
+def effective_size(value: Floats, variance: Floats, n: Floats) -> Floats:
+    """Return the size of a simple random sample that would vary as much: n / design effect [3]_.
+
+    The design effect is the variance over that of a random sample, value(1 - value)/(n - 1).
+    Where no variation was seen at all, no gain is claimed: the effective size is n. Where the
+    estimate is 0 or 1 but the variance of some stratum is only bounded, value(1 - value) is taken
+    at (n value + 1/2)/(n + 1), and the size is at most n.
+
+    Examples
+    --------
+    >>> value, n = np.array([0.9, 0.9, 1.0]), np.array([101.0, 101.0, 101.0])
+    >>> effective_size(value, np.array([0.0009, 0.00045, 0.0]), n)
+    array([101., 202., 101.])
+    """
+    spread = value * (1 - value)
+    seen, varies = spread > 0, variance > 0
+    per_label = n / np.maximum(n - 1, 1.0)
+    gain = per_label * spread / np.where(varies, variance, 1.0)
+    shrunk = (n * value + 0.5) / (n + 1)
+    cautious = np.minimum(n, shrunk * (1 - shrunk) / np.where(varies, variance, 1.0))
+    return np.asarray(np.where(varies, np.where(seen, gain, cautious), n))
+
+
+def normal(value: Floats, variance: Floats, n: Floats, confidence: float) -> Ends:
+    """Return value -+ z sqrt(variance), cut at 0 and 1: the papers' interval [1]_.
+
+    Examples
+    --------
+    >>> normal(np.array(0.9), np.array(0.0009), np.array(100.0), 0.95)
+    (array(0.84120108), array(0.95879892))
+    """
+    reach = ndtri((1 + confidence) / 2) * np.sqrt(variance)
+    none = n == 0
+    low, high = np.maximum(value - reach, 0.0), np.minimum(value + reach, 1.0)
+    return np.asarray(np.where(none, 0.0, low)), np.asarray(np.where(none, 1.0, high))
+
+
+def wilson(value: Floats, variance: Floats, n: Floats, confidence: float) -> Ends:
+    """Return Wilson's score interval [2]_ at the effective sample size [3]_.
+
+    Examples
+    --------
+    >>> low, high = wilson(np.array(1.0), np.array(0.0), np.array(100.0), 0.95)
+    >>> low.round(4), high
+    (np.float64(0.963), array(1.))
+    """
+    size = effective_size(value, variance, n)
+    z2 = ndtri((1 + confidence) / 2) ** 2
+    centre = (size * value + z2 / 2) / (size + z2)
+    reach = np.sqrt(z2 * size * value * (1 - value) + z2**2 / 4) / (size + z2)
+    # At 0 and 1 the formula gives exactly 0 and 1; rounding must not spoil that.
+    low = np.where(value > 0, np.maximum(centre - reach, 0.0), 0.0)
+    high = np.where(value < 1, np.minimum(centre + reach, 1.0), 1.0)
+    return np.asarray(np.where(n == 0, 0.0, low)), np.asarray(np.where(n == 0, 1.0, high))
+
+
+def jeffreys(value: Floats, variance: Floats, n: Floats, confidence: float) -> Ends:
+    """Return the middle of the Beta posterior under Jeffreys' prior, at the effective size [3]_.
+
+    Beta(m v + 1/2, m (1 - v) + 1/2) with m the effective size; the lower end is 0 at v = 0 and the
+    upper end 1 at v = 1 [4]_.
+
+    Examples
+    --------
+    >>> low, high = jeffreys(np.array(1.0), np.array(0.0), np.array(100.0), 0.95)
+    >>> low.round(4), high
+    (np.float64(0.9753), array(1.))
+    """
+    size = effective_size(value, variance, n)
+    yes, no = size * value + 0.5, size * (1 - value) + 0.5
+    tail = (1 - confidence) / 2
+    low = np.where(value > 0, betaincinv(yes, no, tail), 0.0)
+    high = np.where(value < 1, betaincinv(yes, no, 1 - tail), 1.0)
+    return np.asarray(np.where(n == 0, 0.0, low)), np.asarray(np.where(n == 0, 1.0, high))
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval's formula, where it comes from, and whether it may be looked at repeatedly."""
+
+    ends: Callable[[Floats, Floats, Floats, float], Ends]
+    reference: str
+    anytime: bool
+
+
+INTERVALS: dict[str, Interval] = {
+    "normal": Interval(normal, "normal approximation (Bennett and Carvalho 2010)", anytime=False),
+    "wilson": Interval(
+        wilson, "Wilson 1927, on the effective sample size (Franco et al. 2019)", anytime=False
+    ),
+    "jeffreys": Interval(
+        jeffreys,
+        "Beta posterior under Jeffreys' prior, on the effective sample size (Franco et al. 2019)",
+        anytime=False,
+    ),
+}

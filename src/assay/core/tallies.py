@@ -1,0 +1,93 @@
+"""What has been counted so far, stratum by stratum: everything the statistics ever see."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from assay.core.types import Bools, Floats
+from assay.errors import InputError
+
+__all__ = ["Tallies"]
+
+_LARGEST_EXACT = 2.0**53  # beyond it float64 can no longer count one by one
+
+
+@dataclass(frozen=True, eq=False)
+class Tallies:
+    """Counts per stratum, of shape (..., H): the last axis is the stratum.
+
+    Leading axes are independent evaluations (replications of a simulation, for example).
+
+    Parameters
+    ----------
+    N : array
+        Items in the stratum.
+    n : array
+        Items with a yes or no.
+    x : array
+        Of these, items with the outcome.
+    u : array, optional
+        Items that were looked at and could not be judged. They are in no `n`.
+
+    Examples
+    --------
+    >>> tallies = Tallies(N=[900, 100], n=[9, 10], x=[9, 6])
+    >>> tallies.add(n=[0, 1], x=[0, 1]).x
+    array([9., 7.])
+    """
+
+    N: Floats
+    n: Floats
+    x: Floats
+    u: Floats
+
+    def __init__(self, N: ArrayLike, n: ArrayLike, x: ArrayLike, u: ArrayLike = 0) -> None:
+        given = {"N": N, "n": n, "x": x, "u": u}
+        arrays = {name: _counts(name, value) for name, value in given.items()}
+        try:
+            together = np.broadcast_arrays(*arrays.values())
+        except ValueError:
+            shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+            raise InputError(f"tallies of different shapes: {shapes}") from None
+        for name, array in zip(arrays, together, strict=True):
+            object.__setattr__(self, name, array)
+        if self.N.ndim == 0 or self.N.shape[-1] == 0:
+            raise InputError("tallies need at least one stratum")
+        if (self.N < 1).any():
+            raise InputError(f"a stratum with {self.N.min():g} items; every stratum needs one")
+        if (self.x > self.n).any():
+            h = np.argwhere(self.x > self.n)[0][-1]
+            raise InputError(f"stratum {h}: more outcomes than labels (x > n)")
+
+    @classmethod
+    def start(cls, N: ArrayLike) -> Self:
+        """Return the tallies before the first label."""
+        return cls(N=N, n=0, x=0)
+
+    def add(self, n: ArrayLike, x: ArrayLike, u: ArrayLike = 0) -> Self:
+        """Return the tallies after further labels."""
+        return type(self)(
+            N=self.N, n=self.n + np.asarray(n), x=self.x + np.asarray(x), u=self.u + np.asarray(u)
+        )
+
+    def take(self, which: Bools) -> Self:
+        """Return the tallies of some of the evaluations side by side."""
+        return type(self)(N=self.N[which], n=self.n[which], x=self.x[which], u=self.u[which])
+
+    @property
+    def answers(self) -> Floats:
+        """Items a person has looked at, over all strata: what the evaluation has cost."""
+        return np.asarray((self.n + self.u).sum(axis=-1))
+
+
+def _counts(name: str, value: ArrayLike) -> Floats:
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"tallies: {name} must hold numbers, got {value!r}") from None
+    whole = np.isfinite(array) & (array >= 0) & (array <= _LARGEST_EXACT)
+    if not (whole & (np.floor(array) == array)).all():
+        raise InputError(f"tallies: {name} must hold whole numbers from 0 to 2**53, got {value!r}")
+    return array

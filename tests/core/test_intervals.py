@@ -1,0 +1,105 @@
+"""Intervals against published figures, scipy's own, and exact coverage."""
+
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from assay.core.intervals import INTERVALS, effective_size, jeffreys, normal, wilson
+from assay.core.types import Floats
+
+
+def of_random_sample(x: float, n: float) -> tuple[Floats, Floats, Floats]:
+    """Return the estimate, its unbiased variance and the size of a simple random sample."""
+    p = x / n
+    return np.array(p), np.array(p * (1 - p) / (n - 1)), np.array(float(n))
+
+
+@pytest.mark.parametrize(
+    ("x", "n", "low", "high"),
+    # Newcombe, Two-sided confidence intervals for the single proportion, Stat. Med. 17 (1998),
+    # Table I, method 3 (score).
+    [
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
+)
+def test_wilson_gives_the_published_intervals(x: int, n: int, low: float, high: float) -> None:
+    ends = wilson(*of_random_sample(x, n), 0.95)
+    assert [round(float(end), 4) for end in ends] == [low, high]
+    with pytest.raises(AssertionError):  # the normal interval is another one
+        assert [round(float(end), 4) for end in normal(*of_random_sample(x, n), 0.95)] == [
+            low,
+            high,
+        ]
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.99])
+@pytest.mark.parametrize(("x", "n"), [(0, 7), (3, 7), (7, 7), (93, 100), (1, 1000)])
+def test_wilson_is_scipys(x: int, n: int, confidence: float) -> None:
+    ours = wilson(*of_random_sample(x, n), confidence)
+    scipys = stats.binomtest(x, n).proportion_ci(confidence, method="wilson")
+    np.testing.assert_allclose([float(end) for end in ours], [scipys.low, scipys.high], atol=1e-12)
+
+
+@pytest.mark.parametrize(("x", "n"), [(0, 7), (3, 7), (7, 7), (93, 100)])
+def test_jeffreys_is_the_beta_posterior(x: int, n: int) -> None:
+    low, high = jeffreys(*of_random_sample(x, n), 0.95)
+    posterior = stats.beta(x + 0.5, n - x + 0.5)
+    assert float(low) == (0 if x == 0 else pytest.approx(posterior.ppf(0.025)))
+    assert float(high) == (1 if x == n else pytest.approx(posterior.ppf(0.975)))
+
+
+def test_normal_is_the_textbook_one_within_0_and_1() -> None:
+    low, high = normal(np.array(0.9), np.array(0.01), np.array(50.0), 0.9)
+    reach = NormalDist().inv_cdf(0.95) * 0.1
+    assert (float(low), float(high)) == pytest.approx((0.9 - reach, 1.0))
+
+
+@pytest.mark.parametrize("name", INTERVALS)
+def test_without_labels_the_interval_is_everything(name: str) -> None:
+    low, high = INTERVALS[name].ends(np.array(0.0), np.array(0.25), np.array(0.0), 0.95)
+    assert (float(low), float(high)) == (0.0, 1.0)
+
+
+def test_effective_size_is_the_gain_of_the_design() -> None:
+    # Halving the variance is worth twice the labels.
+    size = effective_size(np.array(0.8), np.array(0.16 / 99 / 2), np.array(100.0))
+    assert float(size) == pytest.approx(200)
+
+
+def test_no_gain_is_claimed_where_no_variation_was_seen() -> None:
+    # Half the population all right, half all wrong: Eq. 6 says the variance is 0.
+    assert float(effective_size(np.array(0.5), np.array(0.0), np.array(10.0))) == 10
+
+
+def test_a_bounded_stratum_widens_even_a_perfect_sample() -> None:
+    value, n = np.array(1.0), np.array(20.0)
+    certain = wilson(value, np.array(0.0), n, 0.95)[0]
+    bounded = wilson(value, np.array(0.01), n, 0.95)[0]
+    assert float(bounded) < float(certain)
+
+
+def mean_coverage(name: str, n: int = 100) -> float:
+    """Return the exact coverage at n labels of a random sample, averaged over true rates."""
+    x = np.arange(n + 1.0)
+    p = x / n
+    low, high = INTERVALS[name].ends(p, p * (1 - p) / (n - 1), np.full(n + 1, float(n)), 0.95)
+    rates = np.linspace(0.005, 0.995, 199)[:, None]
+    holds = (low <= rates) & (rates <= high)
+    return float((stats.binom.pmf(x, n, rates) * holds).sum(axis=-1).mean())
+
+
+def test_one_look_coverage_is_exactly_enumerated() -> None:
+    # Brown, Cai and DasGupta 2001: Wilson and Jeffreys hold their level on average, Wald does not.
+    assert mean_coverage("wilson") == pytest.approx(0.95, abs=0.006)
+    assert mean_coverage("jeffreys") == pytest.approx(0.95, abs=0.006)
+    assert mean_coverage("normal") < 0.94
+
+
+def test_none_of_these_claims_to_survive_peeking() -> None:
+    assert not any(method.anytime for method in INTERVALS.values())
+    assert all(method.reference for method in INTERVALS.values())
