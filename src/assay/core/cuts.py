@@ -1,0 +1,164 @@
+"""Where a line of scores is cut, and which stratum each piece belongs to."""
+
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+
+from assay.core.profile import Profile, as_scores, refuse_non_finite
+from assay.core.types import Floats, Ints
+from assay.errors import DesignError
+
+__all__ = ["Cuts"]
+
+# Up to here, comparing all scores with each point in turn is faster than searching for each score.
+_FEW_POINTS = 32
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Points that cut the scores into intervals, and the stratum of each interval.
+
+    Parameters
+    ----------
+    method : str
+        The canonical name of the method that made the cuts.
+    points : tuple of float
+        Strictly ascending. Interval i holds the scores v with points[i - 1] <= v < points[i]; the
+        first and the last are open ended.
+    owner : tuple of int
+        The stratum of each interval, one more than there are points. They differ from 0, 1, 2, ...
+        only for a Gaussian mixture: around a narrow component, a wide one has both flanks.
+    notes : tuple of str
+        What happened while cutting, in plain sentences.
+
+    Examples
+    --------
+    >>> cuts = Cuts(method="equal", points=(0.25, 0.5), owner=(0, 1, 2))
+    >>> cuts.assign(np.array([0.1, 0.25, 0.7]))
+    array([0, 1, 2])
+    """
+
+    method: str
+    points: tuple[float, ...]
+    owner: tuple[int, ...]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse points out of order and strata without an interval."""
+        points = np.array(self.points, dtype=np.float64)
+        if not np.isfinite(points).all() or not (points[:-1] < points[1:]).all():
+            raise DesignError(
+                f"cut points are {self.points}", details="they must be finite and ascending"
+            )
+        if len(self.owner) != len(self.points) + 1:
+            raise DesignError(
+                f"{len(self.points)} cut points with {len(self.owner)} owners",
+                details="there is one owner for each interval, one more than points",
+            )
+        if set(self.owner) != set(range(self.n_strata)):
+            raise DesignError(
+                f"owners of the intervals are {self.owner}",
+                details="they number the strata 0, 1, 2, ... without a gap",
+            )
+
+    @cached_property
+    def n_strata(self) -> int:
+        """The number of strata."""
+        return max(self.owner) + 1
+
+    def assign(self, values: Floats) -> Ints:
+        """Return the stratum of each score.
+
+        Parameters
+        ----------
+        values : array, shape (N,)
+            Finite scores.
+
+        Returns
+        -------
+        array of int64, shape (N,)
+        """
+        scores = as_scores(values)
+        refuse_non_finite(scores)
+        if len(self.points) > _FEW_POINTS:
+            interval = np.searchsorted(self.points, scores, side="right")
+        else:
+            passed = np.zeros(scores.size, dtype=np.int8)
+            for point in self.points:
+                passed += scores >= point
+            interval = passed.astype(np.int64)
+        if self.owner == tuple(range(self.n_strata)):
+            return interval
+        return np.array(self.owner)[interval]
+
+    def sizes(self, profile: Profile) -> Ints:
+        """Count a profile's items in each stratum.
+
+        The counts are those of the items themselves where each point is the lower end of a cell,
+        as it is in what `cut` returns for this profile.
+
+        Examples
+        --------
+        >>> from assay.core.profile import profile_of
+        >>> Cuts(method="equal", points=(0.5,), owner=(0, 1)).sizes(profile_of(np.array([0, 1, 1])))
+        array([1, 2])
+        """
+        sizes = np.zeros(self.n_strata, dtype=np.int64)
+        np.add.at(sizes, self.assign(profile.low), profile.count)
+        return sizes
+
+    def describe(self) -> list[str]:
+        """Return the scores of each stratum in words.
+
+        Examples
+        --------
+        >>> Cuts(method="gmm", points=(0.2, 0.3), owner=(1, 0, 1)).describe()
+        ['0.2 to 0.3', 'below 0.2 and 0.3 or more']
+        """
+        points = _distinct_texts(self.points)
+        if not points:
+            return ["of any value"]
+        between = [f"{low} to {high}" for low, high in pairwise(points)]
+        intervals = [f"below {points[0]}", *between, f"{points[-1]} or more"]
+        owned: list[list[str]] = [[] for _ in range(self.n_strata)]
+        for stratum, interval in zip(self.owner, intervals, strict=True):
+            owned[stratum].append(interval)
+        return [" and ".join(intervals) for intervals in owned]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can carry; `from_dict` restores it exactly."""
+        return {
+            "method": self.method,
+            "points": list(self.points),
+            "owner": list(self.owner),
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Restore what `to_dict` returned.
+
+        Raises `KeyError`, `TypeError` or `ValueError` on anything else; `Strata.from_dict`, which
+        knows the whole, tells the user.
+        """
+        return cls(
+            method=str(stored["method"]),
+            points=tuple(float(point) for point in stored["points"]),
+            owner=tuple(operator.index(stratum) for stratum in stored["owner"]),
+            notes=tuple(str(note) for note in stored["notes"]),
+        )
+
+
+def _distinct_texts(points: tuple[float, ...]) -> list[str]:
+    """Write the points with the fewest digits, at least three, that tell them all apart."""
+    digits = next(
+        digits
+        for digits in range(3, 18)  # 17 tell any two floats apart
+        if len({f"{point:.{digits}g}" for point in points}) == len(points)
+    )
+    return [f"{point:.{digits}g}" for point in points]

@@ -1,0 +1,242 @@
+"""The seven ways of the papers to cut a score profile into strata.
+
+References
+----------
+.. [1] Bennett and Carvalho (2010). Online stratified sampling: evaluating classifiers at
+   web-scale. CIKM, section 5.
+.. [2] Kumar and Raj. Classifier risk estimation under limited labeling resources, section 3.5.
+.. [3] Hansen, Hurwitz and Madow (1953). Sample Survey Methods and Theory. Wiley.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from assay.core.cluster import kmeans
+from assay.core.cuts import Cuts
+from assay.core.density import equal_root_parts
+from assay.core.mixture import gaussian_mixture
+from assay.core.profile import Profile
+from assay.core.types import Floats, Ints
+from assay.errors import DesignError, did_you_mean
+
+__all__ = ["METHODS", "canonical_method", "cut"]
+
+METHODS: Mapping[str, str] = MappingProxyType(
+    {
+        "equal": "score intervals of equal width (Bennett and Carvalho; EQWD of Kumar and Raj)",
+        "perc": "strata of equal size (Bennett and Carvalho; EQSZ of Kumar and Raj)",
+        "sqrt": "equal steps of the cumulated square root of the density (Dalenius and Hodges)",
+        "cbrt": "equal steps of the cumulated cube root of the density (Singh)",
+        "wtmn": "strata of equal total score (Hansen, Hurwitz and Madow)",
+        "km": "K-means clusters of the scores (Kumar and Raj)",
+        "gmm": "components of a Gaussian mixture of the scores (Kumar and Raj)",
+    }
+)
+
+_ALIASES = {"eqwd": "equal", "eqsz": "perc"}
+
+# The stratum number of each cell, in which gaps mean empty strata, and notes on what happened.
+_Numbered = tuple[Ints, list[str]]
+
+
+def canonical_method(name: str) -> str:
+    """Return the name under which a stratification method is known here.
+
+    Examples
+    --------
+    >>> canonical_method("EQSZ")
+    'perc'
+    """
+    word = str(name).lower()
+    method = _ALIASES.get(word, word)
+    if method not in METHODS:
+        known = [*METHODS, *_ALIASES]
+        raise DesignError(
+            f"unknown stratification method {name!r}",
+            details=f"methods: {', '.join(known)}",
+            hint=did_you_mean(word, known),
+        )
+    return method
+
+
+def cut(profile: Profile, method: str, bins: int) -> Cuts:
+    """Cut a profile into strata.
+
+    Parameters
+    ----------
+    profile : Profile
+        The distribution of the scores.
+    method : str
+        One of `METHODS`, or the papers' EQWD and EQSZ; in any case.
+    bins : int
+        The number of strata, K; at least 1.
+
+    Returns
+    -------
+    Cuts
+        No stratum is empty and each point is the lower end of a cell, so `sizes` counts the items
+        exactly. A cell goes whole to the side of a boundary on which its mean lies. Where fewer
+        than `bins` strata come out, the notes say why; with no more cells than `bins`, each cell
+        is a stratum whatever the method.
+
+    Examples
+    --------
+    >>> from assay.core.profile import profile_of
+    >>> cut(profile_of(np.array([0.0, 0.1, 0.2, 0.3, 0.8, 1.0])), "perc", 3).points
+    (0.2, 0.8)
+    >>> cut(profile_of(np.array([0.2, 0.2, 0.7])), "km", 8).notes
+    ('asked for 8 strata, 2 distinct scores: 2 strata',)
+    """
+    method = canonical_method(method)
+    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
+        raise DesignError(f"bins is {bins!r}", details="it must be a whole number, at least 1")
+    if profile.low.size <= bins:
+        number, notes = _each_cell(profile, bins)
+    else:
+        number, notes = _CUT[method](profile, int(bins))
+        strata = np.unique(number).size
+        if strata < bins:
+            notes.append(
+                f"asked for {_strata(bins)}, {bins - strata} would be empty: {_strata(strata)}"
+            )
+    _, owner = np.unique(number, return_inverse=True)
+    starts = np.flatnonzero(np.diff(owner)) + 1
+    return Cuts(
+        method=method,
+        points=tuple(profile.low[starts].tolist()),
+        owner=(int(owner[0]), *owner[starts].tolist()),
+        notes=tuple(notes),
+    )
+
+
+def _each_cell(profile: Profile, bins: int) -> _Numbered:
+    """Make each cell a stratum."""
+    cells = profile.low.size
+    if cells == bins:
+        return np.arange(cells), []
+    what = ("distinct score" if profile.exact else "score cell") + ("s" if cells > 1 else "")
+    return np.arange(cells), [f"asked for {_strata(bins)}, {cells} {what}: {_strata(cells)}"]
+
+
+def _equal(profile: Profile, K: int) -> _Numbered:
+    """Cut at min + r k / K, with r the range [2]_."""
+    scores = _without_overflow(np.array([profile.min, *profile.mean, profile.max]))
+    smallest, largest = scores[0], scores[-1]
+    points = smallest + (largest - smallest) * np.arange(1, K) / K
+    return np.searchsorted(points, scores[1:-1], side="right"), []
+
+
+def _perc(profile: Profile, K: int) -> _Numbered:
+    """Cut nearest to every N / K items."""
+    number = _equal_parts(profile.count.astype(np.float64), K)
+    sizes = np.bincount(number, profile.count)
+    sizes = sizes[sizes > 0]
+    if sizes.max() - sizes.min() <= 1:
+        return number, []
+    why = "equal scores" if profile.exact else "scores in one cell of the profile"
+    return number, [
+        f"strata hold {sizes.min():.0f} to {sizes.max():.0f} items, as {why} cannot be split"
+    ]
+
+
+def _sqrt(profile: Profile, K: int) -> _Numbered:
+    return _equal_root_parts(profile, K, 2)
+
+
+def _cbrt(profile: Profile, K: int) -> _Numbered:
+    return _equal_root_parts(profile, K, 3)
+
+
+def _equal_root_parts(profile: Profile, K: int, root: int) -> _Numbered:
+    z = _unit(profile)
+    points = equal_root_parts(z, profile.count.astype(np.float64), K, root)
+    return np.searchsorted(points, z, side="right"), []
+
+
+def _wtmn(profile: Profile, K: int) -> _Numbered:
+    """Make W_k * mean_k equal [3]_: cumulate the scores and cut the total into equal parts."""
+    scores = _without_overflow(np.array([profile.min, *profile.mean, profile.max]))
+    smallest, z = scores[0], scores[1:-1]
+    notes = []
+    if smallest < 0:
+        # With negative scores the cumulated total is not monotone: equal parts may not exist, or
+        # not be intervals. The least shift that repairs it keeps the differences between scores.
+        z = z - smallest
+        notes.append(
+            f"scores below zero: {-profile.min:.6g} was added to all, "
+            "as totals can be made equal only of scores that are not negative"
+        )
+    return _equal_parts(z * profile.count, K), notes
+
+
+def _km(profile: Profile, K: int) -> _Numbered:
+    return kmeans(_unit(profile), profile.count.astype(np.float64), K), []
+
+
+def _gmm(profile: Profile, K: int) -> _Numbered:
+    """Give each cell to the component that is the most probable for its mean."""
+    z = _unit(profile)
+    W = profile.count.astype(np.float64)
+    mixture = gaussian_mixture(z, W, K)
+    component = mixture.most_probable(z)
+    items = np.bincount(component, W, K)
+    total = np.bincount(component, W * z, K)
+    mean = np.divide(total, items, out=np.full(K, np.inf), where=items > 0)
+    rank = np.empty(K, dtype=np.int64)
+    rank[np.argsort(mean, kind="stable")] = np.arange(K)
+    notes = []
+    if not mixture.converged:
+        notes.append("the Gaussian mixture was still improving when its iterations ended")
+    intervals = np.count_nonzero(np.diff(component)) + 1
+    strata = int(np.count_nonzero(items))
+    if intervals > strata:
+        notes.append(
+            f"{_strata(strata)} of {intervals} intervals: "
+            "a wide Gaussian has both flanks of a narrow one"
+        )
+    return rank[component], notes
+
+
+_CUT: dict[str, Callable[[Profile, int], _Numbered]] = {
+    "equal": _equal,
+    "perc": _perc,
+    "sqrt": _sqrt,
+    "cbrt": _cbrt,
+    "wtmn": _wtmn,
+    "km": _km,
+    "gmm": _gmm,
+}
+
+
+def _equal_parts(amount: Floats, K: int) -> Ints:
+    """Cut the cells into parts that each have, as nearly as whole cells allow, an equal amount."""
+    cumulated = np.concatenate([[0.0], np.cumsum(amount)])
+    target = cumulated[-1] * np.arange(1, K) / K
+    after = np.searchsorted(cumulated, target)
+    before = after - 1
+    nearer_before = target - cumulated[before] <= cumulated[after] - target
+    edge = np.where(nearer_before, before, after)
+    return np.searchsorted(edge, np.arange(amount.size), side="right")
+
+
+def _without_overflow(scores: Floats) -> Floats:
+    """Divide by the power of two that brings the largest magnitude to between 1/2 and 1.
+
+    Differences and totals of scores can then not overflow, and rounding is as without.
+    """
+    _, exponent = np.frexp(np.abs(scores).max())
+    scaled: Floats = np.ldexp(scores, -exponent)
+    return scaled
+
+
+def _unit(profile: Profile) -> Floats:
+    """Move and stretch the cells' means so that they run from 0 to 1."""
+    z = _without_overflow(profile.mean)
+    unit: Floats = (z - z[0]) / (z[-1] - z[0])
+    return unit
+
+
+def _strata(count: int) -> str:
+    return f"{count} {'stratum' if count == 1 else 'strata'}"

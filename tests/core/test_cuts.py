@@ -1,0 +1,80 @@
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from assay.core.cuts import Cuts
+from assay.core.profile import profile_of
+from assay.core.types import Floats
+from assay.errors import DesignError, InputError
+
+NESTED = Cuts(method="gmm", points=(0.2, 0.3), owner=(1, 0, 1))
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(
+    st.lists(st.floats(-3, 3), max_size=40, unique=True),
+    arrays(np.float64, st.integers(0, 50), elements=st.floats(-4, 4)),
+)
+def test_assign_is_a_count_of_the_points_passed(points: list[float], values: Floats) -> None:
+    points = sorted(points)
+    cuts = Cuts(method="equal", points=tuple(points), owner=tuple(range(len(points) + 1)))
+    expected = [sum(value >= point for point in points) for value in values]
+    assert cuts.assign(values).tolist() == expected
+    assert cuts.assign(values).dtype == np.int64
+
+
+def test_a_stratum_may_own_several_intervals() -> None:
+    values = np.array([0.1, 0.2, 0.25, 0.3, 5.0])
+    assert NESTED.n_strata == 2
+    assert NESTED.assign(values).tolist() == [1, 0, 0, 1, 1]
+    assert NESTED.sizes(profile_of(values)).tolist() == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("points", "texts"),
+    [
+        ((), ["of any value"]),
+        ((0.5,), ["below 0.5", "0.5 or more"]),
+        ((0.8712345, 0.934), ["below 0.871", "0.871 to 0.934", "0.934 or more"]),
+        ((-1.7e308, 1.7e308), ["below -1.7e+308", "-1.7e+308 to 1.7e+308", "1.7e+308 or more"]),
+        ((0.99991, 0.99992), ["below 0.99991", "0.99991 to 0.99992", "0.99992 or more"]),
+        (
+            (1.0, np.nextafter(1.0, 2)),
+            ["below 1", "1 to 1.0000000000000002", "1.0000000000000002 or more"],
+        ),
+    ],
+)
+def test_words_tell_the_points_apart(points: tuple[float, ...], texts: list[str]) -> None:
+    cuts = Cuts(method="equal", points=points, owner=tuple(range(len(points) + 1)))
+    assert cuts.describe() == texts
+
+
+def test_dict_round_trip_is_exact() -> None:
+    cuts = Cuts("gmm", (0.1 + 0.2, 1e300), (1, 0, 1), ("a note",))
+    assert Cuts.from_dict(cuts.to_dict()) == cuts
+
+
+@pytest.mark.parametrize(
+    ("points", "owner", "problem"),
+    [
+        ((0.5, 0.5), (0, 1, 2), "finite and ascending"),
+        ((0.5, 0.4), (0, 1, 2), "finite and ascending"),
+        ((np.nan,), (0, 1), "finite and ascending"),
+        ((np.inf,), (0, 1), "finite and ascending"),
+        ((0.5,), (0,), "1 cut points with 1 owners"),
+        ((0.5,), (0, 2), "without a gap"),
+        ((0.5,), (-1, 0), "without a gap"),
+    ],
+)
+def test_cuts_that_make_no_sense_are_refused(points: Any, owner: Any, problem: str) -> None:
+    with pytest.raises(DesignError, match=problem):
+        Cuts(method="equal", points=points, owner=owner)
+
+
+def test_scores_that_are_not_finite_have_no_stratum() -> None:
+    with pytest.raises(InputError, match="score 1 is nan"):
+        NESTED.assign(np.array([0.1, np.nan]))

@@ -1,0 +1,282 @@
+"""Each method against its definition, applied to the items one by one."""
+
+from collections.abc import Callable
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import gaussian_kde
+from sklearn.cluster import KMeans
+from sklearn.mixture import GaussianMixture
+
+from assay.core.cutting import METHODS, canonical_method, cut
+from assay.core.profile import Profile, profile_of
+from assay.core.types import Floats
+from assay.errors import DesignError
+
+ANY_FLOAT = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def sizes_below(values: Floats, points: Floats) -> list[int]:
+    number = np.searchsorted(points, values, side="right")
+    return [int(np.count_nonzero(number == k)) for k in range(points.size + 1)]
+
+
+def equal_direct(values: Floats, K: int) -> list[int]:
+    return sizes_below(values, values[0] + np.ptp(values) * np.arange(1, K) / K)
+
+
+def perc_direct(values: Floats, K: int) -> list[int]:
+    return [part.size for part in np.array_split(values, K)]
+
+
+def root_direct(root: int) -> Callable[[Floats, int], list[int]]:
+    def direct(values: Floats, K: int) -> list[int]:
+        grid = np.linspace(values[0], values[-1], 4001)
+        cumulated = np.cumsum(gaussian_kde(values)(grid) ** (1 / root))
+        wanted = cumulated[-1] * np.arange(1, K) / K
+        return sizes_below(values, grid[np.searchsorted(cumulated, wanted)])
+
+    return direct
+
+
+def wtmn_direct(values: Floats, K: int) -> list[int]:
+    """Deal the items in order; close a stratum when its share of the total is reached."""
+    sizes, total, parts = [0], 0.0, 1
+    for value in values:
+        if parts < K and total + value / 2 > values.sum() * parts / K:
+            sizes.append(0)
+            parts += 1
+        sizes[-1] += 1
+        total += value
+    return sizes
+
+
+def km_direct(values: Floats, K: int) -> list[int]:
+    model = KMeans(K, n_init=50, random_state=0).fit(values[:, None])
+    centers = np.sort(model.cluster_centers_[:, 0])
+    return sizes_below(values, (centers[1:] + centers[:-1]) / 2)
+
+
+def gmm_direct(values: Floats, K: int) -> list[int]:
+    model = GaussianMixture(K, n_init=10, tol=1e-6, max_iter=2000, random_state=0)
+    component = model.fit(values[:, None]).predict(values[:, None])
+    order = np.argsort(model.means_[:, 0])
+    return [int(np.count_nonzero(component == k)) for k in order]
+
+
+DIRECT: dict[str, tuple[Callable[[Floats, int], list[int]], int]] = {
+    # method: its definition, and how many items a stratum of 600 may differ by; an item lies on
+    # the other side of a boundary when that is a rounding (a step of the grid, of EM) away
+    "equal": (equal_direct, 0),
+    "perc": (perc_direct, 1),
+    "sqrt": (root_direct(2), 1),
+    "cbrt": (root_direct(3), 1),
+    "wtmn": (wtmn_direct, 1),
+    "km": (km_direct, 0),
+    "gmm": (gmm_direct, 6),
+}
+
+
+def three_heaps(size: int) -> Floats:
+    rng = np.random.default_rng(21)
+    heap = rng.choice(3, size, p=[0.5, 0.2, 0.3])
+    centers, widths = np.array([4.0, 8.0, 12.0]), np.array([1.0, 0.5, 0.8])
+    return np.sort(rng.normal(centers[heap], widths[heap]))
+
+
+def check_sizes(profile: Profile, method: str, expected: list[int], tolerance: float) -> None:
+    sizes = cut(profile, method, len(expected)).sizes(profile)
+    assert sizes.size == len(expected)
+    assert np.abs(np.cumsum(sizes) - np.cumsum(expected)).max() <= tolerance
+
+
+@pytest.mark.parametrize("K", [2, 3, 5])
+@pytest.mark.parametrize("method", ["equal", "perc", "sqrt", "cbrt", "wtmn", "km"])
+def test_profile_gives_what_the_items_give(method: str, K: int) -> None:
+    values = three_heaps(600)
+    direct, tolerance = DIRECT[method]
+    check_sizes(profile_of(values), method, direct(values, K), tolerance)
+
+
+@pytest.mark.parametrize("K", [2, 3])  # with more components than heaps there are many optima
+def test_profile_gives_the_mixture_that_the_items_give(K: int) -> None:
+    values = three_heaps(600)
+    direct, tolerance = DIRECT["gmm"]
+    check_sizes(profile_of(values), "gmm", direct(values, K), tolerance)
+
+
+def test_the_comparison_tells_the_methods_apart() -> None:
+    values = np.sort(np.random.default_rng(24).beta(1.5, 6, 600))
+    expected = {method: direct(values, 3) for method, (direct, _) in DIRECT.items()}
+    for method, other in permutations(DIRECT, 2):
+        with pytest.raises(AssertionError):
+            check_sizes(profile_of(values), other, expected[method], DIRECT[other][1])
+
+
+@pytest.mark.parametrize("K", [2, 5, 8])
+@pytest.mark.parametrize("method", [method for method in METHODS if method != "gmm"])
+def test_binned_profile_gives_what_the_exact_one_gives(method: str, K: int) -> None:
+    """Within a cell at each boundary: 1 in 200 of the items."""
+    values = np.random.default_rng(22).beta(0.4, 0.6, 20000)
+    exact = profile_of(values, max_cells=20000)
+    binned = profile_of(values, max_cells=400)
+    assert exact.exact
+    assert not binned.exact
+    check_sizes(binned, method, cut(exact, method, K).sizes(exact).tolist(), 20000 / 200)
+    assert (binned.low[:, None] == cut(binned, method, K).points).any(axis=0).all()
+
+
+def test_binned_profile_gives_the_mixture_of_the_exact_one() -> None:
+    values = three_heaps(20000)
+    exact = profile_of(values, max_cells=20000)
+    binned = profile_of(values, max_cells=400)
+    check_sizes(binned, "gmm", cut(exact, "gmm", 3).sizes(exact).tolist(), 20000 / 200)
+
+
+def test_equal_width_boundary_belongs_to_the_upper_stratum() -> None:
+    values = np.round(np.arange(50, 101) / 100, 2)
+    assert cut(profile_of(values), "equal", 5).points == (0.6, 0.7, 0.8, 0.9)
+
+
+def test_scores_below_zero_are_shifted_for_equal_totals_and_it_is_told() -> None:
+    values = three_heaps(600)
+    from_zero = profile_of(values - values[0])
+    below_zero = profile_of(values - values[0] - 3)
+    cuts = cut(below_zero, "wtmn", 4)
+    expected = cut(from_zero, "wtmn", 4).sizes(from_zero)
+    assert cuts.sizes(below_zero).tolist() == expected.tolist()
+    assert "scores below zero: 3 was added" in cuts.notes[0]
+
+
+def test_items_of_equal_score_stay_together_and_it_is_told() -> None:
+    values = np.concatenate([np.full(90, 0.5), np.arange(10) / 10 + 0.01])
+    profile = profile_of(values)
+    cuts = cut(profile, "perc", 4)
+    assert cuts.sizes(profile).tolist() == [5, 90, 5]
+    assert cuts.notes == (
+        "strata hold 5 to 90 items, as equal scores cannot be split",
+        "asked for 4 strata, 1 would be empty: 3 strata",
+    )
+
+
+def test_empty_bins_are_dropped_and_it_is_told() -> None:
+    profile = profile_of(np.array([0.0, 0.01, 0.02, 0.03, 0.04, 0.5, 1.0]))
+    cuts = cut(profile, "equal", 6)
+    assert cuts.points == (0.5, 1.0)
+    assert cuts.sizes(profile).tolist() == [5, 1, 1]
+    assert cuts.notes == ("asked for 6 strata, 3 would be empty: 3 strata",)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_fewer_distinct_scores_than_strata(method: str) -> None:
+    profile = profile_of(np.array([0.2, 0.9, 0.2, 0.201]))
+    cuts = cut(profile, method, 8)
+    assert cuts.points == (0.201, 0.9)
+    assert cuts.notes == ("asked for 8 strata, 3 distinct scores: 3 strata",)
+    constant = cut(profile_of(np.zeros(5)), method, 2)
+    assert constant.points == ()
+    assert constant.notes == ("asked for 2 strata, 1 distinct score: 1 stratum",)
+    assert cut(profile, method, 3).notes == ()
+
+
+def test_fewer_cells_than_strata() -> None:
+    cuts = cut(profile_of(np.arange(100.0) ** 2, max_cells=4), "km", 8)
+    assert cuts.notes == ("asked for 8 strata, 3 score cells: 3 strata",)
+
+
+def test_a_wide_component_owns_both_flanks_of_a_narrow_one() -> None:
+    rng = np.random.default_rng(23)
+    values = np.concatenate([rng.normal(0, 3, 1000), rng.normal(3, 0.1, 1000)])
+    profile = profile_of(values)
+    cuts = cut(profile, "gmm", 2)
+    assert cuts.owner == (0, 1, 0)
+    number = cuts.assign(values)
+    assert values[number == 0].mean() < values[number == 1].mean()
+    assert np.bincount(number).tolist() == cuts.sizes(profile).tolist()
+    assert cuts.notes == (
+        "2 strata of 3 intervals: a wide Gaussian has both flanks of a narrow one",
+    )
+
+
+def test_a_mixture_that_did_not_come_to_rest_is_told() -> None:
+    cuts = cut(profile_of(np.linspace(0, 1, 500) ** 4), "gmm", 8)
+    assert "still improving" in cuts.notes[0]
+
+
+@st.composite
+def any_profile(draw: st.DrawFn) -> Profile:
+    """Cells with any ends, means and counts that a profile may have."""
+    elements = draw(st.sampled_from([ANY_FLOAT, st.floats(0, 1), st.floats(-1e-310, 1e-310)]))
+    ends = np.unique(draw(arrays(np.float64, st.integers(1, 60), elements=elements)) + 0.0)
+    if ends.size % 2 or draw(st.booleans()):
+        low = high = mean = ends
+    else:
+        low, high = ends[::2], ends[1::2]
+        middle = np.clip(low / 2 + high / 2, low, high)
+        mean = np.choose(
+            draw(arrays(np.int64, low.size, elements=st.integers(0, 2))), [low, middle, high]
+        )
+    counts = draw(arrays(np.int64, low.size, elements=st.integers(1, 2**46)))
+    return Profile(low=low, high=high, mean=mean, count=counts)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(any_profile(), st.sampled_from(list(METHODS)), st.integers(1, 20))
+def test_any_profile_is_cut(profile: Profile, method: str, bins: int) -> None:
+    cuts = cut(profile, method, bins)
+    sizes = cuts.sizes(profile)
+    assert 1 <= sizes.size == cuts.n_strata <= bins
+    assert sizes.min() >= 1
+    assert sizes.sum() == profile.total
+    assert np.isin(cuts.points, profile.low[1:]).all()
+    if method != "gmm":
+        assert cuts.owner == tuple(range(cuts.n_strata))
+    if cuts.n_strata < bins:
+        assert cuts.notes
+    assert cut(profile, method, bins) == cuts
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    arrays(np.float64, st.integers(1, 80), elements=ANY_FLOAT),
+    st.integers(1, 90),
+    st.sampled_from(list(METHODS)),
+    st.integers(1, 20),
+)
+def test_sizes_are_those_of_the_items(
+    values: Floats, max_cells: int, method: str, bins: int
+) -> None:
+    profile = profile_of(values, max_cells=max_cells)
+    cuts = cut(profile, method, bins)
+    assert np.bincount(cuts.assign(values)).tolist() == cuts.sizes(profile).tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [("EQWD", "equal"), ("eqsz", "perc"), ("Perc", "perc"), ("GMM", "gmm"), ("sqrt", "sqrt")],
+)
+def test_names_of_both_papers(name: str, method: str) -> None:
+    assert canonical_method(name) == method
+    assert cut(profile_of(np.arange(9.0)), name, 2).method == method
+
+
+@pytest.mark.parametrize("name", ["kmn", "", None, 3])
+def test_unknown_method(name: Any) -> None:
+    with pytest.raises(DesignError, match="methods: equal, perc, sqrt, cbrt, wtmn, km, gmm"):
+        cut(profile_of(np.arange(9.0)), name, 2)
+
+
+def test_near_miss_gets_a_hint() -> None:
+    with pytest.raises(DesignError, match="did you mean 'perc'"):
+        canonical_method("percs")
+
+
+@pytest.mark.parametrize("bins", [0, -3, 2.0, True, "4", None])
+def test_bins_that_are_no_number_of_strata(bins: Any) -> None:
+    with pytest.raises(DesignError, match="whole number, at least 1"):
+        cut(profile_of(np.arange(9.0)), "equal", bins)

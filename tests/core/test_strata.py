@@ -1,0 +1,137 @@
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from assay.core.profile import profile_of
+from assay.core.strata import METHODS, Cuts, Layer, Strata, stratify
+from assay.core.types import Bools, Floats
+from assay.errors import AssayError, DesignError, InputError
+
+HALVES = Cuts(method="equal", points=(0.5,), owner=(0, 1))
+NESTED = Cuts(method="gmm", points=(0.2, 0.3), owner=(1, 0, 1), notes=("nested",))
+BOTH_SIDES = Strata("score", (Layer(True, HALVES, (3, 4)), Layer(False, NESTED, (5, 6))))
+
+
+def test_layers_follow_each_other() -> None:
+    assert BOTH_SIDES.n_strata == 4
+    assert BOTH_SIDES.sizes.tolist() == [3, 4, 5, 6]
+    assert BOTH_SIDES.says_yes is not None
+    assert BOTH_SIDES.says_yes.tolist() == [True, True, False, False]
+    assert BOTH_SIDES.notes == ("no: nested",)
+    assert BOTH_SIDES.describe() == [
+        "yes, score below 0.5",
+        "yes, score 0.5 or more",
+        "no, score 0.2 to 0.3",
+        "no, score below 0.2 and 0.3 or more",
+    ]
+
+
+def test_assign_by_label_and_score() -> None:
+    values = np.array([0.1, 0.9, 0.1, 0.2, 0.9])
+    predicted = np.array([True, True, False, False, False])
+    assert BOTH_SIDES.assign(values, predicted).tolist() == [0, 1, 3, 2, 3]
+
+
+def test_items_without_a_layer_have_no_stratum() -> None:
+    no_only = Strata("score", (Layer(False, HALVES, (1, 1)),))
+    values, predicted = np.array([0.9, 0.9]), np.array([True, False])
+    assert no_only.assign(values, predicted).tolist() == [-1, 1]
+
+
+def test_a_layer_may_straddle_the_labels() -> None:
+    strata = Strata("margin", (Layer(None, NESTED, (1, 1)),))
+    assert strata.says_yes is None
+    assert strata.describe() == ["margin 0.2 to 0.3", "margin below 0.2 and 0.3 or more"]
+    assert strata.notes == ("nested",)
+    assert strata.assign(np.array([0.2, 0.9]), np.array([True, False])).tolist() == [0, 1]
+
+
+def test_a_single_stratum_has_any_score() -> None:
+    strata = stratify(
+        {True: profile_of(np.array([0.7, 0.8]))}, variable="score", method="perc", bins=1
+    )
+    assert strata.describe() == ["yes, score of any value"]
+
+
+@settings(deadline=None)
+@given(
+    arrays(np.float64, 40, elements=st.floats(allow_nan=False, allow_infinity=False)),
+    arrays(np.bool_, 40),
+    st.sampled_from(list(METHODS)),
+    st.integers(1, 20),
+    st.booleans(),
+)
+def test_any_items_are_stratified(
+    values: Floats, predicted: Bools, method: str, bins: int, straddle: bool
+) -> None:
+    if straddle:
+        profiles: dict[bool | None, Any] = {None: profile_of(values)}
+    else:
+        profiles = {
+            side: profile_of(values[predicted == side]) for side in np.unique(predicted).tolist()
+        }
+    strata = stratify(profiles, variable="score", method=method, bins=bins)
+    number = strata.assign(values, predicted)
+    assert np.bincount(number, minlength=strata.n_strata).tolist() == strata.sizes.tolist()
+    if strata.says_yes is not None:
+        assert (strata.says_yes[number] == predicted).all()
+    assert len(set(strata.describe())) == strata.n_strata
+    assert Strata.from_dict(json.loads(json.dumps(strata.to_dict()))) == strata
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("layers",), []),
+        (("layers",), None),
+        (("layers",), [7]),
+        (("variable",), ...),
+        (("layers", 0, "side"), "yes"),
+        (("layers", 0, "side"), False),
+        (("layers", 0, "side"), None),
+        (("layers", 0, "sizes"), [3]),
+        (("layers", 0, "sizes"), [3, 0]),
+        (("layers", 0, "sizes"), [3, 1.5]),
+        (("layers", 0, "cuts"), {}),
+        (("layers", 0, "cuts", "points"), ["x"]),
+        (("layers", 0, "cuts", "points"), [10**400]),
+        (("layers", 0, "cuts", "owner"), [0, 1.0]),
+    ],
+)
+def test_stored_strata_that_cannot_be_read(path: tuple[Any, ...], value: Any) -> None:
+    stored: Any = BOTH_SIDES.to_dict()
+    assert Strata.from_dict(stored) == BOTH_SIDES
+    *parents, last = path
+    place = stored
+    for key in parents:
+        place = place[key]
+    place[last] = value
+    if value is ...:
+        del place[last]
+    with pytest.raises(DesignError):
+        Strata.from_dict(stored)
+
+
+@pytest.mark.parametrize(
+    ("values", "predicted"),
+    [
+        ([0.1, np.nan], [True, False]),
+        ([0.1, np.inf], [True, False]),
+        ([0.1, 0.2], [True]),
+        ([0.1, 0.2], [1, 0]),
+        (["a", "b"], [True, False]),
+    ],
+)
+def test_items_that_cannot_be_assigned(values: list[Any], predicted: list[Any]) -> None:
+    with pytest.raises(InputError):
+        BOTH_SIDES.assign(np.array(values), np.array(predicted))
+
+
+def test_no_profile_makes_no_strata() -> None:
+    with pytest.raises(AssayError, match="layers are of the predicted labels"):
+        stratify({}, variable="score", method="perc", bins=4)
