@@ -18,12 +18,12 @@ from assay.core.intervals import INTERVALS
 from assay.core.metrics import Ratio
 from assay.core.stop import Reason, count_streak, reasons
 from assay.core.tallies import Tallies
-from assay.core.types import Bools, Floats, Ints
+from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints
 from assay.design import Design, Goal
 
 __all__ = ["Look", "State", "follows_request", "look", "plan", "step"]
 
-UNLIMITED = 2.0**53  # room in a stratum that is drawn from with replacement
+UNLIMITED = LARGEST_EXACT  # room in a stratum that is drawn from with replacement
 
 
 @dataclass(frozen=True, eq=False)

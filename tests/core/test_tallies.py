@@ -22,10 +22,10 @@ def test_items_that_cannot_be_judged_cost_an_answer_but_are_no_label() -> None:
     [
         ({"N": [5], "n": [1], "x": [2]}, "more outcomes than labels"),
         ({"N": [0], "n": [0], "x": [0]}, "every stratum needs one"),
-        ({"N": [5], "n": [-1], "x": [0]}, "whole numbers"),
+        ({"N": [5], "n": [-1], "x": [0]}, "at least 0"),
         ({"N": [5], "n": [0.5], "x": [0]}, "whole numbers"),
-        ({"N": [float("nan")], "n": [0], "x": [0]}, "whole numbers"),
-        ({"N": [float("inf")], "n": [0], "x": [0]}, "whole numbers"),
+        ({"N": [float("nan")], "n": [0], "x": [0]}, "finite numbers"),
+        ({"N": [float("inf")], "n": [0], "x": [0]}, "finite numbers"),
         ({"N": [2.0**60], "n": [0], "x": [0]}, "whole numbers"),
         ({"N": ["a"], "n": [0], "x": [0]}, "must hold numbers"),
         ({"N": [], "n": [], "x": []}, "at least one stratum"),

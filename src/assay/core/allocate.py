@@ -7,7 +7,7 @@ draws whole counts at random instead (`draw`). Both keep to `room`, what a strat
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.core.types import Bools, Floats, Ints
+from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints, amounts
 from assay.errors import InputError
 
 __all__ = ["draw", "equal", "neyman", "proportional", "round_to_total"]
@@ -87,8 +87,12 @@ def round_to_total(shares: ArrayLike, total: ArrayLike, room: ArrayLike) -> Ints
     >>> round_to_total([5.0, 3.0, 2.0], 7, room=[2, 10, 10])
     array([2, 3, 2])
     """
-    want, most = np.broadcast_arrays(_amounts("shares", shares), np.floor(_amounts("room", room)))
-    goal = np.minimum(np.floor(_amounts("total", total)), most.sum(axis=-1))
+    want = amounts("shares", shares)
+    most = np.minimum(np.floor(amounts("room", room)), LARGEST_EXACT)
+    if want.ndim == 0 or want.size == 0 or want.shape[-1:] != most.shape[-1:]:
+        raise InputError(f"shares {want.shape} and room {most.shape} are not of the same strata")
+    sum_of_most = np.minimum(most.sum(axis=-1), LARGEST_EXACT)
+    goal = np.minimum(np.floor(amounts("total", total)), sum_of_most)
     target = _fill(want, goal, most)
     whole = np.minimum(np.floor(target + 1e-9), most)
     rest = target - whole
@@ -133,13 +137,6 @@ def draw(weights: Floats, total: ArrayLike, room: Floats, rng: np.random.Generat
         counts = counts + fits
         missing = missing - fits.sum(axis=-1)
     return counts
-
-
-def _amounts(name: str, value: ArrayLike) -> Floats:
-    array = np.asarray(value, dtype=np.float64)
-    if not (np.isfinite(array) & (array >= 0)).all():
-        raise InputError(f"{name} must be finite and not negative, got {value!r}")
-    return array
 
 
 def _probabilities(weights: Floats, able: Bools, otherwise: Floats) -> Floats:

@@ -6,12 +6,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.core.types import Bools, Floats
+from assay.core.types import LARGEST_EXACT, Bools, Floats, amounts
 from assay.errors import InputError
 
 __all__ = ["Tallies"]
-
-_LARGEST_EXACT = 2.0**53  # beyond it float64 can no longer count one by one
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +81,7 @@ class Tallies:
 
 
 def _counts(name: str, value: ArrayLike) -> Floats:
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError(f"tallies: {name} must hold numbers, got {value!r}") from None
-    whole = np.isfinite(array) & (array >= 0) & (array <= _LARGEST_EXACT)
-    if not (whole & (np.floor(array) == array)).all():
+    array = amounts(f"tallies: {name}", value)
+    if not ((array <= LARGEST_EXACT) & (np.floor(array) == array)).all():
         raise InputError(f"tallies: {name} must hold whole numbers from 0 to 2**53, got {value!r}")
     return array
