@@ -1,0 +1,284 @@
+"""A campaign: ask for items, tell what they are, and be told when to stop."""
+
+import json
+from collections.abc import Iterable, Mapping
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from assay.answers import Answer, parse_answer
+from assay.core.deck import Id
+from assay.core.intervals import INTERVALS
+from assay.core.metrics import ratio
+from assay.core.stop import Reason
+from assay.core.types import Floats
+from assay.engine import follows_request, plan
+from assay.errors import InputError, LabelConflictError, LabelError
+from assay.ledger import Ledger
+from assay.predictions import Predictions
+from assay.reserve import Reserve
+from assay.results import Estimate, Item, StratumRow
+from assay.settings import Settings
+from assay.store import CardRow, Event, Session, Store
+
+__all__ = ["Campaign"]
+
+_SHOW_AT_MOST = 3  # examples in an error
+
+
+class Campaign:
+    """An evaluation in progress. Made by `create_campaign` and `load_campaign`.
+
+    Every method first takes in what other processes have added to the storage, so several may work
+    on one campaign; every `tell` is on disk when it returns.
+    """
+
+    def __init__(
+        self, store: Store, key: int, settings: Settings, predictions: Predictions | None
+    ) -> None:
+        self._store, self._key, self._settings = store, key, settings
+        strata = settings.strata
+        sizes = strata.sizes.astype(np.float64)
+        self._metric = ratio(settings.goal.metric, sizes, strata.says_yes)
+        self._ledger = Ledger(
+            settings.design,
+            settings.goal,
+            self._metric,
+            strata.sizes,
+            judges_prediction=strata.says_yes is None,
+        )
+        self._reserve = Reserve(key, settings, predictions)
+        self._last_event = 0
+
+    @property
+    def name(self) -> str:
+        """The name it is stored under."""
+        return self._settings.name
+
+    @property
+    def settings(self) -> Settings:
+        """All that was fixed when the campaign was made."""
+        return self._settings
+
+    @property
+    def done(self) -> bool:
+        """Whether no more labels are needed."""
+        return self._reason() is not Reason.GO_ON
+
+    def ask(self, n: int = 20) -> list[Item]:
+        """Return up to `n` items to judge.
+
+        Items that were asked for and have no answer yet come first, so nothing is lost when a
+        batch was; new ones are dealt for the rest. A design with rounds of a fixed size (the
+        papers') deals the next round only when the last is answered, and the batch may be smaller
+        than `n`. The list is empty when the campaign is done. The order within a batch tells
+        nothing about the strata.
+        """
+        if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
+            raise InputError(f"ask for a whole number of items, at least 1; got {n!r}")
+        with self._store.write() as session:
+            self._catch_up(session)
+            if self._ledger.reason is not Reason.GO_ON:
+                return []
+            waiting = len(self._ledger.outstanding)
+            open_ended = follows_request(self._settings.design, self._ledger.state.rounds)
+            if waiting == 0 or (open_ended and waiting < n):
+                self._deal(session, int(n) - waiting)
+        return [self._item(card) for card in self._ledger.outstanding[: int(n)]]
+
+    def tell(
+        self,
+        labels: Mapping[Any, object] | Iterable[tuple[Any, object]],
+        *,
+        reviewer: str = "",
+        revise: bool = False,
+    ) -> Estimate:
+        """Record answers and return the new estimate.
+
+        Either all of the answers are recorded or, with an error, none. Telling the same answer
+        again changes nothing.
+
+        Parameters
+        ----------
+        labels : mapping or pairs of id and answer
+            True or "yes": the item is positive; False or "no": it is not; "cannot judge".
+            The question is always about the item, never about the prediction.
+        reviewer : str
+            Who says so.
+        revise : bool
+            Let a different answer take the place of an earlier one, which stays in the log.
+            Without it, a different answer is refused.
+        """
+        given = _parse(labels, self._settings.id_kind)
+        with self._store.write() as session:
+            self._catch_up(session)
+            new = self._check(given, revise=revise)
+            session.add_labels(self._key, new, reviewer)
+        return self.estimate()
+
+    def estimate(self) -> Estimate:
+        """Return what is known now."""
+        reason = self._reason()
+        now = self._ledger.look()
+        goal, design = self._settings.goal, self._settings.design
+        tallies = self._ledger.state.tallies
+        defined = bool(now.moments.defined)
+        unjudged = int(tallies.u.sum())
+        return Estimate(
+            metric=goal.metric,
+            value=float(now.moments.value) if defined else None,
+            low=float(now.low),
+            high=float(now.high),
+            confidence=goal.confidence,
+            standard_error=float(np.sqrt(now.moments.variance)) if defined else None,
+            labels=int(tallies.n.sum()),
+            cannot_judge=unjudged,
+            worst_case=self._worst_case() if unjudged else None,
+            interval=INTERVALS[design.interval].reference,
+            anytime=INTERVALS[design.interval].anytime,
+            stopped=None if reason is Reason.GO_ON else reason.text,
+            notes=self._notes(now.moments.bounded.nonzero()[0].tolist(), defined=defined),
+        )
+
+    def strata(self) -> list[StratumRow]:
+        """Return one row a stratum: what it is, its size, and its labels so far."""
+        self._reason()
+        tallies = self._ledger.state.tallies
+        positives = np.zeros(len(tallies.N), dtype=np.int64)
+        for item_id, answer in self._ledger.answers.items():
+            card = self._ledger.card(item_id)
+            if card is not None and answer is Answer.YES:
+                positives[card.stratum] += 1
+        return [
+            StratumRow(text, int(size), int(labels), int(yes), int(unjudged))
+            for text, size, labels, yes, unjudged in zip(
+                self._settings.strata.describe(),
+                tallies.N,
+                tallies.n,
+                positives,
+                tallies.u,
+                strict=True,
+            )
+        ]
+
+    def events(self) -> list[Event]:
+        """Return every label ever told, oldest first."""
+        with self._store.read() as session:
+            return session.labels(self._key)
+
+    def answers(self) -> dict[Id, Answer]:
+        """Return the answer that counts for every judged item."""
+        self._reason()
+        return {
+            self._settings.item_id(item_id): answer
+            for item_id, answer in self._ledger.answers.items()
+        }
+
+    def __repr__(self) -> str:
+        return f"<Campaign {self.name!r}: {str(self.estimate()).splitlines()[0]}>"
+
+    def _reason(self) -> Reason:
+        with self._store.read() as session:
+            self._catch_up(session)
+        return self._ledger.reason
+
+    def _catch_up(self, session: Session) -> None:
+        """Take in the rounds and labels that were stored since the last time."""
+        for counts in session.rounds(self._key, self._ledger.state.rounds):
+            self._ledger.deal(self._reserve.take(session, self._ledger.state.dealt, counts))
+        for event in session.labels(self._key, self._last_event):
+            self._ledger.record(event.item_id, Answer(event.answer))
+            self._last_event = event.id
+
+    def _deal(self, session: Session, asked: int) -> None:
+        state = self._ledger.state
+        rng = np.random.default_rng([self._settings.seed, state.rounds])
+        counts = plan(
+            self._settings.design, self._settings.goal, state, rng=rng, asked=asked
+        ).tolist()
+        if not any(counts):
+            return
+        cards = self._reserve.take(session, state.dealt, counts)
+        session.add_round(self._key, state.rounds, counts)
+        self._ledger.deal(cards)
+
+    def _check(self, given: dict[str, Answer], *, revise: bool) -> list[tuple[str, str]]:
+        """Return the answers that are new; raise where one cannot be taken."""
+        unknown = [item_id for item_id in given if self._ledger.card(item_id) is None]
+        if unknown:
+            raise LabelError(
+                f"{_some(unknown)} not asked for in this campaign, so labels for them are refused",
+                details="only labels of items that the design drew at random may count",
+                hint=f"ids are {self._settings.id_kind}s here; tell the ids that ask() returned",
+            )
+        before = self._ledger.answers
+        new = [(key, answer) for key, answer in given.items() if before.get(key) is not answer]
+        changed = [key for key, _ in new if key in before]
+        if changed and not revise:
+            key = changed[0]
+            raise LabelConflictError(
+                f"item {key!r} was told {before[key].value!r} before and now "
+                f"{given[key].value!r}; {len(changed)} such in all, nothing was recorded",
+                hint="with tell(..., revise=True) the new answer counts; the old stays in the log",
+            )
+        return [(key, answer.value) for key, answer in new]
+
+    def _item(self, card: CardRow) -> Item:
+        return Item(self._settings.item_id(card.item_id), json.loads(card.shown))
+
+    def _worst_case(self) -> tuple[float, float]:
+        """Return the estimate with every unjudged item one way, and the other."""
+        tallies = self._ledger.state.tallies
+        seen = np.maximum(tallies.n + tallies.u, 1.0)
+        unseen = tallies.n + tallies.u == 0
+
+        def totals(outcomes: Floats) -> Floats:
+            return np.asarray(tallies.N * np.where(unseen, 0.5, outcomes / seen))
+
+        low, high = self._metric.extremes(totals(tallies.x), totals(tallies.x + tallies.u))
+        return float(low), float(high)
+
+    def _notes(self, bounded: list[int], *, defined: bool) -> tuple[str, ...]:
+        notes: list[str] = []
+        if not defined:
+            notes.append("there are too few labels to say anything yet")
+        elif bounded:
+            which = ", ".join(str(h + 1) for h in bounded)
+            notes.append(
+                f"too few labels in strata {which} of {len(self._settings.strata.sizes)} to "
+                "estimate their variance: its largest possible value is used"
+            )
+        return tuple(notes)
+
+
+def _parse(labels: object, id_kind: str) -> dict[str, Answer]:
+    given: dict[str, Answer] = {}
+    pairs = labels.items() if isinstance(labels, Mapping) else labels
+    if not isinstance(pairs, Iterable):
+        raise LabelError(f"expected a mapping of ids to answers, got {labels!r}")
+    for pair in pairs:
+        try:
+            item, value = pair
+        except (TypeError, ValueError):
+            raise LabelError(f"expected pairs of id and answer, got {pair!r}") from None
+        key, answer = _item_key(item, id_kind), parse_answer(value)
+        if given.setdefault(key, answer) is not answer:
+            raise LabelConflictError(f"item {item!r} is told both {given[key]} and {answer}")
+    return given
+
+
+def _item_key(item: object, id_kind: str) -> str:
+    integer = isinstance(item, Integral) and not isinstance(item, bool)
+    if (id_kind == "integer" and integer) or (id_kind == "string" and isinstance(item, str)):
+        return str(item)
+    raise LabelError(
+        f"{item!r} is not an id of this campaign",
+        details=f"its ids are {id_kind}s; this is {type(item).__name__}",
+    )
+
+
+def _some(ids: list[str]) -> str:
+    shown = ", ".join(repr(item) for item in ids[:_SHOW_AT_MOST])
+    more = f" and {len(ids) - _SHOW_AT_MOST} more" if len(ids) > _SHOW_AT_MOST else ""
+    return f"{shown}{more}: {'was' if len(ids) == 1 else 'were'}"

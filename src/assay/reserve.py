@@ -1,0 +1,121 @@
+"""The first cards of every deck, kept in the store so that the predictions can rest.
+
+After a campaign is made its predictions are read again only when a reserve runs out.
+"""
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from assay.core.deck import number
+from assay.core.types import Floats
+from assay.errors import AssayError, PredictionsError
+from assay.predictions import Predictions, read_predictions
+from assay.settings import Settings
+from assay.store import CardRow, Session
+
+__all__ = ["Reserve", "check_same"]
+
+_LEAST = 50  # cards a stratum; fewer would only make more trips
+
+
+class Reserve:
+    """A campaign's reserve.
+
+    Parameters
+    ----------
+    key : int
+        The campaign's number in the store.
+    settings : Settings
+        What fixes the decks.
+    predictions : Predictions, optional
+        Where more cards come from. None: they are looked for at the path they came from.
+    """
+
+    def __init__(self, key: int, settings: Settings, predictions: Predictions | None) -> None:
+        self._key, self._settings, self._predictions = key, settings, predictions
+        self._held: list[int] | None = None
+
+    def fill(self, session: Session) -> None:
+        """Put down twice the cards that the goal takes at worst, shared out evenly."""
+        sizes = self._settings.strata.sizes
+        each = max(_LEAST, -(-2 * self._settings.goal.worst_case // len(sizes)))
+        self._grow(session, [0] * len(sizes), np.minimum(sizes, each).tolist())
+
+    def take(self, session: Session, dealt: Floats, counts: Sequence[int]) -> list[CardRow]:
+        """Return the next cards of every deck.
+
+        They come in an order that says nothing about their strata (by their numbers under another
+        key), and the same every time.
+        """
+        starts = [int(start) for start in dealt]
+        stops = [start + count for start, count in zip(starts, counts, strict=True)]
+        if self._held is None:
+            self._held = session.reserve(self._key, len(stops))
+        if any(stop > held for stop, held in zip(stops, self._held, strict=True)):
+            sizes = self._settings.strata.sizes.tolist()
+            wanted = [
+                held if stop <= held else min(size, 2 * stop)
+                for stop, held, size in zip(stops, self._held, sizes, strict=True)
+            ]
+            self._grow(session, self._held, wanted)
+        spans = enumerate(zip(starts, stops, strict=True))
+        cards = [
+            card
+            for stratum, (start, stop) in spans
+            if stop > start
+            for card in session.cards(self._key, stratum, start, stop)
+        ]
+        return sorted(cards, key=self._show_order)
+
+    def _show_order(self, card: CardRow) -> int:
+        another_seed = self._settings.seed ^ 1
+        return number(self._settings.item_id(card.item_id), another_seed)
+
+    def _grow(self, session: Session, held: list[int], wanted: list[int]) -> None:
+        settings = self._settings
+        decks = self._source().deal(
+            settings.strata, scale=settings.source.scale, seed=settings.seed, counts=wanted
+        )
+        rows = [
+            CardRow(stratum, position, str(card.id), card.predicted, json.dumps(dict(card.shown)))
+            for stratum, deck in enumerate(decks)
+            for position, card in enumerate(deck)
+            if position >= held[stratum]
+        ]
+        session.add_cards(self._key, rows)
+        self._held = wanted
+
+    def _source(self) -> Predictions:
+        if self._predictions is None:
+            source = self._settings.source
+            remedy = f"load_campaign({self._settings.name!r}, predictions=...)"
+            if source.path is None:
+                raise PredictionsError(
+                    "the cards in reserve are used up, and the predictions are not at hand",
+                    details=f"the campaign was made from {source.description}",
+                    hint=f"give them again: {remedy}; all labels are safe",
+                )
+            try:
+                found = read_predictions(source.path, **source.columns)
+            except AssayError as error:
+                raise PredictionsError(
+                    "the cards in reserve are used up, and the predictions cannot be read again",
+                    details=str(error),
+                    hint=f"give them from where they are now: {remedy}; all labels are safe",
+                ) from error
+            check_same(self._settings, found)
+            self._predictions = found
+        return self._predictions
+
+
+def check_same(settings: Settings, predictions: Predictions) -> None:
+    """Raise where the predictions are not those that the campaign was made from."""
+    if predictions.fingerprint() != settings.source.fingerprint:
+        raise PredictionsError(
+            f"{predictions.source} is not what campaign {settings.name!r} was made from",
+            details=f"then {settings.source.rows:,} rows, now {predictions.size:,}; "
+            "some id, score or predicted label differs",
+            hint="go on with the original predictions, or make a new campaign",
+        )

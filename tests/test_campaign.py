@@ -1,0 +1,367 @@
+"""The loop as people drive it: ask, tell, estimate, done; and what must be refused."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+import assay
+from assay.core.deck import number
+from assay.core.metrics import METRICS
+from assay.core.types import Bools, Floats
+from assay.design import Allocation
+
+Columns = dict[str, Floats | Bools]
+
+
+def population(size: int = 3000, seed: int = 0) -> tuple[Columns, Bools]:
+    """Return predictions whose score is informative, and the truth."""
+    rng = np.random.default_rng(seed)
+    score = rng.beta(2, 2, size)
+    truth = rng.random(size) < 1 / (1 + np.exp(-8 * (score - 0.5)))
+    return {"p": score, "yes": score >= 0.5}, truth
+
+
+def finish(campaign: assay.Campaign, truth: Bools, batch: int = 20) -> assay.Estimate:
+    while not campaign.done:
+        items = campaign.ask(batch)
+        assert items, "not done, and nothing to ask"
+        campaign.tell({item.id: truth[int(item.id)] for item in items})
+    return campaign.estimate()
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_labelling_everything_gives_scikit_learns_value(metric: str) -> None:
+    columns, truth = population(400)
+    predicted = columns["yes"]
+    campaign = assay.create_campaign(
+        columns, score="p", predicted="yes", metric=metric, budget=10_000
+    )
+    estimate = finish(campaign, truth, batch=150)
+    assert estimate.stopped == "every item has been looked at"
+    no_precision = 1 - sk.precision_score(~truth, ~predicted.astype(bool))
+    expected = {
+        "precision": sk.precision_score(truth, predicted),
+        "recall": sk.recall_score(truth, predicted),
+        "f1": sk.f1_score(truth, predicted),
+        "accuracy": sk.accuracy_score(truth, predicted),
+        "false_omission_rate": no_precision,
+        "prevalence": truth.mean(),
+    }[metric]
+    assert estimate.value == pytest.approx(expected, rel=1e-15)
+    assert estimate.low == estimate.high == estimate.value
+
+
+DESIGNS = [
+    assay.Design(),
+    assay.Design.simple_random(),
+    assay.Design.bennett_carvalho(strata="equal"),
+    assay.Design.kumar_raj(strata="km"),
+    assay.Design.kumar_raj(strata="gmm", allocation="opt-a1"),
+    assay.Design.kumar_raj(strata="wtmn", allocation="equ"),
+]
+
+
+@pytest.mark.parametrize("metric", ["precision", "accuracy", "recall"])
+@pytest.mark.parametrize("design", DESIGNS, ids=lambda d: f"{d.strata}-{d.allocation}")
+def test_every_design_serves_every_kind_of_metric(design: assay.Design, metric: str) -> None:
+    columns, truth = population()
+    campaign = assay.create_campaign(
+        columns, score="p", predicted="yes", metric=metric, within=0.05, budget=800, design=design
+    )
+    estimate = finish(campaign, truth)
+    predicted = columns["yes"].astype(bool)
+    exact = {
+        "precision": sk.precision_score,
+        "accuracy": sk.accuracy_score,
+        "recall": sk.recall_score,
+    }
+    assert estimate.value is not None
+    # Fixed seeds; 0.15 is three half-widths of the goal, which only a wrong estimator would miss.
+    assert estimate.value == pytest.approx(exact[metric](truth, predicted), abs=0.15)
+    assert estimate.low <= estimate.value <= estimate.high
+
+
+def plain_figure_1(columns: Columns, truth: Bools, seed: int, delta: float) -> list[list[int]]:
+    """Paper 1's loop over real decks, independent of the engine: labels per stratum and round."""
+    ids = [int(i) for i in np.flatnonzero(columns["yes"])]
+    ids.sort(key=lambda i: columns["p"][i])
+    quarter = len(ids) / 4
+    bins = [ids[round(k * quarter) : round((k + 1) * quarter)] for k in range(4)]
+    decks = [sorted(members, key=lambda i: number(i, seed)) for members in bins]
+    sizes = [len(deck) for deck in decks]
+    n, h, history, t, rounds = [0] * 4, [0] * 4, [], 0, 0
+    while t < 2:
+        p = [
+            (h[k] + 0.5 * m) / (n[k] + m)
+            for k in range(4)
+            for m in [2 if n[k] == 0 else n[k] ** -0.5]
+        ]
+        weights = [sizes[k] * math.sqrt(p[k] * (1 - p[k])) for k in range(4)]
+        rng = np.random.default_rng([seed, rounds])
+        drawn = rng.multinomial(8, [w / sum(weights) for w in weights])
+        for k in range(4):
+            cards = decks[k][n[k] : n[k] + drawn[k]]
+            h[k] += int(sum(truth[i] for i in cards))
+            n[k] += len(cards)
+        history.append(list(n))
+        rounds += 1
+        p = [(h[k] + 0.5 * m) / (n[k] + m) for k in range(4) for m in [max(n[k], 1) ** -0.5]]
+        variance = sum(
+            (sizes[k] / sum(sizes)) ** 2 * p[k] * (1 - p[k]) / max(n[k] - 1, 1) for k in range(4)
+        )
+        if rounds > 1:
+            t = t + 1 if 1.959963984540054 * math.sqrt(variance) <= delta else 0
+    return history
+
+
+def test_a_live_campaign_follows_figure_1_card_by_card() -> None:
+    columns, truth = population(20_000, seed=3)
+    campaign = assay.create_campaign(
+        columns,
+        score="p",
+        predicted="yes",
+        within=0.05,
+        design=assay.Design.bennett_carvalho(),
+        seed=11,
+    )
+    history = []
+    while not campaign.done:
+        items = campaign.ask(1000)
+        assert len(items) == 8  # the design's round, however many are asked for
+        campaign.tell({item.id: truth[int(item.id)] for item in items})
+        history.append([row.labels for row in campaign.strata()])
+    assert history == plain_figure_1(columns, truth, 11, 0.05)
+    with pytest.raises(AssertionError):
+        assert history == plain_figure_1(columns, truth, 12, 0.05)
+
+
+def small(**more: Any) -> assay.Campaign:
+    columns, _ = population(500)
+    values: dict[str, Any] = {"score": "p", "predicted": "yes", "within": 0.1, **more}
+    return assay.create_campaign(columns, **values)
+
+
+def test_asking_again_gives_the_unanswered_first() -> None:
+    campaign = small()
+    first = campaign.ask(10)
+    assert campaign.ask(10) == first
+    campaign.tell({item.id: True for item in first[:4]})
+    again = campaign.ask(10)
+    assert again[:6] == first[4:]
+    assert len(again) == 10
+    assert len({item.id for item in [*first, *again]}) == 14
+
+
+def test_the_same_answer_twice_is_once() -> None:
+    campaign = small()
+    item = campaign.ask(1)[0]
+    one = campaign.tell({item.id: True})
+    assert campaign.tell({item.id: "yes"}) == one
+    assert len(campaign.events()) == 1
+
+
+def test_another_answer_is_refused_unless_it_is_a_revision() -> None:
+    campaign = small()
+    first, second = campaign.ask(2)
+    campaign.tell({first.id: True})
+    with pytest.raises(assay.LabelConflictError, match="'yes' before and now 'no'"):
+        campaign.tell({second.id: True, first.id: False})
+    assert campaign.answers() == {first.id: assay.Answer.YES}  # all or nothing
+    campaign.tell({first.id: False}, revise=True)
+    assert campaign.answers() == {first.id: assay.Answer.NO}
+    assert [event.answer for event in campaign.events()] == ["yes", "no"]
+
+
+def test_a_revision_reopens_a_campaign_that_it_makes_uncertain() -> None:
+    columns, _ = population(2000)
+    campaign = assay.create_campaign(columns, score="p", predicted="yes", within=0.04)
+    asked = []
+    while not campaign.done:
+        items = campaign.ask(20)
+        asked += items
+        campaign.tell({item.id: True for item in items})
+    campaign.tell({item.id: False for item in asked[::2]}, revise=True)
+    assert not campaign.done
+    assert campaign.ask(5)
+
+
+def test_items_that_were_not_asked_for_are_refused() -> None:
+    campaign = small()
+    campaign.ask(2)
+    with pytest.raises(assay.LabelError, match="not asked for"):
+        campaign.tell({10**9: True})
+    with pytest.raises(assay.LabelError, match="its ids are integers; this is str"):
+        campaign.tell({"3": True})
+
+
+@pytest.mark.parametrize("answer", [None, float("nan"), "maybe", 2, [], b"yes"])
+def test_what_is_no_answer_is_refused(answer: object) -> None:
+    campaign = small()
+    item = campaign.ask(1)[0]
+    with pytest.raises(assay.LabelError, match="is not an answer"):
+        campaign.tell({item.id: answer})
+    assert campaign.events() == []
+
+
+def test_cannot_judge_counts_as_no_answer_and_its_worst_case_is_told() -> None:
+    columns = {"p": np.linspace(0.5, 1, 100), "yes": np.ones(100, dtype=bool)}
+    campaign = assay.create_campaign(
+        columns, score="p", predicted="yes", budget=50, design=assay.Design.simple_random()
+    )
+    items = campaign.ask(50)
+    answers = ["yes"] * 30 + ["no"] * 10 + ["cannot judge"] * 10
+    estimate = campaign.tell(dict(zip((item.id for item in items), answers, strict=True)))
+    assert estimate.labels == 40
+    assert estimate.cannot_judge == 10
+    assert estimate.value == pytest.approx(30 / 40)
+    assert estimate.worst_case == pytest.approx((30 / 50, 40 / 50))
+    assert campaign.done  # the budget is a person's time: those ten were looked at too
+    assert "could not be judged" in str(estimate)
+
+
+def test_an_item_shows_only_what_was_chosen() -> None:
+    columns: dict[str, object] = {
+        "url": ["a", "b", "c"],
+        "p": [0.7, 0.8, 0.9],
+        "yes": [True] * 3,
+        "text": ["x", "y", "z"],
+    }
+    campaign = assay.create_campaign(
+        columns, id="url", score="p", predicted="yes", show=["text"], budget=3
+    )
+    items = campaign.ask(3)
+    assert {item.id: item["text"] for item in items} == {"a": "x", "b": "y", "c": "z"}
+    assert all(set(vars(item)) == {"id", "shown"} for item in items)
+    assert all(set(item.shown) == {"text"} for item in items)
+
+
+def test_the_order_of_a_batch_tells_nothing_about_the_strata() -> None:
+    """Rank correlation of place and score over 1,000 items; beyond 0.15 once in a million."""
+    columns, _ = population(20_000)
+    campaign = assay.create_campaign(columns, score="p", predicted="yes", budget=1000)
+    scores = np.array([columns["p"][int(item.id)] for item in campaign.ask(1000)])
+    ranks = scores.argsort().argsort()
+    assert abs(np.corrcoef(np.arange(1000), ranks)[0, 1]) < 0.15
+    by_deck = np.sort(ranks)  # a batch in the order of the strata would be caught
+    assert abs(np.corrcoef(np.arange(1000), by_deck)[0, 1]) > 0.15
+
+
+def test_before_the_first_label_nothing_is_claimed() -> None:
+    estimate = small().estimate()
+    assert (estimate.value, estimate.low, estimate.high) == (None, 0.0, 1.0)
+    assert "not known yet" in str(estimate)
+    assert "<b>" in estimate._repr_html_()
+
+
+def test_unsampled_strata_are_told() -> None:
+    campaign = small()
+    estimate = campaign.tell({campaign.ask(1)[0].id: True})
+    assert any("too few labels in strata" in note for note in estimate.notes)
+
+
+def test_the_reserve_grows_when_a_campaign_outruns_it() -> None:
+    columns, truth = population(4000)
+    campaign = assay.create_campaign(
+        columns,
+        score="p",
+        predicted="yes",
+        within=0.2,  # a small reserve
+        design=assay.Design(rounds_in_a_row=10**6),  # that never stops
+    )
+    seen: set[int | str] = set()
+    for _ in range(20):
+        items = campaign.ask(97)
+        seen |= {item.id for item in items}
+        campaign.tell({item.id: truth[int(item.id)] for item in items})
+    assert len(seen) == min(20 * 97, int(columns["yes"].sum()))
+
+
+def test_a_stored_campaign_that_outruns_its_reserve_says_how_to_go_on(tmp_path: Path) -> None:
+    columns, truth = population(4000)
+    storage = f"sqlite:///{tmp_path / 'a.db'}"
+    design = assay.Design(rounds_in_a_row=10**6)
+    values: dict[str, Any] = {
+        "score": "p",
+        "predicted": "yes",
+        "within": 0.2,
+        "design": design,
+    }
+    assay.create_campaign(columns, storage=storage, **values)
+    campaign = assay.load_campaign(storage=storage)
+    with pytest.raises(assay.PredictionsError, match="predictions are not at hand"):
+        campaign.ask(1500)
+    labelled = campaign.ask(50)
+    campaign.tell({item.id: truth[int(item.id)] for item in labelled})
+    with pytest.raises(assay.PredictionsError, match="not what campaign"):
+        other, _ = population(4000, seed=9)
+        assay.load_campaign(storage=storage, predictions=other)
+    campaign = assay.load_campaign(storage=storage, predictions=columns)
+    assert len(campaign.ask(1500)) == 1500
+    assert campaign.estimate().labels == 50
+
+
+@pytest.mark.parametrize(
+    ("predicted", "metric", "message"),
+    [
+        (False, "precision", "predicted positive, so there is no precision"),
+        (False, "recall", "predicted positive, so there is no recall"),
+        (False, "f1", "predicted positive, so there is no f1"),
+        (True, "recall", "predicted negative, so there is no recall"),
+        (True, "false_omission_rate", "predicted negative"),
+    ],
+)
+def test_one_class_predictions_are_refused_where_they_leave_nothing_to_estimate(
+    predicted: bool, metric: str, message: str
+) -> None:
+    columns = {"p": np.linspace(0, 1, 50), "yes": np.full(50, predicted)}
+    with pytest.raises(assay.PredictionsError, match=message):
+        assay.create_campaign(columns, score="p", predicted="yes", metric=metric, budget=5)
+
+
+def test_accuracy_and_prevalence_do_with_one_class() -> None:
+    columns = {"p": np.linspace(0, 1, 50), "yes": np.full(50, True)}
+    for metric in ("accuracy", "prevalence", "f1", "precision"):
+        campaign = assay.create_campaign(
+            columns, score="p", predicted="yes", metric=metric, budget=5
+        )
+        assert len(campaign.ask(5)) == 5
+
+
+@pytest.mark.parametrize("allocation", ["opt-a1", "opt-a2"])
+def test_strata_of_both_predicted_labels_judge_the_prediction(allocation: Allocation) -> None:
+    columns, _ = population(2000)
+    design = assay.Design.kumar_raj(allocation=allocation)
+    campaign = assay.create_campaign(
+        columns, score="p", predicted="yes", metric="accuracy", budget=100, design=design
+    )
+    assert len(campaign.strata()) == 6  # both predicted labels share them
+    items = campaign.ask(1000)
+    wrong = {item.id: not columns["yes"][int(item.id)] for item in items}
+    assert campaign.tell(wrong).value == 0.0
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.5, "5", True, None])
+def test_a_batch_has_a_whole_number_of_items(n: Any) -> None:
+    with pytest.raises(assay.InputError, match="at least 1"):
+        small().ask(n)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"name": ""}, "name"),
+        ({"scale": "logit"}, "unknown scale 'logit'"),
+        ({"design": "opt"}, "design must be a Design"),
+        ({"storage": "redis://x"}, "not a storage"),
+        ({"storage": "sqlite:////nonexistent/folder/a.db"}, "unable to open"),
+        ({"seed": -1}, "seed"),
+        ({"seed": 1.5}, "seed"),
+    ],
+)
+def test_bad_arguments_are_named(values: dict[str, object], message: str) -> None:
+    with pytest.raises(assay.AssayError, match=message):
+        small(**values)

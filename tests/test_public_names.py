@@ -1,0 +1,56 @@
+"""The public surface, as it is promised."""
+
+import subprocess
+import sys
+
+import assay
+from assay import errors
+
+PROMISED = [
+    "Answer",
+    "AssayError",
+    "Campaign",
+    "Design",
+    "DesignError",
+    "Estimate",
+    "Goal",
+    "InputError",
+    "Item",
+    "LabelConflictError",
+    "LabelError",
+    "MissingDependencyError",
+    "Predictions",
+    "PredictionsError",
+    "StorageError",
+    "StratumRow",
+    "__version__",
+    "create_campaign",
+    "from_arrays",
+    "load_campaign",
+]
+
+
+def test_the_exported_names_are_those_promised() -> None:
+    assert sorted(assay.__all__) == sorted(PROMISED)
+    assert all(hasattr(assay, name) for name in PROMISED)
+
+
+def test_every_error_is_in_the_tree_and_in_its_drawing() -> None:
+    drawn = errors.__doc__ or ""
+    for name in errors.__all__:
+        found = getattr(errors, name)
+        if isinstance(found, type):
+            assert issubclass(found, errors.AssayError)
+            assert name in drawn
+
+
+def test_optional_packages_are_not_imported() -> None:
+    script = (
+        "import sys, assay; print([m for m in "
+        "('pandas', 'polars', 'sklearn', 'matplotlib', 'pyspark', 'psycopg', 'starlette') "
+        "if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

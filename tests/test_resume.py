@@ -1,0 +1,110 @@
+"""A resumed campaign stands where the interrupted one did; a killed one has lost nothing."""
+
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import assay
+from assay.core.types import Bools, Floats
+
+
+def population(size: int = 5000) -> tuple[dict[str, Floats | Bools], Bools]:
+    rng = np.random.default_rng(1)
+    score = rng.random(size)
+    return {"p": score, "yes": score > 0.3}, rng.random(size) < score
+
+
+@pytest.mark.parametrize(
+    "design",
+    [assay.Design(), assay.Design.bennett_carvalho(), assay.Design.simple_random()],
+    ids=["default", "bennett-carvalho", "random"],
+)
+@pytest.mark.parametrize("break_every", [1, 7])
+def test_going_on_after_a_break_changes_nothing(
+    tmp_path: Path, design: assay.Design, break_every: int
+) -> None:
+    columns, truth = population()
+
+    def make(storage: str) -> assay.Campaign:
+        return assay.create_campaign(
+            columns,
+            score="p",
+            predicted="yes",
+            within=0.06,
+            design=design,
+            storage=storage,
+            seed=5,
+        )
+
+    whole = make("sqlite://")
+    storage = f"sqlite:///{tmp_path / 'a.db'}"
+    broken = make(storage)
+    turn = 0
+    while not whole.done:
+        turn += 1
+        if turn % break_every == 0:
+            broken = assay.load_campaign(storage=storage)
+        items = whole.ask(13)
+        assert broken.ask(13) == items
+        labels = {item.id: truth[int(item.id)] for item in items}
+        assert broken.tell(labels) == whole.tell(labels)
+    assert broken.done
+    assert broken.ask(5) == []
+
+
+def test_two_processes_share_a_campaign(tmp_path: Path) -> None:
+    columns, truth = population()
+    storage = f"sqlite:///{tmp_path / 'a.db'}"
+    one = assay.create_campaign(columns, score="p", predicted="yes", budget=60, storage=storage)
+    two = assay.load_campaign(storage=storage)
+    items = one.ask(20)
+    assert two.ask(20) == items
+    two.tell({item.id: truth[int(item.id)] for item in items[:10]})
+    assert one.estimate().labels == 10
+    with pytest.raises(assay.LabelConflictError):
+        one.tell({items[0].id: not truth[int(items[0].id)]})
+
+
+LABELLER = """
+import sys
+import numpy as np
+import assay
+
+campaign = assay.load_campaign(storage=sys.argv[1])
+truth = np.load(sys.argv[2])
+while not campaign.done:
+    for item in campaign.ask(5):
+        campaign.tell({item.id: bool(truth[item.id])})
+        print(item.id, flush=True)  # acknowledged: from here on it must never be lost
+"""
+
+
+@pytest.mark.parametrize("round_", range(4))
+def test_kill_9_between_two_tells_loses_no_acknowledged_label(tmp_path: Path, round_: int) -> None:
+    columns, truth = population()
+    np.save(tmp_path / "truth.npy", truth)
+    storage = f"sqlite:///{tmp_path / 'a.db'}"
+    assay.create_campaign(columns, score="p", predicted="yes", budget=400, storage=storage)
+    chance = random.Random(round_)
+    acknowledged: list[int] = []
+    for _ in range(3):
+        with subprocess.Popen(
+            [sys.executable, "-c", LABELLER, storage, str(tmp_path / "truth.npy")],
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            for _, line in zip(range(chance.randint(1, 60)), process.stdout, strict=False):
+                acknowledged.append(int(line))
+            process.send_signal(signal.SIGKILL)
+            acknowledged += [int(line) for line in process.stdout if line.endswith("\n")]
+    answers = assay.load_campaign(storage=storage).answers()
+    assert len(acknowledged) == len(set(acknowledged))
+    assert set(acknowledged) <= set(answers)
+    assert len(answers) <= len(acknowledged) + 3  # at most one a kill was written and not yet said
+    assert all((answers[i] is assay.Answer.YES) == bool(truth[int(i)]) for i in answers)
