@@ -1,0 +1,104 @@
+"""Real servers for the tests that need one: started when first asked for, gone with the tests."""
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# The shell stops the server when its standard input ends, which happens even if pytest is killed.
+# SIGINT is PostgreSQL's "fast shutdown": it does not wait for clients.
+RUN_WHILE_STDIN_IS_OPEN = '"$@" & read -r _; kill -INT $!; wait $!'
+
+
+@pytest.fixture(scope="session")
+def postgres_dsn() -> Iterator[str]:
+    """A PostgreSQL of our own, on a unix socket only, as a connection string for psycopg."""
+    programs = postgres_programs()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed: no initdb on PATH or in /usr/lib/postgresql")
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    if os.geteuid() == 0:
+        user = "postgres"
+        if user not in {entry.pw_name for entry in pwd.getpwall()}:
+            pytest.skip("PostgreSQL refuses to run as root, and there is no user postgres")
+    # Not tmp_path: a socket's path may have 107 bytes, and user postgres must be able to enter.
+    with tempfile.TemporaryDirectory(prefix="assay-postgres-") as directory:
+        shutil.chown(directory, user=user)
+        data = f"{directory}/data"
+        initdb = f"{programs}/initdb"
+        subprocess.run(
+            [initdb, "--auth=trust", "--encoding=UTF8", "--no-sync", "-D", data],
+            user=user,
+            cwd=directory,
+            stdout=subprocess.DEVNULL,
+            check=True,
+            timeout=120,
+        )
+        server = [f"{programs}/postgres", "-D", data, "-k", directory]
+        options = ["-c", "listen_addresses=", "-c", "fsync=off"]
+        with subprocess.Popen(
+            ["sh", "-c", RUN_WHILE_STDIN_IS_OPEN, "sh", *server, *options],
+            user=user,
+            cwd=directory,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ):
+            wait_until_ready(programs / "pg_isready", directory)
+            yield f"host={directory} user={user} dbname=postgres"
+
+
+def postgres_programs() -> Path | None:
+    """Return the directory of the newest PostgreSQL's programs."""
+    on_path = shutil.which("initdb")
+    if on_path:
+        return Path(on_path).resolve().parent
+    debian = Path("/usr/lib/postgresql").glob("*/bin/initdb")
+    return max((path.parent for path in debian), key=lambda bin: int(bin.parent.name), default=None)
+
+
+def wait_until_ready(pg_isready: Path, directory: str) -> None:
+    """Wait for the server to take connections."""
+    deadline = time.monotonic() + 60
+    while subprocess.run([pg_isready, "--quiet", "--host", directory], check=False).returncode:
+        if time.monotonic() > deadline:
+            raise TimeoutError("PostgreSQL was not ready after 60 s")
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
+    """A Spark of our own: two threads, loopback only. Its Java ends with the Python process."""
+    if not shutil.which("java") and "JAVA_HOME" not in os.environ:
+        pytest.skip("Java is not installed: no java on PATH and no JAVA_HOME")
+    directory = tmp_path_factory.mktemp("spark")
+    with pytest.MonkeyPatch.context() as environment, warnings.catch_warnings():
+        environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        # PySpark warns of a pandas newer than itself, which nothing here hands to it.
+        warnings.simplefilter("ignore", FutureWarning)
+        pyspark = pytest.importorskip("pyspark.sql", reason="PySpark is not installed")
+        session: SparkSession = (
+            pyspark.SparkSession.builder.master("local[2]")
+            .config("spark.driver.host", "127.0.0.1")
+            .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.driver.memory", "1g")
+            .config("spark.local.dir", str(directory))
+            .config("spark.sql.warehouse.dir", str(directory / "warehouse"))
+            .config("spark.sql.shuffle.partitions", "2")
+            .config("spark.ui.enabled", "false")
+            .config("spark.ui.showConsoleProgress", "false")
+            .getOrCreate()
+        )
+    yield session
+    session.stop()
