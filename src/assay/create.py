@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Sequence
+from numbers import Integral
 from os import PathLike
 from typing import Any
 
 from assay.campaign import Campaign
+from assay.core import deck
 from assay.core.metrics import sides
 from assay.core.strata import Strata, stratify
 from assay.core.variable import SCALES, Scale, scale_of
@@ -97,6 +99,9 @@ def create_campaign(
         "positive": positive,
         "show": show,
     }
+    if isinstance(seed, Integral) and not isinstance(seed, bool):
+        seed = int(seed)  # numpy's integers too; what is no seed is refused below
+    deck.key(seed)
     found = read_predictions(predictions, **columns)
     kind = scale_of(*found.score_range) if scale is None else _known_scale(scale)
     strata = _strata(found, design, goal, kind)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from math import inf
 from typing import Any, Self
 
 import numpy as np
@@ -155,10 +156,19 @@ class Cuts:
 
 
 def _distinct_texts(points: tuple[float, ...]) -> list[str]:
-    """Write the points with the fewest digits, at least three, that tell them all apart."""
-    digits = next(
-        digits
-        for digits in range(3, 18)  # 17 tell any two floats apart
-        if len({f"{point:.{digits}g}" for point in points}) == len(points)
-    )
-    return [f"{point:.{digits}g}" for point in points]
+    """Write the points with three digits, or with as many as tell neighbours well apart.
+
+    Scores pile up near 1, where three digits would make 0.99986 a 1: an error of a twentieth of
+    the distance to the nearest neighbour is the most that a text may have.
+    """
+    gaps = [inf, *(high - low for low, high in pairwise(points)), inf]
+    nearest = [min(gaps[i : i + 2]) for i in range(len(points))]
+    return [_short(point, gap / 20) for point, gap in zip(points, nearest, strict=True)]
+
+
+def _short(point: float, error: float) -> str:
+    for digits in range(3, 17):
+        text = f"{point:.{digits}g}"
+        if abs(float(text) - point) <= error:
+            return text
+    return repr(float(point))
