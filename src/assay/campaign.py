@@ -249,6 +249,12 @@ class Campaign:
                 f"too few labels in strata {which} of {len(self._settings.strata.sizes)} to "
                 "estimate their variance: its largest possible value is used"
             )
+        goal, design = self._settings.goal, self._settings.design
+        if defined and goal.within is not None and not INTERVALS[design.interval].anytime:
+            notes.append(
+                "this interval is made for one look; stopping at the first narrow one makes it "
+                "hold less often than stated (docs/methods.md)"
+            )
         return tuple(notes)
 
 
