@@ -1,0 +1,84 @@
+"""The contract: what the rest of Assay asks of predictions, wherever they are kept."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+from assay.core.deck import Id
+from assay.core.profile import Profile
+from assay.core.strata import Strata
+from assay.core.variable import Scale, Variable
+
+IdKind = Literal["integer", "string"]
+Side = bool | None
+"""Of which predicted label: True only the rows predicted yes, False only no, None all."""
+
+__all__ = ["Card", "IdKind", "Predictions", "Side"]
+
+
+@dataclass(frozen=True)
+class Card:
+    """An item that was dealt from a stratum's deck.
+
+    Parameters
+    ----------
+    id : int or str
+        As in the predictions, a plain Python value.
+    predicted : bool
+        Whether the classifier said yes.
+    shown : mapping of str to object
+        What people see when they label it: one value, fit for JSON, for each column to show.
+    """
+
+    id: Id
+    predicted: bool
+    shown: Mapping[str, object]
+
+
+@runtime_checkable
+class Predictions(Protocol):
+    """A classifier's output for every item of a population.
+
+    The same predictions answer alike from whatever container they are read and, where they carry
+    ids, in whatever order their rows are.
+    """
+
+    @property
+    def source(self) -> str:
+        """Where they come from: a path, or 'pandas DataFrame, 1,000,000 rows'."""
+
+    @property
+    def size(self) -> int:
+        """The number of items."""
+
+    @property
+    def id_kind(self) -> IdKind:
+        """Whether the ids are integers or strings."""
+
+    @property
+    def positives(self) -> int:
+        """The number of items predicted yes."""
+
+    @property
+    def score_range(self) -> tuple[float, float]:
+        """The smallest and the largest score."""
+
+    @property
+    def threshold(self) -> float | None:
+        """The score at which the predicted label changes, if it was given."""
+
+    def fingerprint(self) -> str:
+        """Return a text that changes when an id, a score or a predicted label does."""
+
+    def profile(
+        self, variable: Variable, scale: Scale, sides: Sequence[Side]
+    ) -> dict[Side, Profile]:
+        """Return the distribution of the stratification variable on each side."""
+
+    def deal(
+        self, strata: Strata, *, scale: Scale, seed: int, counts: Sequence[int]
+    ) -> list[list[Card]]:
+        """Return the first ``counts[h]`` cards of every stratum h, in deck order.
+
+        Fewer where the stratum holds fewer.
+        """

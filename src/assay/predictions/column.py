@@ -1,0 +1,147 @@
+"""A column as it was read, and how an error points into it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from assay.core.deck import Id
+from assay.core.types import Bools, Ints
+from assay.errors import PredictionsError, did_you_mean
+
+__all__ = [
+    "Arrow",
+    "Column",
+    "Loaded",
+    "Show",
+    "examples",
+    "first_few",
+    "is_text",
+    "refuse_missing_columns",
+]
+
+# Only the stubs of pyarrow are generic.
+Arrow: TypeAlias = "pa.ChunkedArray[Any]"
+
+Show = Callable[[Ints, Sequence[Id]], list[dict[str, object]]]
+"""What people see of some items, given their row numbers and their ids."""
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column of the predictions.
+
+    Parameters
+    ----------
+    name, source : str
+        Where it is, for people: 'p_spam', 'predictions.parquet'.
+    data : Arrow column
+        Its values; never dictionary-encoded.
+    untyped : bool
+        Whether it is the text of a CSV file, which has no types, so that the values are still to
+        be read out of it.
+    """
+
+    name: str
+    source: str
+    data: Arrow
+    untyped: bool = False
+
+    def __post_init__(self) -> None:
+        if pa.types.is_dictionary(self.data.type):
+            object.__setattr__(self, "data", self.data.cast(self.data.type.value_type))
+
+    def __str__(self) -> str:
+        """Say where the column is."""
+        return f"column {self.name!r} of {self.source}"
+
+    def missing(self) -> Bools:
+        """Tell the rows without a value."""
+        return np.asarray(self.data.is_null())
+
+    def at(self, rows: Ints) -> list[object]:
+        """Return the values of some rows."""
+        return self.data.take(rows).to_pylist()
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """What was read from a container, whatever it was.
+
+    Parameters
+    ----------
+    source : str
+        What it is, for people.
+    columns : dict of str to Column
+        The columns asked for, all of one length.
+    show : Show
+        Returns what people see of some items.
+    """
+
+    source: str
+    columns: dict[str, Column]
+    show: Show
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Tell whether an Arrow type is one of those for text.
+
+    Examples
+    --------
+    >>> is_text(pa.large_string()), is_text(pa.binary())
+    (True, False)
+    """
+    types = pa.types
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
+def first_few(bad: Bools) -> Ints:
+    """Return the first few rows that an error shows as examples.
+
+    Examples
+    --------
+    >>> first_few(np.array([False, True, True]))
+    array([1, 2])
+    """
+    return np.flatnonzero(bad)[:3]
+
+
+def examples(rows: Ints, **facts: Sequence[object]) -> str:
+    """Write out the first bad rows.
+
+    Examples
+    --------
+    >>> examples(np.array([3, 9]), id=["a", "b"], score=[float("nan"), None])
+    "first, counting rows from 0: row 3 (id 'a', score nan), row 9 (id 'b', score missing)"
+    """
+    texts = []
+    for place, row in enumerate(rows):
+        told = [f"{name} {_shown(values[place])}" for name, values in facts.items()]
+        texts.append(f"row {row} ({', '.join(told)})" if told else f"row {row}")
+    return f"first, counting rows from 0: {', '.join(texts)}"
+
+
+def _shown(value: object) -> str:
+    return "missing" if value is None else repr(value)
+
+
+def refuse_missing_columns(wanted: Sequence[str], known: Sequence[str], source: str) -> None:
+    """Raise an error that names the first column that is wanted and not there.
+
+    Examples
+    --------
+    >>> refuse_missing_columns(["p_spam"], ["url", "pspam"], "predictions.parquet")
+    Traceback (most recent call last):
+    assay.errors.PredictionsError: column 'p_spam' not found in predictions.parquet
+    columns: url, pspam
+    hint: did you mean 'pspam'?
+    """
+    for name in wanted:
+        if name not in known:
+            raise PredictionsError(
+                f"column {name!r} not found in {source}",
+                details=f"columns: {', '.join(known)}",
+                hint=did_you_mean(name, known),
+            )

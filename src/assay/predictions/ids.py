@@ -1,0 +1,141 @@
+"""The items' ids: whole numbers of 64 bits, or strings; no two alike."""
+
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from assay.core import deck
+from assay.core.types import Ints, Words
+from assay.errors import PredictionsError
+from assay.predictions.base import IdKind
+from assay.predictions.column import Arrow, Column, examples, first_few, is_text
+
+__all__ = ["Ids", "read_ids"]
+
+Texts: TypeAlias = "pa.Array[Any]"
+
+# Below this many strings, hashing them in Python takes less time than opening a DuckDB.
+_FEW = 20_000
+
+
+class Ids:
+    """The ids of all items, in the order of the rows.
+
+    Parameters
+    ----------
+    values : array of int64 or uint64, or Arrow array of large strings
+        One id for each row.
+    """
+
+    def __init__(self, values: "Ints | Words | Texts") -> None:
+        self.values = values
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.values)
+
+    @property
+    def kind(self) -> IdKind:
+        """Whether they are integers or strings; the number 7 and the text '7' are two ids."""
+        return "integer" if isinstance(self.values, np.ndarray) else "string"
+
+    @cached_property
+    def digest(self) -> Words:
+        """The 64 bits of each id from which its number in the deck is made, for any seed."""
+        if isinstance(self.values, np.ndarray):
+            return deck.digest(self.values)
+        if len(self.values) < _FEW:
+            return deck.digest([str(id) for id in self.values.to_pylist()])
+        return _digest_in_duckdb(self.values)
+
+    def at(self, rows: Ints) -> list[deck.Id]:
+        """Return the ids of some rows as plain Python values."""
+        if isinstance(self.values, np.ndarray):
+            return [int(id) for id in self.values[rows]]
+        return [str(id) for id in self.values.take(rows).to_pylist()]
+
+
+def read_ids(column: Column) -> Ids:
+    """Take a column for the ids.
+
+    A CSV file holds nothing but text. Its ids are integers when every one of them is written as
+    an integer of 64 bits is: 7, but not 007, +7 or 7.0. Otherwise all of them are strings, just
+    as they stand there; NA is a string like any other, and so is the empty one, written "". An id
+    that is not written at all is missing.
+
+    Examples
+    --------
+    >>> read_ids(Column("id", "a.csv", pa.chunked_array([["7", "8"]]), untyped=True)).kind
+    'integer'
+    >>> read_ids(Column("id", "a.csv", pa.chunked_array([["007", "8"]]), untyped=True)).kind
+    'string'
+    """
+    if column.data.null_count:
+        missing = column.missing()
+        raise PredictionsError(
+            f"{missing.sum():,} of {missing.size:,} ids in {column} are missing",
+            details=examples(first_few(missing)),
+            hint="give these rows an id, or drop them",
+        )
+    data = _integers_or_text(column.data) if column.untyped else column.data
+    if pa.types.is_uint64(data.type):
+        ids = Ids(data.to_numpy())
+    elif pa.types.is_integer(data.type):
+        ids = Ids(data.to_numpy().astype(np.int64, copy=False))
+    elif is_text(data.type):
+        ids = Ids(pa.concat_arrays(data.cast(pa.large_string()).chunks))
+    else:
+        raise PredictionsError(
+            f"the ids in {column} are of type {data.type}",
+            details="an id is a whole number of 64 bits or a string",
+            hint="make them integers if they are whole numbers, or else strings",
+        )
+    _refuse_duplicates(ids, column)
+    return ids
+
+
+def _integers_or_text(texts: Arrow) -> Arrow:
+    for kind in (pa.int64(), pa.uint64()):
+        try:
+            integers = texts.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+        if integers.cast(texts.type).equals(texts):
+            return integers
+    return texts
+
+
+def _refuse_duplicates(ids: Ids, column: Column) -> None:
+    # Sorting words is far faster than sorting strings. Strings with equal words may still differ
+    # (one pair in 2^64 does), so they are compared themselves.
+    words = ids.values if isinstance(ids.values, np.ndarray) else ids.digest
+    if (words[1:] > words[:-1]).all():
+        return
+    ordered = np.sort(words)
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not repeated.size:
+        return
+    suspects = np.flatnonzero(np.isin(words, repeated))
+    rows_of: dict[deck.Id, list[int]] = {}
+    for row, id in zip(suspects.tolist(), ids.at(suspects), strict=True):
+        rows_of.setdefault(id, []).append(row)
+    duplicates = {id: rows for id, rows in rows_of.items() if len(rows) > 1}
+    if duplicates:
+        some = [f"{id!r} in rows {rows[0]} and {rows[1]}" for id, rows in duplicates.items()]
+        raise PredictionsError(
+            f"{column} has ids that occur more than once: {len(duplicates):,}",
+            details=f"first, counting rows from 0: {', '.join(some[:3])}",
+            hint="an item is one row with an id of its own; drop the repetitions",
+        )
+
+
+def _digest_in_duckdb(texts: Texts) -> Words:
+    """Return `assay.core.deck.digest` of the texts: the first 16 hexadecimal digits of SHA-256."""
+    with duckdb.connect() as connection:
+        connection.register("ids", pa.table({"id": texts}))
+        words = connection.sql("SELECT ('0x' || left(sha256(id), 16))::UBIGINT AS word FROM ids")
+        digest: Words = words.fetchnumpy()["word"]
+    return digest

@@ -1,0 +1,161 @@
+"""Predictions whose ids, scores and predicted labels are in memory."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from assay.core import deck
+from assay.core.profile import Profile, profile_of
+from assay.core.strata import Strata
+from assay.core.types import Bools, Floats, Ints
+from assay.core.variable import VARIABLES, Scale, Variable, confidence
+from assay.errors import PredictionsError, did_you_mean
+from assay.predictions.base import Card, IdKind, Side
+from assay.predictions.column import Show
+from assay.predictions.dealing import first_cards
+from assay.predictions.ids import Ids
+
+__all__ = ["MemoryPredictions"]
+
+
+class MemoryPredictions:
+    """`Predictions` on arrays.
+
+    Parameters
+    ----------
+    source : str
+        Where they come from, for people.
+    ids : Ids
+        No two alike.
+    score, predicted : array, shape (N,)
+        Finite scores without -0.0, and whether the classifier said yes. They are not copied: what
+        is done to them later is done to the predictions.
+    threshold : float or None
+        Where the predicted label changes.
+    show : Show
+        Returns what people see of some items.
+    """
+
+    def __init__(
+        self,
+        *,
+        source: str,
+        ids: Ids,
+        score: Floats,
+        predicted: Bools,
+        threshold: float | None,
+        show: Show,
+    ) -> None:
+        self.source = source
+        self.threshold = threshold
+        self._ids = ids
+        self._score = score
+        self._predicted = predicted
+        self._show = show
+
+    def __repr__(self) -> str:
+        """Say where the predictions come from, and how many say yes."""
+        return f"<predictions of {self.source}: {self.positives:,} say yes>"
+
+    @property
+    def size(self) -> int:
+        """The number of items."""
+        return self._score.size
+
+    @property
+    def id_kind(self) -> IdKind:
+        """Whether the ids are integers or strings."""
+        return self._ids.kind
+
+    @cached_property
+    def positives(self) -> int:
+        """The number of items predicted yes."""
+        return int(np.count_nonzero(self._predicted))
+
+    @cached_property
+    def score_range(self) -> tuple[float, float]:
+        """The smallest and the largest score."""
+        return float(self._score.min()), float(self._score.max())
+
+    def fingerprint(self) -> str:
+        """Return a text that changes when an id, a score or a predicted label does.
+
+        Each row gives the word ``h((d(id) xor h(bits of its score)) + predicted)``, with h and d
+        as in `assay.core.deck`; the sum of the words modulo 2^64 does not depend on the order of
+        the rows. It guards against mistakes, not against somebody who wants to deceive.
+        """
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        words = deck.mix(self._score.view(np.uint64))
+        words ^= self._ids.digest
+        words += self._predicted
+        return f"assay-predictions-1:{self.size}:{int(deck.mix(words).sum()):016x}"
+
+    def profile(
+        self, variable: Variable, scale: Scale, sides: Sequence[Side]
+    ) -> dict[Side, Profile]:
+        """Return the distribution of the stratification variable on each side."""
+        values = self._values(variable, scale)
+        return {
+            side: profile_of(values if side is None else values[self._predicted == side])
+            for side in sides
+        }
+
+    def deal(
+        self, strata: Strata, *, scale: Scale, seed: int, counts: Sequence[int]
+    ) -> list[list[Card]]:
+        """Return the first ``counts[h]`` cards of every stratum h, in deck order."""
+        wanted = np.array(counts)
+        if wanted.shape != (strata.n_strata,) or wanted.dtype.kind not in "iu" or wanted.min() < 0:
+            raise PredictionsError(
+                f"counts are {counts!r}",
+                details=f"there is one for each of the {strata.n_strata} strata, at least 0",
+            )
+        stratum = strata.assign(self._values(strata.variable, scale), self._predicted)
+        rows = np.flatnonzero(stratum >= 0)
+        places = first_cards(
+            number=deck.mix(self._ids.digest[rows] ^ np.uint64(deck.key(seed))),
+            stratum=stratum[rows],
+            counts=wanted,
+            sizes=strata.sizes,
+            utf8=lambda at: [str(id).encode() for id in self._ids.at(rows[at])],
+        )
+        return self._cards([rows[place] for place in places])
+
+    def _cards(self, decks: list[Ints]) -> list[list[Card]]:
+        rows = np.concatenate(decks)
+        ids = self._ids.at(rows)
+        facts = zip(ids, self._predicted[rows].tolist(), self._show(rows, ids), strict=True)
+        cards = [Card(id, predicted, shown) for id, predicted, shown in facts]
+        ends = np.cumsum([deck.size for deck in decks]).tolist()
+        return [cards[end - deck.size : end] for end, deck in zip(ends, decks, strict=True)]
+
+    def _values(self, variable: str, scale: Scale) -> Floats:
+        """Return the stratification variable of every item."""
+        if variable not in VARIABLES:
+            raise PredictionsError(
+                f"variable {variable!r} cannot be computed",
+                details=f"variables: {', '.join(VARIABLES)}",
+                hint=did_you_mean(variable, VARIABLES),
+            )
+        if variable == "score":
+            return self._score
+        low, high = self.score_range
+        if scale == "probability" and not 0.0 <= low <= high <= 1.0:
+            raise PredictionsError(
+                f"scores of {self.source} run from {low} to {high}",
+                details="probabilities lie between 0 and 1",
+                hint="say scale='margin'",
+            )
+        with np.errstate(over="ignore"):
+            values = confidence(self._score, self._predicted, scale, self.threshold or 0.0)
+        if not np.isfinite(values).all():
+            raise PredictionsError(
+                f"scores of {self.source} run from {low} to {high}, too far from the threshold "
+                f"{self.threshold}",
+                details="the distance between a score and the threshold must fit in a float64",
+            )
+        return values

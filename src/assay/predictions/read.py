@@ -1,0 +1,149 @@
+"""Reading predictions, whatever they are kept in."""
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from assay.errors import PredictionsError
+from assay.predictions.base import Predictions
+from assay.predictions.column import Loaded
+from assay.predictions.duck import read_files
+from assay.predictions.ids import Ids, read_ids
+from assay.predictions.labels import read_predicted, refuse_contradictions
+from assay.predictions.memory import MemoryPredictions
+from assay.predictions.roles import Roles, refuse_bad_show
+from assay.predictions.scores import read_scores
+from assay.predictions.tables import read_mapping, read_table
+
+__all__ = ["from_arrays", "read_predictions"]
+
+
+def read_predictions(
+    source: object,
+    *,
+    score: str | None,
+    predicted: str | None = None,
+    id: str | None = None,
+    threshold: float | None = None,
+    positive: object = None,
+    show: Sequence[str] = (),
+) -> Predictions:
+    """Read a classifier's predictions and check them.
+
+    Parameters
+    ----------
+    source : path, table, mapping or Predictions
+        The path of a .parquet, .csv or .csv.gz file, or a pattern that matches several; a pandas,
+        polars or pyarrow table, or any other that narwhals reads; a mapping of column names to
+        arrays or lists. What is `Predictions` already is returned as it is.
+    score : str or None
+        The column of scores, finite numbers. None when there are none: all items then have the
+        same score, 0.
+    predicted : str, optional
+        The column of predicted labels: true and false, 0 and 1, or anything with `positive`.
+        When left out, a score of at least `threshold` says yes.
+    id : str, optional
+        The column of ids, integers of 64 bits or strings, no two alike. When left out, the id is
+        the number of the row, from 0; the order of the rows, in a file too, then decides which
+        items are drawn, and must not change during a campaign.
+    threshold : float, optional
+        The score from which on the predicted label is yes. Given together with `predicted`, every
+        row is checked against it; a score equal to the threshold goes with either label.
+    positive : object, optional
+        The value of the column `predicted` that means yes; all others mean no.
+    show : sequence of str
+        The columns that people see when they label an item.
+
+    Returns
+    -------
+    Predictions
+        The same whatever they were read from, and in whatever order if they have ids.
+
+    Raises
+    ------
+    PredictionsError
+        Says what is wrong, where, how often, and how to mend it.
+
+    Notes
+    -----
+    A CSV file has no types. Ids in it are integers when each is written as an integer of 64 bits
+    is (7, not 007), and otherwise strings; NA and a quoted "" are strings like any other, and a
+    field with nothing in it is a missing value.
+
+    Examples
+    --------
+    >>> table = {"url": ["a", "b", "c"], "p": [0.9, 0.2, 0.6], "spam": ["yes", "no", "yes"]}
+    >>> read_predictions(table, id="url", score="p", predicted="spam", positive="yes")
+    <predictions of dict, 3 rows: 2 say yes>
+    """
+    if isinstance(source, Predictions):
+        return source
+    roles = Roles(score, predicted, id, threshold, positive)
+    refuse_bad_show(show)
+    used = roles.columns
+    if isinstance(source, str | PathLike):
+        loaded = read_files(Path(source), used, show, id)
+    elif isinstance(source, Mapping):
+        loaded = read_mapping(source, used, show, type(source).__name__)
+    else:
+        loaded = read_table(source, used, show)
+    return _checked(loaded, roles)
+
+
+def from_arrays(
+    *,
+    y_score: ArrayLike | None,
+    y_pred: ArrayLike | None = None,
+    ids: ArrayLike | None = None,
+    threshold: float | None = None,
+) -> Predictions:
+    """Take predictions from arrays or lists.
+
+    Parameters
+    ----------
+    y_score : array, shape (N,), or None
+        The scores; None when there are none.
+    y_pred : array of bool or of 0 and 1, shape (N,), optional
+        The predicted labels. When left out, a score of at least `threshold` says yes.
+    ids : array of int or str, shape (N,), optional
+        The ids. When left out, the id is the place in the arrays, from 0.
+    threshold : float, optional
+        As in `read_predictions`.
+
+    Examples
+    --------
+    >>> from_arrays(y_score=[0.9, 0.2, 0.6], threshold=0.5)
+    <predictions of arrays, 3 rows: 2 say yes>
+    """
+    given = {"y_score": y_score, "y_pred": y_pred, "ids": ids}
+    columns = {name: values for name, values in given.items() if values is not None}
+    score, predicted, id = (name if name in columns else None for name in given)
+    roles = Roles(score, predicted, id, threshold, positive=None)
+    return _checked(read_mapping(columns, roles.columns, (), "arrays"), roles)
+
+
+def _checked(loaded: Loaded, roles: Roles) -> Predictions:
+    """Make predictions of the columns, or say what is wrong with them."""
+    columns = loaded.columns
+    size = len(columns[roles.columns[0]].data)
+    if size == 0:
+        raise PredictionsError(f"there are no predictions in {loaded.source}")
+    ids = Ids(np.arange(size)) if roles.id is None else read_ids(columns[roles.id])
+    score = np.zeros(size) if roles.score is None else read_scores(columns[roles.score], ids)
+    if roles.predicted is not None:
+        predicted = read_predicted(columns[roles.predicted], roles.positive, ids)
+        if roles.threshold is not None:
+            refuse_contradictions(score, predicted, roles.threshold, columns[roles.predicted], ids)
+    elif roles.threshold is not None:  # Roles sees to it that one of the two is given
+        predicted = score >= roles.threshold
+    return MemoryPredictions(
+        source=loaded.source,
+        ids=ids,
+        score=score,
+        predicted=predicted,
+        threshold=roles.threshold,
+        show=loaded.show,
+    )

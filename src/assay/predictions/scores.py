@@ -1,0 +1,75 @@
+"""The scores: finite numbers, as float64."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assay.core.types import Floats
+from assay.errors import PredictionsError
+from assay.predictions.column import Arrow, Column, examples, first_few, is_text
+from assay.predictions.ids import Ids
+
+__all__ = ["read_scores"]
+
+
+def read_scores(column: Column, ids: Ids) -> Floats:
+    """Take a column for the scores.
+
+    Narrower numbers are widened, which is exact. Decimals go through their digits, so that each
+    becomes the nearest float64 whatever container it comes from. -0.0 becomes 0.0.
+
+    Examples
+    --------
+    >>> data = pa.chunked_array([["0.25", " 1e-3"]])
+    >>> read_scores(Column("p", "a.csv", data, untyped=True), Ids(np.arange(2)))
+    array([0.25 , 0.001])
+    """
+    data = column.data
+    kind = data.type
+    if pa.types.is_decimal(kind):
+        data = data.cast(pa.string()).cast(pa.float64())
+    elif is_text(kind) and column.untyped:
+        data = _parse(column, ids)
+    elif not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
+        raise PredictionsError(
+            f"the scores in {column} are of type {kind}",
+            details="a score is a number",
+            hint="is another column meant? Text that holds numbers must be converted first",
+        )
+    scores: Floats = data.cast(pa.float64(), safe=False).to_numpy()
+    bad = ~np.isfinite(scores)  # Arrow made the missing ones NaN
+    if bad.any():
+        rows = first_few(bad)
+        raise PredictionsError(
+            f"{bad.sum():,} of {bad.size:,} scores in {column} are missing, NaN or infinite",
+            details=examples(rows, id=ids.at(rows), score=column.at(rows)),
+            hint="a score is a finite number that float64 can hold; mend or drop these rows",
+        )
+    # Only where there may be a zero to change, because it takes a copy.
+    return scores + 0.0 if scores.min() <= 0.0 <= scores.max() else scores
+
+
+def _parse(column: Column, ids: Ids) -> Arrow:
+    """Read the numbers out of text."""
+    texts = pc.utf8_trim_whitespace(column.data)
+    try:
+        return texts.cast(pa.float64())
+    except pa.ArrowInvalid:
+        # Arrow stops at the first text that it does not know, among them +0.5; look at them all.
+        numbers = [None if text is None else _number(text) for text in texts.to_pylist()]
+    bad = np.array([number is None for number in numbers]) & ~column.missing()
+    if bad.any():
+        rows = first_few(bad)
+        raise PredictionsError(
+            f"{bad.sum():,} of {bad.size:,} scores in {column} are not numbers",
+            details=examples(rows, id=ids.at(rows), score=column.at(rows)),
+            hint="is another column meant? If not, mend or drop these rows",
+        )
+    return pa.chunked_array([pa.array(numbers, pa.float64())])
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,322 @@
+"""What cannot be used is refused with what is wrong, where, how often, and how to mend it."""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import date, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.core.strata import stratify
+from assay.errors import AssayError, PredictionsError
+from assay.predictions import Predictions, from_arrays, read_predictions
+
+GOOD = {"id": ["a", "b", "c"], "score": [0.1, 0.2, 0.9], "said": [False, False, True]}
+
+
+def _read(source: object, **options: Any) -> Predictions:
+    known = {"id": "id", "score": "score", "predicted": "said"}
+    return read_predictions(source, **{**known, **options})
+
+
+def _refused(source: object, words: str, **options: Any) -> str:
+    """Return the error, in which are the words between the bars, in that order."""
+    pattern = ".*".join(re.escape(word.strip()) for word in words.split("|"))
+    with pytest.raises(PredictionsError, match=f"(?s){pattern}") as caught:
+        _read(source, **options)
+    return str(caught.value)
+
+
+def test_good_input_is_accepted() -> None:
+    assert _read(GOOD).positives == 1
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "words"),
+    [
+        # scores
+        ("score", [0.1, float("nan"), 0.9], "1 of 3 scores in column 'score' of dict | row 1"),
+        ("score", [0.1, float("inf"), 0.9], "1 of 3 scores | infinite | row 1 (id 'b', score inf)"),
+        ("score", [0.1, None, -float("inf")], "2 of 3 scores | missing | row 1 | row 2"),
+        ("score", [None, None, None], "3 of 3 scores | missing"),
+        ("score", np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False]), "1 of 3 scores | row 1"),
+        ("score", ["0.1", "0.2", "0.9"], "column 'score' of dict | type string | is a number"),
+        ("score", [True, False, True], "type bool"),
+        ("score", [date(2026, 1, 1)] * 3, "type date32"),
+        ("score", [timedelta(1)] * 3, "type duration"),
+        ("score", [[0.1], [0.2], [0.9]], "type list"),
+        ("score", [1j, 2j, 3j], "column 'score' of dict cannot be read | complex"),
+        ("score", np.array([1j, 2j, 3j]), "column 'score' of dict cannot be read | complex128"),
+        ("score", [0.1, "b", 0.9], "column 'score' of dict cannot be read | of one type"),
+        ("score", [10**400, 1, 2], "column 'score' of dict cannot be read | too large"),
+        ("score", [Decimal("1e400")] * 3, "column 'score' of dict cannot be read | Decimal"),
+        ("score", np.array([1, 2, "1e400"], dtype=np.longdouble), "1 of 3 scores | score inf"),
+        ("score", np.zeros((3, 2)), "array of shape (3, 2) | one dimension | .ravel()"),
+        ("score", np.array(0.5), "array of shape () | one dimension"),
+        ("score", [0.1, 0.2], "differ in length | id 3, score 2, said 3"),
+        ("score", 0.5, "column 'score' of dict is of type float | one-dimensional array"),
+        ("score", "abc", "column 'score' of dict is of type str | one-dimensional array"),
+        # ids
+        ("id", ["a", "b", "a"], "column 'id' of dict | more than once: 1 | 'a' in rows 0 and 2"),
+        ("id", [5, 4, 5], "column 'id' of dict | more than once: 1 | 5 in rows 0 and 2 | hint"),
+        ("id", ["a", None, "b"], "1 of 3 ids in column 'id' of dict are missing | row 1"),
+        ("id", [1, None, 2], "1 of 3 ids in column 'id' of dict are missing | row 1"),
+        ("id", [1.0, 2.0, 3.0], "ids in column 'id' of dict | double | integers | strings"),
+        ("id", [True, False, True], "type bool"),
+        ("id", [b"a", b"b", b"c"], "type binary"),
+        ("id", [date(2026, 1, day) for day in (1, 2, 3)], "type date32"),
+        ("id", ["a", 1, "b"], "column 'id' of dict cannot be read | of one type"),
+        ("id", [2**64, 1, 2], "column 'id' of dict cannot be read | too large"),
+        ("id", [2**63, -1, 2], "column 'id' of dict cannot be read | negative"),
+        ("id", ["a\ud800", "b", "c"], "column 'id' of dict cannot be read | surrogates"),
+        # predicted labels
+        ("said", [0, 1, 2], "column 'said' of dict | neither | got 2, of type int64 | positive=2"),
+        ("said", [0.0, 0.5, 1.0], "neither | got 0.5, of type double"),
+        ("said", ["ham", "ham", "spam"], "neither | got 'ham', 'spam' | positive='ham'"),
+        ("said", list("abc"), "got 'a', 'b', 'c', of type string"),
+        ("said", ["1", "0", "1"], "neither | got '1', '0', of type string"),
+        ("said", [True, None, False], "1 of 3 predicted labels | missing | row 1 (id 'b')"),
+        ("said", [[1], [0], [1]], "type list"),
+        ("said", [date(2026, 1, 1)] * 3, "neither | datetime.date(2026, 1, 1)"),
+    ],
+)
+def test_columns(column: str, values: object, words: str) -> None:
+    _refused({**GOOD, column: values}, words)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (pd.DataFrame({**GOOD, "id": [1.0, 2.0, None]}), "1 of 3 ids | pandas DataFrame | row 2"),
+        (pd.DataFrame({**GOOD, "score": [1j, 2, 3]}), "of pandas DataFrame cannot | complex128"),
+        (pd.DataFrame({**GOOD, "id": ["a", 1, "b"]}), "of pandas DataFrame cannot be read"),
+        (pd.DataFrame(GOOD).iloc[:0], "no predictions in pandas DataFrame, 0 rows"),
+        (pd.DataFrame([[1, 2]], columns=["id", "id"]), "several columns | 'id' 2 times | rename"),
+        (pa.table([[1], [2]], names=["id", "id"]), "several columns | 'id' 2 times | rename"),
+        (pl.DataFrame(GOOD).rename({"score": "Score"}), "'score' not found | did you mean 'Score'"),
+        (pl.LazyFrame(GOOD).drop("said"), "'said' not found in polars LazyFrame"),
+        (pl.DataFrame({**GOOD, "score": [0.1, None, 0.9]}), "1 of 3 scores | row 1 (id 'b'"),
+        ({}, "column 'id' not found in dict"),
+        ([1, 2, 3], "type list | pandas, polars or pyarrow"),
+        (np.zeros(3), "type ndarray | mapping of column names"),
+        (None, "type NoneType | .parquet"),
+        (7, "type int"),
+        (pd.Series([1, 2]), "type Series"),
+    ],
+)
+def test_tables(source: object, words: str) -> None:
+    _refused(source, words)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"score": "scores"}, "column 'scores' not found in dict | id, score, said | 'score'?"),
+        ({"show": ["text"]}, "column 'text' not found in dict"),
+        ({"show": "id"}, "show='id' | say show=['id']"),
+        ({"show": [1]}, "show=[1] is not a list of column names"),
+        ({"score": 0}, "score=0 is of type int | name of a column"),
+        ({"predicted": None}, "neither predicted= nor threshold= | hint"),
+        ({"predicted": None, "score": None}, "neither predicted= nor threshold="),
+        ({"score": None, "threshold": 0.5}, "threshold=0.5 is given without score="),
+        ({"predicted": None, "threshold": 0.5, "positive": 1}, "positive=1 | without predicted="),
+        ({"threshold": float("nan")}, "threshold=nan | finite"),
+        ({"threshold": "0.5"}, "threshold='0.5' | finite"),
+        ({"threshold": True}, "threshold=True | finite"),
+        ({"threshold": 10**400}, "finite"),
+        ({"positive": "spam"}, "positive='spam' occurs nowhere in column 'said' | False, True"),
+        ({"positive": ["spam"]}, "positive=['spam'] is of type list"),
+        ({"positive": float("nan")}, "positive=nan occurs nowhere"),
+        (
+            {"threshold": 0.15},
+            "1 of 3 predicted labels in column 'said' of dict contradict threshold=0.15 | "
+            "row 1 (id 'b', score 0.2, predicted False) | hint",
+        ),
+        ({"threshold": 0.95}, "row 2 (id 'c', score 0.9, predicted True)"),
+    ],
+)
+def test_options(options: Mapping[str, object], words: str) -> None:
+    _refused(GOOD, words, **options)
+
+
+def test_a_misspelt_positive() -> None:
+    _refused(
+        {**GOOD, "said": ["ham", "ham", "spam"]}, "got 'ham', 'spam' | 'spam'?", positive="spm"
+    )
+
+
+def test_many_values_that_are_no_labels() -> None:
+    _refused({**GOOD, "said": GOOD["score"]}, "got 0.1, 0.2, 0.9, of type double")
+    many = {"id": list(range(100)), "score": [0.5] * 100, "said": list(range(100))}
+    _refused(many, "got 2, 3, 4, 5, 6 and 93 more")
+
+
+def test_arrays() -> None:
+    with pytest.raises(PredictionsError, match=r"(?s)of arrays differ in length.*y_pred 3"):
+        from_arrays(y_score=[0.1, 0.2], y_pred=[0, 1, 1])
+    with pytest.raises(PredictionsError, match="no predictions in arrays, 0 rows"):
+        from_arrays(y_score=[], threshold=0.5)
+    with pytest.raises(PredictionsError, match="neither predicted= nor threshold="):
+        from_arrays(y_score=[0.5])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "is empty"),
+        ("id,score,said\n", "is empty | at least one row"),
+        ("id,score,said\na,abc,1\nb,0.2,0\n", "1 of 2 scores | not numbers | id 'a', score 'abc'"),
+        ("id,score,said\na,NA,1\nb,+0.2,0\n", "1 of 2 scores | not numbers | score 'NA'"),
+        ("id,score,said\na,,1\nb,0.2,0\n", "1 of 2 scores | missing | (id 'a', score missing)"),
+        ("id,score,said\na,1e400,1\nb,0.2,0\n", "infinite | score '1e400' | float64 can hold"),
+        ("id,score,said\na,inf,1\nb,nan,0\n", "2 of 2 scores | score 'inf' | score 'nan'"),
+        ("id,score,said\na,0.5,1\n,0.2,0\n", "1 of 2 ids | missing | row 1"),
+        ("id,score,said\n1,0.5,1\n1,0.2,0\n", "more than once: 1 | 1 in rows 0 and 1"),
+        ("id,score,said\na,0.5,\nb,0.2,0\n", "1 of 2 predicted labels | missing | row 0 (id 'a')"),
+        ("id,score,said\na,0.5,yes\nb,0.2,no\n", "neither | got 'yes', 'no' | positive='yes'"),
+        ("id,score,score,said\na,0.5,0.5,1\n", "several columns named 'score' | rename"),
+        ("id,ID,score,said\na,b,0.5,1\n", "several columns named 'id' | upper and lower case"),
+        ("id,pscore,said\na,0.5,1\n", "'score' not found | did you mean 'pscore'"),
+        ("id,score,said\na,0.5\nb,0.2,0\n", "several columns | reads as one | number of fields"),
+        ("made by x\nid,score,said\na,0.5,1\n", "several columns | one column: made by x"),
+    ],
+)
+def test_csv_files(text: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "predictions.csv"
+    path.write_text(text)
+    assert "predictions.csv" in _refused(path, words)
+
+
+def test_a_short_line_far_down_a_csv_file(tmp_path: Path) -> None:
+    path = tmp_path / "predictions.csv"
+    path.write_text("id,score,said\n" + "".join(f"{i},0.5,1\n" for i in range(50_000)) + "x,0.5\n")
+    _refused(path, "predictions.csv cannot be read | Line: 50002")
+
+
+def test_a_csv_file_in_another_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "predictions.csv"
+    path.write_bytes("id,score,said\né,0.5,1\n".encode("latin-1"))
+    _refused(path, "predictions.csv cannot be read | not utf-8")
+
+
+def test_parquet_files(tmp_path: Path) -> None:
+    path = tmp_path / "predictions.parquet"
+    pq.write_table(pa.table(GOOD), path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-20])
+    _refused(path, "predictions.parquet cannot be read | magic bytes")
+    path.write_bytes(b"")
+    _refused(path, "predictions.parquet cannot be read")
+    pq.write_table(pa.table(GOOD).slice(0, 0), path)
+    _refused(path, "predictions.parquet is empty")
+    pq.write_table(
+        pa.table([[1], [0.5], [0.7], [True]], names=["id", "score", "score", "said"]), path
+    )
+    _refused(path, "several columns named 'score' | id, score, score, said")
+    pq.write_table(pa.table({**GOOD, "score": ["0.1", "0.2", "0.9"]}), path)
+    _refused(path, "scores in column 'score' of | predictions.parquet | type string")
+    pq.write_table(pa.table({**GOOD, "score": [0.1, None, float("nan")]}), path)
+    _refused(path, "2 of 3 scores | row 1 (id 'b', score missing), row 2 (id 'c', score nan)")
+
+
+def test_damaged_parquet_files_are_read_or_refused(tmp_path: Path) -> None:
+    path = tmp_path / "predictions.parquet"
+    pq.write_table(pa.table(GOOD), path)
+    whole = np.frombuffer(path.read_bytes(), dtype=np.uint8)
+    rng = np.random.default_rng(0)
+    refused = 0
+    for _ in range(40):
+        damaged = whole.copy()
+        damaged[rng.integers(0, whole.size, 5)] = rng.integers(0, 256, 5)
+        path.write_bytes(damaged.tobytes())
+        try:
+            assert _read(path).size == 3
+        except AssayError:
+            refused += 1
+    assert refused > 10
+
+
+def test_paths(tmp_path: Path) -> None:
+    _refused(tmp_path / "none.csv", "none.csv' not found | no file of that name")
+    _refused(str(tmp_path / "none-*.parquet"), "none-*.parquet' not found")
+    _refused("", "is a directory")
+    _refused("\0.csv", "not found")
+    _refused(tmp_path, "is a directory | *.parquet")
+    (tmp_path / "predictions.txt").write_text("id,score,said\n")
+    _refused(tmp_path / "predictions.txt", "must end in .parquet, .csv or .csv.gz")
+    (tmp_path / "a.csv").write_text("id,score,said\n")
+    _refused(tmp_path / "*", "all files be of one kind")
+    (tmp_path / "b.csv.gz").write_bytes(b"not compressed")
+    _refused(tmp_path / "b.csv.gz", "b.csv.gz cannot be read")
+
+
+_ANYTHING = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(st.characters(), max_size=3),
+    st.binary(max_size=3),
+    st.dates(),
+    st.decimals(),
+    st.complex_numbers(),
+    st.lists(st.integers(), max_size=2),
+    st.builds(object),
+)
+
+
+def _three(values: st.SearchStrategy[Any], unique: bool = False) -> st.SearchStrategy[object]:
+    return st.lists(values, min_size=3, max_size=3, unique=unique)
+
+
+# Half of the columns are as they should be, or else nearly every table would be refused at once.
+_COLUMN = st.one_of(
+    _three(_ANYTHING),
+    _three(st.integers(-(2**63), 2**64)),
+    _three(st.floats(allow_nan=False)),
+    st.lists(st.floats(), max_size=4).map(np.array),
+    _ANYTHING,
+)
+_IDS = _three(st.integers(0, 2**64 - 1), unique=True) | _three(st.text(max_size=2), unique=True)
+_SCORES = _three(st.floats(allow_nan=False, allow_infinity=False))
+_TABLE = st.fixed_dictionaries(
+    {
+        "id": st.booleans().flatmap(lambda good: _IDS if good else _COLUMN),
+        "score": st.booleans().flatmap(lambda good: _SCORES if good else _COLUMN),
+        "said": st.booleans().flatmap(lambda good: _three(st.booleans()) if good else _COLUMN),
+        "text": _three(_ANYTHING),
+    }
+)
+_OPTIONS = st.one_of(
+    st.just({"predicted": "said"}),
+    st.fixed_dictionaries({"predicted": st.just("said"), "positive": _ANYTHING}),
+    st.fixed_dictionaries({"threshold": st.one_of(st.floats(), _ANYTHING)}),
+)
+
+
+@given(table=_TABLE, options=_OPTIONS)
+@settings(max_examples=1_000, deadline=None)
+def test_anything_is_read_and_dealt_or_refused(
+    table: dict[str, object], options: dict[str, Any]
+) -> None:
+    try:
+        predictions = read_predictions(table, id="id", score="score", show=["text"], **options)
+        profiles = predictions.profile("confidence", "margin", [None])
+        strata = stratify(profiles, variable="confidence", method="perc", bins=2)
+        dealt = predictions.deal(strata, scale="margin", seed=0, counts=[3] * strata.n_strata)
+    except AssayError:
+        return
+    cards = [card for cards in dealt for card in cards]
+    assert len(cards) == predictions.size == 3
+    assert sum(card.predicted for card in cards) == predictions.positives
+    json.dumps([card.shown for card in cards], allow_nan=False)

@@ -1,0 +1,231 @@
+"""The same predictions are the same, whatever they are kept in."""
+
+import csv
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.core.strata import stratify
+from assay.predictions import Card, Predictions, read_predictions
+
+Table = Mapping[str, Sequence[object]]
+
+
+def _parquet(table: Table, folder: Path) -> Path:
+    path = folder / "predictions.parquet"
+    pq.write_table(pa.table(dict(table)), path, row_group_size=2)
+    return path
+
+
+def _csv(table: Table, folder: Path) -> Path:
+    path = folder / "predictions.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC)
+        writer.writerow(table)
+        writer.writerows(zip(*table.values(), strict=True))
+    return path
+
+
+CONTAINERS: dict[str, Callable[[Table, Path], object]] = {
+    "dict of lists": lambda table, _: dict(table),
+    "dict of arrays": lambda table, _: {name: np.array(table[name]) for name in table},
+    "dict of series": lambda table, _: {name: pd.Series(table[name]) for name in table},
+    "dict of Arrow columns": lambda table, _: dict(
+        zip(table, pa.table(dict(table)).columns, strict=True)
+    ),
+    "pandas": lambda table, _: pd.DataFrame(table),
+    "pandas, other index": lambda table, _: pd.DataFrame(table).set_index("score", drop=False),
+    "polars": lambda table, _: pl.DataFrame(table),
+    "polars, lazy": lambda table, _: pl.LazyFrame(table),
+    "Arrow": lambda table, _: pa.table(dict(table)),
+    "Parquet": _parquet,
+    "CSV": _csv,
+}
+
+
+def _look(predictions: Predictions) -> tuple[object, ...]:
+    """Return all that predictions answer, apart from where they come from."""
+    profile = predictions.profile("score", "margin", [None])
+    strata = stratify(profile, variable="score", method="perc", bins=3)
+    cards: list[list[Card]] = predictions.deal(
+        strata, scale="margin", seed=5, counts=[3] * strata.n_strata
+    )
+    return (
+        predictions.fingerprint(),
+        predictions.size,
+        predictions.positives,
+        predictions.id_kind,
+        predictions.score_range,
+        strata,
+        cards,
+    )
+
+
+def _looks(table: Table, containers: Sequence[str]) -> list[tuple[object, ...]]:
+    with tempfile.TemporaryDirectory() as folder:
+        return [
+            _look(
+                read_predictions(
+                    CONTAINERS[name](table, Path(folder)),
+                    id="id",
+                    score="score",
+                    predicted="said",
+                    show=["text"],
+                )
+            )
+            for name in containers
+        ]
+
+
+# Without NUL, which numpy's text drops from the end.
+_TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
+
+
+@st.composite
+def _tables(draw: st.DrawFn) -> Table:
+    size = draw(st.integers(1, 12))
+    integers = st.lists(st.integers(-(2**63), 2**63 - 1), min_size=size, max_size=size, unique=True)
+    # A CSV file whose ids all look like integers has integers; "x" makes that impossible.
+    texts = st.lists(_TEXTS, min_size=size, max_size=size, unique=True).map(
+        lambda ids: [f"x{ids[0]}", *(id for id in ids[1:])]
+    )
+    ids = draw(st.one_of(integers, texts.filter(lambda ids: len(set(ids)) == len(ids))))
+    scores = st.floats(allow_nan=False, allow_infinity=False)
+    return {
+        "id": ids,
+        "score": draw(st.lists(scores, min_size=size, max_size=size)),
+        "said": draw(st.lists(st.booleans(), min_size=size, max_size=size)),
+        "text": draw(st.lists(_TEXTS, min_size=size, max_size=size)),
+    }
+
+
+@given(_tables())
+@settings(max_examples=25, deadline=None)
+def test_all_containers_agree(table: Table) -> None:
+    first, *others = _looks(table, list(CONTAINERS))
+    assert all(look == first for look in others)
+
+
+@given(_tables(), st.randoms(use_true_random=False))
+@settings(max_examples=40, deadline=None)
+def test_the_order_of_rows_does_not_matter(table: Table, random: Random) -> None:
+    rows = list(range(len(table["id"])))
+    random.shuffle(rows)
+    shuffled = {name: [values[row] for row in rows] for name, values in table.items()}
+    assert _looks(shuffled, ["polars"]) == _looks(table, ["dict of lists"])
+
+
+TABLE: Table = {
+    "id": ["007", "NA", "", "b"],
+    "score": [0.5, 0.25, 0.125, 1.0],
+    "said": [True, False, False, True],
+    "text": ["a", "b", "c", "d"],
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_each_container_without_ids(container: str, tmp_path: Path) -> None:
+    source = CONTAINERS[container](TABLE, tmp_path)
+    predictions = read_predictions(source, score="score", threshold=0.5, show=["text"])
+    strata = stratify(
+        predictions.profile("score", "probability", [None]),
+        variable="score",
+        method="equal",
+        bins=1,
+    )
+    (cards,) = predictions.deal(strata, scale="probability", seed=0, counts=[4])
+    by_id = {card.id: (card.predicted, card.shown["text"]) for card in cards}
+    assert by_id == {0: (True, "a"), 1: (False, "b"), 2: (False, "c"), 3: (True, "d")}
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        np.array([0.5, 0.25, 0.125, 1.0], dtype=np.float32),
+        np.array([0.5, 0.25, 0.125, 1.0], dtype=np.float16),
+        np.array([0.5, 0.25, 0.125, 1.0], dtype=np.longdouble),
+        [Decimal("0.5"), Decimal("0.25"), Decimal("0.125"), Decimal(1)],
+        pd.Series([0.5, 0.25, 0.125, 1.0], dtype="Float64"),
+        pl.Series([0.5, 0.25, 0.125, 1.0], dtype=pl.Float32),
+    ],
+)
+def test_narrower_scores_are_widened(scores: object) -> None:
+    looks = [
+        _look(read_predictions({**TABLE, "score": column}, id="id", score="score", threshold=0.5))
+        for column in (TABLE["score"], scores)
+    ]
+    assert looks[0] == looks[1]
+
+
+def test_decimals_become_the_nearest_float_in_memory_and_in_a_file(tmp_path: Path) -> None:
+    digits = ["0.1234567890123456789012345678", "7.3000000000000000000000000001"]
+    table = {"score": [Decimal(text) for text in digits]}
+    for source in (table, pd.DataFrame(table), _parquet(table, tmp_path)):
+        low, high = read_predictions(source, score="score", threshold=0.5).score_range
+        assert [low, high] == [float(text) for text in digits]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [1, 0, 0, 1],
+        [1.0, 0.0, 0.0, 1.0],
+        np.array([1, 0, 0, 1], dtype=np.uint8),
+        pd.Series([True, False, False, True], dtype="boolean"),
+    ],
+)
+def test_labels_of_0_and_1(said: object) -> None:
+    predictions = read_predictions({**TABLE, "said": said}, score="score", predicted="said")
+    assert predictions.positives == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "positive"),
+    [
+        (["spam", "ham", "ham", "spam"], "spam"),
+        (pd.Series(["spam", "ham", "ham", "spam"]).array, "spam"),
+        (pd.Series(["spam", "ham", "ham", "spam"], dtype="category"), "spam"),
+        (pl.Series(["spam", "ham", "ham", "spam"], dtype=pl.Categorical), "spam"),
+        (pl.Series(["spam", "ham", "ham", "spam"], dtype=pl.Enum(["ham", "spam"])), "spam"),
+        ([2, 0, 1, 2], 2),
+        ([2, 0, 1, 2], np.int8(2)),
+        ([False, True, True, False], False),
+    ],
+)
+def test_labels_with_a_value_that_means_yes(said: object, positive: object) -> None:
+    predictions = read_predictions(
+        {**TABLE, "said": said}, score="score", predicted="said", positive=positive, threshold=0.5
+    )
+    assert predictions.positives == 2
+
+
+def test_categories_serve_as_ids() -> None:
+    ids = ["007", "NA", "", "b"]
+    looks = [
+        _look(read_predictions({**TABLE, "id": column}, id="id", score="score", threshold=0.5))
+        for column in (ids, pd.Series(ids, dtype="category"), pl.Series(ids, dtype=pl.Categorical))
+    ]
+    assert looks[0] == looks[1] == looks[2]
+
+
+def test_unsigned_ids_of_64_bits() -> None:
+    ids = [2**64 - 1, 2**63, 5, 0]
+    looks = [
+        _look(read_predictions({**TABLE, "id": column}, id="id", score="score", threshold=0.5))
+        for column in (ids, np.array(ids, dtype=np.uint64), pl.Series(ids, dtype=pl.UInt64))
+    ]
+    assert looks[0] == looks[1] == looks[2]
+    cards = looks[0][-1]
+    assert isinstance(cards, list)
+    assert {card.id for deck in cards for card in deck} == set(ids)

@@ -1,0 +1,271 @@
+import struct
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from assay.core import deck
+from assay.core.profile import profile_of
+from assay.core.strata import Strata, stratify
+from assay.core.variable import confidence
+from assay.errors import PredictionsError
+from assay.predictions import Card, Predictions, from_arrays, read_predictions
+from assay.predictions.ids import Ids
+from assay.predictions.memory import MemoryPredictions
+
+Row = tuple[deck.Id, float, bool]
+
+RNG = np.random.default_rng(46)
+SCORE = RNG.beta(1, 2, 3_000).round(3)
+PREDICTED = RNG.random(3_000) < SCORE
+INTEGERS = RNG.permutation(np.arange(-1_500, 1_500))
+STRINGS = [f"page {number}" for number in INTEGERS]
+
+
+def _read(ids: object) -> Predictions:
+    table = {"id": ids, "score": SCORE, "said": PREDICTED}
+    return read_predictions(table, id="id", score="score", predicted="said")
+
+
+def _strata(predictions: Predictions, *sides: bool | None) -> Strata:
+    profiles = predictions.profile("score", "probability", sides)
+    return stratify(profiles, variable="score", method="perc", bins=4)
+
+
+@pytest.mark.parametrize("ids", [INTEGERS, STRINGS], ids=["integers", "strings"])
+@pytest.mark.parametrize("sides", [(None,), (True, False), (True,)])
+def test_cards_are_those_of_the_plain_definition(
+    ids: list[deck.Id] | np.ndarray, sides: tuple[bool | None, ...]
+) -> None:
+    predictions = _read(ids)
+    strata = _strata(predictions, *sides)
+    counts = [30] * strata.n_strata
+    dealt = predictions.deal(strata, scale="probability", seed=7, counts=counts)
+
+    plain = ids if isinstance(ids, list) else ids.tolist()
+    stratum = strata.assign(SCORE, PREDICTED)
+    for h, cards in enumerate(dealt):
+        members = [row for row in range(len(plain)) if stratum[row] == h]
+        members.sort(key=lambda row: deck.number(plain[row], 7))
+        assert cards == [Card(plain[row], bool(PREDICTED[row]), {}) for row in members[:30]]
+
+
+def test_ids_and_labels_of_cards_are_plain_python() -> None:
+    for ids in (INTEGERS, STRINGS):
+        predictions = _read(ids)
+        (cards,) = predictions.deal(
+            stratify(
+                predictions.profile("score", "probability", [None]),
+                variable="score",
+                method="equal",
+                bins=1,
+            ),
+            scale="probability",
+            seed=0,
+            counts=[1],
+        )
+        assert type(cards[0].id) in (int, str)
+        assert type(cards[0].predicted) is bool
+
+
+def test_all_items_are_dealt_exactly_once() -> None:
+    predictions = _read(STRINGS)
+    strata = _strata(predictions, True, False)
+    dealt = predictions.deal(strata, scale="probability", seed=3, counts=strata.sizes.tolist())
+    assert [len(cards) for cards in dealt] == strata.sizes.tolist()
+    assert sorted(str(card.id) for cards in dealt for card in cards) == sorted(STRINGS)
+    more = predictions.deal(strata, scale="probability", seed=3, counts=[10**6] * strata.n_strata)
+    assert more == dealt
+
+
+def test_a_longer_deal_begins_like_a_shorter_one() -> None:
+    predictions = _read(INTEGERS)
+    strata = _strata(predictions, None)
+    few = predictions.deal(strata, scale="probability", seed=1, counts=[5, 0, 1, 20])
+    many = predictions.deal(strata, scale="probability", seed=1, counts=[50, 50, 50, 50])
+    assert [many[h][: len(few[h])] for h in range(4)] == few
+    assert [len(cards) for cards in few] == [5, 0, 1, 20]
+
+
+def test_colliding_strings_are_dealt_in_the_order_of_their_bytes() -> None:
+    # Nobody has two strings whose 64-bit digests collide; so all digests are made the same.
+    ids = Ids(pa.array(["é", "z", "Z"], pa.large_string()))
+    ids.digest = np.zeros(3, dtype=np.uint64)
+    predictions = MemoryPredictions(
+        source="three strings",
+        ids=ids,
+        score=np.zeros(3),
+        predicted=np.ones(3, dtype=np.bool_),
+        threshold=None,
+        show=lambda rows, _: [{} for _ in rows],
+    )
+    strata = stratify({None: profile_of(np.zeros(3))}, variable="score", method="equal", bins=1)
+    (cards,) = predictions.deal(strata, scale="probability", seed=0, counts=[3])
+    assert [card.id for card in cards] == ["Z", "z", "é"]
+
+
+def test_many_strings_are_digested_in_duckdb_to_the_same_words() -> None:
+    texts = [f"https://example.com/ü/{number}" for number in range(25_000)]
+    texts[:6] = ["", "007", "NA", "a\0b", "🂡", 'it\'s "quoted"']
+    ids = Ids(pa.array(texts, pa.large_string()))
+    assert (ids.digest == deck.digest(texts)).all()
+
+
+def test_profiles_are_of_the_variable_on_each_side() -> None:
+    predictions = _read(INTEGERS)
+    z = confidence(SCORE, PREDICTED, "probability")
+    by_score = predictions.profile("score", "probability", [True, False, None])
+    by_confidence = predictions.profile("confidence", "probability", [None])
+    for profile, values in (
+        (by_score[True], SCORE[PREDICTED]),
+        (by_score[False], SCORE[~PREDICTED]),
+        (by_score[None], SCORE),
+        (by_confidence[None], z),
+    ):
+        expected = profile_of(values)
+        assert (profile.low == expected.low).all()
+        assert (profile.count == expected.count).all()
+
+
+def test_strata_by_confidence_deal_the_items_they_count() -> None:
+    predictions = from_arrays(y_score=SCORE * 8 - 4, threshold=0.5)
+    profiles = predictions.profile("confidence", "margin", [None])
+    strata = stratify(profiles, variable="confidence", method="perc", bins=5)
+    dealt = predictions.deal(strata, scale="margin", seed=0, counts=[3_000] * strata.n_strata)
+    z = np.abs(SCORE * 8 - 4 - 0.5)
+    assert [len(cards) for cards in dealt] == strata.sizes.tolist()
+    for cards, least in zip(dealt[1:], strata.layers[0].cuts.points, strict=True):
+        assert min(z[int(card.id)] for card in cards) == least
+
+
+def test_what_is_said_about_the_predictions() -> None:
+    predictions = from_arrays(y_score=[0.25, -0.0, 3.5], y_pred=[1, 0, 1])
+    assert isinstance(predictions, Predictions)
+    assert predictions.source == "arrays, 3 rows"
+    assert predictions.size == 3
+    assert predictions.positives == 2
+    assert predictions.id_kind == "integer"
+    assert repr(predictions.score_range) == "(0.0, 3.5)"
+    assert predictions.threshold is None
+    assert from_arrays(y_score=[1], ids=["a"], threshold=np.float64(0.5)).threshold == 0.5
+    assert from_arrays(y_score=[1], ids=["a"], threshold=1).id_kind == "string"
+
+
+def test_predictions_are_returned_as_they_are() -> None:
+    predictions = _read(INTEGERS)
+    assert read_predictions(predictions, score="whatever") is predictions
+
+
+def test_a_threshold_says_yes_from_itself_upwards() -> None:
+    assert from_arrays(y_score=[0.4, 0.5, 0.6], threshold=0.5).positives == 2
+
+
+def test_a_score_at_the_threshold_goes_with_either_label() -> None:
+    for label in (0, 1):
+        assert from_arrays(y_score=[0.5], y_pred=[label], threshold=0.5).positives == label
+
+
+def test_without_scores_all_items_are_alike() -> None:
+    predictions = from_arrays(y_score=None, y_pred=[True, False])
+    assert predictions.score_range == (0.0, 0.0)
+    assert predictions.profile("score", "probability", [None])[None].count.tolist() == [2]
+
+
+@pytest.mark.parametrize("counts", [[1, 1], [1, 1, 1, -1], [0.5] * 4])
+def test_counts_that_do_not_fit_the_strata(counts: list[int]) -> None:
+    predictions = _read(INTEGERS)
+    with pytest.raises(PredictionsError, match="one for each of the 4 strata"):
+        predictions.deal(_strata(predictions, None), scale="probability", seed=0, counts=counts)
+
+
+def test_strata_of_an_unknown_variable() -> None:
+    predictions = _read(INTEGERS)
+    strata = stratify(
+        predictions.profile("score", "probability", [None]), variable="scor", method="perc", bins=2
+    )
+    with pytest.raises(PredictionsError, match=r"(?s)variable 'scor'.*did you mean 'score'"):
+        predictions.deal(strata, scale="probability", seed=0, counts=[1, 1])
+
+
+def test_margins_are_no_probabilities() -> None:
+    predictions = from_arrays(y_score=[-1.0, 2.0], threshold=0.0)
+    with pytest.raises(PredictionsError, match=r"run from -1.0 to 2.0"):
+        predictions.profile("confidence", "probability", [None])
+
+
+def test_a_distance_from_the_threshold_that_overflows() -> None:
+    predictions = from_arrays(y_score=[-1.5e308, 1.5e308], threshold=1.5e308)
+    with pytest.raises(PredictionsError, match="fit in a float64"):
+        predictions.profile("confidence", "margin", [None])
+
+
+# The fingerprint, against the definition in plain integers.
+
+
+def _h(word: int) -> int:
+    for _ in range(2):
+        word ^= word >> 32
+        word = word * 0xD6E8FEB86659FD93 % 2**64
+    return word ^ word >> 32
+
+
+def _bits(score: float) -> int:
+    (bits,) = struct.unpack("<Q", struct.pack("<d", score))
+    return int(bits)
+
+
+def _plain_fingerprint(rows: list[Row]) -> str:
+    total = 0
+    for id, score, predicted in rows:
+        word = (int(deck.digest([id])[0]) ^ _h(_bits(score))) + predicted
+        total += _h(word % 2**64)
+    return f"assay-predictions-1:{len(rows)}:{total % 2**64:016x}"
+
+
+def _fingerprint(rows: list[Row]) -> str:
+    ids, scores, labels = zip(*rows, strict=True)
+    return from_arrays(ids=ids, y_score=scores, y_pred=labels).fingerprint()
+
+
+def _sum_of_parts(rows: list[Row]) -> str:
+    """Sum the hashes of ids, scores and labels apart: blind to which score is whose."""
+    return str(sum(deck.number(id, 0) + _h(_bits(score)) + said for id, score, said in rows))
+
+
+ROWS: list[Row] = [("a", 0.25, True), ("b", 0.5, False), ("c", 0.5, True), ("007", 1e-300, False)]
+
+
+def _check_it_tells_rows_apart(fingerprint: Callable[[list[Row]], str]) -> None:
+    changed: list[list[Row]] = [
+        ROWS[:3],
+        [("A", 0.25, True), *ROWS[1:]],
+        [("a", 0.2500000000000001, True), *ROWS[1:]],
+        [("a", 0.25, False), *ROWS[1:]],
+        [("a", 0.25, False), ("b", 0.5, True), *ROWS[2:]],
+        [("a", 0.5, True), ("b", 0.25, False), *ROWS[2:]],
+    ]
+    texts = [fingerprint(rows) for rows in [ROWS, *changed]]
+    assert len(set(texts)) == len(texts)
+    assert fingerprint(ROWS[::-1]) == fingerprint(ROWS)
+
+
+def test_fingerprint_tells_rows_apart_and_not_their_order() -> None:
+    _check_it_tells_rows_apart(_fingerprint)
+    with pytest.raises(AssertionError):
+        _check_it_tells_rows_apart(_sum_of_parts)
+
+
+def test_fingerprint_is_as_defined() -> None:
+    assert _fingerprint(ROWS) == _plain_fingerprint(ROWS)
+    integers: list[Row] = [(-1, 0.25, True), (2**63 - 1, -3.5, False), (0, 0.0, True)]
+    assert _fingerprint(integers) == _plain_fingerprint(integers)
+
+
+def test_fingerprint_does_not_depend_on_the_sign_of_zero() -> None:
+    assert _fingerprint([(1, -0.0, True)]) == _fingerprint([(1, 0.0, True)])
+    assert _fingerprint([(1, -0.0, True)]) == _plain_fingerprint([(1, 0.0, True)])
+
+
+def test_an_integer_and_its_text_are_different_ids() -> None:
+    assert _fingerprint([(7, 0.5, True)]) != _fingerprint([("7", 0.5, True)])
