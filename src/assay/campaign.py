@@ -252,8 +252,8 @@ class Campaign:
         goal, design = self._settings.goal, self._settings.design
         if defined and goal.within is not None and not INTERVALS[design.interval].anytime:
             notes.append(
-                "this interval is made for one look; stopping at the first narrow one makes it "
-                "hold less often than stated (docs/methods.md)"
+                "the interval assumes one look; stopping on its width makes it hold less often "
+                "(docs/methods.md)"
             )
         return tuple(notes)
 
