@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import assay
 from assay.core.allocate import round_to_total
-from assay.core.estimate import estimate
+from assay.core.estimate import Estimator, estimate
 from assay.core.metrics import METRICS, ratio
 from assay.core.tallies import Tallies
 
@@ -75,7 +75,7 @@ def test_estimates_of_any_tallies(data: st.DataObject) -> None:
     x = [data.draw(st.integers(0, labels)) for labels in n]
     yes = data.draw(st.lists(st.booleans(), min_size=strata, max_size=strata))
     metric = ratio(data.draw(st.sampled_from([*METRICS])), np.array(sizes, float), np.array(yes))
-    kind = "smoothed" if data.draw(st.booleans()) else "unbiased"
+    kind: Estimator = "smoothed" if data.draw(st.booleans()) else "unbiased"
     moments = estimate(Tallies(sizes, n, x), metric, kind, replacement=data.draw(st.booleans()))
     assert 0 <= float(moments.value) <= 1 + 1e-12
     assert 0 <= float(moments.variance) <= 0.25
