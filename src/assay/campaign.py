@@ -211,6 +211,7 @@ class Campaign:
                 f"{_some(unknown)} not asked for in this campaign, so labels for them are refused",
                 details="only labels of items that the design drew at random may count",
                 hint=f"ids are {self._settings.id_kind}s here; tell the ids that ask() returned",
+                ids=unknown,
             )
         before = self._ledger.answers
         new = [(key, answer) for key, answer in given.items() if before.get(key) is not answer]
@@ -221,6 +222,7 @@ class Campaign:
                 f"item {key!r} was told {before[key].value!r} before and now "
                 f"{given[key].value!r}; {len(changed)} such in all, nothing was recorded",
                 hint="with tell(..., revise=True) the new answer counts; the old stays in the log",
+                ids=changed,
             )
         return [(key, answer.value) for key, answer in new]
 

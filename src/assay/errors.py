@@ -65,7 +65,16 @@ class DesignError(InputError):
 
 
 class LabelError(InputError):
-    """A label is not one of the known answers, or is for an item that was not asked for."""
+    """A label is not one of the known answers, or is for an item that was not asked for.
+
+    `ids` are the items it is about, as text.
+    """
+
+    def __init__(
+        self, problem: str, *, details: str = "", hint: str = "", ids: Iterable[str] = ()
+    ) -> None:
+        super().__init__(problem, details=details, hint=hint)
+        self.ids = frozenset(ids)
 
 
 class LabelConflictError(LabelError):

@@ -120,7 +120,9 @@ def _meaning(column: Column, positive: object) -> Meaning:
         if isinstance(scalar, bool):
             return lambda value: str(value).strip().lower() == str(scalar).lower()
         return lambda value: value == str(scalar)
-    return lambda value: value == scalar
+    # Text stands for what is written like it: the command line has nothing but text.
+    written = scalar if isinstance(scalar, str) else None
+    return lambda value: value == scalar or str(value) == written
 
 
 def _distinct(column: Column) -> tuple[list[object], Ints]:

@@ -1,0 +1,43 @@
+"""Assay: how good is a classifier, from as few human labels as the mathematics allows."""
+
+from assay.answers import Answer
+from assay.campaign import Campaign
+from assay.create import create_campaign, load_campaign
+from assay.design import Design, Goal
+from assay.errors import (
+    AssayError,
+    DesignError,
+    InputError,
+    LabelConflictError,
+    LabelError,
+    MissingDependencyError,
+    PredictionsError,
+    StorageError,
+)
+from assay.predictions import Predictions, from_arrays
+from assay.results import Estimate, Item, StratumRow
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Answer",
+    "AssayError",
+    "Campaign",
+    "Design",
+    "DesignError",
+    "Estimate",
+    "Goal",
+    "InputError",
+    "Item",
+    "LabelConflictError",
+    "LabelError",
+    "MissingDependencyError",
+    "Predictions",
+    "PredictionsError",
+    "StorageError",
+    "StratumRow",
+    "__version__",
+    "create_campaign",
+    "from_arrays",
+    "load_campaign",
+]

@@ -1,0 +1,68 @@
+"""The command line: one command, one public function."""
+
+import json
+import sys
+from importlib.metadata import version
+from io import TextIOWrapper
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from assay.cli.create import create
+from assay.cli.demo import demo
+from assay.cli.exchange import export, import_
+from assay.cli.label import label
+from assay.cli.status import status
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for name, command in (
+    ("demo", demo),
+    ("create", create),
+    ("label", label),
+    ("import", import_),
+    ("export", export),
+    ("status", status),
+):
+    app.command(name)(command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"assay {version('assay')}")
+        raise typer.Exit
+
+
+@app.callback()
+def assay(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """How good is your classifier? From as few human labels as the mathematics allows."""
+
+
+def main() -> None:
+    """Run the command that the process was started with."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        # A sign that the terminal's encoding does not have must not end the program.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    as_json = "--json" in sys.argv[1:]
+    try:
+        code = app(prog_name="assay", standalone_mode=not as_json)
+    except TyperException as error:
+        # Wrong usage; on its own, typer would tell it in words.
+        told = {"problem": error.format_message(), "details": "", "hint": "see --help"}
+        typer.echo(json.dumps({"error": told}), err=True)
+        code = error.exit_code
+    sys.exit(code)

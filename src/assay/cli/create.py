@@ -1,0 +1,120 @@
+"""``assay create``: from a file of predictions to a campaign."""
+
+from dataclasses import replace
+from typing import Annotated, Any, cast
+
+import typer
+
+from assay.cli.created import document, view
+from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
+from assay.cli.storage import StorageUrl, follow_up, storage_url
+from assay.core.metrics import METRICS
+from assay.core.strata import METHODS
+from assay.core.variable import SCALES, Scale
+from assay.create import create_campaign
+from assay.design import ALLOCATIONS, Design
+from assay.errors import DesignError, did_you_mean
+
+__all__ = ["create"]
+
+_PRESETS = ("default", "bennett-carvalho", "kumar-raj", "random")
+
+
+def _data(text: str, *names: str, metavar: str = "COL") -> Any:
+    return typer.Option(*names, help=text, metavar=metavar, rich_help_panel="Predictions")
+
+
+def _goal(text: str) -> Any:
+    return typer.Option(help=text, rich_help_panel="Goal")
+
+
+def _sampling(text: str, metavar: str | None = None) -> Any:
+    return typer.Option(help=text, metavar=metavar, rich_help_panel="Design")
+
+
+def create(
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="Predictions: .parquet, .csv, .csv.gz, or a pattern."),
+    ],
+    *,
+    id_column: Annotated[
+        str | None, _data("The ids' column; the row number when left out.", "--id")
+    ] = None,
+    score: Annotated[str | None, _data("The scores' column.")] = None,
+    predicted: Annotated[str | None, _data("The predicted labels' column.")] = None,
+    threshold: Annotated[
+        float | None, _data("The score from which on the label is yes.", metavar="SCORE")
+    ] = None,
+    positive: Annotated[
+        str | None, _data("The predicted label that means yes.", metavar="VALUE")
+    ] = None,
+    show: Annotated[list[str] | None, _data("A column that reviewers see; repeatable.")] = None,
+    scale: Annotated[
+        str | None,
+        _data(f"{' or '.join(SCALES)}; told by the scores' range when left out.", metavar="SCALE"),
+    ] = None,
+    metric: Annotated[str, _goal(f"{', '.join(METRICS)}.")] = "precision",
+    within: Annotated[float | None, _goal("Stop at this half-width; 0.02 is ±2 points.")] = None,
+    budget: Annotated[int | None, _goal("Stop after so many answers.")] = None,
+    confidence: Annotated[float, _goal("How sure the interval must be.")] = 0.95,
+    design: Annotated[str, _sampling(f"{', '.join(_PRESETS)}.", "PRESET")] = "default",
+    strata: Annotated[str | None, _sampling(f"{', '.join(METHODS)}.", "METHOD")] = None,
+    bins: Annotated[int | None, _sampling("Strata for each predicted label.")] = None,
+    allocation: Annotated[str | None, _sampling(f"{', '.join(ALLOCATIONS)}.", "RULE")] = None,
+    seed: Annotated[int, _sampling("Fixes every draw.")] = 0,
+    name: Annotated[str, typer.Option(help="What to call the campaign.")] = "campaign",
+    storage: StorageUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a campaign from a file of predictions."""
+    with telling_errors(as_json=as_json):
+        with working(f"reading {file}"):
+            campaign = create_campaign(
+                file,
+                id=id_column,
+                score=score,
+                predicted=predicted,
+                threshold=threshold,
+                positive=positive,
+                show=show or (),
+                scale=cast(Scale | None, scale),  # what is not one is refused by name
+                metric=metric,
+                within=within,
+                budget=budget,
+                confidence=confidence,
+                design=_design(design, strata=strata, bins=bins, allocation=allocation),
+                name=name,
+                storage=storage_url(storage),
+                seed=seed,
+            )
+        next_command = follow_up("label", campaign.name, storage)
+        if as_json:
+            emit({**document(campaign, scale_given=scale is not None), "next": next_command})
+            return
+        screen = console()
+        screen.print(view(campaign, scale_given=scale is not None))
+        say_next(screen, next_command)
+
+
+def _design(preset: str, **choices: str | int | None) -> Design:
+    given: dict[str, Any] = {name: value for name, value in choices.items() if value is not None}
+    match preset:
+        case "default":
+            return replace(Design(), **given)
+        case "bennett-carvalho":
+            return Design.bennett_carvalho(**given)
+        case "kumar-raj":
+            return Design.kumar_raj(**given)
+        case "random" if given:
+            raise DesignError(
+                f"simple random sampling has no strata, so --{next(iter(given))} means nothing",
+                hint="leave it out, or choose another --design",
+            )
+        case "random":
+            return Design.simple_random()
+    raise DesignError(
+        f"unknown design {preset!r}",
+        details=f"designs: {', '.join(_PRESETS)}",
+        hint=did_you_mean(preset, _PRESETS),
+    )

@@ -1,0 +1,64 @@
+"""How commands speak: to people in colour, to machines in one JSON document, to both of errors."""
+
+import json
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from assay.errors import AssayError
+from assay.report import printable
+
+__all__ = ["AsJson", "console", "emit", "say_next", "telling_errors", "working"]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return where to print; numbers keep the colour that they are given."""
+    return Console(stderr=stderr, highlight=False)
+
+
+def emit(document: dict[str, Any]) -> None:
+    """Print a JSON document."""
+    typer.echo(json.dumps(document, allow_nan=False, indent=2))
+
+
+def say_next(screen: Console, command: str) -> None:
+    """Print the command to type next, in one piece to be copied."""
+    line = Text.assemble(("next: ", "dim"), (printable(command), "bold"))
+    screen.print()
+    screen.print(line, soft_wrap=True)
+
+
+def working(what: str) -> AbstractContextManager[object]:
+    """Show that something takes its time; on a terminal only."""
+    screen = console(stderr=True)
+    return screen.status(Text(printable(what))) if screen.is_terminal else nullcontext()
+
+
+@contextmanager
+def telling_errors(*, as_json: bool) -> Iterator[None]:
+    """Tell an `AssayError` on the standard error stream, and end with exit code 1."""
+    try:
+        yield
+    except AssayError as error:
+        if as_json:
+            parts = {"problem": error.problem, "details": error.details, "hint": error.hint}
+            typer.echo(json.dumps({"error": parts}), err=True)
+        else:
+            _show(error)
+        raise typer.Exit(1) from None
+
+
+def _show(error: AssayError) -> None:
+    lines = Text.assemble(("error: ", "bold red"), printable(error.problem))
+    if error.details:
+        lines.append(f"\n{printable(error.details)}")
+    if error.hint:
+        lines.append_text(Text.assemble(("\nhint: ", "bold cyan"), printable(error.hint)))
+    # A long path or list must stay in one piece, to be copied.
+    console(stderr=True).print(lines, soft_wrap=True)

@@ -1,0 +1,142 @@
+"""Making a campaign from a file."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+Fixture = Callable[..., Any]
+COLUMNS = ["--id", "id", "--score", "p", "--predicted", "said", "--positive", "spam"]
+
+
+def test_it_tells_what_was_read_and_what_to_type_next(create: Fixture) -> None:
+    told = create(goal=("--within", "0.05")).stdout
+    assert "predictions.csv: 400 items, ids are strings" in told
+    assert "precision: of what the classifier calls yes, the share that is yes" in told
+    assert "within ±0.05 at 95% confidence" in told
+    assert "cut by   the score" in told
+    assert "probability, because all scores lie between 0 and 1" in told
+    assert told.count("yes, score") == 8
+    assert told.rstrip().endswith("next: assay label spam")
+    assert max(map(len, told.splitlines())) <= 80
+
+
+def test_json_says_the_same(create: Fixture) -> None:
+    document = json.loads(create("--json").stdout)
+    assert document["campaign"] == "spam"
+    assert document["read"]["rows"] == 400
+    assert document["goal"]["budget"] == 30
+    assert document["scale"] == "probability"
+    assert document["scale_given"] is False
+    assert sum(row["size"] for row in document["strata"]) == sum(
+        row["size"] for row in document["strata"] if row["stratum"].startswith("yes")
+    )
+    assert document["next"] == "assay label spam"
+
+
+@pytest.mark.parametrize(
+    ("words", "design"),
+    [
+        ([], {"strata": "perc", "bins": 8, "allocation": "opt", "interval": "wilson"}),
+        (["--bins", "3", "--strata", "sqrt"], {"strata": "sqrt", "bins": 3}),
+        (["--design", "random"], {"bins": 1, "allocation": "pps"}),
+        (
+            ["--design", "bennett-carvalho", "--allocation", "pps", "--bins", "5"],
+            {"bins": 5, "allocation": "pps", "round_size": 10, "interval": "normal"},
+        ),
+        (
+            ["--design", "kumar-raj", "--strata", "eqwd", "--bins", "2"],
+            {"strata": "equal", "bins": 2, "variable": "confidence", "allocation": "opt-a2"},
+        ),
+    ],
+)
+def test_designs(words: list[str], design: dict[str, object], create: Fixture) -> None:
+    made = json.loads(create("--json", *words).stdout)["design"]
+    assert {name: made[name] for name in design} == design
+
+
+def test_confidence_and_a_given_scale_are_told(create: Fixture) -> None:
+    told = create("--design", "kumar-raj", "--scale", "margin").stdout
+    assert "confidence: the margin's size" in told
+    assert "margin, as given" in told
+
+
+def test_the_next_command_names_the_storage_where_it_was_given(create: Fixture) -> None:
+    told = create("--storage", "sqlite:///my labels.db").stdout
+    assert told.rstrip().endswith("next: assay label spam --storage 'sqlite:///my labels.db'")
+    assert Path("my labels.db").is_file()
+    assert not Path("assay.db").exists()
+
+
+def test_the_environment_names_the_storage(
+    create: Fixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_STORAGE", "sqlite:///elsewhere.db")
+    create()
+    assert Path("elsewhere.db").is_file()
+    assert not Path("assay.db").exists()
+
+
+def test_columns_that_would_sway_reviewers_are_kept_back_and_this_is_told(create: Fixture) -> None:
+    told = create("--show", "p", "--show", "said").stdout
+    assert "reviewers are not shown p, said" in told
+
+
+@pytest.mark.parametrize(("classes", "positive"), [([1, 2], "2"), (["ham", "spam"], "spam")])
+def test_a_parquet_file_of_class_numbers_or_names(
+    classes: list[object], positive: str, run: Fixture
+) -> None:
+    table = pa.table({"p": [0.1, 0.9, 0.8], "said": [classes[0], classes[1], classes[1]]})
+    pq.write_table(table, "classes.parquet")
+    words = ["--score", "p", "--predicted", "said", "--positive", positive, "--budget", "2"]
+    result = run("create", "classes.parquet", *words, "--json")
+    assert sum(row["size"] for row in json.loads(result.stdout)["strata"]) == 2
+
+
+def test_a_threshold_takes_the_place_of_predicted_labels(run: Fixture) -> None:
+    words = ["--score", "p", "--threshold", "0.5", "--budget", "9", "--metric", "recall"]
+    result = run("create", "predictions.csv", *words, "--json")
+    assert sum(row["size"] for row in json.loads(result.stdout)["strata"]) == 400
+
+
+BAD = {
+    "no file": (["absent.csv", *COLUMNS, "--budget", "9"], "absent.csv"),
+    "no column": (["predictions.csv", "--score", "q", "--threshold", "1", "--budget", "9"], "'q'"),
+    "no goal": (["predictions.csv", *COLUMNS], "neither `within` nor `budget`"),
+    "bad within": (["predictions.csv", *COLUMNS, "--within", "2"], "within must be a number"),
+    "bad metric": (["predictions.csv", *COLUMNS, "--budget", "9", "--metric", "f2"], "'f2'"),
+    "bad design": (["predictions.csv", *COLUMNS, "--budget", "9", "--design", "kumar"], "kumar"),
+    "bad scale": (["predictions.csv", *COLUMNS, "--budget", "9", "--scale", "odds"], "'odds'"),
+    "bad seed": (["predictions.csv", *COLUMNS, "--budget", "9", "--seed", "-1"], "seed -1"),
+    "bins of random": (
+        ["predictions.csv", *COLUMNS, "--budget", "9", "--design", "random", "--bins", "3"],
+        "--bins means nothing",
+    ),
+    "memory": (["predictions.csv", *COLUMNS, "--budget", "9", "--storage", "sqlite://"], "gone"),
+    "no sqlite": (["predictions.csv", *COLUMNS, "--budget", "9", "--storage", "x"], "'x'"),
+}
+
+
+@pytest.mark.parametrize(("words", "message"), BAD.values(), ids=BAD)
+def test_errors_are_told_in_words_and_in_json(words: list[str], message: str, run: Fixture) -> None:
+    plain = run("create", *words)
+    assert (plain.exit_code, plain.stdout) == (1, "")
+    assert plain.stderr.startswith("error: ")
+    assert message in plain.stderr
+    assert "Traceback" not in plain.stderr
+    machine = run("create", *words, "--json")
+    assert (machine.exit_code, machine.stdout) == (1, "")
+    error = json.loads(machine.stderr)["error"]
+    assert set(error) == {"problem", "details", "hint"}
+    assert message in error["problem"]
+
+
+def test_a_name_is_taken_once(create: Fixture, run: Fixture) -> None:
+    create()
+    again = run("create", "predictions.csv", *COLUMNS, "--budget", "9", "--name", "spam")
+    assert again.exit_code == 1
+    assert "there is a campaign named 'spam' already" in again.stderr

@@ -1,0 +1,125 @@
+"""Labelling in a terminal and through a pipe: one key an answer, undo, and nothing lost."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Fixture = Callable[..., Any]
+PROMPT = "q quit"
+
+
+def ids_shown(text: str) -> list[str]:
+    return re.findall(r"\bm\d{3}\b", text)
+
+
+def test_keys_answer_and_undo_on_a_terminal(
+    create: Fixture, terminal: Fixture, labels: Fixture
+) -> None:
+    create()
+    screen = terminal("label", "spam")
+    for place, key in enumerate("ynucs", start=1):
+        screen.wait_for(PROMPT, place)
+        screen.press(key)
+    screen.wait_for(PROMPT, 6)
+    screen.press("q")
+    screen.wait_for("assay status spam")
+    first, second, third, again, skipped, fourth = ids_shown(screen.seen)
+    assert (again, skipped) == (second, third)
+    assert len({first, second, third, fourth}) == 4
+    assert labels() == {first: "yes", second: "cannot judge"}
+    assert "You said no; s keeps it." in screen.seen
+    assert "2 judged in this sitting, all saved." in screen.seen
+
+
+def test_keys_typed_ahead_are_each_an_answer_and_others_none(
+    create: Fixture, terminal: Fixture, labels: Fixture
+) -> None:
+    create()
+    screen = terminal("label", "spam")
+    screen.wait_for(PROMPT)
+    screen.press("yNy")
+    screen.wait_for(PROMPT, 4)
+    screen.press("x")
+    screen.wait_for("none of the keys")
+    screen.press("\x1b[A")  # the key "up"
+    screen.wait_for("none of the keys", 2)
+    screen.press("\x03")
+    screen.wait_for("assay status spam")
+    assert sorted(labels().values()) == ["no", "yes", "yes"]
+
+
+def test_a_killed_sitting_loses_nothing(
+    create: Fixture, terminal: Fixture, labels: Fixture
+) -> None:
+    create()
+    screen = terminal("label", "spam")
+    screen.wait_for(PROMPT)
+    for place in range(1, 4):
+        screen.press("y")
+        screen.wait_for("yes, saved", place)
+    screen.kill()
+    assert list(labels().values()) == ["yes"] * 3
+
+
+def test_items_are_shown_blind_and_harmless(create: Fixture, run: Fixture) -> None:
+    """Neither prediction, score, stratum nor estimate, whatever columns were asked for."""
+    create("--show", "p", "--show", "said")
+    shown = run("label", "spam", input="y\n" * 25).stdout
+    assert "subject" in shown
+    assert r"\x1b]0;gotcha\x07" in shown
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f]", shown)
+    asked = shown.replace("Is it spam?", "").replace("assay status spam", "")
+    for secret in ("spam", "ham", "score", "stratum", "precision", r"0\.\d"):
+        assert not re.search(secret, asked), secret
+
+
+def test_lines_of_a_pipe_are_answers(create: Fixture, run: Fixture, labels: Fixture) -> None:
+    create()
+    result = run("label", "spam", input="yes\nN\ncannot judge\nu\nu\ny\ns\nskip for now\nq\ny\n")
+    assert result.exit_code == 0
+    assert sorted(labels().values()) == ["cannot judge", "yes", "yes"]
+    assert "There is more to judge." in result.stdout
+
+
+def test_a_line_that_is_no_answer_ends_with_an_error(
+    create: Fixture, run: Fixture, labels: Fixture
+) -> None:
+    create()
+    result = run("label", "spam", input="y\nnonsense\ny\n")
+    assert result.exit_code == 1
+    assert "line 2 of the input is 'nonsense'" in result.stderr
+    assert "Traceback" not in result.output
+    assert list(labels().values()) == ["yes"]
+
+
+def test_the_campaign_ends_and_says_why(create: Fixture, run: Fixture) -> None:
+    create()
+    result = run("label", "spam", input="y\n" * 1000)
+    assert "30 judged in this sitting, all saved. Done: the budget is spent." in result.stdout
+    again = run("label", "spam", input="y\n")
+    assert "0 judged in this sitting, all saved. Done: the budget is spent." in again.stdout
+
+
+def test_the_very_last_answer_can_be_undone(create: Fixture, run: Fixture, labels: Fixture) -> None:
+    create()
+    run("label", "spam", input="y\n" * 30 + "u\nn\n")
+    assert sorted(labels().values()) == ["no"] + ["yes"] * 29
+
+
+def test_there_is_nothing_to_undo_at_the_start(create: Fixture, run: Fixture) -> None:
+    create()
+    assert "nothing to undo" in run("label", "spam", input="u\n").stdout
+
+
+@pytest.mark.parametrize("answers", ["", "y\nn\n"])
+def test_json_is_one_document_and_the_conversation_goes_elsewhere(
+    answers: str, create: Fixture, run: Fixture
+) -> None:
+    create()
+    result = run("label", "spam", "--json", input=answers)
+    expected = {"campaign": "spam", "judged": len(answers) // 2, "stopped": None}
+    assert json.loads(result.stdout) == expected
+    assert PROMPT in result.stderr

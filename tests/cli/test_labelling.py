@@ -1,0 +1,81 @@
+"""One person's sitting, without a screen."""
+
+from pathlib import Path
+
+from assay.answers import Answer
+from assay.campaign import Campaign
+from assay.cli.labelling import Labelling
+from assay.create import create_campaign, load_campaign
+
+
+def campaign_of(items: int, *, storage: str = "sqlite://") -> Campaign:
+    scores = {"p": [0.5 + i / (2 * items) for i in range(items)]}
+    return create_campaign(scores, score="p", threshold=0.5, budget=items, storage=storage)
+
+
+def test_items_come_batch_by_batch_and_each_once() -> None:
+    campaign = campaign_of(50)
+    labelling = Labelling(campaign)
+    seen = []
+    while labelling.item is not None:
+        seen.append(labelling.item.id)
+        labelling.answer(Answer.YES)
+    assert sorted(map(int, seen)) == list(range(50))
+    assert labelling.judged == 50
+    assert campaign.done
+
+
+def test_a_round_is_dealt_only_when_the_one_before_is_answered() -> None:
+    labelling = Labelling(campaign_of(50))
+    left = []
+    while labelling.item is not None:
+        left.append(labelling.left)
+        labelling.answer(Answer.NO)
+    assert left == [*range(20, 0, -1), *range(20, 0, -1), *range(10, 0, -1)]
+
+
+def test_skipped_items_come_again_at_the_end_of_the_batch() -> None:
+    labelling = Labelling(campaign_of(3))
+    first = labelling.item
+    assert labelling.skip() == "put off"
+    seen = []
+    while labelling.item is not None:
+        seen.append(labelling.item)
+        if labelling.left == 1:
+            assert labelling.skip() == "the only item left in this batch"
+        labelling.answer(Answer.YES)
+    assert seen[-1] == first
+    assert len(seen) == 3
+
+
+def test_undo_goes_back_as_far_as_the_sitting() -> None:
+    campaign = campaign_of(5)
+    labelling = Labelling(campaign)
+    items = []
+    for answer in (Answer.YES, Answer.NO, Answer.CANNOT_JUDGE):
+        items.append(labelling.item)
+        labelling.answer(answer)
+    for expected in reversed(items):
+        labelling.undo()
+        assert labelling.item == expected
+    assert not labelling.can_undo
+    assert items[0] is not None
+    assert labelling.given(items[0]) is Answer.YES
+    labelling.answer(Answer.NO)
+    assert labelling.skip() == "no, kept"
+    labelling.answer(Answer.YES)
+    told = campaign.answers()
+    assert [told[item.id] for item in items if item] == [Answer.NO, Answer.NO, Answer.YES]
+    assert labelling.judged == 3
+
+
+def test_an_answer_that_somebody_else_gave_meanwhile_is_kept(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path / 'shared.db'}"
+    mine, theirs = Labelling(campaign_of(5, storage=storage)), load_campaign(storage=storage)
+    item = mine.item
+    assert item is not None
+    theirs.tell({item.id: "no"})
+    assert mine.answer(Answer.YES) is False
+    assert mine.item != item
+    assert mine.judged == 0
+    assert theirs.answers()[item.id] is Answer.NO

@@ -1,0 +1,72 @@
+"""``assay status``: one campaign, all campaigns, and no storage."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Fixture = Callable[..., Any]
+
+
+def test_a_new_campaign_has_no_estimate_yet(create: Fixture, run: Fixture) -> None:
+    create(goal=("--within", "0.02"))
+    told = run("status", "spam").stdout
+    assert "precision  not known yet  [0.000, 1.000]  at 95% confidence" in told
+    assert "half-width 0.5000, goal 0.02" in told
+    assert told.rstrip().endswith("next: assay label spam")
+
+
+def test_a_finished_campaign_says_why_and_where_its_labels_are(
+    create: Fixture, run: Fixture
+) -> None:
+    create()
+    run("label", "spam", input="y\nn\nc\n" * 10)
+    told = run("status", "spam").stdout
+    assert "30 of 30 answers; the budget is spent" in told
+    assert "10: between " in told
+    assert "cannot judge" in told
+    assert "├" in told
+    assert "next:" not in told
+    assert max(map(len, told.splitlines())) <= 80
+
+
+def test_json_has_the_estimate_and_the_strata(create: Fixture, run: Fixture) -> None:
+    create()
+    run("label", "spam", input="y\nn\n" * 15)
+    document = json.loads(run("status", "spam", "--json").stdout)
+    assert document["done"] is True
+    assert document["estimate"]["labels"] == 30
+    assert document["estimate"]["stopped"] == "the budget is spent"
+    assert sum(row["labels"] for row in document["strata"]) == 30
+    assert sum(row["positives"] for row in document["strata"]) == 15
+
+
+def test_all_campaigns_are_listed(create: Fixture, run: Fixture) -> None:
+    create()
+    words = ["--score", "p", "--threshold", "0.5", "--within", "0.1", "--metric", "f1"]
+    run("create", "predictions.csv", *words, "--name", "other [red]one")
+    told = run("status").stdout
+    assert "spam" in told
+    assert "other [red]one" in told
+    document = json.loads(run("status", "--json").stdout)
+    assert [each["campaign"] for each in document["campaigns"]] == ["spam", "other [red]one"]
+
+
+@pytest.mark.parametrize("words", [["status"], ["status", "x"], ["label", "x"], ["export", "x"]])
+def test_looking_makes_no_storage(words: list[str], run: Fixture, folder: Path) -> None:
+    before = set(folder.iterdir())
+    result = run(*words)
+    assert result.exit_code == 1
+    assert "there is no storage at sqlite:///assay.db" in result.stderr
+    assert set(folder.iterdir()) == before
+    assert "problem" in json.loads(run(*words, "--json").stderr)["error"]
+
+
+def test_a_file_that_is_no_database_is_told(run: Fixture) -> None:
+    Path("assay.db").write_text("a shopping list, not a database " * 9)
+    result = run("status")
+    assert result.exit_code == 1
+    assert "not a database" in result.stderr
+    assert "Traceback" not in result.output

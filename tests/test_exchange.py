@@ -1,0 +1,219 @@
+"""Labels out and in again: exact, all or nothing, and harmless in a spreadsheet."""
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.answers import Answer
+from assay.campaign import Campaign
+from assay.core.deck import Id
+from assay.create import create_campaign
+from assay.errors import AssayError, InputError, LabelConflictError, LabelError
+from assay.exchange import (
+    Imported,
+    Sheet,
+    batch_sheet,
+    import_labels,
+    labels_sheet,
+    shown_columns,
+)
+
+# Half a surrogate pair is no text, and no id.
+texts = st.text(alphabet=st.characters(codec="utf-8"), max_size=6)
+awkward = st.sampled_from(["007", "NA", "", "-5", "'x", "''", "=1+1", "@a", "\t", "\r\n", '"', ","])
+string_ids = st.lists(st.one_of(texts, awkward), min_size=1, max_size=12, unique=True)
+integer_ids = st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=12, unique=True)
+DANGEROUS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def campaign_of(ids: Sequence[Id], **columns: Sequence[object]) -> Campaign:
+    """Return a campaign that has asked for every one of the items."""
+    table = {"id": list(ids), "p": [0.9] * len(ids), **{k: list(v) for k, v in columns.items()}}
+    campaign = create_campaign(
+        table,
+        id="id",
+        score="p",
+        threshold=0.5,
+        show=list(columns),
+        budget=len(ids),
+        storage="sqlite://",
+    )
+    campaign.ask(len(ids))
+    return campaign
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "labels.csv"
+    file.write_bytes(text.encode())
+    return file
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.one_of(string_ids, integer_ids), st.data())
+def test_round_trip_is_exact(ids: Sequence[Id], data: st.DataObject) -> None:
+    answers = {id: data.draw(st.sampled_from(Answer)) for id in ids}
+    source, target = campaign_of(ids), campaign_of(ids)
+    source.tell(answers, reviewer="=cmd()")
+    with TemporaryDirectory() as folder:
+        file = written(Path(folder), labels_sheet(source).to_csv())
+        result = import_labels(target, file)
+        again = import_labels(target, file)
+    assert target.answers() == source.answers() == answers
+    assert result == Imported(new=len(ids), revised=0, unchanged=0, without_label=0)
+    assert again == Imported(new=0, revised=0, unchanged=len(ids), without_label=0)
+    assert len(target.events()) == len(ids)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.one_of(string_ids, integer_ids), st.data())
+def test_a_batch_comes_back_labelled(ids: Sequence[Id], data: st.DataObject) -> None:
+    """A person fills in the column `label` and leaves everything else alone."""
+    cells = st.lists(texts, min_size=len(ids), max_size=len(ids))
+    campaign = campaign_of(ids, text=data.draw(cells), label=data.draw(cells))
+    header, *rows = csv.reader(io.StringIO(batch_sheet(campaign, 100).to_csv(), newline=""))
+    assert header == ["id", "text", "shown label", "label"]
+    filled = io.StringIO(newline="")
+    csv.writer(filled).writerows([header, *([*row[:-1], "no"] for row in rows)])
+    with TemporaryDirectory() as folder:
+        import_labels(campaign, written(Path(folder), filled.getvalue()))
+    assert campaign.answers() == dict.fromkeys(ids, Answer.NO)
+
+
+@given(st.lists(st.tuples(texts, texts), max_size=5))
+def test_no_cell_begins_like_a_formula(rows: list[tuple[str, str]]) -> None:
+    def check(sheet: str) -> None:
+        cells = [cell for row in csv.reader(io.StringIO(sheet, newline="")) for cell in row]
+        assert not any(cell.startswith(DANGEROUS) for cell in cells)
+
+    check(Sheet(("=id", "label"), tuple(rows)).to_csv())
+    with pytest.raises(AssertionError):
+        check("id,label\r\n=1+1,yes\r\n")
+
+
+def test_labels_are_in_the_order_they_were_told_and_the_last_one_counts() -> None:
+    campaign = campaign_of([1, 2])
+    campaign.tell({1: "yes"}, reviewer="ann")
+    campaign.tell({2: "no"}, reviewer="bob")
+    campaign.tell({1: "cannot judge"}, reviewer="bob", revise=True)
+    rows = [row[:3] for row in labels_sheet(campaign).rows]
+    assert rows == [(2, "no", "bob"), (1, "cannot judge", "bob")]
+
+
+def test_reviewers_are_not_shown_what_the_classifier_said() -> None:
+    table = {"id": [1, 2], "p": [0.9, 0.8], "said": [True, True], "text": ["a", None]}
+    campaign = create_campaign(
+        table,
+        id="id",
+        score="p",
+        predicted="said",
+        show=["id", "text", "p", "said"],
+        budget=2,
+        storage="sqlite://",
+    )
+    assert shown_columns(campaign) == ["text"]
+    sheet = batch_sheet(campaign, 2)
+    assert sheet.columns == ("id", "text", "label")
+    assert sorted(sheet.to_csv().splitlines()) == ["1,a,", "2,,", "id,text,label"]
+
+
+def test_rows_without_a_label_are_left_out_and_counted(tmp_path: Path) -> None:
+    campaign = campaign_of(["a", "b", "c"])
+    file = written(tmp_path, "id,label\na,yes\n\nb,\nc,  \n")
+    assert import_labels(campaign, file) == Imported(1, 0, 0, 2)
+    assert campaign.answers() == {"a": Answer.YES}
+
+
+def test_a_spreadsheets_byte_order_mark_and_column_order_do_not_matter(tmp_path: Path) -> None:
+    campaign = campaign_of([5])
+    file = written(tmp_path, "\ufeffverdict,note,item\nTRUE,x,5\n")
+    import_labels(campaign, file, id_column="item", label_column="verdict", reviewer="ann")
+    assert campaign.answers() == {5: Answer.YES}
+    assert campaign.events()[0].reviewer == "ann"
+
+
+def test_texts_longer_than_the_csv_modules_limit_are_read(tmp_path: Path) -> None:
+    limit = csv.field_size_limit()
+    campaign = campaign_of(["a"])
+    file = written(tmp_path, f"id,label,text\na,yes,{'x' * (limit + 1)}\n")
+    assert import_labels(campaign, file).new == 1
+    assert csv.field_size_limit() == limit
+
+
+BAD = {
+    "not an answer": ("id,label\na,yes\nb,maybe\n", "line 3: 'maybe' is not an answer"),
+    "not asked for": ("id,label\na,yes\nz,yes\n", "line 3: 'z'"),
+    "told both": ('id,label\n"a",yes\n"b\nb",no\na,no\n', "line 5: 'a' is 'no' here and 'yes'"),
+    "too few fields": ("id,label\na,yes\nb\n", "line 3: 1 field, the first line has 2"),
+    "too many fields": ("id,label\na,yes,b\n", "line 2: 3 fields, the first line has 2"),
+    "no such column": ("id,lable\na,yes\n", "did you mean 'lable'"),
+    "column twice": ("id,label,id\na,yes,b\n", "column 'id' is there more than once"),
+    "nothing at all": ("", "column 'id' is not found"),
+    "open quotes": ('id,label\na,"yes\n', "line 2 of .* is not CSV"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BAD.values(), ids=BAD)
+def test_a_bad_row_is_named_and_nothing_is_recorded(
+    text: str, message: str, tmp_path: Path
+) -> None:
+    campaign = campaign_of(["a", "b"])
+    with pytest.raises(InputError, match=message):
+        import_labels(campaign, written(tmp_path, text))
+    assert campaign.events() == []
+
+
+def test_many_bad_rows_are_counted_and_the_first_shown(tmp_path: Path) -> None:
+    rows = "".join(f"{number},perhaps\n" for number in range(9))
+    with pytest.raises(LabelError) as caught:
+        import_labels(campaign_of(["a"]), written(tmp_path, f"id,label\n{rows}"))
+    assert caught.value.problem.startswith("9 rows of ")
+    assert caught.value.details.splitlines()[-1] == "and 6 more"
+
+
+@pytest.mark.parametrize("id", ["x", "1.0", "007", "1_000", "٣", "9" * 5000, ""])
+def test_ids_that_are_no_whole_numbers_are_refused(id: str, tmp_path: Path) -> None:
+    with pytest.raises(LabelError, match=r"line 2: .* is not a whole number"):
+        import_labels(campaign_of([1, 7, 1000, 3]), written(tmp_path, f"id,label\n{id},yes\n"))
+
+
+def test_a_label_that_differs_is_refused_unless_revised(tmp_path: Path) -> None:
+    campaign = campaign_of(["a", "b"])
+    campaign.tell({"a": "yes", "b": "yes"})
+    file = written(tmp_path, "id,label\na,no\nb,yes\n")
+    with pytest.raises(LabelConflictError, match="line 2: 'a' is 'no' here and was told 'yes'"):
+        import_labels(campaign, file)
+    assert campaign.answers()["a"] is Answer.YES
+    assert import_labels(campaign, file, revise=True) == Imported(0, 1, 1, 0)
+    assert campaign.answers() == {"a": Answer.NO, "b": Answer.YES}
+
+
+def test_a_file_that_cannot_be_read_is_an_assay_error(tmp_path: Path) -> None:
+    campaign = campaign_of(["a"])
+    with pytest.raises(InputError, match="No such file"):
+        import_labels(campaign, tmp_path / "absent.csv")
+    with pytest.raises(InputError, match="Is a directory"):
+        import_labels(campaign, tmp_path)
+    latin = tmp_path / "latin.csv"
+    latin.write_bytes("id,label\nä,yes\n".encode("latin-1"))
+    with pytest.raises(InputError, match="byte 9 is 0xe4"):
+        import_labels(campaign, latin)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.binary(max_size=80))
+def test_any_bytes_are_labels_or_an_assay_error(content: bytes) -> None:
+    campaign = campaign_of(["a", "b"])
+    for start in (b"", b"id,label\n"):
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "any.csv"
+            file.write_bytes(start + content)
+            try:
+                import_labels(campaign, file)
+            except AssayError:
+                assert campaign.events() == []

@@ -1,0 +1,173 @@
+"""What people read in a terminal: width, colours aside, and nothing that a terminal would obey."""
+
+import io
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console, RenderableType
+
+from assay.design import Goal
+from assay.report import (
+    estimate_view,
+    facts,
+    half_width_bar,
+    interval_bar,
+    note_lines,
+    printable,
+    progress_text,
+    sizes_table,
+    strata_table,
+)
+from assay.results import Estimate, StratumRow
+
+shares = st.floats(0.0, 1.0)
+
+
+def rendered(what: RenderableType, width: int = 80) -> str:
+    screen = Console(file=io.StringIO(), width=width, force_terminal=False)
+    screen.print(what)
+    assert isinstance(screen.file, io.StringIO)
+    return screen.file.getvalue()
+
+
+def estimate_of(
+    value: float | None, low: float, high: float, *, labels: int = 100, stopped: str | None = None
+) -> Estimate:
+    return Estimate(
+        metric="precision",
+        value=value,
+        low=low,
+        high=high,
+        confidence=0.95,
+        standard_error=None,
+        labels=labels,
+        cannot_judge=0,
+        worst_case=None,
+        interval="Wilson 1927, on the effective sample size (Franco et al. 2019)",
+        anytime=False,
+        stopped=stopped,
+    )
+
+
+@given(st.text())
+def test_printable_leaves_nothing_that_a_terminal_obeys(text: str) -> None:
+    left = [sign for sign in printable(text) if unicodedata.category(sign)[0] in "CZ"]
+    obeyed = {sign for sign in left if unicodedata.category(sign) not in ("Zs", "Cn")}
+    assert obeyed <= {"\n", "\t", "\u200c", "\u200d"}
+
+
+@given(st.text(alphabet=st.characters(categories=("L", "N", "P", "S", "Zs"))))
+def test_printable_leaves_ordinary_text_alone(text: str) -> None:
+    assert printable(text) == text
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    ["\x1b[2J", "\x1b]0;title\x07", "\x9b31m", "\r", "\x08", "\x7f", "\u202e", "\u2028", "\x00"],
+)
+def test_printable_writes_hostile_signs_out(hostile: str) -> None:
+    assert hostile[0] not in printable(f"a{hostile}b")
+    assert printable(f"a{hostile}b").startswith("a\\")
+
+
+@given(shares, shares, shares)
+def test_interval_bar_has_one_width_and_holds_its_interval(a: float, b: float, c: float) -> None:
+    low, value, high = sorted((a, b, c))
+    text = interval_bar(low, high, value).plain
+    start, bar, end = text.partition("├")[0], text[text.index("├") + 1 : text.index("┤")], text
+    assert len(bar) == 40
+    assert bar.count("●") == 1
+    assert float(start) <= low + 1e-9
+    assert float(end.partition("┤")[2]) >= high - 1e-9
+
+
+def test_interval_bar_without_a_value_has_no_dot() -> None:
+    assert "●" not in interval_bar(0.0, 1.0, None).plain
+
+
+@given(st.floats(0.0, 0.5), st.floats(1e-4, 0.499))
+def test_half_width_bar_has_one_width(half_width: float, within: float) -> None:
+    bar = half_width_bar(half_width, within).plain.partition("  ")[0]
+    assert len(bar) == 40
+    assert bar.index("│") == 7
+    reached = bar.rindex("━") + 1 if "━" in bar else 0
+    assert (reached > 8) == (round(40 * min(half_width / (5 * within), 1.0)) > 8)
+
+
+def test_progress_names_half_width_goal_and_budget() -> None:
+    goal = Goal("precision", within=0.02, budget=500)
+    assert progress_text(estimate_of(0.9, 0.866, 0.934), goal) == (
+        "half-width 0.0340, goal 0.02; 100 of 500 answers"
+    )
+
+
+def test_progress_says_that_a_narrow_interval_must_be_confirmed() -> None:
+    text = progress_text(estimate_of(0.9, 0.89, 0.91), Goal("precision", within=0.02))
+    assert "next round must confirm" in text
+
+
+def test_progress_gives_the_reason_of_a_stop() -> None:
+    stopped = estimate_of(0.9, 0.89, 0.91, stopped="the goal is met")
+    text = progress_text(stopped, Goal("precision", within=0.02))
+    assert text == "half-width 0.0100, goal 0.02; the goal is met"
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_estimate_fits_the_screen(width: int) -> None:
+    view = estimate_view(estimate_of(0.931, 0.913, 0.948), Goal("precision", within=0.01))
+    text = rendered(view, width)
+    assert "precision  0.931  [0.913, 0.948]  at 95% confidence" in text
+    assert "half-width 0.0175, goal 0.01" in text
+    assert "Wilson 1927" in text
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_estimate_without_labels_says_so() -> None:
+    view = estimate_view(estimate_of(None, 0.0, 1.0, labels=0), Goal("precision", budget=9))
+    assert "not known yet" in rendered(view)
+    assert "0 of 9 answers" in rendered(view)
+
+
+def test_estimate_reports_what_could_not_be_judged() -> None:
+    unjudged = Estimate(
+        **{**vars(estimate_of(0.9, 0.8, 0.95)), "cannot_judge": 3, "worst_case": (0.87, 0.91)}
+    )
+    text = rendered(estimate_view(unjudged, Goal("precision", budget=200)))
+    assert "3: between 0.870 and 0.910 whatever they are" in text
+    assert "103 of 200 answers" in text
+
+
+def test_strata_table_counts_and_shares() -> None:
+    rows = [StratumRow("yes, score below 0.5", 1200, 8, 6, 0), StratumRow("rest", 30, 0, 0, 0)]
+    first, second = rendered(strata_table(rows)).splitlines()[1:]
+    assert first.split()[-3:] == ["1,200", "8", "0.750"]
+    assert second.split()[-3:] == ["30", "0", "–"]
+    assert "cannot judge" not in rendered(strata_table(rows))
+
+
+def test_strata_table_shows_what_could_not_be_judged_where_there_is_any() -> None:
+    rows = [StratumRow("all", 10, 2, 1, 3)]
+    heading, row = rendered(strata_table(rows)).splitlines()
+    assert heading.strip().endswith("cannot judge")
+    assert row.split()[-1] == "3"
+
+
+def test_sizes_table_gives_shares_of_the_whole() -> None:
+    rows = [StratumRow("a", 75, 0, 0, 0), StratumRow("b", 25, 0, 0, 0)]
+    assert [line.split()[-1] for line in rendered(sizes_table(rows)).splitlines()[1:]] == [
+        "75.0%",
+        "25.0%",
+    ]
+
+
+def test_markup_in_data_is_text() -> None:
+    hostile = "[bold]x[/bold] [link=http://evil]y[/link]"
+    for view in (
+        facts([(hostile, hostile)]),
+        note_lines([hostile]),
+        strata_table([StratumRow(hostile, 1, 0, 0, 0)]),
+        sizes_table([StratumRow(hostile, 1, 0, 0, 0)]),
+    ):
+        assert hostile in rendered(view, width=200)
