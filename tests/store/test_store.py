@@ -96,6 +96,17 @@ def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
         open_store(url(tmp_path))
 
 
+def test_somebody_elses_database_is_left_alone(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "a.db")
+    with connection:
+        connection.execute("CREATE TABLE bills (amount)")
+    with pytest.raises(StorageError, match="something else: bills"):
+        open_store(url(tmp_path))
+    tables = connection.execute("SELECT name FROM sqlite_master").fetchall()
+    connection.close()
+    assert tables == [("bills",)]
+
+
 def test_a_database_of_another_version_is_refused(tmp_path: Path) -> None:
     open_store(url(tmp_path)).close()
     connection = sqlite3.connect(tmp_path / "a.db")

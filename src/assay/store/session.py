@@ -45,6 +45,12 @@ class Session:
 
     def prepare(self) -> None:
         """Make the tables in a new database; refuse one that another Assay has written."""
+        tables = sa.inspect(self._connection).get_table_names()
+        if tables and schema.version.name not in tables:
+            raise StorageError(
+                f"the database holds something else: {', '.join(sorted(tables)[:5])}",
+                hint="give a file of its own, such as sqlite:///labels.db",
+            )
         schema.metadata.create_all(self._connection)
         found = self._connection.scalar(sa.select(sa.func.max(schema.version.c.version)))
         known = schema.SCHEMA_VERSION
