@@ -13,7 +13,7 @@ import numpy as np
 from assay.core.metrics import ratio
 from assay.core.types import Floats
 from assay.design import Design, Goal
-from assay.simulate import replay
+from assay.simulation import replay
 
 REPLICATIONS = 1000
 ITEMS = 1_000_000

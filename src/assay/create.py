@@ -8,12 +8,11 @@ from typing import Any
 
 from assay.campaign import Campaign
 from assay.core import deck
-from assay.core.metrics import sides
 from assay.core.strata import Strata, stratify
 from assay.core.variable import SCALES, Scale, scale_of
 from assay.design import Design, Goal, check_together
-from assay.errors import DesignError, PredictionsError
-from assay.predictions import Predictions, read_predictions
+from assay.errors import DesignError
+from assay.predictions import Predictions, read_predictions, sides_to_cut
 from assay.reserve import Reserve, check_same
 from assay.settings import Settings, Source
 from assay.store import open_store
@@ -160,23 +159,8 @@ def _known_scale(scale: str) -> Scale:
 
 def _strata(found: Predictions, design: Design, goal: Goal, scale: Scale) -> Strata:
     """Cut the predictions that the metric needs labels for."""
-    _check_classes(found, goal.metric)
-    straddle = design.variable == "confidence" and goal.metric == "accuracy"
-    there = {True: found.positives > 0, False: found.positives < found.size}
-    needed: list[bool | None] = [side for side in sides(goal.metric) if there[side]]
-    profiles = found.profile(design.variable, scale, [None] if straddle else needed)
+    layers = sides_to_cut(
+        design, goal.metric, positives=found.positives, size=found.size, source=found.source
+    )
+    profiles = found.profile(design.variable, scale, layers)
     return stratify(profiles, variable=design.variable, method=design.strata, bins=design.bins)
-
-
-def _check_classes(found: Predictions, metric: str) -> None:
-    """Raise where the metric does not depend on labels, because one class is never predicted."""
-    none, every = found.positives == 0, found.positives == found.size
-    what = "positive" if none else "negative"
-    if (none and metric in ("precision", "recall", "f1")) or (
-        every and metric in ("recall", "false_omission_rate")
-    ):
-        raise PredictionsError(
-            f"no row of {found.source} is predicted {what}, so there is no {metric} to estimate",
-            details=f"{found.size:,} rows, {found.positives:,} predicted positive",
-            hint="check the predicted column, `positive` and `threshold`",
-        )

@@ -147,7 +147,13 @@ class Design:
     @classmethod
     def simple_random(cls) -> Self:
         """Label items at random, whatever their score: what most people do today."""
-        return cls(bins=1, allocation="pps", estimator="unbiased", interval="wilson")
+        return cls(
+            bins=1,
+            variable="confidence",  # so that accuracy, too, is drawn from one heap
+            allocation="pps",
+            estimator="unbiased",
+            interval="wilson",
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the design as plain values."""

@@ -7,7 +7,7 @@ from assay.core.metrics import ratio
 from assay.core.stop import Reason
 from assay.core.types import Floats
 from assay.design import Design, Goal
-from assay.simulate import Runs, replay
+from assay.simulation import Runs, replay
 
 SIZES = np.array([3000.0, 2000.0])
 POSITIVES = np.array([2940.0, 1500.0])

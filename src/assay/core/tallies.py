@@ -65,14 +65,20 @@ class Tallies:
         return cls(N=N, n=0, x=0)
 
     def add(self, n: ArrayLike, x: ArrayLike, u: ArrayLike = 0) -> Self:
-        """Return the tallies after further labels."""
-        return type(self)(
-            N=self.N, n=self.n + np.asarray(n), x=self.x + np.asarray(x), u=self.u + np.asarray(u)
-        )
+        """Return the tallies after further labels; those are taken as they are."""
+        n, x, u = (np.asarray(counts, dtype=np.float64) for counts in (n, x, u))
+        return self._with(self.N, self.n + n, self.x + x, self.u + u)
 
     def take(self, which: Bools) -> Self:
         """Return the tallies of some of the evaluations side by side."""
-        return type(self)(N=self.N[which], n=self.n[which], x=self.x[which], u=self.u[which])
+        return self._with(self.N[which], self.n[which], self.x[which], self.u[which])
+
+    def _with(self, N: Floats, n: Floats, x: Floats, u: Floats) -> Self:
+        """Return tallies of counts that need no check: a simulation makes millions of them."""
+        new = object.__new__(type(self))
+        for name, counts in (("N", N), ("n", n), ("x", x), ("u", u)):
+            object.__setattr__(new, name, counts)
+        return new
 
     @property
     def answers(self) -> Floats:

@@ -1,6 +1,17 @@
 """Where predictions come from: one small contract, and what reads them."""
 
 from assay.predictions.base import Card, IdKind, Predictions, Side
-from assay.predictions.read import from_arrays, read_predictions
+from assay.predictions.read import Labelled, from_arrays, read_labelled, read_predictions
+from assay.predictions.sides import sides_to_cut
 
-__all__ = ["Card", "IdKind", "Predictions", "Side", "from_arrays", "read_predictions"]
+__all__ = [
+    "Card",
+    "IdKind",
+    "Labelled",
+    "Predictions",
+    "Side",
+    "from_arrays",
+    "read_labelled",
+    "read_predictions",
+    "sides_to_cut",
+]

@@ -1,12 +1,14 @@
 """Reading predictions, whatever they are kept in."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assay.core.types import Bools, Floats
 from assay.errors import PredictionsError
 from assay.predictions.base import Predictions
 from assay.predictions.column import Loaded
@@ -18,7 +20,7 @@ from assay.predictions.roles import Roles, refuse_bad_show
 from assay.predictions.scores import read_scores
 from assay.predictions.tables import read_mapping, read_table
 
-__all__ = ["from_arrays", "read_predictions"]
+__all__ = ["Labelled", "from_arrays", "read_labelled", "read_predictions"]
 
 
 def read_predictions(
@@ -83,14 +85,7 @@ def read_predictions(
         return source
     roles = Roles(score, predicted, id, threshold, positive)
     refuse_bad_show(show)
-    used = roles.columns
-    if isinstance(source, str | PathLike):
-        loaded = read_files(Path(source), used, show, id)
-    elif isinstance(source, Mapping):
-        loaded = read_mapping(source, used, show, type(source).__name__)
-    else:
-        loaded = read_table(source, used, show)
-    return _checked(loaded, roles)
+    return _predictions(_load(source, roles.columns, show, id), roles)
 
 
 def from_arrays(
@@ -122,11 +117,81 @@ def from_arrays(
     columns = {name: values for name, values in given.items() if values is not None}
     score, predicted, id = (name if name in columns else None for name in given)
     roles = Roles(score, predicted, id, threshold, positive=None)
-    return _checked(read_mapping(columns, roles.columns, (), "arrays"), roles)
+    return _predictions(read_mapping(columns, roles.columns, (), "arrays"), roles)
 
 
-def _checked(loaded: Loaded, roles: Roles) -> Predictions:
-    """Make predictions of the columns, or say what is wrong with them."""
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Predictions and the truth about each of them; arrays of shape (N,)."""
+
+    source: str
+    score: Floats
+    predicted: Bools
+    truth: Bools
+    threshold: float | None
+
+
+def read_labelled(
+    source: object,
+    *,
+    label: str,
+    score: str | None,
+    predicted: str | None = None,
+    threshold: float | None = None,
+    positive: object = None,
+) -> Labelled:
+    """Read predictions whose truth is known.
+
+    Parameters
+    ----------
+    source, score, predicted, threshold
+        As in `read_predictions`.
+    label : str
+        The column with the truth: true and false, 0 and 1, or anything with `positive`.
+    positive : object, optional
+        The value of the columns `predicted` and `label` that means yes.
+
+    Examples
+    --------
+    >>> table = {"p": [0.9, 0.2, 0.6], "spam": [1, 0, 0]}
+    >>> read_labelled(table, label="spam", score="p", threshold=0.5).truth
+    array([ True, False, False])
+    """
+    roles = Roles(score, predicted, None, threshold, positive)
+    if not isinstance(label, str):
+        raise PredictionsError(
+            f"label={label!r} is of type {type(label).__name__}",
+            details="it must be the name of the column with the truth, a string",
+        )
+    used = list(dict.fromkeys([*roles.columns, label]))
+    loaded = _load(source, used, (), None)
+    ids, scores, says_yes = _checked(loaded, roles)
+    truth = read_predicted(loaded.columns[label], positive, ids)
+    return Labelled(loaded.source, scores, says_yes, truth, roles.threshold)
+
+
+def _load(source: object, used: list[str], show: Sequence[str], id: str | None) -> Loaded:
+    if isinstance(source, str | PathLike):
+        return read_files(Path(source), used, show, id)
+    if isinstance(source, Mapping):
+        return read_mapping(source, used, show, type(source).__name__)
+    return read_table(source, used, show)
+
+
+def _predictions(loaded: Loaded, roles: Roles) -> Predictions:
+    ids, score, predicted = _checked(loaded, roles)
+    return MemoryPredictions(
+        source=loaded.source,
+        ids=ids,
+        score=score,
+        predicted=predicted,
+        threshold=roles.threshold,
+        show=loaded.show,
+    )
+
+
+def _checked(loaded: Loaded, roles: Roles) -> tuple[Ids, Floats, Bools]:
+    """Take ids, scores and predicted labels from the columns, or say what is wrong with them."""
     columns = loaded.columns
     size = len(columns[roles.columns[0]].data)
     if size == 0:
@@ -139,11 +204,4 @@ def _checked(loaded: Loaded, roles: Roles) -> Predictions:
             refuse_contradictions(score, predicted, roles.threshold, columns[roles.predicted], ids)
     elif roles.threshold is not None:  # Roles sees to it that one of the two is given
         predicted = score >= roles.threshold
-    return MemoryPredictions(
-        source=loaded.source,
-        ids=ids,
-        score=score,
-        predicted=predicted,
-        threshold=roles.threshold,
-        show=loaded.show,
-    )
+    return ids, score, predicted

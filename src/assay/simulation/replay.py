@@ -5,7 +5,8 @@ outcomes among m cards of a stratum is one hypergeometric variate (binomial with
 A run therefore costs the same for a thousand items and for a billion.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -13,9 +14,11 @@ from assay.core.metrics import Ratio
 from assay.core.stop import Reason
 from assay.core.types import Floats, Ints
 from assay.design import Design, Goal
-from assay.engine import State, step
+from assay.engine import Look, State, step
 
-__all__ = ["Runs", "replay"]
+Watch = Callable[[State, Look], None]
+
+__all__ = ["Runs", "Watch", "replay"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +27,16 @@ class Runs:
 
     labels: Ints
     value: Floats
+    variance: Floats
     low: Floats
     high: Floats
     reason: Ints
+
+    @classmethod
+    def joined(cls, parts: Sequence["Runs"]) -> "Runs":
+        """Return the runs of several replays, one after the other."""
+        names = [field.name for field in fields(cls)]
+        return cls(**{name: np.concatenate([vars(part)[name] for part in parts]) for name in names})
 
 
 def replay(
@@ -39,6 +49,7 @@ def replay(
     replications: int,
     rng: np.random.Generator,
     asked: int = 20,
+    watch: Watch | None = None,
 ) -> Runs:
     """Run an evaluation to its stop, `replications` times.
 
@@ -54,6 +65,8 @@ def replay(
         Where all randomness comes from.
     asked : int
         Cards asked for at a time, where the design leaves it open.
+    watch : callable, optional
+        Called at every look with the state and the look of the evaluations that still run.
 
     Examples
     --------
@@ -68,6 +81,7 @@ def replay(
     runs = Runs(
         labels=np.zeros(replications, dtype=np.int64),
         value=np.zeros(replications),
+        variance=np.zeros(replications),
         low=np.zeros(replications),
         high=np.zeros(replications),
         reason=np.zeros(replications, dtype=np.int64),
@@ -78,10 +92,13 @@ def replay(
     running = np.arange(replications)
     while running.size:
         now, counts = step(design, goal, metric, state, rng=rng, asked=asked)
+        if watch is not None:
+            watch(state, now)
         over = now.reason != Reason.GO_ON
         ended = running[over]
         runs.labels[ended] = state.tallies.answers[over]
         runs.value[ended] = now.moments.value[over]
+        runs.variance[ended] = now.moments.variance[over]
         runs.low[ended], runs.high[ended] = now.low[over], now.high[over]
         runs.reason[ended] = now.reason[over]
         running, state = running[~over], replace(state, streak=now.streak).take(~over)
