@@ -123,6 +123,18 @@ def test_a_stratum_without_labels_is_bounded_and_told() -> None:
         assert float(moments.value) == pytest.approx(0.75, abs=0.001)
 
 
+def test_strata_without_labels_may_all_be_wrong_the_same_way() -> None:
+    tallies = Tallies(N=[250] * 4, n=[100, 100, 0, 0], x=[90, 90, 0, 0])
+    precision = ratio("precision", tallies.N, np.ones(4, dtype=bool))
+    moments = estimate(tallies, precision, "unbiased", replacement=True)
+    # Half of the population is a guess of 1/2: off by up to 1/4, not by sqrt(2) / 8.
+    sampled = 2 * (1 / 16) * 0.09 / 99
+    assert float(moments.variance) == pytest.approx(1 / 16 + sampled)
+    for truth in (0.0, 1.0):
+        exact = 0.5 * 0.9 + 0.5 * truth
+        assert abs(float(moments.value) - exact) <= np.sqrt(float(moments.variance))
+
+
 def test_one_label_bounds_the_variance_of_an_unbiased_estimate() -> None:
     tallies = Tallies(N=[500], n=[1], x=[1])
     precision = ratio("precision", tallies.N, np.array([True]))

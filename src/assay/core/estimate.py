@@ -10,7 +10,8 @@ Two estimators of a stratum's rate, named for what they do:
 
 Where a stratum has too few labels for its variance to be estimated, the variance is bounded by
 1/4, the largest a rate can have, and the stratum is reported in `Moments.bounded`. No stratum is
-dropped.
+dropped. Strata without any label are put at 1/2, wrong by up to 1/2; as they may all be wrong the
+same way, their errors are added, not their squares.
 """
 
 from dataclasses import dataclass
@@ -113,7 +114,7 @@ def estimate(
 
     The point is the metric of T_h = N_h p_h: Eq. 1 of paper 1 and Eq. 4 of paper 2 when the
     denominator is known. The variance is sum_h (g_h N_h)^2 v_h with g the metric's gradient
-    (linearisation): Eq. 1 and Eq. 6 when the denominator is known.
+    (linearisation): Eq. 1 and Eq. 6 when the denominator is known and every stratum has labels.
 
     Examples
     --------
@@ -128,7 +129,11 @@ def estimate(
     v, bounded = rate_variances(tallies, estimator, replacement=replacement)
     T = tallies.N * p
     value = metric.value(T)
-    variance = ((metric.gradient(T) * tallies.N) ** 2 * v).sum(axis=-1)
+    spread = np.abs(metric.gradient(T)) * tallies.N * np.sqrt(v)
+    # Sampled strata err independently of each other; guesses may all be wrong the same way.
+    guessed = bounded & (tallies.n == 0)
+    sampled = (np.where(guessed, 0.0, spread) ** 2).sum(axis=-1)
+    variance = sampled + np.where(guessed, spread, 0.0).sum(axis=-1) ** 2
     defined = (metric.denominator(T) > 0) & (tallies.n.sum(axis=-1) > 0)
     # A share cannot vary by more than 1/4; linearisation at a near-zero denominator can say so.
     variance = np.where(defined, np.minimum(variance, _BOUND), _BOUND)
