@@ -141,6 +141,16 @@ class Population:
         """The number of items."""
         return self._labelled.truth.size
 
+    @property
+    def positives(self) -> int:
+        """The number of items that are positive."""
+        return int(self._labelled.truth.sum())
+
+    @property
+    def predicted_positives(self) -> int:
+        """The number of items that the classifier says yes to."""
+        return int(self._labelled.predicted.sum())
+
     def value(self, metric: str) -> float:
         """Return the metric's true value."""
         return self.frame(Design.simple_random(), metric).value
@@ -177,7 +187,7 @@ class Population:
         layers = sides_to_cut(
             design,
             name,
-            positives=int(self._labelled.predicted.sum()),
+            positives=self.predicted_positives,
             size=self.size,
             source=self._labelled.source,
         )

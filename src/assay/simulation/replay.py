@@ -101,8 +101,10 @@ def replay(
         runs.variance[ended] = now.moments.variance[over]
         runs.low[ended], runs.high[ended] = now.low[over], now.high[over]
         runs.reason[ended] = now.reason[over]
-        running, state = running[~over], replace(state, streak=now.streak).take(~over)
-        state = _label(state, counts[~over], outcomes, rng, replacement=design.replacement)
+        state = replace(state, streak=now.streak)
+        if ended.size:
+            running, state, counts = running[~over], state.take(~over), counts[~over]
+        state = _label(state, counts, outcomes, rng, replacement=design.replacement)
     return runs
 
 

@@ -1,0 +1,58 @@
+"""Designs by the names that papers and people call them."""
+
+from typing import cast
+
+from assay.core.cutting import METHODS
+from assay.design import Allocation, Design
+from assay.errors import DesignError, did_you_mean
+
+__all__ = ["DESIGN_NAMES", "named_design"]
+
+_PAPER_1 = [f"{strata}-{how}" for strata in ("equal", "perc") for how in ("uni", "pps", "opt")]
+_PAPER_2 = [
+    f"{strata}-{how}"
+    for strata in ("sqrt", "cbrt", "wtmn", "km", "gmm", "eqsz", "eqwd")
+    for how in ("pro", "equ", "opt-a1", "opt-a2")
+]
+
+DESIGN_NAMES: tuple[str, ...] = ("default", "random", *_PAPER_1, *_PAPER_2)
+
+
+def named_design(name: str, *, bins: int | None = None) -> Design:
+    """Return the design of a name.
+
+    ``default`` is ``Design()``; ``random`` simple random sampling; paper 1's are ``perc-opt`` and
+    the like; paper 2's are STRATA-ALLOCATION, ``km-opt-a2`` and the like.
+
+    Parameters
+    ----------
+    name : str
+        One of `DESIGN_NAMES`, in any case.
+    bins : int, optional
+        Strata for each predicted label; otherwise as the design has them. ``random`` has one.
+
+    Examples
+    --------
+    >>> named_design("perc-opt", bins=4) == Design.bennett_carvalho(bins=4)
+    True
+    >>> named_design("km-opt-a2").strata
+    'km'
+    """
+    known = str(name).strip().lower()
+    if known not in DESIGN_NAMES:
+        raise DesignError(
+            f"unknown design {name!r}",
+            details=f"designs: default, random, {', '.join(_PAPER_1)}, and paper 2's "
+            f"STRATA-ALLOCATION such as km-opt-a2 (strata {', '.join(METHODS)}, eqsz, eqwd; "
+            "allocation pro, equ, opt-a1, opt-a2)",
+            hint=did_you_mean(known, DESIGN_NAMES),
+        )
+    if known == "random":
+        return Design.simple_random()
+    if known == "default":
+        return Design() if bins is None else Design(bins=bins)
+    strata, _, how = known.partition("-")
+    allocation = cast(Allocation, how)
+    if known in _PAPER_1:
+        return Design.bennett_carvalho(strata=strata, allocation=allocation, bins=bins or 4)
+    return Design.kumar_raj(strata=strata, allocation=allocation, bins=bins or 6)

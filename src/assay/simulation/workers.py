@@ -1,0 +1,140 @@
+"""Many replications on all cores, with the same numbers however many there are.
+
+Replications are split into blocks of a fixed size, each with a random stream of its own that
+depends on the seed, the task and the block alone.
+"""
+
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import get_context
+from zlib import crc32
+
+import numpy as np
+
+from assay.design import Design, Goal
+from assay.errors import InputError
+from assay.simulation.population import Frame
+from assay.simulation.replay import Runs, replay
+
+__all__ = ["Task", "run_tasks"]
+
+BLOCK = 1000  # replications; large enough for numpy, small enough to share out
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One design for one goal on one population.
+
+    `name` and the goal's budget choose the random stream, so a task's numbers do not depend on
+    what runs beside it.
+    """
+
+    name: str
+    frame: Frame
+    design: Design
+    goal: Goal
+    asked: int = 20
+
+    @property
+    def stream(self) -> tuple[int, int]:
+        """The part of the random key that is the task's own."""
+        return crc32(self.name.encode()), self.goal.budget or 0
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    *,
+    replications: int,
+    seed: int,
+    workers: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> list[Runs | None]:
+    """Replay every task; None for a task of which nothing was finished before an interruption.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+    replications : int
+        Evaluations a task.
+    seed : int
+        Fixes all numbers.
+    workers : int, optional
+        Processes; otherwise one a core, for which a script needs the usual
+        ``if __name__ == "__main__":``. 1 works in this process.
+    progress : callable, optional
+        Told the share that is done.
+
+    Notes
+    -----
+    Ctrl-C ends the work and leaves what was finished.
+    """
+    starts = range(0, replications, BLOCK)
+    jobs = [
+        (index, block, min(BLOCK, replications - start))
+        for index in range(len(tasks))
+        for block, start in enumerate(starts)
+    ]
+    done: dict[tuple[int, int], Runs] = {}
+    try:
+        for index, block, runs in _results(tasks, jobs, seed, workers or os.cpu_count() or 1):
+            done[index, block] = runs
+            if progress is not None:
+                progress(len(done) / len(jobs))
+    except KeyboardInterrupt:
+        pass
+    parts = [
+        [done[index, block] for block in range(len(starts)) if (index, block) in done]
+        for index in range(len(tasks))
+    ]
+    return [Runs.joined(blocks) if blocks else None for blocks in parts]
+
+
+Job = tuple[int, int, int]
+Result = tuple[int, int, Runs]
+
+
+def _results(tasks: Sequence[Task], jobs: list[Job], seed: int, workers: int) -> Iterator[Result]:
+    if workers == 1 or len(jobs) == 1:
+        for job in jobs:
+            yield _run(tasks[job[0]], job, seed)
+        return
+    # Processes that are started afresh inherit no threads or locks of a notebook's.
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_ignore_ctrl_c)
+    try:
+        futures: list[Future[Result]] = [
+            pool.submit(_run, tasks[job[0]], job, seed) for job in jobs
+        ]
+        for future in as_completed(futures):
+            yield future.result()
+    except BrokenProcessPool:
+        raise InputError(
+            "the worker processes could not be started",
+            hint="in a script of your own, call this below `if __name__ == '__main__':`, "
+            "or say workers=1",
+        ) from None
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _ignore_ctrl_c() -> None:
+    """Leave Ctrl-C to the process that hands out the work."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _run(task: Task, job: Job, seed: int) -> Result:
+    index, block, replications = job
+    runs = replay(
+        task.design,
+        task.goal,
+        task.frame.metric,
+        sizes=task.frame.sizes,
+        outcomes=task.frame.outcomes,
+        replications=replications,
+        rng=np.random.default_rng([seed, *task.stream, block]),
+        asked=task.asked,
+    )
+    return index, block, runs
