@@ -19,14 +19,17 @@ PROMISED = [
     "LabelConflictError",
     "LabelError",
     "MissingDependencyError",
+    "Population",
     "Predictions",
     "PredictionsError",
+    "Simulation",
     "StorageError",
     "StratumRow",
     "__version__",
     "create_campaign",
     "from_arrays",
     "load_campaign",
+    "simulate",
 ]
 
 

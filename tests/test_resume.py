@@ -70,6 +70,34 @@ def test_two_processes_share_a_campaign(tmp_path: Path) -> None:
         one.tell({items[0].id: not truth[int(items[0].id)]})
 
 
+def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:
+    columns, truth = population()
+    storage = f"sqlite:///{tmp_path / 'a.db'}"
+    campaign = assay.create_campaign(
+        columns, score="p", predicted="yes", budget=3000, storage=storage
+    )
+
+    def allow_pages(more: int) -> None:
+        with campaign._store.read() as session:
+            pragma = session._connection.exec_driver_sql
+            pages = pragma("PRAGMA page_count").scalar_one()
+            pragma(f"PRAGMA max_page_count = {pages + more}")
+
+    allow_pages(3)
+    told: set[int | str] = set()
+    with pytest.raises(assay.StorageError, match="full"):
+        while True:
+            for item in campaign.ask(50):
+                campaign.tell({item.id: truth[int(item.id)]})
+                told.add(item.id)
+    assert told
+    assert set(campaign.answers()) == told
+    allow_pages(10_000)
+    resumed = assay.load_campaign(storage=storage)
+    assert set(resumed.answers()) == told
+    assert campaign.ask(20) == resumed.ask(20)
+
+
 LABELLER = """
 import sys
 import numpy as np

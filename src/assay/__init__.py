@@ -16,6 +16,7 @@ from assay.errors import (
 )
 from assay.predictions import Predictions, from_arrays
 from assay.results import Estimate, Item, StratumRow
+from assay.simulation import Population, Simulation, simulate
 
 __version__ = "0.1.0"
 
@@ -32,12 +33,15 @@ __all__ = [
     "LabelConflictError",
     "LabelError",
     "MissingDependencyError",
+    "Population",
     "Predictions",
     "PredictionsError",
+    "Simulation",
     "StorageError",
     "StratumRow",
     "__version__",
     "create_campaign",
     "from_arrays",
     "load_campaign",
+    "simulate",
 ]

@@ -85,6 +85,7 @@ class Campaign:
             open_ended = follows_request(self._settings.design, self._ledger.state.rounds)
             if waiting == 0 or (open_ended and waiting < n):
                 self._deal(session, int(n) - waiting)
+        self._reason()  # takes in the round, now that it is stored
         return [self._item(card) for card in self._ledger.outstanding[: int(n)]]
 
     def tell(
@@ -199,9 +200,8 @@ class Campaign:
         ).tolist()
         if not any(counts):
             return
-        cards = self._reserve.take(session, state.dealt, counts)
+        self._reserve.take(session, state.dealt, counts)  # raises where there are not so many
         session.add_round(self._key, state.rounds, counts)
-        self._ledger.deal(cards)
 
     def _check(self, given: dict[str, Answer], *, revise: bool) -> list[tuple[str, str]]:
         """Return the answers that are new; raise where one cannot be taken."""

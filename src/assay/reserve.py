@@ -35,13 +35,12 @@ class Reserve:
 
     def __init__(self, key: int, settings: Settings, predictions: Predictions | None) -> None:
         self._key, self._settings, self._predictions = key, settings, predictions
-        self._held: list[int] | None = None
 
     def fill(self, session: Session) -> None:
         """Put down twice the cards that the goal takes at worst, shared out evenly."""
         sizes = self._settings.strata.sizes
         each = max(_LEAST, -(-2 * self._settings.goal.worst_case // len(sizes)))
-        self._grow(session, [0] * len(sizes), np.minimum(sizes, each).tolist())
+        self._grow(session, np.minimum(sizes, each).tolist())
 
     def take(self, session: Session, dealt: Floats, counts: Sequence[int]) -> list[CardRow]:
         """Return the next cards of every deck.
@@ -49,34 +48,37 @@ class Reserve:
         They come in an order that says nothing about their strata (by their numbers under another
         key), and the same every time.
         """
-        starts = [int(start) for start in dealt]
-        stops = [start + count for start, count in zip(starts, counts, strict=True)]
-        if self._held is None:
-            self._held = session.reserve(self._key, len(stops))
-        if any(stop > held for stop, held in zip(stops, self._held, strict=True)):
-            sizes = self._settings.strata.sizes.tolist()
-            wanted = [
-                held if stop <= held else min(size, 2 * stop)
-                for stop, held, size in zip(stops, self._held, sizes, strict=True)
-            ]
-            self._grow(session, self._held, wanted)
-        spans = enumerate(zip(starts, stops, strict=True))
-        cards = [
+        spans = [
+            (int(start), int(start) + count) for start, count in zip(dealt, counts, strict=True)
+        ]
+        cards = self._lying(session, spans)
+        if len(cards) < sum(counts):
+            self._grow(session, [2 * stop for _, stop in spans])
+            cards = self._lying(session, spans)
+        return sorted(cards, key=self._show_order)
+
+    def _lying(self, session: Session, spans: Sequence[tuple[int, int]]) -> list[CardRow]:
+        """Return the cards of every stratum's span that are in the store."""
+        return [
             card
-            for stratum, (start, stop) in spans
+            for stratum, (start, stop) in enumerate(spans)
             if stop > start
             for card in session.cards(self._key, stratum, start, stop)
         ]
-        return sorted(cards, key=self._show_order)
 
     def _show_order(self, card: CardRow) -> int:
         another_seed = self._settings.seed ^ 1
         return number(self._settings.item_id(card.item_id), another_seed)
 
-    def _grow(self, session: Session, held: list[int], wanted: list[int]) -> None:
+    def _grow(self, session: Session, wanted: Sequence[int]) -> None:
+        """Put down cards until each stratum has as many as are wanted, or all it holds."""
         settings = self._settings
+        held = session.reserve(self._key, len(wanted))
         decks = self._source().deal(
-            settings.strata, scale=settings.source.scale, seed=settings.seed, counts=wanted
+            settings.strata,
+            scale=settings.source.scale,
+            seed=settings.seed,
+            counts=[max(pair) for pair in zip(held, wanted, strict=True)],
         )
         rows = [
             CardRow(stratum, position, str(card.id), card.predicted, json.dumps(dict(card.shown)))
@@ -85,7 +87,6 @@ class Reserve:
             if position >= held[stratum]
         ]
         session.add_cards(self._key, rows)
-        self._held = wanted
 
     def _source(self) -> Predictions:
         if self._predictions is None:
