@@ -4,6 +4,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 import warnings
@@ -85,6 +86,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     directory = tmp_path_factory.mktemp("spark")
     with pytest.MonkeyPatch.context() as environment, warnings.catch_warnings():
         environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        # Spark's workers would otherwise be whatever python3 is on the PATH.
+        environment.setenv("PYSPARK_PYTHON", sys.executable)
         # PySpark warns of a pandas newer than itself, which nothing here hands to it.
         warnings.simplefilter("ignore", FutureWarning)
         pyspark = pytest.importorskip("pyspark.sql", reason="PySpark is not installed")
