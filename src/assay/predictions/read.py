@@ -157,7 +157,8 @@ def read_labelled(
     >>> read_labelled(table, label="spam", score="p", threshold=0.5).truth
     array([ True, False, False])
     """
-    roles = Roles(score, predicted, None, threshold, positive)
+    of_predicted = None if predicted is None else positive
+    roles = Roles(score, predicted, None, threshold, of_predicted)
     if not isinstance(label, str):
         raise PredictionsError(
             f"label={label!r} is of type {type(label).__name__}",

@@ -54,5 +54,7 @@ def named_design(name: str, *, bins: int | None = None) -> Design:
     strata, _, how = known.partition("-")
     allocation = cast(Allocation, how)
     if known in _PAPER_1:
-        return Design.bennett_carvalho(strata=strata, allocation=allocation, bins=bins or 4)
-    return Design.kumar_raj(strata=strata, allocation=allocation, bins=bins or 6)
+        count = 4 if bins is None else bins
+        return Design.bennett_carvalho(strata=strata, allocation=allocation, bins=count)
+    count = 6 if bins is None else bins
+    return Design.kumar_raj(strata=strata, allocation=allocation, bins=count)

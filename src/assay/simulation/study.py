@@ -97,7 +97,8 @@ def simulate(
     population : Population
         Predictions with the truth.
     designs : sequence of names, or mapping of names to designs
-        Names as `named_design` has them. Simple random sampling is always run beside them.
+        Names as `named_design` has them. Simple random sampling, ``random``, is always run beside
+        them; for recall and F1 it is estimated by predicted label.
     metric, within, budget, confidence
         The goal, as in `create_campaign`; several budgets give a row each.
     replications : int
@@ -123,9 +124,9 @@ def simulate(
     """
     name = canonical_metric(metric)
     chosen = _designs(designs)
-    budgets = [budget] if budget is None or isinstance(budget, int) else list(budget)
-    if replications < 1:
-        raise InputError(f"replications must be at least 1, got {replications}")
+    budgets = list(budget) if isinstance(budget, Sequence) else [budget]
+    if not budgets:
+        raise InputError("budget is an empty list", hint="budget=[100, 200, 500]")
     goals = [Goal(name, within=within, budget=each, confidence=confidence) for each in budgets]
     frames = {label: population.frame(design, name) for label, design in chosen.items()}
     for label, design in chosen.items():
@@ -196,7 +197,8 @@ def _designs(designs: Sequence[str] | Mapping[str, Design]) -> dict[str, Design]
     if isinstance(designs, str):
         raise InputError(f"designs must be several names, got {designs!r}", hint=f"[{designs!r}]")
     if not isinstance(designs, Mapping):
-        designs = {name: named_design(name) for name in designs}
+        designs = {name.strip().lower(): named_design(name) for name in designs}
+    designs = {name: design for name, design in designs.items() if name not in _BASELINES}
     random = Design.simple_random()
     baselines = {_RANDOM: random}
     if any(design.replacement for design in designs.values()):

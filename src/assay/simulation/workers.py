@@ -6,11 +6,14 @@ depends on the seed, the task and the block alone.
 
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
+from numbers import Integral
 from zlib import crc32
 
 import numpy as np
@@ -72,6 +75,13 @@ def run_tasks(
     -----
     Ctrl-C ends the work and leaves what was finished.
     """
+    for name, number, least in (
+        ("replications", replications, 1),
+        ("seed", seed, 0),
+        ("workers", 1 if workers is None else workers, 1),
+    ):
+        if not isinstance(number, Integral) or number < least:
+            raise InputError(f"{name} must be a whole number of at least {least}, got {number!r}")
     starts = range(0, replications, BLOCK)
     jobs = [
         (index, block, min(BLOCK, replications - start))
@@ -103,11 +113,12 @@ def _results(tasks: Sequence[Task], jobs: list[Job], seed: int, workers: int) ->
             yield _run(tasks[job[0]], job, seed)
         return
     # Processes that are started afresh inherit no threads or locks of a notebook's.
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_ignore_ctrl_c)
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
     try:
-        futures: list[Future[Result]] = [
-            pool.submit(_run, tasks[job[0]], job, seed) for job in jobs
-        ]
+        with _ctrl_c_left_to_this_process():
+            futures: list[Future[Result]] = [
+                pool.submit(_run, tasks[job[0]], job, seed) for job in jobs
+            ]
         for future in as_completed(futures):
             yield future.result()
     except BrokenProcessPool:
@@ -120,9 +131,17 @@ def _results(tasks: Sequence[Task], jobs: list[Job], seed: int, workers: int) ->
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _ignore_ctrl_c() -> None:
-    """Leave Ctrl-C to the process that hands out the work."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+@contextmanager
+def _ctrl_c_left_to_this_process() -> Iterator[None]:
+    """Let processes that are started meanwhile ignore Ctrl-C, which they inherit."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may say how signals are handled
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _run(task: Task, job: Job, seed: int) -> Result:

@@ -1,0 +1,98 @@
+"""What is told of a simulation: the population, a row for each design, and what they mean."""
+
+import csv
+import io
+from dataclasses import asdict, fields
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from assay.report import facts, metric_name
+from assay.simulation import Row, Simulation
+from assay.simulation.sweeps import Question
+
+__all__ = ["rows_csv", "view"]
+
+_OF_A_TARGET = {
+    "change": "labels against random sampling's",
+    "oracle": "labels against knowing every stratum's rate beforehand",
+    "within": "share of runs whose estimate is that near to the truth",
+}
+_MEANINGS = {
+    "covers": "share of runs whose interval holds the truth",
+    "mvr": "estimated variance over random sampling's, at as many labels",
+}
+
+
+def view(file: str, question: Question, result: Simulation) -> RenderableType:
+    """Return what people are told; it fits 80 columns."""
+    with_target = question.within is not None
+    meanings = {**_OF_A_TARGET, **_MEANINGS} if with_target else _MEANINGS
+    return Group(
+        facts(_facts(file, question, result)),
+        Text(),
+        _table(result.rows, with_target=with_target),
+        Text(),
+        facts([(name, Text(text, "dim")) for name, text in meanings.items()]),
+    )
+
+
+def rows_csv(result: Simulation) -> str:
+    """Return the rows as CSV, under the names of the JSON document."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [field.name for field in fields(Row)], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(row) for row in result.rows)
+    return text.getvalue()
+
+
+def _facts(file: str, question: Question, result: Simulation) -> list[tuple[str, RenderableType]]:
+    found = result.population
+    yes, positive = found["predicted_positives"], found["positives"]
+    goal = f"at {100 * question.confidence:.4g}% confidence"
+    if question.budgets is not None:
+        budgets = ", ".join(f"{budget:,}" for budget in question.budgets)
+        goal = f"after {budgets} labels, intervals {goal}"
+    if question.within is not None:
+        goal = f"within ±{question.within:g}, {goal}"
+    limit = f"any design by score needs at least {found['limit']:.0%} of random sampling's labels"
+    return [
+        ("read", f"{file}: {found['rows']:,} items, {yes:,} predicted yes, {positive:,} are yes"),
+        ("truth", f"{metric_name(found['metric'])} {found['value']:.4f}"),
+        ("goal", goal),
+        ("runs", f"{question.replications:,} of each design, seed {question.seed}"),
+        ("limit", limit),
+    ]
+
+
+def _table(rows: tuple[Row, ...], *, with_target: bool) -> Table:
+    """Return the table; without a target, all designs take the same labels and hit nothing."""
+    target = list(_OF_A_TARGET) if with_target else []
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)
+    for place, heading in enumerate(
+        ["design", "labels", *target, "covers", "bias", "rmse", "mvr", "mae"]
+    ):
+        table.add_column(heading, justify="right" if place else "left", no_wrap=True)
+    for row in rows:
+        aimed = [_percent(row.change_pct), _percent(row.oracle_pct), _share(row.within)]
+        error = f" ±{row.labels_se:.2g}" if row.labels_se else ""
+        table.add_row(
+            row.design,
+            f"{row.labels_mean:,.0f}{error}",
+            *(aimed if with_target else []),
+            _share(row.coverage),
+            f"{row.bias:+.4f}",
+            f"{row.rmse:.4f}",
+            "–" if row.mvr is None else f"{row.mvr:.2f}",
+            f"{row.mae:.4f}",
+        )
+    return table
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.1f}%"
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"

@@ -1,0 +1,175 @@
+"""Pictures of a simulation: what designs cost, how their intervals narrow, what is left to gain."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assay.plot import COLOURS, new_figure, save
+from assay.simulation import Simulation
+from assay.simulation.sweeps import (
+    LIMIT,
+    AtThreshold,
+    Curves,
+    Question,
+    budget_grid,
+    labels_by_value,
+    share_of_limit,
+    variance_by_bins,
+    variance_by_labels,
+    widths_by_labels,
+)
+from assay.simulation.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["draw"]
+
+_GREY, _DARK = "#888888", "#222222"
+_MOST_RATIO = 2.0
+
+
+def draw(
+    question: Question, result: Simulation, folder: Path, at_threshold: AtThreshold | None
+) -> list[Path]:
+    """Draw every picture that the question has an answer to, and return the files.
+
+    Parameters
+    ----------
+    question, result
+        What was asked, and what was found.
+    folder : Path
+        Made where it is missing.
+    at_threshold : callable or None
+        Returns the same items with another threshold; None where there are no scores.
+
+    Notes
+    -----
+    ``labels_by_value`` needs a target width and a metric that depends on the threshold.
+    """
+    figures: dict[str, Figure] = {}
+    if question.within and question.metric != "prevalence" and at_threshold is not None:
+        curves = labels_by_value(question, at_threshold)
+        if curves.x.size > 1:
+            figures["labels_by_value"] = _labels_by_value(question, curves)
+    grid = budget_grid(question, result)
+    figures["half_width"] = _half_width(question, widths_by_labels(question, grid[-1]))
+    if question.designs:
+        middle = grid[len(grid) // 2]
+        figures["variance_ratio"] = _variance_ratio(
+            question,
+            variance_by_labels(question, grid),
+            variance_by_bins(question, middle),
+            at=middle,
+            limit=float(result.population["limit"]),
+        )
+        shares = share_of_limit(question, result)
+        if shares:
+            figures["share_of_limit"] = _share_of_limit(question, shares)
+    return [file for name, figure in figures.items() for file in save(figure, folder, name)]
+
+
+def _labels_by_value(question: Question, curves: Curves) -> "Figure":
+    figure, (axes,) = new_figure()
+    for name, labels in curves.y.items():
+        marker = "" if name == LIMIT else "o"
+        axes.plot(curves.x, labels, **_line(question, name), marker=marker, markersize=4)
+    axes.set_title(f"Labels to ±{question.within:g}, as the threshold moves", loc="left")
+    axes.set_xlabel(f"true {_metric(question)} at the threshold")
+    axes.set_ylabel("labels, mean")
+    axes.set_ylim(bottom=0)
+    _count_axis(axes, "y")
+    figure.legend(loc="outside right upper", frameon=False)
+    return figure
+
+
+def _half_width(question: Question, paths: Mapping[str, Trajectory]) -> "Figure":
+    figure, (axes,) = new_figure()
+    for name, path in paths.items():
+        style = _line(question, name)
+        axes.plot(path.labels, path.mean, **style)
+        axes.fill_between(path.labels, path.low, path.high, color=style["color"], alpha=0.15, lw=0)
+    if question.within:
+        axes.axhline(question.within, color=_DARK, lw=1, ls=":", label=f"±{question.within:g}")
+    axes.set_title("How the interval narrows: mean, and 90% of the runs", loc="left")
+    axes.set_xlabel("labels")
+    axes.set_ylabel(f"half-width at {100 * question.confidence:g}%")
+    axes.set_xlim(left=0)
+    axes.set_ylim(0, 2.5 * max(path.mean[-1] for path in paths.values()))
+    _count_axis(axes, "x")
+    figure.legend(loc="outside right upper", frameon=False)
+    return figure
+
+
+def _variance_ratio(
+    question: Question, by_labels: Curves, by_bins: Curves, *, at: int, limit: float
+) -> "Figure":
+    figure, (left, right) = new_figure(columns=2, width=4.6)
+    for axes, curves in ((left, by_labels), (right, by_bins)):
+        for name, ratio in curves.y.items():
+            axes.plot(curves.x, ratio, **_line(question, name), marker="o", markersize=4)
+        axes.axhline(1, **_line(question, "random"))
+        axes.axhline(limit, **_line(question, LIMIT))
+    # What is far above random sampling, as many strata with few labels are, is only that.
+    ratios = np.concatenate([[1.0], *by_labels.y.values(), *by_bins.y.values()])
+    left.set_ylim(0, min(1.05 * float(np.nanmax(ratios)), _MOST_RATIO))
+    left.set_title("Variance against random sampling's", loc="left")
+    left.set_xlabel("labels")
+    left.set_ylabel("mean variance ratio")
+    left.set_xscale("log")
+    _count_axis(left, "x", list(by_labels.x))
+    right.set_title(f"The same at {at:,} labels", loc="left")
+    right.set_xlabel("strata for each predicted label")
+    right.set_xticks(by_bins.x)
+    right.sharey(left)
+    handles, names = left.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside right upper", frameon=False)
+    return figure
+
+
+def _share_of_limit(question: Question, shares: Mapping[str, float]) -> "Figure":
+    figure, (axes,) = new_figure(height=1.3 + 0.4 * len(shares))
+    percent = 100 * np.array(list(shares.values()))
+    gained = np.maximum(percent, 0)
+    colours = [_line(question, name)["color"] for name in shares]
+    # The number stands beside the name, where neither a bar nor the limit can cover it.
+    told = [f"{share:.0f}%" if share >= 0 else "worse than random" for share in percent]
+    names = [f"{name}: {text}" for name, text in zip(shares, told, strict=True)]
+    axes.barh(names, gained, color=colours, height=0.6)
+    axes.axvline(100, color=_DARK, lw=1, ls="--", zorder=0)
+    axes.invert_yaxis()
+    axes.set_axisbelow(True)
+    axes.grid(visible=False, axis="y")
+    axes.set_xlim(0, max(110, gained.max() + 15))
+    axes.set_title("Share of the possible gain over random sampling", loc="left")
+    axes.set_xlabel("% of the way to the limit of designs by score")
+    return figure
+
+
+def _line(question: Question, name: str) -> dict[str, Any]:
+    """Return how a name is drawn, the same in every picture."""
+    if name == LIMIT:
+        return {"label": "limit", "color": _DARK, "linestyle": "--"}
+    if name == "random":
+        return {"label": "random", "color": _GREY, "linestyle": "-"}
+    place = list(question.designs).index(name)
+    dashes = ("-", "-.", ":")[place // len(COLOURS) % 3]
+    return {"label": name, "color": COLOURS[place % len(COLOURS)], "linestyle": dashes}
+
+
+def _metric(question: Question) -> str:
+    return question.metric.replace("_", " ")
+
+
+def _count_axis(axes: "Axes", which: str, ticks: list[float] | None = None) -> None:
+    """Write counts with separators, and none of the scientific kind."""
+    from matplotlib.ticker import NullLocator, StrMethodFormatter
+
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    if ticks is not None:
+        axis.set_ticks(ticks)
+        axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))

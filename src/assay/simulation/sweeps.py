@@ -1,0 +1,250 @@
+"""A simulation asked again in other circumstances: other thresholds, budgets, numbers of strata."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from assay.core.forecast import labels_needed
+from assay.core.metrics import ratio
+from assay.core.types import Floats
+from assay.design import Design, Goal
+from assay.errors import PredictionsError
+from assay.simulation.names import named_design
+from assay.simulation.population import Population
+from assay.simulation.study import Row, Simulation, simulate
+from assay.simulation.trajectory import Trajectory, half_widths
+from assay.simulation.workers import Task
+
+__all__ = [
+    "LIMIT",
+    "AtThreshold",
+    "Curves",
+    "Question",
+    "budget_grid",
+    "labels_by_value",
+    "share_of_limit",
+    "variance_by_bins",
+    "variance_by_labels",
+    "widths_by_labels",
+]
+
+LIMIT = "limit"
+_RUNS = 300  # a point of a curve needs fewer than a row of the table
+_THRESHOLDS = 8
+_GRID = 6
+_BINS = range(2, 11)  # paper 2, Figures 3 and 5
+
+AtThreshold = Callable[[float], Population]
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """A line for each name over the same `x`; NaN where a design does not fit."""
+
+    x: Floats
+    y: Mapping[str, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What was simulated.
+
+    Attributes
+    ----------
+    population : Population
+    names : tuple of str
+        As `named_design` has them; ``random`` is always run beside them.
+    bins : int or None
+        Strata for each predicted label; None: as each design has them.
+    metric, within, budgets, confidence, replications, seed
+        As in `simulate`; budgets rise.
+    """
+
+    population: Population
+    names: tuple[str, ...]
+    bins: int | None
+    metric: str
+    within: float | None
+    budgets: tuple[int, ...] | None
+    confidence: float
+    replications: int
+    seed: int
+
+    @property
+    def designs(self) -> dict[str, Design]:
+        """The designs by name, without simple random sampling."""
+        return self.designs_of(self.bins)
+
+    @property
+    def runs(self) -> int:
+        """The replications for a point of a curve."""
+        return min(self.replications, _RUNS)
+
+    def designs_of(self, bins: int | None) -> dict[str, Design]:
+        """Return the designs with another number of strata."""
+        names = [name for name in self.names if name != "random"]
+        return {name: named_design(name, bins=bins) for name in names}
+
+    def ask(
+        self,
+        population: Population,
+        designs: Mapping[str, Design],
+        *,
+        within: float | None = None,
+        budget: Sequence[int] | None = None,
+    ) -> tuple[Row, ...]:
+        """Simulate; Ctrl-C ends it, as half a curve is none."""
+        found = simulate(
+            population,
+            designs=designs,
+            metric=self.metric,
+            within=within,
+            budget=budget,
+            confidence=self.confidence,
+            replications=self.runs,
+            seed=self.seed,
+            workers=1,
+        )
+        if found.interrupted:
+            raise KeyboardInterrupt
+        return found.rows
+
+    def fits(self, design: Design, budget: int) -> bool:
+        """Tell whether the budget covers the design's first round."""
+        strata = self.population.frame(design, self.metric).strata.n_strata
+        return (design.first_per_stratum or 0) * strata <= budget
+
+
+def labels_by_value(question: Question, at_threshold: AtThreshold) -> Curves:
+    """Return mean labels against the metric's true value, with those of the limit.
+
+    The value is varied by the threshold, over the same items and scores.
+    """
+    within = question.within or 0.0
+    points = []
+    for threshold in _thresholds(question):
+        population = at_threshold(threshold)
+        try:
+            value = population.value(question.metric)
+        except PredictionsError:  # all items on one side, and no such metric
+            continue
+        variance = np.array(population.random_variance(question.metric))
+        if variance > 0:
+            rows = question.ask(population, question.designs, within=within)
+            labels = {row.design: row.labels_mean for row in rows}
+            least = variance * population.limit(question.metric)
+            labels[LIMIT] = float(labels_needed(least, within, question.confidence))
+            points.append((value, labels))
+    points.sort(key=lambda point: point[0])
+    names = points[0][1] if points else {}
+    return Curves(
+        np.array([value for value, _ in points]),
+        {name: np.array([labels[name] for _, labels in points]) for name in names},
+    )
+
+
+def _thresholds(question: Question) -> list[float]:
+    """Return thresholds at which the metric's values are about evenly spaced."""
+    frame = question.population.frame(Design(bins=40), "prevalence")
+    points = {layer.side: list(layer.cuts.points) for layer in frame.strata.layers}
+    beginning = max(points.get(False, []), default=-np.inf)  # of what was called yes
+    lower = np.concatenate(
+        [[beginning if side else -np.inf, *cuts] for side, cuts in points.items()]
+    )
+    values = {
+        threshold: float(
+            ratio(question.metric, frame.sizes, lower >= threshold).value(frame.outcomes)
+        )
+        for threshold in lower[np.isfinite(lower)].tolist()
+    }
+    if not values:
+        return []
+    wanted = np.linspace(min(values.values()), max(values.values()), _THRESHOLDS)
+    return sorted({min(values, key=lambda at: abs(values[at] - value)) for value in wanted})
+
+
+def budget_grid(question: Question, result: Simulation) -> list[int]:
+    """Return budgets to follow the designs over: those given, or up to random sampling's labels."""
+    if question.budgets is not None and len(question.budgets) >= 3:
+        return list(question.budgets)
+    most = question.budgets[-1] if question.budgets else ceil(result.rows[0].labels_mean)
+    frame = question.population.frame(Design.simple_random(), question.metric)
+    most = min(most, int(frame.sizes.sum()))
+    least = min(max(most // 16, 20), most)
+    return sorted({round(budget) for budget in np.geomspace(least, most, _GRID)})
+
+
+def variance_by_labels(question: Question, grid: Sequence[int]) -> Curves:
+    """Return paper 2's mean variance ratio of each design against the budget."""
+    found: dict[str, list[float]] = {name: [] for name in question.designs}
+    for budget in grid:
+        fitting = {
+            name: design
+            for name, design in question.designs.items()
+            if question.fits(design, budget)
+        }
+        _append(found, question.ask(question.population, fitting, budget=[budget]))
+    return Curves(np.array(grid, dtype=np.float64), _arrays(found))
+
+
+def variance_by_bins(question: Question, budget: int) -> Curves:
+    """Return paper 2's mean variance ratio of each design against the strata a predicted label."""
+    found: dict[str, list[float]] = {name: [] for name in question.designs}
+    for bins in _BINS:
+        fitting = {
+            name: design
+            for name, design in question.designs_of(bins).items()
+            if question.fits(design, budget)
+        }
+        _append(found, question.ask(question.population, fitting, budget=[budget]))
+    return Curves(np.array(_BINS, dtype=np.float64), _arrays(found))
+
+
+def widths_by_labels(question: Question, budget: int) -> dict[str, Trajectory]:
+    """Return how the half-widths narrow.
+
+    OPT-A1 is left out: it looks twice, and is another design for every budget.
+    """
+    goal = Goal(question.metric, budget=budget, confidence=question.confidence)
+    paths = {}
+    for name, design in {"random": Design.simple_random(), **question.designs}.items():
+        if design.allocation != "opt-a1" and question.fits(design, budget):
+            task = Task(name, question.population.frame(design, question.metric), design, goal)
+            paths[name] = half_widths(task, replications=question.runs, seed=question.seed)
+    return paths
+
+
+def share_of_limit(question: Question, result: Simulation) -> dict[str, float]:
+    """Return how much of what is to be gained over random sampling each design gained.
+
+    0 is simple random sampling, 1 the limit of designs by score. What counts is the error that was
+    made, labels * rmse^2 against random sampling's variance: a design that stops too early looks
+    cheap and gains nothing. The last budget counts, where there are several.
+    """
+    random = question.population.random_variance(question.metric)
+    room = 1 - float(result.population["limit"])
+    last = {row.design: row for row in result.rows}
+    shares = {}
+    for name, design in question.designs.items():
+        if name not in last or random == 0 or room <= 0:
+            continue
+        row = last[name]
+        items = question.population.frame(design, question.metric).sizes.sum()
+        left_open = 1.0 if design.replacement else 1 - row.labels_mean / items
+        if left_open > 0:
+            spent = row.labels_mean * row.rmse**2 / (random * left_open)
+            shares[name] = float((1 - spent) / room)
+    return shares
+
+
+def _append(found: dict[str, list[float]], rows: Sequence[Row]) -> None:
+    ratios = {row.design: row.mvr for row in rows}
+    for name, values in found.items():
+        ratio = ratios.get(name)
+        values.append(np.nan if ratio is None else ratio)
+
+
+def _arrays(found: Mapping[str, list[float]]) -> dict[str, Floats]:
+    return {name: np.array(values) for name, values in found.items()}

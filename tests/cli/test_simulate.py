@@ -1,0 +1,198 @@
+"""Simulating a labelled file from the command line."""
+
+import csv
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+Fixture = Callable[..., Any]
+COLUMNS = ["--label", "truth", "--score", "p", "--predicted", "said", "--positive", "spam"]
+FILE = "labelled.csv"
+ROW = [
+    "design",
+    "labels_mean",
+    "labels_se",
+    "change_pct",
+    "oracle_pct",
+    "within",
+    "coverage",
+    "bias",
+    "rmse",
+    "mvr",
+    "mae",
+]
+
+
+@pytest.fixture(autouse=True)
+def labelled(folder: Path) -> Path:
+    """Write a file of predictions with the truth into the current folder."""
+    rng = np.random.default_rng(4)
+    score = rng.beta(4, 1.5, 3000).round(4)
+    truth = np.where(rng.random(3000) < score, "spam", "ham")
+    said = np.where(score >= 0.5, "spam", "ham")
+    rows = zip(score, said, truth, strict=True)
+    lines = ["p,said,truth", *(f"{p},{what},{real}" for p, what, real in rows)]
+    (folder / FILE).write_text("\n".join(lines) + "\n")
+    return folder / FILE
+
+
+@pytest.fixture
+def simulate(run: Fixture) -> Fixture:
+    """Run 60 evaluations of each design in this process."""
+
+    def call(*words: str) -> Any:
+        quick = ["--replications", "60", "--workers", "1", "--seed", "1"]
+        return run("simulate", FILE, *COLUMNS, *quick, *words)
+
+    return call
+
+
+def test_people_see_the_population_a_row_a_design_and_what_the_columns_mean(
+    simulate: Fixture,
+) -> None:
+    result = simulate("--within", "0.05", "--design", "default,perc-opt", "--design", "wtmn-opt-a2")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    told = result.stdout
+    assert "labelled.csv: 3,000 items, " in told
+    assert "truth   precision 0.7" in told
+    assert "limit   any design by score needs at least " in told
+    assert "% of random sampling's labels" in told
+    lines = told.splitlines()
+    heading = next(line for line in lines if line.startswith("design"))
+    named = ["labels", "change", "oracle", "within", "covers", "bias", "rmse", "mvr", "mae"]
+    assert heading.split() == ["design", *named]
+    first_words = [line.split()[0] for line in lines if line]
+    assert [name for name in first_words if name in ("random", "default", "perc-opt")] == [
+        "random",
+        "default",
+        "perc-opt",
+    ]
+    assert "wtmn-opt-a2" in first_words
+    assert max(map(len, lines)) <= 80
+
+
+def test_json_is_the_population_and_the_rows_and_nothing_else(simulate: Fixture) -> None:
+    document = json.loads(simulate("--within", "0.05", "--json").stdout)
+    assert list(document) == ["population", "rows"]
+    assert document["population"]["rows"] == 3000
+    assert 0 < document["population"]["limit"] < 1
+    assert [row["design"] for row in document["rows"]] == ["random", "default", "perc-opt"]
+    assert [list(row) for row in document["rows"]] == [ROW] * 3
+    assert document["rows"][0]["change_pct"] == 0
+
+
+def test_budgets_give_a_row_each_and_paper_2s_design_besides(simulate: Fixture) -> None:
+    document = json.loads(simulate("--budget", "80,40", "--metric", "accuracy", "--json").stdout)
+    found = [(row["design"], row["labels_mean"]) for row in document["rows"]]
+    names = ("random", "default", "perc-opt", "km-opt-a2")
+    assert found == [(name, budget) for budget in (40.0, 80.0) for name in names]
+    assert all(row["oracle_pct"] is row["within"] is None for row in document["rows"])
+    table = simulate("--budget", "80,40").stdout
+    assert "change" not in table
+    assert "after 40, 80 labels" in table
+
+
+def test_bins_are_those_of_the_designs(simulate: Fixture) -> None:
+    words = ["--within", "0.05", "--design", "perc-opt", "--json"]
+    four, as_published = simulate(*words, "--bins", "4").stdout, simulate(*words).stdout
+    assert four == as_published
+    assert simulate(*words, "--bins", "2").stdout != four
+
+
+def test_pictures_and_rows_are_written(simulate: Fixture) -> None:
+    result = simulate("--within", "0.08", "--design", "perc-opt", "--out", "pictures")
+    assert result.exit_code == 0, result.output
+    assert "saved: 9 files in pictures" in result.stdout
+    with Path("pictures/rows.csv").open(encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [list(row) for row in rows] == [ROW] * 2
+    names = ("labels_by_value", "half_width", "variance_ratio", "share_of_limit")
+    for name in names:
+        assert Path(f"pictures/{name}.svg").read_text().lstrip().startswith("<?xml")
+        assert Path(f"pictures/{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_a_target_there_is_no_picture_of_the_labels_to_it(simulate: Fixture) -> None:
+    words = ["--budget", "60", "--metric", "recall", "--design", "random,eqsz-opt-a1"]
+    assert simulate(*words, "--out", "p").exit_code == 0
+    assert sorted(file.name for file in Path("p").iterdir() if file.suffix == ".svg") == [
+        "half_width.svg",
+        "share_of_limit.svg",
+        "variance_ratio.svg",
+    ]
+
+
+BAD = {
+    "no goal": ([], "neither `within` nor `budget`"),
+    "no such design": (["--within", "0.1", "--design", "perc-optt"], "'perc-optt'"),
+    "no design": (["--within", "0.1", "--design", ","], "names no design"),
+    "bad budget": (["--budget", "100;200"], "'100;200'"),
+    "zero budget": (["--budget", "0,100"], "budget must be"),
+    "small budget": (["--budget", "20", "--design", "km-opt-a2"], "first round"),
+    "bad within": (["--within", "2"], "within must be"),
+    "bad metric": (["--budget", "9", "--metric", "f2"], "'f2'"),
+    "fixed budget": (["--within", "0.1", "--design", "km-opt-a1"], "opt-a1"),
+    "no column": (["--within", "0.1", "--label", "real"], "'real'"),
+    "out is a file": (["--within", "0.1", "--out", FILE], "cannot be made a folder"),
+}
+
+
+@pytest.mark.parametrize(("words", "message"), BAD.values(), ids=BAD)
+def test_errors_are_told_in_words_and_in_json(
+    words: list[str], message: str, simulate: Fixture
+) -> None:
+    plain = simulate(*words)
+    assert (plain.exit_code, plain.stdout) == (1, "")
+    assert plain.stderr.startswith("error: ")
+    assert message in plain.stderr
+    machine = simulate(*words, "--json")
+    assert (machine.exit_code, machine.stdout) == (1, "")
+    assert message in json.loads(machine.stderr)["error"]["problem"]
+
+
+@pytest.mark.parametrize(
+    "words", [["--replications", "0"], ["--workers", "0"], ["--seed", "-1"], ["--bins", "0"]]
+)
+def test_numbers_that_make_no_sense_are_wrong_usage(words: list[str], run: Fixture) -> None:
+    result = run("simulate", FILE, *COLUMNS, "--within", "0.1", *words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert words[0] in result.stderr
+
+
+def test_ctrl_c_leaves_the_finished_rows_and_says_so(folder: Path) -> None:
+    """The bar is on a terminal, the result in a pipe; Ctrl-C reaches all processes, as it does."""
+    words = [*COLUMNS, "--within", "0.05", "--replications", "1000000", "--workers", "2"]
+    terminal, screen = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "assay", "simulate", FILE, *words, "--design", "random", "--json"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=screen,
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"},
+        start_new_session=True,
+    )
+    os.close(screen)
+    try:
+        shown = ""
+        while " 1%" not in shown:  # some blocks are finished, and many are not
+            shown += os.read(terminal, 4096).decode(errors="replace")
+        os.killpg(process.pid, signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+        shown += os.read(terminal, 65536).decode(errors="replace")
+    finally:
+        process.kill()
+        os.close(terminal)
+    assert process.returncode == 130
+    assert "interrupted" in shown
+    assert "Traceback" not in shown
+    assert [row["design"] for row in json.loads(output)["rows"]] == ["random"]

@@ -1,0 +1,151 @@
+"""Populations of known truth: counts, values and limits against the items themselves."""
+
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+from assay.core.strata import METHODS
+from assay.core.types import Bools, Floats
+from assay.core.variable import Variable
+from assay.design import Design
+from assay.errors import PredictionsError
+from assay.simulation import Population
+
+DATA = Path(
+    os.environ.get("ASSAY_DATA", Path(__file__).parents[2].resolve().parent / "shared" / "data")
+)
+SIZE = 20_000
+
+
+def items(*, ties: bool) -> tuple[Floats, Bools, Bools]:
+    """Return scores, predicted labels and truths; with ties, of 37 different scores."""
+    rng = np.random.default_rng(11)
+    score = rng.beta(2, 1, SIZE)
+    score = np.round(score * 36) / 36 if ties else score
+    return score, score >= 0.6, rng.random(SIZE) < score**2
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("variable", ["score", "confidence"])
+@pytest.mark.parametrize("metric", ["precision", "recall", "accuracy"])
+def test_frames_hold_what_the_items_add_up_to(ties: bool, variable: Variable, metric: str) -> None:
+    score, predicted, truth = items(ties=ties)
+    population = Population(y_true=truth, y_score=score, y_pred=predicted)
+    values = score if variable == "score" else np.where(predicted, score, 1 - score)
+    for method in METHODS:
+        frame = population.frame(Design(strata=method, bins=5, variable=variable), metric)
+        stratum = frame.strata.assign(values, predicted)
+        straddles = variable == "confidence" and metric == "accuracy"
+        outcome = truth == predicted if straddles else truth
+        numbers = range(frame.strata.n_strata)
+        assert frame.sizes.tolist() == [int((stratum == h).sum()) for h in numbers], method
+        counted = [int(outcome[stratum == h].sum()) for h in numbers]
+        assert frame.outcomes.tolist() == counted, method
+        assert frame.value == pytest.approx(population.value(metric))
+
+
+SCIKIT: dict[str, Callable[[Bools, Bools], float]] = {
+    "precision": sk.precision_score,
+    "recall": sk.recall_score,
+    "f1": sk.f1_score,
+    "accuracy": sk.accuracy_score,
+    "false_omission_rate": lambda truth, said: sk.precision_score(truth, ~said),
+    "prevalence": lambda truth, said: truth.mean() + 0 * said.mean(),
+}
+
+
+@pytest.mark.parametrize("metric", SCIKIT)
+def test_values_are_scikit_learns(metric: str) -> None:
+    score, predicted, truth = items(ties=False)
+    population = Population(y_true=truth, y_score=score, y_pred=predicted)
+    assert population.value(metric) == pytest.approx(SCIKIT[metric](truth, predicted), rel=1e-12)
+
+
+def test_what_it_says_of_itself() -> None:
+    score, predicted, truth = items(ties=True)
+    population = Population(y_true=truth, y_score=score, threshold=0.6)
+    assert population.size == SIZE
+    assert population.positives == truth.sum()
+    assert population.predicted_positives == predicted.sum()
+    assert population.scale == "probability"
+    assert Population(y_true=truth, y_score=score - 0.6, threshold=0.0).scale == "margin"
+
+
+def uniform_eta() -> Population:
+    """1,000 scores with 1,000 items each, of which the score's share is positive."""
+    eta = (np.arange(1000) + 0.5) / 1000
+    positives = np.round(eta * 1000).astype(int)
+    truth = np.concatenate([np.arange(1000) < count for count in positives])
+    score = np.repeat(eta, 1000)
+    return Population(y_true=truth, y_score=score, y_pred=np.ones(score.size, dtype=bool))
+
+
+def test_the_limit_of_uniform_rates_is_pi_squared_over_16() -> None:
+    # E sqrt(eta (1 - eta)) = pi/8 for eta uniform on (0, 1), and p (1 - p) = 1/4.
+    limit = uniform_eta().limit("precision")
+    assert limit == pytest.approx(math.pi**2 / 16, rel=1e-3)
+    without_root = (1 / 6) / (1 / 4)  # E eta (1 - eta) in its place: proportional allocation
+    assert limit != pytest.approx(without_root, rel=1e-2)
+
+
+def test_many_strata_with_the_best_allocation_come_to_the_limit_from_above() -> None:
+    population = uniform_eta()
+    random, limit = population.random_variance("precision"), population.limit("precision")
+    shares = [
+        population.frame(Design(bins=bins), "precision").least_variance / random
+        for bins in (1, 2, 4, 8, 32, 500)
+    ]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] == pytest.approx(1.0)
+    assert shares[-1] == pytest.approx(limit, rel=1e-3)
+    assert min(shares) >= limit * (1 - 1e-9)
+
+
+def test_the_limit_of_recall_is_that_of_many_strata_too() -> None:
+    score, predicted, truth = items(ties=True)
+    population = Population(y_true=truth, y_score=score, y_pred=predicted)
+    fine = population.frame(Design(bins=100), "recall").least_variance
+    # An isotonic fit smooths the few scores whose rates fall by chance.
+    assert population.limit("recall") == pytest.approx(
+        fine / population.random_variance("recall"), rel=0.02
+    )
+
+
+def test_nothing_to_gain_without_scores_or_without_errors() -> None:
+    _, predicted, truth = items(ties=True)
+    assert Population(y_true=truth, y_pred=predicted).limit("precision") == pytest.approx(1.0)
+    assert Population(y_true=predicted, y_pred=predicted).limit("precision") == 1.0
+
+
+def test_a_metric_that_does_not_exist_here_is_told() -> None:
+    with pytest.raises(PredictionsError, match="predicted positive"):
+        Population(y_true=[True, False], y_pred=[False, False]).value("precision")
+
+
+def test_a_real_file_has_the_values_its_readme_states() -> None:
+    file = DATA / "offensive_mix.parquet"
+    if not file.is_file():
+        pytest.skip(f"{file} is not there; ASSAY_DATA names the folder")
+    population = Population.read(file, label="label", score="score_logreg", predicted="pred_logreg")
+    assert population.size == 49_579
+    assert population.positives == 23_533
+    assert population.predicted_positives == 19_333
+    # Four digits; the README's last one is not always rounded (recall is 0.74325).
+    assert population.value("accuracy") == pytest.approx(0.8410, abs=1e-4)
+    assert population.value("precision") == pytest.approx(0.9047, abs=1e-4)
+    assert population.value("recall") == pytest.approx(0.7432, abs=1e-4)
+
+
+def test_the_limit_of_a_real_file_is_that_of_its_readme() -> None:
+    file = DATA / "arxiv15.parquet"
+    if not file.is_file():
+        pytest.skip(f"{file} is not there; ASSAY_DATA names the folder")
+    population = Population.read(
+        file, label="label_math", score="score_math", predicted="pred_math"
+    )
+    assert population.limit("precision") == pytest.approx(0.54, abs=0.01)

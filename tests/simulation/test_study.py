@@ -1,0 +1,155 @@
+"""`simulate`: its rows by hand, its baselines, and what it says to bad input."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import assay
+from assay.core.metrics import ratio
+from assay.core.stop import Reason
+from assay.design import Design, Goal
+from assay.errors import AssayError
+from assay.simulation import Frame, Population, Runs, Task, named_design, simulate, summarise
+
+
+def population(size: int = 5000) -> Population:
+    rng = np.random.default_rng(2)
+    score = rng.beta(4, 1, size)
+    return Population(y_true=rng.random(size) < score, y_score=score, threshold=0.5)
+
+
+def by_hand() -> Frame:
+    """Two strata of 500 with rates 0.9 and 0.5; precision is 0.7."""
+    sizes, positives = np.array([500.0, 500.0]), np.array([450.0, 250.0])
+    strata = population().frame(Design(bins=2), "precision").strata
+    return Frame(ratio("precision", sizes, np.array([True, True])), strata, sizes, positives)
+
+
+def test_a_row_by_hand() -> None:
+    runs = Runs(
+        labels=np.array([300, 200]),
+        value=np.array([0.72, 0.64]),
+        variance=np.array([0.0004, 0.0008]),
+        low=np.array([0.68, 0.60]),
+        high=np.array([0.76, 0.68]),
+        reason=np.array([Reason.GOAL_MET] * 2),
+    )
+    task = Task("by hand", by_hand(), Design(bins=2), Goal("precision", within=0.05))
+    row = summarise(task, runs, random_labels=400.0, random_variance=0.21)
+    assert row.design == "by hand"
+    assert row.labels_mean == 250
+    assert row.labels_se == pytest.approx(50)
+    assert row.change_pct == pytest.approx(-37.5)
+    # Best standard deviation of a label: (0.3 + 0.5) / 2; oracle 1.96^2 * 0.16 / 0.05^2 labels.
+    oracle = 1.959964**2 * 0.16 / 0.0025
+    assert oracle == pytest.approx(245.9, abs=0.1)
+    assert row.oracle_pct == pytest.approx(100 * (250 / oracle - 1), rel=1e-5)
+    assert row.within == 0.5
+    assert row.coverage == 0.5
+    assert row.bias == pytest.approx(-0.02)
+    assert row.rmse == pytest.approx(math.sqrt((0.02**2 + 0.06**2) / 2))
+    assert row.mae == pytest.approx(0.04)
+    assert row.mvr == pytest.approx(0.0006 / (0.21 * (1 / 300 + 1 / 200) / 2))
+
+
+def test_without_a_target_there_is_no_oracle_and_no_within() -> None:
+    result = simulate(population(), designs=["perc-opt"], budget=50, replications=20, workers=1)
+    assert [(row.oracle_pct, row.within) for row in result.rows] == [(None, None)] * 2
+
+
+def test_random_sampling_is_the_baseline_with_and_without_replacement() -> None:
+    """perc-opt with one bin and paper 1's rule is random sampling with replacement."""
+    items = population(600)
+    with_replacement = Design(
+        bins=1, allocation="pps", estimator="unbiased", replacement=True, variable="confidence"
+    )
+    result = simulate(
+        items,
+        designs={"again": with_replacement, "random": Design.simple_random()},
+        within=0.05,
+        replications=2000,
+        workers=1,
+    )
+    rows = {row.design: row for row in result.rows}
+    assert set(rows) == {"random", "again"}
+    assert rows["random"].change_pct == 0
+    # Labels vary by about 8% a run, so two means of 2,000 differ by 0.25% (one standard error);
+    # 1.5% is missed less than once in a million. Against random sampling without replacement the
+    # change would be about a third more labels.
+    assert abs(rows["again"].change_pct) < 1.5
+    assert rows["again"].labels_mean > 1.2 * rows["random"].labels_mean
+
+
+def test_rows_come_budget_by_budget_and_the_document_has_their_names() -> None:
+    result = simulate(
+        population(), designs=["perc-opt", "km-opt-a2"], budget=[40, 80], replications=20, workers=1
+    )
+    found = [(row.design, row.labels_mean) for row in result.rows]
+    names = ("random", "perc-opt", "km-opt-a2")
+    assert found == [(name, budget) for budget in (40.0, 80.0) for name in names]
+    document = result.to_dict()
+    assert list(document) == ["population", "rows"]
+    assert document["population"]["metric"] == "precision"
+    assert result.interrupted is False
+
+
+def test_a_mapping_of_designs_is_the_same_as_their_names() -> None:
+    asked: dict[str, Any] = {"within": 0.06, "replications": 30, "seed": 4, "workers": 1}
+    by_name = simulate(population(), designs=["perc-opt"], **asked)
+    by_design = simulate(population(), designs={"perc-opt": named_design("perc-opt")}, **asked)
+    assert by_name == by_design
+    assert by_name != simulate(population(), designs=["perc-opt"], **{**asked, "seed": 5})
+
+
+def test_no_designs_leave_random_sampling() -> None:
+    result = simulate(population(), designs=[], within=0.06, replications=10, workers=1)
+    assert [row.design for row in result.rows] == ["random"]
+
+
+def test_ctrl_c_leaves_the_rows_that_were_finished() -> None:
+    told: list[float] = []
+
+    def press(share: float) -> None:
+        told.append(share)
+        if len(told) == 2:
+            raise KeyboardInterrupt
+
+    asked: dict[str, Any] = {"within": 0.06, "replications": 30, "workers": 1}
+    designs = ["default", "sqrt-pro"]
+    part = simulate(population(), designs=designs, **asked, progress=press)
+    whole = simulate(population(), designs=designs, **asked)
+    assert part.interrupted
+    # sqrt-pro is with replacement, and its baseline runs second.
+    assert [row.design for row in part.rows] == ["random"]
+    assert part.rows[0] == whole.rows[0]
+    assert len(whole.rows) == 3
+
+
+HOSTILE: dict[str, dict[str, Any]] = {
+    "unknown design": {"designs": ["perc-opt", "nonsense"], "within": 0.1},
+    "no goal": {"designs": ["perc-opt"]},
+    "no runs": {"designs": ["perc-opt"], "within": 0.1, "replications": 0},
+    "negative runs": {"designs": ["perc-opt"], "within": 0.1, "replications": -5},
+    "one name": {"designs": "perc-opt", "within": 0.1},
+    "unknown metric": {"designs": ["perc-opt"], "within": 0.1, "metric": "auc"},
+    "impossible width": {"designs": ["perc-opt"], "within": 0.9},
+    "no confidence": {"designs": ["perc-opt"], "within": 0.1, "confidence": 1.0},
+    "no budget": {"designs": ["perc-opt"], "budget": 0},
+    "one bad budget": {"designs": ["perc-opt"], "budget": [100, -1]},
+    "budget below the first round": {"designs": ["km-opt-a2"], "budget": 29},
+    "fixed budget without one": {"designs": ["km-opt-a1"], "within": 0.1},
+}
+
+
+@pytest.mark.parametrize("asked", HOSTILE.values(), ids=HOSTILE)
+def test_bad_input_is_told(asked: dict[str, Any]) -> None:
+    with pytest.raises(AssayError) as told:
+        simulate(population(), workers=1, **asked)
+    assert len(told.value.problem) > 15
+
+
+def test_it_is_public() -> None:
+    assert assay.simulate is simulate
+    assert assay.Population is Population

@@ -1,0 +1,93 @@
+"""The same numbers whatever the number of processes, and what is left after Ctrl-C."""
+
+import numpy as np
+import pytest
+
+from assay.design import Design, Goal
+from assay.simulation import Population, Runs, Task, named_design, run_tasks
+from assay.simulation.workers import BLOCK
+
+SEED = 3
+RUNS = 2 * BLOCK + 500
+
+
+def population() -> Population:
+    rng = np.random.default_rng(1)
+    score = rng.beta(3, 1, 4000)
+    return Population(y_true=rng.random(4000) < score, y_score=score, threshold=0.5)
+
+
+def tasks(*names: str, budgets: tuple[int, ...] = (30,)) -> list[Task]:
+    items = population()
+    return [
+        Task(name, items.frame(design, "precision"), design, Goal("precision", budget=budget))
+        for budget in budgets
+        for name in names
+        for design in [named_design(name) if name in ("random", "perc-opt") else Design(bins=2)]
+    ]
+
+
+def numbers(runs: Runs | None) -> list[list[float]]:
+    assert runs is not None
+    return [runs.labels.tolist(), runs.value.tolist(), runs.low.tolist(), runs.reason.tolist()]
+
+
+def test_the_same_numbers_with_1_2_and_3_workers() -> None:
+    asked = tasks("random", "perc-opt")
+    one, two, three = (
+        [numbers(runs) for runs in run_tasks(asked, replications=RUNS, seed=SEED, workers=workers)]
+        for workers in (1, 2, 3)
+    )
+    assert one == two == three
+    assert all(len(labels) == RUNS for labels, *_ in one)
+    other = run_tasks(asked, replications=RUNS, seed=SEED + 1, workers=1)
+    assert numbers(other[0]) != one[0]
+
+
+def test_the_same_numbers_whatever_runs_beside() -> None:
+    (alone,) = run_tasks(tasks("perc-opt"), replications=300, seed=SEED, workers=1)
+    beside = run_tasks(
+        tasks("random", "ours", "perc-opt", budgets=(20, 30)),
+        replications=300,
+        seed=SEED,
+        workers=1,
+    )
+    assert numbers(beside[-1]) == numbers(alone)
+
+
+def test_blocks_budgets_and_designs_have_streams_of_their_own() -> None:
+    (runs,) = run_tasks(tasks("random"), replications=2 * BLOCK, seed=SEED, workers=1)
+    assert runs is not None
+    assert runs.value[:BLOCK].tolist() != runs.value[BLOCK:].tolist()
+    streams = {task.stream for task in tasks("random", "perc-opt", "ours", budgets=(20, 30))}
+    assert len(streams) == 6
+
+
+def test_progress_rises_to_1() -> None:
+    told: list[float] = []
+    run_tasks(
+        tasks("random", "ours"), replications=RUNS, seed=SEED, workers=1, progress=told.append
+    )
+    assert told == sorted(told)
+    assert len(told) == 6
+    assert told[-1] == 1.0
+
+
+@pytest.mark.parametrize("finished", [1, 2, 4])
+def test_ctrl_c_leaves_what_was_finished(finished: int) -> None:
+    told: list[float] = []
+
+    def press(share: float) -> None:
+        told.append(share)
+        if len(told) == finished:
+            raise KeyboardInterrupt
+
+    asked = tasks("random", "perc-opt")
+    runs = run_tasks(asked, replications=RUNS, seed=SEED, workers=1, progress=press)
+    whole = run_tasks(asked, replications=RUNS, seed=SEED, workers=1)
+    blocks = [min(finished, 3), max(finished - 3, 0)]
+    for part, complete, number in zip(runs, whole, blocks, strict=True):
+        labels = min(number * BLOCK, RUNS)
+        assert (part is None) == (number == 0)
+        if part is not None and complete is not None:
+            assert part.value.tolist() == complete.value[:labels].tolist()
