@@ -1,0 +1,219 @@
+"""What Kumar and Raj measure at one point of a figure: a design, a population, a number of labels.
+
+The paper's mean variance ratio (MVR) is made of *estimated* variances. A stratum whose labels all
+agree is estimated not to vary, and the adaptive allocations give it nothing more, so that ratio
+flatters them; the errors that were really made stand beside it in every row.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy.stats import binom
+
+from assay.core.estimate import Estimator
+from assay.core.types import Floats
+from assay.design import Allocation, Design, Goal
+from assay.simulation import Frame, Population, Runs, Task, run_tasks
+
+__all__ = ["Cell", "Facts", "Row", "Setting", "labels_at", "measure", "random_mae"]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A population: its items, true accuracy, and the least ratio that its scores allow."""
+
+    name: str
+    items: int
+    accuracy: float
+    limit: float
+
+    @classmethod
+    def of(cls, name: str, population: Population) -> Self:
+        """Return the facts of a population."""
+        return cls(
+            name, population.size, population.value("accuracy"), population.limit("accuracy")
+        )
+
+
+class Setting(NamedTuple):
+    """All of a design but its strata; as in `Design.kumar_raj`.
+
+    `first_per_stratum` is the paper's n_ini, `round_size` its n_step; None where the allocation
+    has none. The estimator ``unbiased`` is the paper's; with ``smoothed``, paper 1's, no stratum
+    is ever taken to be without errors.
+    """
+
+    allocation: Allocation
+    bins: int
+    first_per_stratum: int | None = None
+    round_size: int | None = None
+    estimator: Estimator = "unbiased"
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        extra = " smoothed" if self.estimator == "smoothed" else ""
+        return self.allocation.upper() + extra
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One design of paper 2 on one population with a budget of `labels`, the paper's n."""
+
+    population: str
+    strata: str
+    allocation: Allocation
+    bins: int
+    first_per_stratum: int | None
+    round_size: int | None
+    estimator: Estimator
+    labels: int
+
+    @property
+    def setting(self) -> Setting:
+        """All of the design but its strata."""
+        return Setting(
+            self.allocation, self.bins, self.first_per_stratum, self.round_size, self.estimator
+        )
+
+    @property
+    def design(self) -> Design:
+        """The design."""
+        given = {"first_per_stratum": self.first_per_stratum, "round_size": self.round_size}
+        published = Design.kumar_raj(
+            strata=self.strata,
+            allocation=self.allocation,
+            bins=self.bins,
+            **{name: value for name, value in given.items() if value is not None},
+        )
+        return replace(published, estimator=self.estimator)
+
+
+@dataclass(frozen=True)
+class Row(Cell):
+    """What was measured in a cell; ratios are to random sampling's A(1 - A)/n.
+
+    Attributes
+    ----------
+    mvr : float
+        The mean of the estimated variances: the paper's mean variance ratio.
+    variance_ratio : float
+        The variance of the estimates over the runs.
+    error_ratio : float
+        Their mean squared error; it differs from `variance_ratio` by the bias.
+    least_ratio : float
+        The variance that the best allocation to these strata has (Eq. 10); no estimate without
+        bias varies less.
+    bias, mae : float
+        Mean error, and mean absolute error (the paper's MAE).
+    """
+
+    mvr: float
+    variance_ratio: float
+    error_ratio: float
+    least_ratio: float
+    bias: float
+    mae: float
+
+
+def measure(
+    populations: Mapping[str, Population],
+    cells: Sequence[Cell],
+    *,
+    replications: int,
+    seed: int,
+    workers: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> tuple[Row, ...]:
+    """Run every cell.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        It was interrupted; curves with holes would mislead.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> score = rng.random(10_000)
+    >>> population = Population(y_true=rng.random(10_000) < score, y_score=score, threshold=0.5)
+    >>> cell = Cell("easy", "eqsz", *Setting("pro", bins=5), labels=100)
+    >>> (row,) = measure({"easy": population}, [cell], replications=2000, seed=1, workers=1)
+    >>> row.least_ratio < row.variance_ratio < 1
+    True
+    """
+    frames: dict[tuple[str, str, int], Frame] = {}
+    tasks = []
+    for cell in cells:
+        key = (cell.population, cell.strata, cell.bins)
+        if key not in frames:
+            frames[key] = populations[cell.population].frame(cell.design, "accuracy")
+        name = f"{cell.population} {cell.strata} {cell.setting}"
+        goal = Goal("accuracy", budget=cell.labels)
+        tasks.append(Task(name, frames[key], cell.design, goal, asked=cell.labels))
+    found = run_tasks(
+        tasks, replications=replications, seed=seed, workers=workers, progress=progress
+    )
+    rows = [
+        _row(cell, task.frame, runs)
+        for cell, task, runs in zip(cells, tasks, found, strict=True)
+        if runs is not None and runs.labels.size == replications
+    ]
+    if len(rows) < len(cells):
+        raise KeyboardInterrupt
+    return tuple(rows)
+
+
+def _row(cell: Cell, frame: Frame, runs: Runs) -> Row:
+    accuracy = frame.value
+    error = runs.value - accuracy
+    spread = accuracy * (1 - accuracy)
+    random = spread / cell.labels
+    return Row(
+        **asdict(cell),
+        mvr=float(runs.variance.mean() / random),
+        variance_ratio=float(error.var() / random),
+        error_ratio=float(np.mean(error**2) / random),
+        least_ratio=frame.least_variance / spread,
+        bias=float(error.mean()),
+        mae=float(np.abs(error).mean()),
+    )
+
+
+def random_mae(accuracy: float, labels: Floats) -> Floats:
+    """Return the mean absolute error of random sampling with replacement, exactly.
+
+    De Moivre's mean deviation of a binomial: E|X - nA| = 2 m (1 - A) P(X = m), m = floor(nA) + 1.
+
+    Examples
+    --------
+    >>> random_mae(0.5, np.array([1.0, 2.0]))  # one label is 1/2 off; of two, half the pairs are
+    array([0.5 , 0.25])
+    """
+    above = np.floor(labels * accuracy) + 1
+    return np.asarray(2 * above * (1 - accuracy) * binom.pmf(above, labels, accuracy) / labels)
+
+
+def labels_at(target: float, labels: Floats, mae: Floats) -> float | None:
+    """Return the labels at which the mean absolute error first comes down to `target`.
+
+    Between two budgets the logarithms are joined by a straight line, which is what errors that
+    fall like 1/sqrt(n) do. The smallest budget where that is enough already; None where none is.
+
+    Examples
+    --------
+    >>> round(labels_at(0.01, np.array([100.0, 400.0]), np.array([0.016, 0.008])))
+    256
+    >>> labels_at(0.01, np.array([100.0, 400.0]), np.array([0.03, 0.02])) is None
+    True
+    """
+    enough = np.flatnonzero(mae <= target)
+    if not enough.size:
+        return None
+    end = int(enough[0])
+    if end == 0:
+        return float(labels[0])
+    pair = [end, end - 1]  # errors must rise for numpy.interp
+    return float(np.exp(np.interp(np.log(target), np.log(mae[pair]), np.log(labels[pair]))))
