@@ -35,6 +35,7 @@ lint: setup
 bench: setup
 	$(BIN)/python benchmarks/campaign_cost.py
 	$(BIN)/python benchmarks/deck_cost.py
+	$(BIN)/python -m benchmarks.simulation_speed
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

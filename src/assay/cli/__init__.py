@@ -13,6 +13,8 @@ from assay.cli.create import create
 from assay.cli.demo import demo
 from assay.cli.exchange import export, import_
 from assay.cli.label import label
+from assay.cli.reproduce import reproduce
+from assay.cli.simulate import simulate
 from assay.cli.status import status
 
 __all__ = ["app", "main"]
@@ -31,6 +33,8 @@ for name, command in (
     ("import", import_),
     ("export", export),
     ("status", status),
+    ("reproduce", reproduce),
+    ("simulate", simulate),
 ):
     app.command(name)(command)
 

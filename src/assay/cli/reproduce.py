@@ -1,0 +1,122 @@
+"""``assay reproduce``: a paper's tables and figures made again."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group
+from rich.table import Table as ScreenTable
+from rich.text import Text
+
+from assay.cli.long_work import INTERRUPTED, make_folder, progress_bar
+from assay.cli.output import AsJson, console, emit, telling_errors
+from assay.experiments import bennett_carvalho, kumar_raj
+from assay.experiments.tables import Table
+from assay.plot import new_figure
+from assay.report import printable
+
+__all__ = ["reproduce"]
+
+
+class Paper(StrEnum):
+    """The papers, as the command line calls them."""
+
+    BENNETT_CARVALHO = "bennett-carvalho"
+    KUMAR_RAJ = "kumar-raj"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """How a paper's experiment is run, in full or quickly, shown and written."""
+
+    run: Callable[..., Any]
+    quick: Callable[..., Any]
+    table: Callable[[Any], Table]
+    write: Callable[[Any, Path], list[Path]]
+
+
+_EXPERIMENTS = {
+    Paper.BENNETT_CARVALHO: Experiment(
+        run=bennett_carvalho.run,
+        # The smaller delta, the more rounds: few runs at 0.01 take nearly as long as many.
+        quick=partial(bennett_carvalho.run, deltas=(0.03, 0.05), replications=100),
+        table=bennett_carvalho.short_table,
+        write=bennett_carvalho.write,
+    ),
+    Paper.KUMAR_RAJ: Experiment(
+        run=kumar_raj.run,
+        quick=partial(kumar_raj.run, replications=200),
+        table=kumar_raj.reductions_table,
+        write=kumar_raj.write,
+    ),
+}
+
+
+def reproduce(
+    paper: Annotated[Paper, typer.Argument(help="Whose tables and figures.")],
+    *,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The real populations; left out: the package generates some.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where tables and figures are written.")
+    ] = Path("reproduction"),
+    replications: Annotated[
+        int | None,
+        typer.Option(min=2, help="Runs of everything; left out: the paper's.", show_default=False),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Fixes all numbers.")] = 1,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer runs, and only what is done soon.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a paper's tables and figures again, with the paper's numbers beside ours."""
+    experiment = _EXPERIMENTS[paper]
+    run = experiment.quick if quick else experiment.run
+    if replications is not None:
+        run = partial(run, replications=replications)
+    with telling_errors(as_json=as_json):
+        make_folder(out)
+        new_figure()  # tells before all the work that matplotlib is missing
+        begun = perf_counter()
+        try:
+            with progress_bar(f"reproducing {paper}") as progress:
+                result = run(data, seed=seed, progress=progress)
+        except KeyboardInterrupt:
+            _say("interrupted: ", "yellow", "nothing was written")
+            raise typer.Exit(INTERRUPTED) from None
+        seconds = perf_counter() - begun
+        files = experiment.write(result, out)
+    if as_json:
+        emit({**result.to_dict(), "files": [str(file) for file in files]})
+        return
+    _show(experiment.table(result))
+    _say("saved: ", "green", f"{len(files)} files in {out}, after {seconds:,.0f} s")
+
+
+def _show(table: Table) -> None:
+    """Print a table as its Markdown would read."""
+    screen = console()
+    shown = ScreenTable(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="cyan")
+    for heading, how in table.columns.items():
+        shown.add_column(heading, justify="right" if how else "left")
+    for row in table.written():
+        shown.add_row(*row)
+    notes = [Text(note, "dim") for note in table.notes]
+    screen.print(Group(Text(table.title, "bold"), Text(), shown, Text(), *notes))
+
+
+def _say(what: str, colour: str, text: str) -> None:
+    line = Text.assemble((what, colour), printable(text))
+    console(stderr=True).print(line, soft_wrap=True)

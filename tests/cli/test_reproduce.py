@@ -1,0 +1,65 @@
+"""``assay reproduce``: what it prints and writes, and how it ends early."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Fixture = Callable[..., Any]
+
+
+def test_it_prints_the_table_and_writes_tables_and_figures(run: Fixture, folder: Path) -> None:
+    result = run("reproduce", "bennett-carvalho", "--quick", "--replications", "2")
+    assert result.exit_code == 0, result.output
+    told = result.stdout
+    assert "Table 1: ours/paper's" in told
+    assert "perc-opt" in told
+    assert "/-17.3" in told
+    assert "\x1b" not in told
+    assert max(map(len, told.splitlines())) <= 80
+    assert "saved: 12 files in reproduction" in result.stderr
+    written = {file.name for file in (folder / "reproduction").iterdir()}
+    for name in ("table1.md", "table1.csv", "figure2a.svg", "figure2b.png", "certainty.png"):
+        assert f"bennett-carvalho-{name}" in written
+
+
+def test_json_is_one_document_that_names_the_files(run: Fixture, folder: Path) -> None:
+    words = ("reproduce", "kumar-raj", "--quick", "--replications", "2", "--out", "made")
+    result = run(*words, "--json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert (document["replications"], document["seed"]) == (2, 1)
+    assert document["files"]
+    assert all((folder / file).is_file() for file in document["files"])
+
+
+def test_on_a_terminal_it_shows_its_progress_and_ctrl_c_ends_it(terminal: Fixture) -> None:
+    screen = terminal("reproduce", "bennett-carvalho")
+    screen.wait_for("reproducing bennett-carvalho")
+    screen.wait_for("0%")
+    screen.press("\x03")
+    screen.wait_for("interrupted: nothing was written")
+
+
+@pytest.mark.parametrize("paper", ["bennett-carvalho", "kumar-raj"])
+def test_a_folder_without_the_data_is_told(paper: str, run: Fixture) -> None:
+    result = run("reproduce", paper, "--data", "nowhere", "--json")
+    assert result.exit_code == 1
+    error = json.loads(result.stderr)["error"]
+    assert error["problem"].endswith(".parquet in nowhere")
+    assert "generates" in error["hint"]
+
+
+def test_a_file_in_the_way_of_the_results_is_told_first(run: Fixture, folder: Path) -> None:
+    (folder / "reproduction").write_text("mine")
+    result = run("reproduce", "bennett-carvalho")
+    assert result.exit_code == 1
+    assert "cannot be made a folder" in result.stderr
+    assert (folder / "reproduction").read_text() == "mine"
+
+
+@pytest.mark.parametrize("words", [("unknown-paper",), ("kumar-raj", "--replications", "1")])
+def test_wrong_usage_is_told(words: tuple[str, ...], run: Fixture) -> None:
+    assert run("reproduce", *words).exit_code == 2
