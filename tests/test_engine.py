@@ -13,6 +13,7 @@ from assay.engine import State, look, plan, step
 
 SIZES = [4000.0, 2500.0, 2500.0, 1000.0]
 RATES = [0.99, 0.93, 0.8, 0.6]
+METRIC = ratio("precision", np.array(SIZES), np.ones(4, dtype=bool))
 
 
 @dataclass
@@ -69,11 +70,10 @@ def figure_1(
 
 def through_the_engine(design: Design, goal: Goal, rng: np.random.Generator) -> Trace:
     """Drive `engine.step` with the same kind of draws."""
-    metric = ratio("precision", np.array(SIZES), np.ones(len(SIZES), dtype=bool))
     state = State.start(SIZES, replacement=True)
     trace: list[tuple[list[float], list[float]]] = []
     while True:
-        now, counts = step(design, goal, metric, state, rng=rng)
+        now, counts = step(design, goal, METRIC, state, rng=rng)
         if now.reason != Reason.GO_ON:
             assert Reason(int(now.reason)) is Reason.GOAL_MET
             return Trace(trace, float(now.moments.value), float(now.moments.variance))
@@ -120,10 +120,10 @@ def by_hand_equation_9(n: list[float], x: list[float], labels: int) -> list[floa
 def test_algorithm_1_shares_out_all_that_remains() -> None:
     design = Design.kumar_raj(allocation="opt-a1", bins=4, first_per_stratum=10)
     goal, rng = Goal("accuracy", budget=200), np.random.default_rng(0)
-    first = plan(design, goal, State.start(SIZES, replacement=True), rng=rng)
+    first = plan(design, goal, METRIC, State.start(SIZES, replacement=True), rng=rng)
     assert first.tolist() == [10, 10, 10, 10]
     x, n = [9.0, 8.0, 6.0, 5.0], [10.0] * 4
-    second = plan(design, goal, labelled(x, n), rng=rng)
+    second = plan(design, goal, METRIC, labelled(x, n), rng=rng)
     assert second.sum() == 160
     np.testing.assert_allclose(second, by_hand_equation_9(n, x, 160), atol=1)
 
@@ -134,7 +134,7 @@ def test_algorithm_2_goes_in_steps() -> None:
     state = State.start(SIZES, replacement=True)
     sizes = []
     for x in ([4.0, 4.0, 3.0, 2.0], [6.0, 5.0, 9.0, 3.0], [7.0, 5.0, 12.0, 4.0]):
-        counts = plan(design, goal, state, rng=rng)
+        counts = plan(design, goal, METRIC, state, rng=rng)
         sizes.append(int(counts.sum()))
         if state.rounds:
             n_before, x_before = state.tallies.n.tolist(), state.tallies.x.tolist()
@@ -151,7 +151,7 @@ def test_algorithm_2_goes_in_steps() -> None:
 def test_a_pure_stratum_gets_nothing_from_equation_9() -> None:
     design = Design.kumar_raj(allocation="opt-a2", bins=4, first_per_stratum=10, round_size=20)
     state = labelled([10.0, 8.0, 6.0, 10.0], [10.0] * 4)
-    counts = plan(design, Goal("accuracy", budget=99), state, rng=np.random.default_rng(0))
+    counts = plan(design, Goal("accuracy", budget=99), METRIC, state, rng=np.random.default_rng(0))
     assert counts.tolist()[0] == counts.tolist()[3] == 0
 
 
@@ -161,23 +161,26 @@ def test_a_pure_stratum_gets_nothing_from_equation_9() -> None:
 def test_rounds_add_up_to_the_shares_of_one_draw(allocation: Allocation, shares: list[int]) -> None:
     design = Design.kumar_raj(allocation=allocation, bins=4)
     goal, rng = Goal("accuracy", budget=100), np.random.default_rng(0)
-    at_once = plan(design, goal, State.start(SIZES, replacement=False), rng=rng, asked=100)
+    at_once = plan(design, goal, METRIC, State.start(SIZES, replacement=False), rng=rng, asked=100)
     assert at_once.tolist() == shares
     state = State.start(SIZES, replacement=False)
     for asked in (7, 20, 13, 1, 100):
-        state = state.deal(plan(design, goal, state, rng=rng, asked=asked))
+        state = state.deal(plan(design, goal, METRIC, state, rng=rng, asked=asked))
     assert state.dealt.tolist() == shares
 
 
-@pytest.mark.parametrize("allocation", ["uni", "pps", "opt", "pro", "equ", "opt-a1", "opt-a2"])
+@pytest.mark.parametrize(
+    "allocation", ["explore", "uni", "pps", "opt", "pro", "equ", "opt-a1", "opt-a2"]
+)
 def test_never_more_than_a_stratum_holds_nor_than_the_budget(allocation: Allocation) -> None:
     adaptive = allocation.startswith("opt-a")
     design = Design(allocation=allocation, first_per_stratum=3 if adaptive else None)
     sizes, rng = np.array([2.0, 300.0, 5.0]), np.random.default_rng(1)
+    metric = ratio("precision", sizes, np.ones(3, dtype=bool))
     state = State.start(sizes, replacement=False)
     goal = Goal("precision", budget=150)
     for _ in range(200):
-        counts = plan(design, goal, state, rng=rng, asked=11)
+        counts = plan(design, goal, metric, state, rng=rng, asked=11)
         state = state.deal(counts)
         labels = np.minimum(counts, 1)
         state = replace(state, tallies=state.tallies.add(counts, labels))
@@ -197,15 +200,14 @@ def test_labels_alone_bound_the_interval() -> None:
 
 def test_evaluations_side_by_side_are_those_one_by_one() -> None:
     design, goal = Design.kumar_raj(bins=4), Goal("precision", budget=60)
-    metric = ratio("precision", np.array(SIZES), np.ones(4, dtype=bool))
     x = np.array([[5.0, 4.0, 4.0, 3.0], [5.0, 5.0, 5.0, 5.0], [1.0, 2.0, 3.0, 4.0]])
     many = State.start(np.broadcast_to(SIZES, (3, 4)), replacement=True)
     five = np.full((3, 4), 5)
     many = replace(many.deal(five), tallies=many.tallies.add(five, x))
-    looks, counts = step(design, goal, metric, many, rng=np.random.default_rng(0))
+    looks, counts = step(design, goal, METRIC, many, rng=np.random.default_rng(0))
     for row in range(3):
         one = labelled(x[row].tolist(), [5.0] * 4)
-        alone, alone_counts = step(design, goal, metric, one, rng=np.random.default_rng(0))
+        alone, alone_counts = step(design, goal, METRIC, one, rng=np.random.default_rng(0))
         assert counts[row].tolist() == alone_counts.tolist()
         assert float(looks.low[row]) == float(alone.low)
         assert float(looks.moments.value[row]) == float(alone.moments.value)

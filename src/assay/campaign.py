@@ -196,7 +196,12 @@ class Campaign:
         state = self._ledger.state
         rng = np.random.default_rng([self._settings.seed, state.rounds])
         counts = plan(
-            self._settings.design, self._settings.goal, state, rng=rng, asked=asked
+            self._settings.design,
+            self._settings.goal,
+            self._metric,
+            state,
+            rng=rng,
+            asked=asked,
         ).tolist()
         if not any(counts):
             return
@@ -255,7 +260,7 @@ class Campaign:
         if defined and goal.within is not None and not INTERVALS[design.interval].anytime:
             notes.append(
                 "the interval assumes one look; stopping on its width makes it hold less often "
-                "(docs/methods.md)"
+                "(docs/certainty.md)"
             )
         return tuple(notes)
 

@@ -17,7 +17,7 @@ from assay.core.strata import canonical_method
 from assay.core.variable import VARIABLES, Variable
 from assay.errors import DesignError, did_you_mean
 
-Allocation = Literal["uni", "pps", "opt", "pro", "equ", "opt-a1", "opt-a2"]
+Allocation = Literal["explore", "uni", "pps", "opt", "pro", "equ", "opt-a1", "opt-a2"]
 ALLOCATIONS: tuple[str, ...] = get_args(Allocation)
 
 __all__ = ["ALLOCATIONS", "Allocation", "Design", "Goal"]
@@ -38,12 +38,13 @@ class Design:
         What is cut: the score (paper 1), or how sure the classifier was (paper 2). With accuracy,
         ``confidence`` puts both predicted labels into the same strata.
     allocation : str
-        Paper 1: ``uni``, ``pps``, ``opt`` (drawn at random). Paper 2: ``pro``, ``equ``,
-        ``opt-a1``, ``opt-a2``.
+        ``explore``, ours: where the errors are, and never quite nowhere else. Paper 1: ``uni``,
+        ``pps``, ``opt`` (drawn at random). Paper 2: ``pro``, ``equ``, ``opt-a1``, ``opt-a2``.
     estimator : {"smoothed", "unbiased"}
         Paper 1's m-estimate, or paper 2's Eqs. 4 and 6.
-    interval : {"wilson", "normal", "jeffreys"}
-        How the interval is made.
+    interval : {"stratified", "wilson", "normal", "jeffreys"}
+        How the interval is made. ``stratified`` is made to be looked at after every round; the
+        others are right for one look at a number of labels fixed before.
     replacement : bool
         Leave out the finite population correction, as both papers do. A campaign never asks for
         an item twice either way.
@@ -66,13 +67,13 @@ class Design:
     strata: str = "perc"
     bins: int = 8
     variable: Variable = "score"
-    allocation: Allocation = "opt"
-    estimator: Estimator = "smoothed"
-    interval: str = "wilson"
+    allocation: Allocation = "explore"
+    estimator: Estimator = "unbiased"
+    interval: str = "stratified"
     replacement: bool = False
     first_per_stratum: int | None = None
     round_size: int | None = None
-    rounds_in_a_row: int = 2
+    rounds_in_a_row: int = 1
 
     def __post_init__(self) -> None:
         set_ = partial(object.__setattr__, self)
@@ -151,8 +152,6 @@ class Design:
             bins=1,
             variable="confidence",  # so that accuracy, too, is drawn from one heap
             allocation="pps",
-            estimator="unbiased",
-            interval="wilson",
         )
 
     def to_dict(self) -> dict[str, Any]:

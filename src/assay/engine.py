@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.core import allocate
-from assay.core.estimate import Moments, estimate, stratum_sd
-from assay.core.intervals import INTERVALS
+from assay.core.estimate import Moments, estimate, rates, stratum_sd
+from assay.core.explore import exploring_shares
+from assay.core.intervals import INTERVALS, Evidence
 from assay.core.metrics import Ratio
 from assay.core.stop import Reason, count_streak, reasons
+from assay.core.stratified import weigh
 from assay.core.tallies import Tallies
 from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints
 from assay.design import Design, Goal
@@ -99,9 +101,8 @@ def look(design: Design, goal: Goal, metric: Ratio, state: State) -> Look:
     """
     tallies = state.tallies
     moments = estimate(tallies, metric, design.estimator, replacement=design.replacement)
-    labels = np.where(moments.defined, tallies.n.sum(axis=-1), 0.0)
-    ends = INTERVALS[design.interval].ends
-    low, high = ends(moments.value, moments.variance, labels, goal.confidence)
+    evidence = Evidence(tallies, metric, moments, design.replacement)
+    low, high = INTERVALS[design.interval].ends(evidence, goal.confidence)
     if not design.replacement:
         # The labels themselves leave only so much open: x items have the outcome, n - x have not.
         least, most = metric.extremes(tallies.x, tallies.N - tallies.n + tallies.x)
@@ -122,7 +123,13 @@ def look(design: Design, goal: Goal, metric: Ratio, state: State) -> Look:
 
 
 def plan(
-    design: Design, goal: Goal, state: State, *, rng: np.random.Generator, asked: int = 1
+    design: Design,
+    goal: Goal,
+    metric: Ratio,
+    state: State,
+    *,
+    rng: np.random.Generator,
+    asked: int = 1,
 ) -> Ints:
     """Return how many cards of each stratum the next round deals, (..., H).
 
@@ -134,10 +141,9 @@ def plan(
     sizes, room = state.tallies.N, state.room
     if design.allocation in ("uni", "pps", "opt"):
         return allocate.draw(_weights(design, state), size, room, rng)
-    if design.allocation in ("pro", "equ"):
-        share = allocate.proportional if design.allocation == "pro" else allocate.equal
+    if design.allocation in ("pro", "equ", "explore"):
         # Rounds add up to the shares of one large draw: what is behind its share catches up.
-        behind = np.maximum(share(sizes, dealt + size) - state.dealt, 0.0)
+        behind = np.maximum(_shares(design, metric, state, dealt + size) - state.dealt, 0.0)
         return allocate.round_to_total(behind, size, room)
     if state.rounds == 0:
         each = np.minimum(design.first_per_stratum or 0, room)
@@ -160,7 +166,7 @@ def step(
     go_on = now.reason == Reason.GO_ON
     if not go_on.any():
         return now, np.zeros(state.dealt.shape, dtype=np.int64)
-    counts = plan(design, goal, state, rng=rng, asked=asked)
+    counts = plan(design, goal, metric, state, rng=rng, asked=asked)
     return now, np.where(go_on[..., None], counts, 0)
 
 
@@ -179,6 +185,22 @@ def _round_size(design: Design, state: State, asked: int, left: Floats) -> Float
     if design.allocation == "opt-a1":
         return left  # Algorithm 1 shares out all that remains at once
     return np.full_like(left, design.round_size or 0)
+
+
+def _shares(design: Design, metric: Ratio, state: State, total: Floats) -> Floats:
+    """Return what each stratum should have of `total` cards."""
+    sizes = state.tallies.N
+    if design.allocation == "pro":
+        return allocate.proportional(sizes, total)
+    if design.allocation == "equ":
+        return allocate.equal(sizes, total)
+    tallies = state.tallies
+    value = metric.value(sizes * rates(tallies, "smoothed", replacement=True))
+    w, common = weigh(tallies, metric, value)
+    rare = np.where(metric.rises ^ common, tallies.n - tallies.x, tallies.x)
+    shares = total[..., None] * exploring_shares(w, tallies.n, rare)
+    # One card of every stratum before the second of any: what was never seen bounds nothing.
+    return np.asarray(np.where(state.dealt == 0, np.maximum(shares, total[..., None]), shares))
 
 
 def _weights(design: Design, state: State) -> Floats:

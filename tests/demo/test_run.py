@@ -53,7 +53,7 @@ def test_each_round_is_seen(result: DemoResult, diary: Diary) -> None:
 
 
 def test_random_sampling_costs_what_theory_says(result: DemoResult) -> None:
-    """The labels of a random sample at a half-width of 0.02, and at most three rounds on top.
+    """The labels of a random sample at a half-width of 0.02, and up to 15% for honest peeking.
 
     The mean of 200 runs has a standard error of about 5 labels (each stops within a few rounds of
     the same number); the bounds are 4 of them away on either side: failure probability < 1e-4,
@@ -64,7 +64,7 @@ def test_random_sampling_costs_what_theory_says(result: DemoResult) -> None:
         spread = result.true_value * (1 - result.true_value)
         endless = float(ndtri(0.975)) ** 2 * spread / 0.02**2
         needed = endless / (1 + endless / result.predicted_spam)
-        assert needed - 20 <= labels <= needed + 60
+        assert needed - 20 <= labels <= 1.15 * needed
 
     check(result.random_mean_labels)
     with pytest.raises(AssertionError):

@@ -56,7 +56,7 @@ RULES = {
     "opt-a2": replace(KUMAR_RAJ, round_size=10),
 }
 DESIGNS = {
-    "random": Design.simple_random(),
+    "random": replace(Design.simple_random(), interval="wilson", rounds_in_a_row=2),
     "perc-opt": Design.bennett_carvalho(bins=BINS),
     "opt-a1": Design.kumar_raj(allocation="opt-a1", bins=BINS),
     "opt-a2": Design.kumar_raj(allocation="opt-a2", bins=BINS),

@@ -1,9 +1,10 @@
 """Intervals for a share, from its estimate and variance.
 
 Each takes arrays of one shape: the estimate, its variance, the number of labels behind it, and
-gives a lower and an upper end within [0, 1]. None of these survives peeking: the confidence holds
-for one look at a number of labels fixed before; looking after every round and stopping at a
-narrow moment makes it wrong more often (see docs/methods.md).
+gives a lower and an upper end within [0, 1]. `normal`, `wilson` and `jeffreys` do not survive
+peeking: their confidence holds for one look at a number of labels fixed before; looking after every
+round and stopping at a narrow moment makes them wrong more often (see docs/certainty.md).
+`stratified` is made for that.
 
 References
 ----------
@@ -21,11 +22,26 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
+from assay.core.estimate import Moments
+from assay.core.metrics import Ratio
+from assay.core.stratified import stratified_ends
+from assay.core.tallies import Tallies
 from assay.core.types import Floats
 
-__all__ = ["INTERVALS", "Interval", "effective_size", "jeffreys", "normal", "wilson"]
+__all__ = [
+    "INTERVALS",
+    "Evidence",
+    "Formula",
+    "Interval",
+    "effective_size",
+    "jeffreys",
+    "normal",
+    "stratified",
+    "wilson",
+]
 
 Ends = tuple[Floats, Floats]
+Formula = Callable[[Floats, Floats, Floats, float], Ends]
 
 
 def effective_size(value: Floats, variance: Floats, n: Floats) -> Floats:
@@ -104,22 +120,64 @@ def jeffreys(value: Floats, variance: Floats, n: Floats, confidence: float) -> E
     return np.asarray(np.where(n == 0, 0.0, low)), np.asarray(np.where(n == 0, 1.0, high))
 
 
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What an interval is made from."""
+
+    tallies: Tallies
+    metric: Ratio
+    moments: Moments
+    replacement: bool
+
+
 @dataclass(frozen=True)
 class Interval:
     """An interval's formula, where it comes from, and whether it may be looked at repeatedly."""
 
-    ends: Callable[[Floats, Floats, Floats, float], Ends]
+    ends: Callable[[Evidence, float], Ends]
     reference: str
     anytime: bool
 
 
+def _of_moments(
+    formula: Callable[[Floats, Floats, Floats, float], Ends],
+) -> Callable[[Evidence, float], Ends]:
+    """Return a formula of estimate, variance and labels as one of the evidence."""
+
+    def ends(evidence: Evidence, confidence: float) -> Ends:
+        moments = evidence.moments
+        labels = np.where(moments.defined, evidence.tallies.n.sum(axis=-1), 0.0)
+        return formula(moments.value, moments.variance, labels, confidence)
+
+    return ends
+
+
+def stratified(evidence: Evidence, confidence: float) -> Ends:
+    """Return the interval of `core.stratified`, made to be looked at after every round."""
+    return stratified_ends(
+        evidence.tallies,
+        evidence.metric,
+        replacement=evidence.replacement,
+        confidence=confidence,
+    )
+
+
 INTERVALS: dict[str, Interval] = {
-    "normal": Interval(normal, "normal approximation (Bennett and Carvalho 2010)", anytime=False),
+    "stratified": Interval(
+        stratified,
+        "stratified score test and profile likelihood, for repeated looks (docs/certainty.md)",
+        anytime=True,
+    ),
+    "normal": Interval(
+        _of_moments(normal), "normal approximation (Bennett and Carvalho 2010)", anytime=False
+    ),
     "wilson": Interval(
-        wilson, "Wilson 1927, on the effective sample size (Franco et al. 2019)", anytime=False
+        _of_moments(wilson),
+        "Wilson 1927, on the effective sample size (Franco et al. 2019)",
+        anytime=False,
     ),
     "jeffreys": Interval(
-        jeffreys,
+        _of_moments(jeffreys),
         "Beta posterior under Jeffreys' prior, on the effective sample size (Franco et al. 2019)",
         anytime=False,
     ),

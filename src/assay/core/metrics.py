@@ -92,15 +92,19 @@ class Ratio:
         slope = self.a - self.value(T)[..., None] * self.b
         return np.asarray(np.where(bottom > 0, slope, 0.0) / np.where(bottom > 0, bottom, 1.0))
 
-    def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
-        """Return the metric's smallest and largest value when least <= T <= most.
+    @property
+    def rises(self) -> Bools:
+        """Where more outcomes raise the metric; elsewhere they lower it.
 
-        Each metric of the table rises or falls in each T_h throughout (more positives called yes
-        never lower recall, more called no never raise it), so the extremes are at two corners.
+        Each metric of the table rises or falls in each T_h throughout: more positives called yes
+        never lower recall, more called no never raise it.
         """
-        rises = np.where(self.a != 0, self.a, -self.b) > 0
-        lowest = self.value(np.where(rises, least, most))
-        highest = self.value(np.where(rises, most, least))
+        return np.asarray(np.where(self.a != 0, self.a, -self.b) > 0)
+
+    def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
+        """Return the metric's smallest and largest value when least <= T <= most."""
+        lowest = self.value(np.where(self.rises, least, most))
+        highest = self.value(np.where(self.rises, most, least))
         return lowest, highest
 
 

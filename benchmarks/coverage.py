@@ -1,0 +1,144 @@
+"""How often a design is right, whatever the scores look like, and what it costs.
+
+A million predicted positives of precision p whose errors lie in six ways over the score (shapes),
+and, with ``--data DIR``, the real classifiers there. Each cell runs `REPLICATIONS` evaluations
+through the campaign's own loop, in batches of 20, to an interval of half-width delta at 95%.
+The standard error of a share near 0.95 is 0.007.
+
+Run with ``python benchmarks/coverage.py [--data DIR]``.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from assay.core.types import Floats
+from assay.design import Design, Goal
+from assay.simulation import Population, Runs, Task, run_tasks
+
+REPLICATIONS = 1000
+CELLS = (
+    (0.7, 0.02),
+    (0.9, 0.01),
+    (0.9, 0.03),
+    (0.95, 0.01),
+    (0.97, 0.01),
+    (0.97, 0.02),
+    (0.99, 0.01),
+)
+DESIGNS = {
+    "Bennett and Carvalho (perc, opt)": Design.bennett_carvalho(),
+    "simple random sampling": Design.simple_random(),
+    "`Design()`": Design(),
+}
+RANKS = (np.arange(100_000) + 0.5) / 100_000  # of the score, lowest first
+
+
+def shapes(error: float) -> dict[str, Floats]:
+    """Return the chance of an error at every rank of the score, by shape."""
+    pocket = np.where((RANKS > 0.9) & (RANKS < 0.93), 0.5 * error / 0.03, 0.0)
+    falling = (1 - RANKS) ** 3
+    rest = max(error - np.minimum(pocket, 0.9).mean(), 0.0)
+    return {
+        "mass at the top": scaled((1 - RANKS) ** 3, error),
+        "uniform": scaled((1 - RANKS) ** 2, error),
+        "mass at the threshold": scaled(np.exp(-6 * RANKS), error),
+        "not monotone": scaled(0.3 + np.sin(3 * np.pi * RANKS) ** 2, error),
+        "a dirty pocket": np.minimum(pocket, 0.9) + scaled(np.where(pocket > 0, 0, falling), rest),
+        "no signal": np.full_like(RANKS, error),
+    }
+
+
+def scaled(shape: Floats, mean: float) -> Floats:
+    """Return rates in proportion to the shape, none above 1, with this mean."""
+    rates = np.zeros_like(shape)
+    for _ in range(60):
+        able = np.where(rates < 1, shape, 0.0)
+        rates = np.minimum(rates + able * (mean - rates.mean()) / able.mean(), 1.0)
+    return rates
+
+
+def generated(error: float) -> Iterator[tuple[str, Population]]:
+    """Yield a population of every shape."""
+    for name, rates in shapes(error).items():
+        rng = np.random.default_rng(0)
+        score = np.repeat(RANKS, 10)
+        right = rng.random(score.size) >= np.repeat(rates, 10)
+        yield name, Population(y_true=right, y_score=score, threshold=0.0)
+
+
+def real(folder: Path) -> Iterator[tuple[str, str, Population]]:
+    """Yield the classifiers of the real populations, with a metric each is evaluated by."""
+    for file in sorted(folder.glob("*.parquet")):
+        columns = pq.read_schema(file).names
+        for name in (column[6:] for column in columns if column.startswith("score_")):
+            label = f"label_{name}" if f"label_{name}" in columns else "label"
+            population = Population.read(
+                file, label=label, score=f"score_{name}", predicted=f"pred_{name}"
+            )
+            for metric in ("precision", "accuracy"):
+                yield f"{file.stem} {name}", metric, population
+
+
+def coverage(runs: Runs, truth: float) -> float:
+    """Return the share of runs whose interval holds the truth."""
+    return float(np.mean((runs.low <= truth) & (truth <= runs.high)))
+
+
+def grid() -> None:
+    """Print a row for each precision, delta and design: labels, and the worst of the shapes."""
+    print("| precision | ±delta | design | labels | least coverage | shape |")
+    print("|---|---|---|---|---|---|")
+    for p, delta in CELLS:
+        populations = dict(generated(1 - p))
+        goal = Goal("precision", within=delta)
+        for name, design in DESIGNS.items():
+            tasks = [
+                Task(shape, population.frame(design, "precision"), design, goal)
+                for shape, population in populations.items()
+            ]
+            found = run_tasks(tasks, replications=REPLICATIONS, seed=1)
+            rows = [
+                (coverage(runs, task.frame.value), task.name, runs.labels.mean())
+                for task, runs in zip(tasks, found, strict=True)
+                if runs is not None
+            ]
+            worst, shape, _ = min(rows)
+            labels = np.mean([row[2] for row in rows])
+            print(f"| {p} | {delta} | {name} | {labels:.0f} | {worst:.3f} | {shape} |", flush=True)
+
+
+def on_real_data(folder: Path) -> None:
+    """Print labels and coverage of `Design()` on real classifiers, against random sampling's."""
+    print("\n| classifier | metric | value | ±delta | labels / n_W | limit | coverage |")
+    print("|---|---|---|---|---|---|---|")
+    shares = []
+    for name, metric, population in real(folder):
+        frame, value = population.frame(Design(), metric), population.value(metric)
+        for delta in (0.03, 0.02, 0.01):
+            if delta >= 1 - value or (
+                metric == "precision" and population.predicted_positives < 5000
+            ):
+                continue
+            task = Task(name, frame, Design(), Goal(metric, within=delta))
+            (runs,) = run_tasks([task], replications=REPLICATIONS, seed=1, workers=1)
+            if runs is None:
+                continue
+            share = runs.labels.mean() / (1.9599640**2 * value * (1 - value) / delta**2)
+            shares.append((share, coverage(runs, frame.value)))
+            print(
+                f"| {name} | {metric} | {value:.4f} | {delta} | {share:.2f} | "
+                f"{population.limit(metric):.2f} | {shares[-1][1]:.3f} |",
+                flush=True,
+            )
+    mean, least = np.mean([share for share, _ in shares]), min(held for _, held in shares)
+    print(f"\nmean labels / n_W {mean:.3f}; least coverage {least:.3f} in {len(shares)} cells")
+
+
+if __name__ == "__main__":
+    grid()
+    if sys.argv[1:2] == ["--data"]:
+        on_real_data(Path(sys.argv[2]))
