@@ -6,7 +6,6 @@ import numpy as np
 
 from assay.core.types import Floats
 from assay.engine import Look, State
-from assay.simulation.replay import replay
 from assay.simulation.workers import Task
 
 __all__ = ["Trajectory", "half_widths"]
@@ -62,16 +61,6 @@ def half_widths(task: Task, *, replications: int, seed: int) -> Trajectory:
             labels.append(answers)
             widths.append(look.half_width)
 
-    replay(
-        task.design,
-        task.goal,
-        task.frame.metric,
-        sizes=task.frame.sizes,
-        outcomes=task.frame.outcomes,
-        replications=replications,
-        rng=np.random.default_rng([seed, *task.stream]),
-        asked=task.asked,
-        watch=watch,
-    )
+    task.replay(replications, key=[seed], watch=watch)
     low, high = np.percentile(widths, _BAND, axis=1)
     return Trajectory(np.array(labels), np.mean(widths, axis=1), low, high)

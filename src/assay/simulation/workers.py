@@ -21,7 +21,7 @@ import numpy as np
 from assay.design import Design, Goal
 from assay.errors import InputError
 from assay.simulation.population import Frame
-from assay.simulation.replay import Runs, replay
+from assay.simulation.replay import Runs, Watch, replay
 
 __all__ = ["Task", "run_tasks"]
 
@@ -46,6 +46,21 @@ class Task:
     def stream(self) -> tuple[int, int]:
         """The part of the random key that is the task's own."""
         return crc32(self.name.encode()), self.goal.budget or 0
+
+    def replay(self, replications: int, *, key: Sequence[int], watch: Watch | None = None) -> Runs:
+        """Run the task so many times on the random stream of `key` and its own."""
+        seed, *rest = key
+        return replay(
+            self.design,
+            self.goal,
+            self.frame.metric,
+            sizes=self.frame.sizes,
+            outcomes=self.frame.outcomes,
+            replications=replications,
+            rng=np.random.default_rng([seed, *self.stream, *rest]),
+            asked=self.asked,
+            watch=watch,
+        )
 
 
 def run_tasks(
@@ -146,14 +161,4 @@ def _ctrl_c_left_to_this_process() -> Iterator[None]:
 
 def _run(task: Task, job: Job, seed: int) -> Result:
     index, block, replications = job
-    runs = replay(
-        task.design,
-        task.goal,
-        task.frame.metric,
-        sizes=task.frame.sizes,
-        outcomes=task.frame.outcomes,
-        replications=replications,
-        rng=np.random.default_rng([seed, *task.stream, block]),
-        asked=task.asked,
-    )
-    return index, block, runs
+    return index, block, task.replay(replications, key=[seed, block])
