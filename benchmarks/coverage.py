@@ -167,9 +167,37 @@ def on_real_data(folder: Path) -> None:
     print(f"\nmean labels / n_W {mean:.3f}; least coverage {least:.3f} in {len(shares)} cells")
 
 
+def other_metrics(folder: Path) -> None:
+    """Print coverage of `Design()` for recall, F1, prevalence and the false omission rate."""
+    print(
+        "\n| classifier | metric | value | ±delta | labels | coverage |\n|---|---|---|---|---|---|"
+    )
+    chosen = {"arxiv15 stat", "covtype_binary hgb", "news20_binary logreg", "offensive_mix cnn"}
+    every = []
+    for name, metric, population in real(folder):
+        if name not in chosen or metric != "accuracy":
+            continue
+        for other in ("recall", "f1", "prevalence", "false_omission_rate"):
+            frame = population.frame(Design(), other)
+            for delta in (0.05, 0.03):
+                task = Task(name, frame, Design(), Goal(other, within=delta))
+                (runs,) = run_tasks([task], replications=REPLICATIONS, seed=3, workers=1)
+                if runs is None:
+                    continue
+                every.append(coverage(runs, frame.value))
+                print(
+                    f"| {name} | {other} | {frame.value:.3f} | {delta} | "
+                    f"{runs.labels.mean():.0f} | {every[-1]:.3f} |",
+                    flush=True,
+                )
+    print(f"\nleast coverage {min(every):.3f} in {len(every)} cells")
+
+
 if __name__ == "__main__":
     grid()
     if "--full" in sys.argv:
         whole_grid()
     if "--data" in sys.argv:
-        on_real_data(Path(sys.argv[sys.argv.index("--data") + 1]))
+        folder = Path(sys.argv[sys.argv.index("--data") + 1])
+        on_real_data(folder)
+        other_metrics(folder)

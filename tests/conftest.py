@@ -13,9 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# The machine may be busy with something else, and a run that failed must fail again.
+settings.register_profile(
+    "assay", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("assay")
 
 # The shell stops the server when its standard input ends, which happens even if pytest is killed.
 # SIGINT is PostgreSQL's "fast shutdown": it does not wait for clients.

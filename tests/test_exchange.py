@@ -54,7 +54,7 @@ def written(folder: Path, text: str) -> Path:
     return file
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.one_of(string_ids, integer_ids), st.data())
 def test_round_trip_is_exact(ids: Sequence[Id], data: st.DataObject) -> None:
     answers = {id: data.draw(st.sampled_from(Answer)) for id in ids}
@@ -70,7 +70,7 @@ def test_round_trip_is_exact(ids: Sequence[Id], data: st.DataObject) -> None:
     assert len(target.events()) == len(ids)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.one_of(string_ids, integer_ids), st.data())
 def test_a_batch_comes_back_labelled(ids: Sequence[Id], data: st.DataObject) -> None:
     """A person fills in the column `label` and leaves everything else alone."""
@@ -205,7 +205,7 @@ def test_a_file_that_cannot_be_read_is_an_assay_error(tmp_path: Path) -> None:
         import_labels(campaign, latin)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.binary(max_size=80))
 def test_any_bytes_are_labels_or_an_assay_error(content: bytes) -> None:
     campaign = campaign_of(["a", "b"])

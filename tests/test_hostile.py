@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import assay
@@ -44,7 +44,7 @@ def plain(value: object) -> None:
     json.dumps(value, allow_nan=False)
 
 
-@settings(max_examples=2500, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=2500)
 @given(st.dictionaries(st.sampled_from([*vars(assay.Design()), "colour"]), ANYTHING | WORDS))
 def test_designs(values: dict[str, Any]) -> None:
     try:
@@ -125,7 +125,7 @@ def drive(source: Any, **more: Any) -> None:
         str(after), repr(campaign), after._repr_html_()
 
 
-@settings(max_examples=2000, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=2000)
 @given(st.data())
 def test_campaigns_over_any_predictions(data: st.DataObject) -> None:
     size = data.draw(st.integers(0, 30))
@@ -169,7 +169,7 @@ def test_campaigns_over_any_predictions(data: st.DataObject) -> None:
         assert str(error)
 
 
-@settings(max_examples=500, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=500)
 @given(
     ANYTHING,
     st.dictionaries(
@@ -186,7 +186,7 @@ def test_create_campaign_of_anything(source: Any, more: Mapping[str, Any]) -> No
         return
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.dictionaries(st.integers(0, 12) | st.text(max_size=2) | st.floats(), ANYTHING) | ANYTHING)
 def test_telling_anything(labels: Any) -> None:
     campaign = assay.create_campaign(

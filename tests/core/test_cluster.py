@@ -2,7 +2,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
@@ -32,7 +32,6 @@ def check_optimal(z: Floats, W: Floats, cluster: Ints, least: float) -> None:
     assert inertia(z, W, cluster) <= least + 1e-12 * spread
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(
     st.lists(
         st.tuples(st.integers(-40, 40), st.integers(1, 9)),

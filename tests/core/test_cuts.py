@@ -2,7 +2,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -14,7 +14,6 @@ from assay.errors import DesignError, InputError
 NESTED = Cuts(method="gmm", points=(0.2, 0.3), owner=(1, 0, 1))
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(
     st.lists(st.floats(-3, 3), max_size=40, unique=True),
     arrays(np.float64, st.integers(0, 50), elements=st.floats(-4, 4)),

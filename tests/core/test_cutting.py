@@ -225,7 +225,7 @@ def any_profile(draw: st.DrawFn) -> Profile:
     return Profile(low=low, high=high, mean=mean, count=counts)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 @given(any_profile(), st.sampled_from(list(METHODS)), st.integers(1, 20))
 def test_any_profile_is_cut(profile: Profile, method: str, bins: int) -> None:
     cuts = cut(profile, method, bins)
@@ -241,7 +241,7 @@ def test_any_profile_is_cut(profile: Profile, method: str, bins: int) -> None:
     assert cut(profile, method, bins) == cuts
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     arrays(np.float64, st.integers(1, 80), elements=ANY_FLOAT),
     st.integers(1, 90),

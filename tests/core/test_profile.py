@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -84,7 +84,6 @@ def test_default_cells_have_the_edges_of_equal_sizes(K: int) -> None:
     assert nearest.max() <= 0.5
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(
     arrays(np.float64, st.integers(1, 60), elements=ANY_FLOAT),
     st.integers(1, 70),

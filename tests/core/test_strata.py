@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -58,7 +58,6 @@ def test_a_single_stratum_has_any_score() -> None:
     assert strata.describe() == ["yes, score of any value"]
 
 
-@settings(deadline=None)
 @given(
     arrays(np.float64, 40, elements=st.floats(allow_nan=False, allow_infinity=False)),
     arrays(np.bool_, 40),

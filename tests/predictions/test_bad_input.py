@@ -305,7 +305,7 @@ _OPTIONS = st.one_of(
 
 
 @given(table=_TABLE, options=_OPTIONS)
-@settings(max_examples=1_000, deadline=None)
+@settings(max_examples=1_000)
 def test_anything_is_read_and_dealt_or_refused(
     table: dict[str, object], options: dict[str, Any]
 ) -> None:

@@ -111,14 +111,14 @@ def _tables(draw: st.DrawFn) -> Table:
 
 
 @given(_tables())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_all_containers_agree(table: Table) -> None:
     first, *others = _looks(table, list(CONTAINERS))
     assert all(look == first for look in others)
 
 
 @given(_tables(), st.randoms(use_true_random=False))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_order_of_rows_does_not_matter(table: Table, random: Random) -> None:
     rows = list(range(len(table["id"])))
     random.shuffle(rows)
