@@ -76,7 +76,7 @@ def gaussian_mixture(z: Floats, W: Floats, K: int) -> Mixture:
     array([0.05, 0.95])
     """
     share = W / W.sum()
-    floor = _VARIANCE_FLOOR * (share @ (z - share @ z) ** 2)
+    floor = _VARIANCE_FLOOR * float(share @ (z - share @ z) ** 2)
     mixture = _maximise(z, share, np.eye(K)[kmeans(z, W, K)], floor)
     before = -np.inf
     for _ in range(_MOST_ITERATIONS):
