@@ -11,6 +11,7 @@ precisions and deltas for `Design()`, at 2,000 runs a cell (half an hour on two 
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -140,19 +141,48 @@ def whole_grid() -> None:
     print(f"\n{len(every)} cells: least {min(every):.4f}, 5% quantile {low:.4f}")
 
 
-def on_real_data(folder: Path) -> None:
-    """Print labels and coverage of `Design()` on real classifiers, against random sampling's."""
+def other_confidences() -> None:
+    """Print the least coverage of `Design()` over all cells and shapes at other confidences."""
+    print("\n| confidence | least coverage | precision, delta, shape |\n|---|---|---|")
+    frames = {
+        (p, shape): made.frame(Design(), "precision")
+        for p in sorted({p for p, _ in CELLS})
+        for shape, made in generated(1 - p)
+    }
+    for confidence in (0.8, 0.9, 0.99):
+        tasks = [
+            Task(
+                f"{p}, {delta}, {shape}",
+                frame,
+                Design(),
+                Goal("precision", delta, None, confidence),
+            )
+            for (p, shape), frame in frames.items()
+            for precision, delta in CELLS
+            if precision == p
+        ]
+        found = run_tasks(tasks, replications=REPLICATIONS, seed=4)
+        rows = [
+            (coverage(runs, task.frame.value), task.name)
+            for task, runs in zip(tasks, found, strict=True)
+            if runs is not None
+        ]
+        print(f"| {confidence} | {min(rows)[0]:.3f} | {min(rows)[1]} |", flush=True)
+
+
+def on_real_data(folder: Path, design: Design) -> None:
+    """Print labels and coverage on real classifiers, against random sampling's labels."""
     print("\n| classifier | metric | value | ±delta | labels / n_W | limit | coverage |")
     print("|---|---|---|---|---|---|---|")
     shares = []
     for name, metric, population in real(folder):
-        frame, value = population.frame(Design(), metric), population.value(metric)
+        frame, value = population.frame(design, metric), population.value(metric)
         for delta in (0.03, 0.02, 0.01):
             if delta >= 1 - value or (
                 metric == "precision" and population.predicted_positives < 5000
             ):
                 continue
-            task = Task(name, frame, Design(), Goal(metric, within=delta))
+            task = Task(name, frame, design, Goal(metric, within=delta))
             (runs,) = run_tasks([task], replications=REPLICATIONS, seed=1, workers=1)
             if runs is None:
                 continue
@@ -164,7 +194,11 @@ def on_real_data(folder: Path) -> None:
                 flush=True,
             )
     mean, least = np.mean([share for share, _ in shares]), min(held for _, held in shares)
-    print(f"\nmean labels / n_W {mean:.3f}; least coverage {least:.3f} in {len(shares)} cells")
+    drawn = "with" if design.replacement else "without"
+    print(
+        f"\n{drawn} replacement: mean labels / n_W {mean:.3f}; "
+        f"least coverage {least:.3f} in {len(shares)} cells"
+    )
 
 
 def other_metrics(folder: Path) -> None:
@@ -197,7 +231,9 @@ if __name__ == "__main__":
     grid()
     if "--full" in sys.argv:
         whole_grid()
+        other_confidences()
     if "--data" in sys.argv:
         folder = Path(sys.argv[sys.argv.index("--data") + 1])
-        on_real_data(folder)
+        on_real_data(folder, Design())
+        on_real_data(folder, replace(Design(), replacement=True))
         other_metrics(folder)
