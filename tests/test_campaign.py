@@ -57,6 +57,8 @@ def test_labelling_everything_gives_scikit_learns_value(metric: str) -> None:
 
 DESIGNS = [
     assay.Design(),
+    assay.Design.centred(),
+    assay.Design.guaranteed(),
     assay.Design.simple_random(),
     assay.Design.bennett_carvalho(strata="equal"),
     assay.Design.kumar_raj(strata="km"),
@@ -65,8 +67,9 @@ DESIGNS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore::assay.AssayWarning")
 @pytest.mark.parametrize("metric", ["precision", "accuracy", "recall"])
-@pytest.mark.parametrize("design", DESIGNS, ids=lambda d: f"{d.strata}-{d.allocation}")
+@pytest.mark.parametrize("design", DESIGNS, ids=lambda d: f"{d.strata}-{d.allocation}-{d.stop}")
 def test_every_design_serves_every_kind_of_metric(design: assay.Design, metric: str) -> None:
     columns, truth = population()
     campaign = assay.create_campaign(
@@ -118,6 +121,7 @@ def plain_figure_1(columns: Columns, truth: Bools, seed: int, delta: float) -> l
     return history
 
 
+@pytest.mark.filterwarnings("ignore::assay.AssayWarning")
 def test_a_live_campaign_follows_figure_1_card_by_card() -> None:
     columns, truth = population(20_000, seed=3)
     campaign = assay.create_campaign(

@@ -114,4 +114,4 @@ def test_json_that_is_none() -> None:
 
 
 def test_all_allocations_are_named() -> None:
-    assert len(set(ALLOCATIONS)) == 8
+    assert len(set(ALLOCATIONS)) == 9

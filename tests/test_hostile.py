@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -125,6 +126,7 @@ def drive(source: Any, **more: Any) -> None:
         str(after), repr(campaign), after._repr_html_()
 
 
+@pytest.mark.filterwarnings("ignore::assay.AssayWarning")
 @settings(max_examples=2000)
 @given(st.data())
 def test_campaigns_over_any_predictions(data: st.DataObject) -> None:
@@ -150,10 +152,13 @@ def test_campaigns_over_any_predictions(data: st.DataObject) -> None:
         "metric": data.draw(WORDS),
         "budget": data.draw(st.sampled_from([None, 10, 35])),
         "within": data.draw(st.sampled_from([None, 0.1])),
+        "at_least": data.draw(st.sampled_from([None, 0.8])),
         "design": data.draw(
             st.sampled_from(
                 [
                     assay.Design(bins=3),
+                    assay.Design.fixed(),
+                    assay.Design.guaranteed(),
                     assay.Design(bins=2, interval="jeffreys", estimator="unbiased"),
                     assay.Design.simple_random(),
                     assay.Design.bennett_carvalho(),

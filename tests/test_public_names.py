@@ -9,6 +9,7 @@ from assay import errors
 PROMISED = [
     "Answer",
     "AssayError",
+    "AssayWarning",
     "Campaign",
     "Design",
     "DesignError",
@@ -27,6 +28,7 @@ PROMISED = [
     "StratumRow",
     "__version__",
     "create_campaign",
+    "estimate",
     "from_arrays",
     "load_campaign",
     "simulate",
@@ -43,7 +45,7 @@ def test_every_error_is_in_the_tree_and_in_its_drawing() -> None:
     for name in errors.__all__:
         found = getattr(errors, name)
         if isinstance(found, type):
-            assert issubclass(found, errors.AssayError)
+            assert issubclass(found, errors.AssayError | errors.AssayWarning)
             assert name in drawn
 
 

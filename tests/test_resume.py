@@ -19,10 +19,16 @@ def population(size: int = 5000) -> tuple[dict[str, Floats | Bools], Bools]:
     return {"p": score, "yes": score > 0.3}, rng.random(size) < score
 
 
+@pytest.mark.filterwarnings("ignore::assay.AssayWarning")
 @pytest.mark.parametrize(
     "design",
-    [assay.Design(), assay.Design.bennett_carvalho(), assay.Design.simple_random()],
-    ids=["default", "bennett-carvalho", "random"],
+    [
+        assay.Design(),
+        assay.Design.guaranteed(),
+        assay.Design.bennett_carvalho(),
+        assay.Design.simple_random(),
+    ],
+    ids=["default", "guaranteed", "bennett-carvalho", "random"],
 )
 @pytest.mark.parametrize("break_every", [1, 7])
 def test_going_on_after_a_break_changes_nothing(

@@ -6,6 +6,7 @@ from assay.create import create_campaign, load_campaign
 from assay.design import Design, Goal
 from assay.errors import (
     AssayError,
+    AssayWarning,
     DesignError,
     InputError,
     LabelConflictError,
@@ -14,6 +15,7 @@ from assay.errors import (
     PredictionsError,
     StorageError,
 )
+from assay.poststratified import estimate
 from assay.predictions import Predictions, from_arrays
 from assay.results import Estimate, Item, StratumRow
 from assay.simulation import Population, Simulation, simulate
@@ -23,6 +25,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Answer",
     "AssayError",
+    "AssayWarning",
     "Campaign",
     "Design",
     "DesignError",
@@ -41,6 +44,7 @@ __all__ = [
     "StratumRow",
     "__version__",
     "create_campaign",
+    "estimate",
     "from_arrays",
     "load_campaign",
     "simulate",

@@ -1,12 +1,14 @@
 """What a person can say about an item."""
 
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from numbers import Integral
 
 import numpy as np
 
-from assay.errors import LabelError
+from assay.errors import LabelConflictError, LabelError
 
-__all__ = ["Answer", "parse_answer"]
+__all__ = ["Answer", "parse_answer", "parse_answers"]
 
 
 class Answer(StrEnum):
@@ -44,4 +46,37 @@ def parse_answer(value: object) -> Answer:
         f"{value!r} is not an answer",
         details="answers: True, False, 'yes', 'no', 1, 0, 'cannot judge'",
         hint="leave out items without an answer yet; say 'cannot judge' where there can be none",
+    )
+
+
+def parse_answers(labels: object, id_kind: str) -> dict[str, Answer]:
+    """Return what a mapping, or pairs, of ids and answers say, by the ids' texts.
+
+    Examples
+    --------
+    >>> parse_answers({7: True}, "integer")
+    {'7': <Answer.YES: 'yes'>}
+    """
+    given: dict[str, Answer] = {}
+    pairs = labels.items() if isinstance(labels, Mapping) else labels
+    if not isinstance(pairs, Iterable):
+        raise LabelError(f"expected a mapping of ids to answers, got {labels!r}")
+    for pair in pairs:
+        try:
+            item, value = pair
+        except (TypeError, ValueError):
+            raise LabelError(f"expected pairs of id and answer, got {pair!r}") from None
+        key, answer = _item_key(item, id_kind), parse_answer(value)
+        if given.setdefault(key, answer) is not answer:
+            raise LabelConflictError(f"item {item!r} is told both {given[key]} and {answer}")
+    return given
+
+
+def _item_key(item: object, id_kind: str) -> str:
+    integer = isinstance(item, Integral) and not isinstance(item, bool)
+    if (id_kind == "integer" and integer) or (id_kind == "string" and isinstance(item, str)):
+        return str(item)
+    raise LabelError(
+        f"{item!r} is not an id of this campaign",
+        details=f"its ids are {id_kind}s; this is {type(item).__name__}",
     )

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from assay.answers import Answer, parse_answer
+from assay.answers import Answer, parse_answers
 from assay.core.deck import Id
 from assay.core.intervals import INTERVALS
 from assay.core.metrics import ratio
 from assay.core.stop import Reason
-from assay.core.types import Floats
+from assay.core.unjudged import worst_case
 from assay.engine import follows_request, plan
 from assay.errors import InputError, LabelConflictError, LabelError
 from assay.ledger import Ledger
@@ -71,9 +71,9 @@ class Campaign:
 
         Items that were asked for and have no answer yet come first, so nothing is lost when a
         batch was; new ones are dealt for the rest. A design with rounds of a fixed size (the
-        papers') deals the next round only when the last is answered, and the batch may be smaller
-        than `n`. The list is empty when the campaign is done. The order within a batch tells
-        nothing about the strata.
+        papers'), or one that bets, deals the next round only when the last is answered, and the
+        batch may be smaller than `n`. The list is empty when the campaign is done. The order within
+        a batch tells nothing about the strata.
         """
         if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
             raise InputError(f"ask for a whole number of items, at least 1; got {n!r}")
@@ -82,7 +82,8 @@ class Campaign:
             if self._ledger.reason is not Reason.GO_ON:
                 return []
             waiting = len(self._ledger.outstanding)
-            open_ended = follows_request(self._settings.design, self._ledger.state.rounds)
+            design = self._settings.design
+            open_ended = follows_request(design, self._ledger.state.rounds) and not design.bets
             if waiting == 0 or (open_ended and waiting < n):
                 self._deal(session, int(n) - waiting)
         self._reason()  # takes in the round, now that it is stored
@@ -111,7 +112,7 @@ class Campaign:
             Let a different answer take the place of an earlier one, which stays in the log.
             Without it, a different answer is refused.
         """
-        given = _parse(labels, self._settings.id_kind)
+        given = parse_answers(labels, self._settings.id_kind)
         with self._store.write() as session:
             self._catch_up(session)
             new = self._check(given, revise=revise)
@@ -126,6 +127,7 @@ class Campaign:
         tallies = self._ledger.state.tallies
         defined = bool(now.moments.defined)
         unjudged = int(tallies.u.sum())
+        least, most = worst_case(tallies, self._metric)
         return Estimate(
             metric=goal.metric,
             value=float(now.moments.value) if defined else None,
@@ -135,11 +137,12 @@ class Campaign:
             standard_error=float(np.sqrt(now.moments.variance)) if defined else None,
             labels=int(tallies.n.sum()),
             cannot_judge=unjudged,
-            worst_case=self._worst_case() if unjudged else None,
+            worst_case=(float(least), float(most)) if unjudged else None,
             interval=INTERVALS[design.interval].reference,
-            anytime=INTERVALS[design.interval].anytime,
-            stopped=None if reason is Reason.GO_ON else reason.text,
+            anytime=design.anytime,
+            stopped=None if reason is Reason.GO_ON else reason.told(goal.at_least),
             notes=self._notes(now.moments.bounded.nonzero()[0].tolist(), defined=defined),
+            verdict=reason.verdict,
         )
 
     def strata(self) -> list[StratumRow]:
@@ -234,18 +237,6 @@ class Campaign:
     def _item(self, card: CardRow) -> Item:
         return Item(self._settings.item_id(card.item_id), json.loads(card.shown))
 
-    def _worst_case(self) -> tuple[float, float]:
-        """Return the estimate with every unjudged item one way, and the other."""
-        tallies = self._ledger.state.tallies
-        seen = np.maximum(tallies.n + tallies.u, 1.0)
-        unseen = tallies.n + tallies.u == 0
-
-        def totals(outcomes: Floats) -> Floats:
-            return np.asarray(tallies.N * np.where(unseen, 0.5, outcomes / seen))
-
-        low, high = self._metric.extremes(totals(tallies.x), totals(tallies.x + tallies.u))
-        return float(low), float(high)
-
     def _notes(self, bounded: list[int], *, defined: bool) -> tuple[str, ...]:
         notes: list[str] = []
         if not defined:
@@ -256,39 +247,18 @@ class Campaign:
                 f"too few labels in strata {which} of {len(self._settings.strata.sizes)} to "
                 "estimate their variance: its largest possible value is used"
             )
-        goal, design = self._settings.goal, self._settings.design
-        if defined and goal.within is not None and not INTERVALS[design.interval].anytime:
-            notes.append(
-                "the interval assumes one look; stopping on its width makes it hold less often "
-                "(docs/certainty.md)"
-            )
+        if defined and not self._settings.design.anytime:
+            if self._settings.goal.within is not None:
+                notes.append(
+                    "the interval assumes one look; stopping on its width makes it hold less often "
+                    "(docs/certainty.md)"
+                )
+            elif self._ledger.reason is Reason.GO_ON:
+                notes.append(
+                    "the interval is made for one look, at the end of the budget; "
+                    "do not stop on what it shows before"
+                )
         return tuple(notes)
-
-
-def _parse(labels: object, id_kind: str) -> dict[str, Answer]:
-    given: dict[str, Answer] = {}
-    pairs = labels.items() if isinstance(labels, Mapping) else labels
-    if not isinstance(pairs, Iterable):
-        raise LabelError(f"expected a mapping of ids to answers, got {labels!r}")
-    for pair in pairs:
-        try:
-            item, value = pair
-        except (TypeError, ValueError):
-            raise LabelError(f"expected pairs of id and answer, got {pair!r}") from None
-        key, answer = _item_key(item, id_kind), parse_answer(value)
-        if given.setdefault(key, answer) is not answer:
-            raise LabelConflictError(f"item {item!r} is told both {given[key]} and {answer}")
-    return given
-
-
-def _item_key(item: object, id_kind: str) -> str:
-    integer = isinstance(item, Integral) and not isinstance(item, bool)
-    if (id_kind == "integer" and integer) or (id_kind == "string" and isinstance(item, str)):
-        return str(item)
-    raise LabelError(
-        f"{item!r} is not an id of this campaign",
-        details=f"its ids are {id_kind}s; this is {type(item).__name__}",
-    )
 
 
 def _some(ids: list[str]) -> str:

@@ -5,17 +5,19 @@ from collections.abc import Sequence
 from numbers import Integral
 from os import PathLike
 from typing import Any
+from warnings import warn
 
 from assay.campaign import Campaign
 from assay.core import deck
 from assay.core.strata import Strata, stratify
 from assay.core.variable import SCALES, Scale, scale_of
-from assay.design import Design, Goal, check_together
-from assay.errors import DesignError
+from assay.design import Design, Goal, check_together, default_design, price_of_peeking
+from assay.earlier import Earlier, find_earlier
+from assay.errors import AssayWarning, DesignError
 from assay.predictions import Predictions, read_predictions, sides_to_cut
-from assay.reserve import Reserve, check_same
+from assay.reserve import Reserve, card_row, check_same
 from assay.settings import Settings, Source
-from assay.store import open_store
+from assay.store import Session, open_store
 
 __all__ = ["create_campaign", "load_campaign"]
 
@@ -34,7 +36,9 @@ def create_campaign(
     within: float | None = None,
     budget: int | None = None,
     confidence: float = 0.95,
+    at_least: float | None = None,
     design: Design | None = None,
+    labels: object = None,
     name: str = "campaign",
     storage: str | None = None,
     seed: int = 0,
@@ -64,8 +68,15 @@ def create_campaign(
         ``precision``, ``recall``, ``f1``, ``accuracy``, ``false_omission_rate``, ``prevalence``.
     within, budget, confidence
         The goal: an interval of half-width `within` at this confidence, or so many answers.
+    at_least : float, optional
+        Another goal: to know whether the metric is at least this, yes or no, at this confidence.
     design : Design, optional
-        How to sample; by default ``Design()``.
+        How to sample; by default ``Design()``, or ``Design.guaranteed()`` with `at_least`.
+    labels : path, mapping or pairs, optional
+        Labels of items that were drawn at random before, of all items or of each predicted label's:
+        a CSV or Parquet file with columns ``id`` (or named like `id`) and ``label``, or ids and
+        answers. They count as the first round, also towards a budget, and are never asked for
+        again.
     name, storage : str
         What the campaign is called and where it is kept: ``sqlite:///file.db``, the environment's
         ``ASSAY_STORAGE``, or else in memory.
@@ -84,8 +95,8 @@ def create_campaign(
     >>> print(estimate)
     precision 0.667 [0.667, 0.667] at 95%, 3 labels: every item has been looked at
     """
-    goal = Goal(metric, within=within, budget=budget, confidence=confidence)
-    design = Design() if design is None else design
+    goal = Goal(metric, within=within, budget=budget, confidence=confidence, at_least=at_least)
+    design = default_design(goal) if design is None else design
     if not isinstance(design, Design):
         raise DesignError(f"design must be a Design, got {design!r}")
     if not isinstance(name, str) or not name.strip():
@@ -105,6 +116,13 @@ def create_campaign(
     kind = scale_of(*found.score_range) if scale is None else _known_scale(scale)
     strata = _strata(found, design, goal, kind)
     check_together(design, goal, strata.n_strata)
+    if price := price_of_peeking(design, goal):
+        warn(price, AssayWarning, stacklevel=2)
+    earlier = (
+        None
+        if labels is None
+        else _earlier(labels, found, design, strata=strata, id=id, scale=kind)
+    )
     source = Source(
         description=found.source,
         path=os.fspath(predictions) if isinstance(predictions, str | PathLike) else None,
@@ -118,6 +136,8 @@ def create_campaign(
     store = open_store(_storage(storage))
     with store.write() as session:
         key = session.create(name, settings.to_dict())
+        if earlier is not None:
+            _go_on_from(session, key, earlier, strata)
         Reserve(key, settings, found).fill(session)
     return Campaign(store, key, settings, found)
 
@@ -155,6 +175,58 @@ def _known_scale(scale: str) -> Scale:
         if scale == known:
             return known
     raise DesignError(f"unknown scale {scale!r}", details=f"scales: {', '.join(SCALES)}")
+
+
+def _earlier(
+    labels: object,
+    found: Predictions,
+    design: Design,
+    *,
+    strata: Strata,
+    id: str | None,
+    scale: Scale,
+) -> Earlier:
+    """Find the labels from before, and warn of what makes them doubtful."""
+    if design.bets:
+        raise DesignError(
+            "a guaranteed campaign cannot go on from labels that were there before",
+            details="its theorem is about bets that are placed before each card is drawn",
+            hint="leave out the labels, or go on from them with another design",
+        )
+    earlier = find_earlier(
+        labels,
+        found,
+        id_column=id,
+        variable=design.variable,
+        scale=scale,
+        sides=[layer.side for layer in strata.layers],
+    )
+    if len(strata.layers) > 1 and earlier.one_side:
+        warn(
+            f"all {len(earlier.cards):,} labels from before are of items predicted "
+            f"{earlier.one_side}; of the others none is known yet",
+            AssayWarning,
+            stacklevel=3,
+        )
+    if earlier.doubt:
+        warn(earlier.doubt, AssayWarning, stacklevel=3)
+    return earlier
+
+
+def _go_on_from(session: Session, key: int, earlier: Earlier, strata: Strata) -> None:
+    """Store the labels from before as the first round: their cards lie on top of the decks."""
+    counts = [0] * strata.n_strata
+    rows = []
+    for card, stratum in zip(earlier.cards, earlier.strata(strata).tolist(), strict=True):
+        rows.append(card_row(card, stratum, counts[stratum]))
+        counts[stratum] += 1
+    session.add_cards(key, rows)
+    session.add_round(key, 0, counts)
+    # No look counts before the second round is complete (Figure 1 of paper 1), but these labels may
+    # be all that the goal takes: an empty round lets the campaign look at them.
+    session.add_round(key, 1, [0] * strata.n_strata)
+    told = [(row.item_id, answer.value) for row, answer in zip(rows, earlier.answers, strict=True)]
+    session.add_labels(key, told, reviewer="before")
 
 
 def _strata(found: Predictions, design: Design, goal: Goal, scale: Scale) -> Strata:

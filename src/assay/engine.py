@@ -12,20 +12,22 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.core import allocate
+from assay.core import allocate, betting
+from assay.core.betting import Bets
 from assay.core.estimate import Moments, estimate, rates, stratum_sd
-from assay.core.explore import exploring_shares
+from assay.core.explore import explore
 from assay.core.intervals import INTERVALS, Evidence
 from assay.core.metrics import Ratio
-from assay.core.stop import Reason, count_streak, reasons
+from assay.core.stop import Reason, count_streak, reasons, settle
 from assay.core.stratified import weigh
 from assay.core.tallies import Tallies
 from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints
 from assay.design import Design, Goal
 
-__all__ = ["Look", "State", "follows_request", "look", "plan", "step"]
+__all__ = ["Look", "State", "begin", "fold", "follows_request", "look", "plan", "step"]
 
 UNLIMITED = LARGEST_EXACT  # room in a stratum that is drawn from with replacement
+_SMALL_ROUND = 20  # cards; a round of bets is no larger, or else a quarter of the smallest stratum
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,11 @@ class State:
         Rounds dealt so far.
     streak : array, shape (...)
         Rounds in a row that met the goal, up to the last complete one.
+    bets : Bets, optional
+        What the bettors own after the last complete round, where the design bets.
+    first : Tallies, optional
+        The answers as they were first given, which the chances of the next round rest on: an
+        answer that is revised later cannot change how cards were drawn. None: none was revised.
     """
 
     tallies: Tallies
@@ -51,6 +58,8 @@ class State:
     room: Floats
     rounds: int
     streak: Ints
+    bets: Bets | None = None
+    first: Tallies | None = None
 
     @classmethod
     def start(cls, sizes: ArrayLike, *, replacement: bool) -> Self:
@@ -68,6 +77,8 @@ class State:
             dealt=self.dealt[which],
             room=self.room[which],
             streak=self.streak[which],
+            bets=None if self.bets is None else self.bets.take(which),
+            first=None if self.first is None else self.first.take(which),
         )
 
     def deal(self, counts: Ints) -> Self:
@@ -93,6 +104,15 @@ class Look:
         return np.asarray((self.high - self.low) / 2)
 
 
+def begin(design: Design, goal: Goal, sizes: ArrayLike) -> State:
+    """Return the state of an evaluation before its first round."""
+    state = State.start(sizes, replacement=design.replacement)
+    if not design.bets:
+        return state
+    points = betting.grid(goal.within, goal.at_least)
+    return replace(state, bets=Bets.start(points, state.streak.shape))
+
+
 def look(design: Design, goal: Goal, metric: Ratio, state: State) -> Look:
     """Estimate, and decide whether to stop.
 
@@ -101,17 +121,28 @@ def look(design: Design, goal: Goal, metric: Ratio, state: State) -> Look:
     """
     tallies = state.tallies
     moments = estimate(tallies, metric, design.estimator, replacement=design.replacement)
-    evidence = Evidence(tallies, metric, moments, design.replacement)
-    low, high = INTERVALS[design.interval].ends(evidence, goal.confidence)
-    if not design.replacement:
-        # The labels themselves leave only so much open: x items have the outcome, n - x have not.
-        least, most = metric.extremes(tallies.x, tallies.N - tallies.n + tallies.x)
-        low, high = np.clip(low, least, most), np.clip(high, least, most)
-    low, high = np.minimum(low, moments.value), np.maximum(high, moments.value)
-    half_width = np.where(moments.defined, (high - low) / 2, np.inf)
-    streak = (
-        count_streak(state.streak, half_width, goal.within) if state.rounds > 1 else state.streak
+    value = moments.value
+    evidence = Evidence(
+        tallies,
+        metric,
+        moments,
+        design.replacement,
+        explored=design.allocation == "explore",
+        stop=design.stop,
+        bets=state.bets,
     )
+    low, high = INTERVALS[design.interval].ends(evidence, goal.confidence)
+    # The labels themselves leave only so much open: x items have the outcome, n - x have not.
+    least, most = metric.extremes(tallies.x, tallies.N - tallies.n + tallies.x)
+    if not design.replacement:
+        low, high = np.clip(low, least, most), np.clip(high, least, most)
+    low, high = np.minimum(low, value), np.maximum(high, value)
+    reach = (high - low) / 2
+    if design.stop == "centred":
+        reach = np.maximum(high - value, value - low)
+        low, high = np.maximum(value - reach, 0.0), np.minimum(value + reach, 1.0)
+    reach = np.where(moments.defined, reach, np.inf)
+    streak = count_streak(state.streak, reach, goal.within) if state.rounds > 1 else state.streak
     reason = reasons(
         streak,
         rounds_in_a_row=design.rounds_in_a_row,
@@ -119,6 +150,11 @@ def look(design: Design, goal: Goal, metric: Ratio, state: State) -> Look:
         budget=goal.budget,
         room=state.room + state.dealt - tallies.n - tallies.u,
     )
+    if goal.at_least is not None and state.bets is not None:
+        index = int(np.searchsorted(state.bets.points, goal.at_least))
+        verdict = state.bets.verdict(index, goal.confidence)
+        verdict = np.where(least >= goal.at_least, 1, np.where(most < goal.at_least, -1, verdict))
+        reason = settle(reason, verdict)
     return Look(moments, low, high, streak, reason)
 
 
@@ -139,6 +175,8 @@ def plan(
     left = np.full_like(dealt, UNLIMITED) if goal.budget is None else goal.budget - dealt
     size = np.minimum(_round_size(design, state, asked, left), np.maximum(left, 0))
     sizes, room = state.tallies.N, state.room
+    if design.bets:
+        return _draw_by_chance(metric, state, size, rng)
     if design.allocation in ("uni", "pps", "opt"):
         return allocate.draw(_weights(design, state), size, room, rng)
     if design.allocation in ("pro", "equ", "explore"):
@@ -170,6 +208,48 @@ def step(
     return now, np.where(go_on[..., None], counts, 0)
 
 
+def fold(
+    design: Design, goal: Goal, metric: Ratio, *, before: State, after: State, kinds: Ints
+) -> State:
+    """Return the state after a round with the bets on its cards settled, where the design bets.
+
+    Parameters
+    ----------
+    before, after : State
+        When the round was dealt, and when all of it was answered.
+    kinds : array, shape (..., cards)
+        The round's cards in an order that does not depend on their answers: twice the stratum,
+        and 1 more for the outcome; -1 for a card that could not be judged, or none.
+
+    Notes
+    -----
+    A stratum with fewer cards than the round is dealt to its end, for certain (`_certain`).
+    Nobody bets on these cards; the bets on the others begin with them known.
+    """
+    if before.bets is None:
+        return after
+    size = (after.dealt - before.dealt).sum(axis=-1)
+    certain = before.room < size[..., None]
+    drawn = ~np.take_along_axis(certain, np.maximum(kinds, 0) // 2, axis=-1)
+    kinds = np.where(drawn, kinds, -1)
+    learnt = certain & (kinds >= 0).any(axis=-1, keepdims=True)
+    old, new = before.tallies, after.tallies
+    known = old.add(
+        *(np.where(learnt, more, 0.0) for more in (new.n - old.n, new.x - old.x, new.u - old.u))
+    )
+    bets = betting.fold(
+        before.bets,
+        metric,
+        known,
+        kinds,
+        chances=_chances(metric, before, size),
+        within=goal.within,
+        confidence=goal.confidence,
+        replacement=design.replacement,
+    )
+    return replace(after, bets=bets)
+
+
 def follows_request(design: Design, rounds: int) -> bool:
     """Tell whether the round after so many is as large as is asked for, not as the design says."""
     if rounds == 0:
@@ -187,6 +267,34 @@ def _round_size(design: Design, state: State, asked: int, left: Floats) -> Float
     return np.full_like(left, design.round_size or 0)
 
 
+def _draw_by_chance(metric: Ratio, state: State, size: Floats, rng: np.random.Generator) -> Ints:
+    """Return a round that is drawn with known chances, so that it can be bet on."""
+    most = np.maximum(_SMALL_ROUND, state.tallies.N.min(axis=-1) // 4)
+    size = np.minimum(np.minimum(size, most), state.room.sum(axis=-1))
+    certain = _certain(state.room, size)
+    rest = size - certain.sum(axis=-1)
+    chances = _chances(metric, state, size)
+    return certain.astype(np.int64) + allocate.draw(chances, rest, state.room - certain, rng)
+
+
+def _certain(room: Floats, size: Floats) -> Floats:
+    """Return the cards of a round that are dealt for certain: strata that it could exhaust.
+
+    A stratum that ran out among the drawn cards would spoil their chances.
+    """
+    ending = np.where(room < size[..., None], room, 0.0)
+    earlier = ending.cumsum(axis=-1) - ending
+    return np.asarray(np.clip(size[..., None] - earlier, 0.0, ending))
+
+
+def _chances(metric: Ratio, state: State, size: Floats) -> Floats:
+    """Return the chances with which a round of `size` draws the strata that hold as many cards."""
+    tallies = state.tallies if state.first is None else state.first
+    weights = np.where(state.room >= size[..., None], betting.chances(tallies, metric), 0.0)
+    total = weights.sum(axis=-1, keepdims=True)
+    return np.asarray(weights / np.where(total > 0, total, 1.0))
+
+
 def _shares(design: Design, metric: Ratio, state: State, total: Floats) -> Floats:
     """Return what each stratum should have of `total` cards."""
     sizes = state.tallies.N
@@ -198,7 +306,7 @@ def _shares(design: Design, metric: Ratio, state: State, total: Floats) -> Float
     value = metric.value(sizes * rates(tallies, "smoothed", replacement=True))
     w, common = weigh(tallies, metric, value)
     rare = np.where(metric.rises ^ common, tallies.n - tallies.x, tallies.x)
-    shares = total[..., None] * exploring_shares(w, tallies.n, rare)
+    shares = total[..., None] * explore(w, tallies.n, rare).shares
     # One card of every stratum before the second of any: what was never seen bounds nothing.
     return np.asarray(np.where(state.dealt == 0, np.maximum(shares, total[..., None]), shares))
 

@@ -11,8 +11,11 @@
     ├── StorageError                a storage URL, a campaign's name, a database
     └── MissingDependencyError      an optional package that is not installed
 
-Each says what the problem is, what was got, what would be right, and, where one helps, a hint.
-Each is an `AssayError`, so one ``except`` is enough; bad input is never any other exception.
+    UserWarning
+    └── AssayWarning                a choice that works and has a price
+
+Each error says what the problem is, what was got, what would be right, and, where one helps, a
+hint. Each is an `AssayError`, so one ``except`` is enough; bad input is never any other exception.
 """
 
 from collections.abc import Iterable
@@ -20,6 +23,7 @@ from difflib import get_close_matches
 
 __all__ = [
     "AssayError",
+    "AssayWarning",
     "DesignError",
     "InputError",
     "LabelConflictError",
@@ -87,6 +91,10 @@ class StorageError(AssayError):
 
 class MissingDependencyError(AssayError, ImportError):
     """An optional package is needed and not installed."""
+
+
+class AssayWarning(UserWarning):
+    """What was asked for can be done, and has a price that was measured."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -1,30 +1,18 @@
-"""Labels in and out of a campaign as CSV, for people who judge items in a spreadsheet.
-
-A spreadsheet runs a cell that begins like a formula, and whoever wrote the item may have wanted
-that. Such cells are written with an apostrophe before them, which spreadsheets take for "this is
-text", and read without it; cells that begin with an apostrophe get a second one, so that every
-text comes back as it was.
-"""
+"""Labels in and out of a campaign as CSV, for people who judge items in a spreadsheet."""
 
 import csv
 import io
 import json
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from assay.answers import Answer, parse_answer
 from assay.campaign import Campaign
 from assay.core.deck import Id
-from assay.errors import AssayError, InputError, LabelConflictError, LabelError, did_you_mean
+from assay.errors import LabelConflictError, LabelError
+from assay.label_files import Label, count, first, guard, read_label_file
 
 __all__ = ["Imported", "Sheet", "batch_sheet", "import_labels", "labels_sheet", "shown_columns"]
-
-_GUARDED = ("=", "+", "-", "@", "\t", "\r", "'")
-_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,19})")
-_SHOW_AT_MOST = 3  # examples in an error
 
 
 @dataclass(frozen=True)
@@ -44,8 +32,8 @@ class Sheet:
         """Return the sheet as RFC 4180 has it, with cells guarded against spreadsheets."""
         text = io.StringIO(newline="")
         writer = csv.writer(text)
-        writer.writerow([_guard(column) for column in self.columns])
-        writer.writerows([_guard(_as_text(value)) for value in row] for row in self.rows)
+        writer.writerow([guard(column) for column in self.columns])
+        writer.writerows([guard(_as_text(value)) for value in row] for row in self.rows)
         return text.getvalue()
 
     def records(self) -> list[dict[str, object]]:
@@ -103,14 +91,14 @@ def import_labels(
     reviewer: str = "",
     revise: bool = False,
 ) -> Imported:
-    r"""Tell a campaign the labels of a CSV file: all of them or, with an error, none.
+    r"""Tell a campaign the labels of a file: all of them or, with an error, none.
 
     Parameters
     ----------
     campaign : Campaign
         The one that asked for the items.
     path : str or path
-        A CSV file in UTF-8. Rows with an empty label are left out; other columns are ignored.
+        A CSV file in UTF-8, or Parquet. Rows without a label are left out, other columns ignored.
     id_column, label_column : str
         Where the ids and the answers are.
     reviewer : str
@@ -131,7 +119,12 @@ def import_labels(
     Imported(new=2, revised=0, unchanged=0, without_label=1)
     """
     file = Path(path)
-    found = _read_labels(file, id_column, label_column, campaign.settings.id_kind)
+    found = read_label_file(
+        file,
+        id_columns=[id_column],
+        label_column=label_column,
+        id_kind=campaign.settings.id_kind,
+    )
     before = campaign.answers()
     known = {item: label for item, label in found.labels.items() if item in before}
     changed = [item for item, label in known.items() if label.answer is not before[item]]
@@ -142,8 +135,8 @@ def import_labels(
             for item in changed
         ]
         raise LabelConflictError(
-            f"{file} has {_count(changed, 'label')} unlike those told before; nothing was recorded",
-            details=_first(told),
+            f"{file} has {count(changed, 'label')} unlike those told before; nothing was recorded",
+            details=first(told),
             hint="with revise (--revise) the new answers count; the old ones stay in the log",
         )
     answers = {item: label.answer for item, label in found.labels.items()}
@@ -159,103 +152,12 @@ def import_labels(
     )
 
 
-@dataclass(frozen=True)
-class _Label:
-    line: int
-    answer: Answer
-
-
-@dataclass(frozen=True)
-class _Found:
-    labels: dict[Id, _Label]
-    without_label: int
-
-
-def _read_labels(file: Path, id_column: str, label_column: str, id_kind: str) -> _Found:
-    """Return a file's labels, or raise with the lines that are wrong."""
-    (_, header), *rows = _read_rows(file) or [(1, [])]
-    columns = [_unguard(name) for name in header]
-    id_at, label_at = (_place(file, columns, name) for name in (id_column, label_column))
-    labels: dict[Id, _Label] = {}
-    without_label, problems = 0, []
-    for line, row in rows:
-        try:
-            if len(row) != len(columns):
-                raise LabelError(f"{_count(row, 'field')}, the first line has {len(columns)}")
-            if not row[label_at].strip():
-                without_label += 1
-                continue
-            item = _parse_id(_unguard(row[id_at]), id_kind)
-            answer = parse_answer(_unguard(row[label_at]))
-            first = labels.setdefault(item, _Label(line, answer))
-            if first.answer is not answer:
-                raise LabelError(
-                    f"{item!r} is {answer.value!r} here and {first.answer.value!r} "
-                    f"in line {first.line}"
-                )
-        except AssayError as error:
-            problems.append(f"line {line}: {error.problem}")
-    if problems:
-        raise LabelError(
-            f"{_count(problems, 'row')} of {file} cannot be taken; nothing was recorded",
-            details=_first(problems),
-            hint="answers: yes, no, cannot judge; leave the label empty where there is none yet",
-        )
-    return _Found(labels, without_label)
-
-
-def _read_rows(file: Path) -> list[tuple[int, list[str]]]:
-    """Return the rows that are not blank, each with the line on which it begins."""
-    try:
-        text = file.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{file} is not UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}",
-            hint="save it as 'CSV UTF-8'",
-        ) from None
-    rows = []
-    line = 1
-    limit = csv.field_size_limit(max(len(text), 1))  # the texts of items may be long
-    try:
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-        for row in reader:
-            if row:
-                rows.append((line, row))
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise InputError(f"line {line} of {file} is not CSV: {error}") from None
-    finally:
-        csv.field_size_limit(limit)
-    return rows
-
-
-def _place(file: Path, columns: list[str], name: str) -> int:
-    if columns.count(name) != 1:
-        many = "not found" if name not in columns else "there more than once"
-        raise InputError(
-            f"column {name!r} is {many} in {file}",
-            details=f"columns: {', '.join(columns)}",
-            hint=did_you_mean(name, columns) if name not in columns else "",
-        )
-    return columns.index(name)
-
-
-def _parse_id(text: str, id_kind: str) -> Id:
-    if id_kind == "string":
-        return text
-    if not _INTEGER.fullmatch(text.strip()):
-        raise LabelError(f"{text!r} is not a whole number, as the ids of this campaign are")
-    return int(text)
-
-
-def _with_lines(error: LabelError, file: Path, labels: dict[Id, _Label]) -> LabelError:
+def _with_lines(error: LabelError, file: Path, labels: dict[Id, Label]) -> LabelError:
     """Return the campaign's error with the lines of the ids that it names."""
     lines = [
         f"line {label.line}: {item!r}" for item, label in labels.items() if str(item) in error.ids
     ]
-    details = "\n".join([f"in {file}:", _first(lines), error.details])
+    details = "\n".join([f"in {file}:", first(lines), error.details])
     return type(error)(error.problem, details=details, hint=error.hint, ids=error.ids)
 
 
@@ -263,20 +165,3 @@ def _as_text(value: object) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _guard(text: str) -> str:
-    return f"'{text}" if text.startswith(_GUARDED) else text
-
-
-def _unguard(text: str) -> str:
-    return text[1:] if text.startswith("'") and text[1:].startswith(_GUARDED) else text
-
-
-def _first(problems: Sequence[str]) -> str:
-    more = len(problems) - _SHOW_AT_MOST
-    return "\n".join([*problems[:_SHOW_AT_MOST], *([f"and {more:,} more"] if more > 0 else [])])
-
-
-def _count(things: Sequence[object], name: str) -> str:
-    return f"{len(things):,} {name}{'' if len(things) == 1 else 's'}"

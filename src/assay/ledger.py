@@ -6,10 +6,13 @@ campaign stands exactly where the interrupted one did.
 A round is complete when every card of it and of all rounds before it has an answer. The stopping
 rule looks once at each complete round, with the answers of the rounds up to it; the order in which
 people answered makes no difference. A revised answer to an earlier round makes the looks run again.
+
+Where the design bets, the bets on a round are settled when it is complete, in the order in which
+its cards were dealt.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +22,7 @@ from assay.core.stop import Reason
 from assay.core.tallies import Tallies
 from assay.core.types import Floats, Ints
 from assay.design import Design, Goal
-from assay.engine import Look, State, look
+from assay.engine import Look, State, begin, fold, look
 from assay.store import CardRow
 
 __all__ = ["Ledger"]
@@ -30,7 +33,14 @@ _DEALT, _JUDGED, _OUTCOMES, _UNJUDGED = range(4)  # the rows of a count table, (
 
 @dataclass(eq=False)
 class _Round:
+    """A round's cards in the order they were dealt, and the counts of their answers.
+
+    `first` counts the answers as they were first given.
+    """
+
+    cards: Sequence[CardRow]
     table: Floats
+    first: Floats
     missing: int
 
 
@@ -47,6 +57,9 @@ class Ledger:
         The outcome counted is "the prediction was correct" rather than "the item is positive".
     """
 
+    _complete: State  # after the last complete round
+    _reason: Reason
+
     def __init__(
         self, design: Design, goal: Goal, metric: Ratio, sizes: Ints, *, judges_prediction: bool
     ) -> None:
@@ -58,10 +71,8 @@ class Ledger:
         self._answers: dict[str, Answer] = {}
         self._rounds: list[_Round] = []
         self._total = self._empty_table()
-        self._looked = 0
-        self._seen = self._empty_table()
-        self._streak: Ints = np.zeros((), dtype=np.int64)
-        self._reason = Reason.GO_ON
+        self._total_first = self._empty_table()
+        self._forget_looks()
 
     @property
     def answers(self) -> Mapping[str, Answer]:
@@ -71,7 +82,7 @@ class Ledger:
     @property
     def state(self) -> State:
         """Where the evaluation stands now, with all answers so far."""
-        return self._state(self._total, len(self._rounds))
+        return self._state(self._total, self._total_first, len(self._rounds))
 
     @property
     def reason(self) -> Reason:
@@ -96,21 +107,24 @@ class Ledger:
             table[_DEALT, card.stratum] += 1
             self._cards[card.item_id] = (card, len(self._rounds))
             self._waiting[card.item_id] = card
-        self._rounds.append(_Round(table, len(cards)))
+        self._rounds.append(_Round(list(cards), table, table.copy(), len(cards)))
         self._total += table
+        self._total_first += table
 
     def record(self, item_id: str, answer: Answer) -> None:
         """Take an answer; a later one to the same item takes the earlier one's place."""
         card, number = self._cards[item_id]
+        its = self._rounds[number]
         before = self._answers.get(item_id)
         if before is None:
             del self._waiting[item_id]
-            self._rounds[number].missing -= 1
+            its.missing -= 1
+            self._count(card, answer, +1, its.first, self._total_first)
         else:
-            self._count(card, number, before, -1)
+            self._count(card, before, -1, its.table, self._total)
             if number < self._looked:
                 self._forget_looks()
-        self._count(card, number, answer, +1)
+        self._count(card, answer, +1, its.table, self._total)
         self._answers[item_id] = answer
 
     def look(self) -> Look:
@@ -124,30 +138,62 @@ class Ledger:
                 break
             self._looked += 1
             self._seen += latest.table
-            state = self._state(self._seen, self._looked)
-            now = look(self._design, self._goal, self._metric, state)
-            self._streak, self._reason = now.streak, Reason(int(now.reason))
+            self._seen_first += latest.first
+            after = fold(
+                self._design,
+                self._goal,
+                self._metric,
+                before=self._complete,
+                after=self._state(self._seen, self._seen_first, self._looked),
+                kinds=self._kinds(latest),
+            )
+            now = look(self._design, self._goal, self._metric, after)
+            self._complete = replace(after, streak=now.streak)
+            self._reason = Reason(int(now.reason))
 
     def _forget_looks(self) -> None:
         self._looked = 0
-        self._seen = self._empty_table()
-        self._streak = np.zeros((), dtype=np.int64)
+        self._seen, self._seen_first = self._empty_table(), self._empty_table()
+        self._complete = begin(self._design, self._goal, self._sizes)
         self._reason = Reason.GO_ON
 
     def _empty_table(self) -> Floats:
         return np.zeros((4, len(self._sizes)))
 
-    def _state(self, table: Floats, rounds: int) -> State:
-        dealt = table[_DEALT]
-        tallies = Tallies(N=self._sizes, n=table[_JUDGED], x=table[_OUTCOMES], u=table[_UNJUDGED])
-        return State(tallies, dealt, self._sizes - dealt, rounds, self._streak)
+    def _state(self, table: Floats, first: Floats, rounds: int) -> State:
+        return replace(
+            self._complete,
+            tallies=self._tallies(table),
+            dealt=table[_DEALT].copy(),  # the counts go on
+            room=self._sizes - table[_DEALT],
+            rounds=rounds,
+            first=self._tallies(first),
+        )
 
-    def _count(self, card: CardRow, number: int, answer: Answer, by: int) -> None:
-        for table in (self._rounds[number].table, self._total):
+    def _tallies(self, table: Floats) -> Tallies:
+        return Tallies(self._sizes, *table[[_JUDGED, _OUTCOMES, _UNJUDGED]])
+
+    def _kinds(self, complete: _Round) -> Ints:
+        """Return a round's cards as `fold` takes them.
+
+        Their order is the reserve's, by a hash of their ids: it knows nothing of their answers.
+        """
+        return np.array([self._kind(card) for card in complete.cards], dtype=np.int64)
+
+    def _kind(self, card: CardRow) -> int:
+        answer = self._answers[card.item_id]
+        if answer is Answer.CANNOT_JUDGE:
+            return -1
+        return 2 * card.stratum + self._outcome(card, answer)
+
+    def _outcome(self, card: CardRow, answer: Answer) -> bool:
+        positive = answer is Answer.YES
+        return positive == card.predicted if self._judges_prediction else positive
+
+    def _count(self, card: CardRow, answer: Answer, by: int, *tables: Floats) -> None:
+        for table in tables:
             if answer is Answer.CANNOT_JUDGE:
                 table[_UNJUDGED, card.stratum] += by
                 continue
-            positive = answer is Answer.YES
-            outcome = positive == card.predicted if self._judges_prediction else positive
             table[_JUDGED, card.stratum] += by
-            table[_OUTCOMES, card.stratum] += by * outcome
+            table[_OUTCOMES, card.stratum] += by * self._outcome(card, answer)

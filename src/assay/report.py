@@ -162,6 +162,8 @@ def progress_text(estimate: Estimate, goal: Goal) -> str:
         parts.append(f"half-width {estimate.half_width:.4f}, goal {goal.within:g}")
         if estimate.stopped is None and estimate.half_width <= goal.within:
             parts.append("within the goal, which the next round must confirm")
+    if goal.at_least is not None and estimate.stopped is None:
+        parts.append(f"cannot say yet whether it is at least {goal.at_least:g}")
     if goal.budget is not None:
         parts.append(f"{estimate.labels + estimate.cannot_judge:,} of {goal.budget:,} answers")
     if estimate.stopped is not None:
@@ -169,9 +171,12 @@ def progress_text(estimate: Estimate, goal: Goal) -> str:
     return "; ".join(parts)
 
 
-def estimate_view(estimate: Estimate, goal: Goal) -> RenderableType:
-    """Return the estimate with its interval drawn, what it rests on, and what is missing."""
-    over = estimate.stopped is not None
+def estimate_view(estimate: Estimate, goal: Goal | None) -> RenderableType:
+    """Return the estimate with its interval drawn, what it rests on, and what a goal still takes.
+
+    Without a goal it is final.
+    """
+    over = goal is None or estimate.stopped is not None
     value = "not known yet" if estimate.value is None else f"{estimate.value:.3f}"
     headline = Text.assemble(
         f"{metric_name(estimate.metric)}  ",
@@ -179,12 +184,11 @@ def estimate_view(estimate: Estimate, goal: Goal) -> RenderableType:
         f"  [{estimate.low:.3f}, {estimate.high:.3f}]",
         (f"  at {100 * estimate.confidence:.4g}% confidence", "dim"),
     )
-    progress = Text(progress_text(estimate, goal), "green" if over else "yellow")
-    rows: list[tuple[str, RenderableType]] = [
-        ("labels", f"{estimate.labels:,}"),
-        ("done" if over else "not done", progress),
-        ("interval", estimate.interval),
-    ]
+    rows: list[tuple[str, RenderableType]] = [("labels", f"{estimate.labels:,}")]
+    if goal is not None:
+        progress = Text(progress_text(estimate, goal), "green" if over else "yellow")
+        rows.append(("done" if over else "not done", progress))
+    rows.append(("interval", estimate.interval))
     if estimate.worst_case is not None:
         low, high = estimate.worst_case
         told = f"{estimate.cannot_judge:,}: between {low:.3f} and {high:.3f} whatever they are"

@@ -11,11 +11,11 @@ import numpy as np
 from assay.core.deck import number
 from assay.core.types import Floats
 from assay.errors import AssayError, PredictionsError
-from assay.predictions import Predictions, read_predictions
+from assay.predictions import Card, Predictions, read_predictions
 from assay.settings import Settings
 from assay.store import CardRow, Session
 
-__all__ = ["Reserve", "check_same"]
+__all__ = ["Reserve", "card_row", "check_same"]
 
 _LEAST = 50  # cards a stratum; fewer would only make more trips
 
@@ -74,18 +74,21 @@ class Reserve:
         """Put down cards until each stratum has as many as are wanted, or all it holds."""
         settings = self._settings
         held = session.reserve(self._key, len(wanted))
+        lying = {card.item_id for card in self._lying(session, [(0, stop) for stop in held])}
         decks = self._source().deal(
             settings.strata,
             scale=settings.source.scale,
             seed=settings.seed,
             counts=[max(pair) for pair in zip(held, wanted, strict=True)],
         )
-        rows = [
-            CardRow(stratum, position, str(card.id), card.predicted, json.dumps(dict(card.shown)))
-            for stratum, deck in enumerate(decks)
-            for position, card in enumerate(deck)
-            if position >= held[stratum]
-        ]
+        rows = []
+        for stratum, deck in enumerate(decks):
+            # Labels from before lie on top of their decks; at their own place they are passed over.
+            new = [card for card in deck if str(card.id) not in lying]
+            rows += [
+                card_row(card, stratum, position)
+                for position, card in enumerate(new, held[stratum])
+            ]
         session.add_cards(self._key, rows)
 
     def _source(self) -> Predictions:
@@ -109,6 +112,11 @@ class Reserve:
             check_same(self._settings, found)
             self._predictions = found
         return self._predictions
+
+
+def card_row(card: Card, stratum: int, position: int) -> CardRow:
+    """Return a card as it is kept in the store."""
+    return CardRow(stratum, position, str(card.id), card.predicted, json.dumps(dict(card.shown)))
 
 
 def check_same(settings: Settings, predictions: Predictions) -> None:

@@ -60,6 +60,9 @@ class Estimate:
         Why the campaign is over; None while it goes on.
     notes : tuple of str
         What else a careful reader should know.
+    verdict : bool or None
+        Whether the metric is at least what was asked about; None while that is not sure, or was
+        not asked.
     """
 
     metric: str
@@ -75,6 +78,7 @@ class Estimate:
     anytime: bool
     stopped: str | None
     notes: tuple[str, ...] = ()
+    verdict: bool | None = None
 
     @property
     def half_width(self) -> float:

@@ -20,7 +20,7 @@ def test_it_tells_what_was_read_and_what_to_type_next(create: Fixture) -> None:
     assert "within ±0.05 at 95% confidence" in told
     assert "cut by   the score" in told
     assert "probability, because all scores lie between 0 and 1" in told
-    assert told.count("yes, score") == 8
+    assert told.count("yes, score") == 16
     assert told.rstrip().endswith("next: assay label spam")
     assert max(map(len, told.splitlines())) <= 80
 
@@ -41,7 +41,7 @@ def test_json_says_the_same(create: Fixture) -> None:
 @pytest.mark.parametrize(
     ("words", "design"),
     [
-        ([], {"strata": "perc", "bins": 8, "allocation": "explore", "interval": "stratified"}),
+        ([], {"strata": "perc", "bins": 16, "allocation": "explore", "interval": "stratified"}),
         (["--bins", "3", "--strata", "sqrt"], {"strata": "sqrt", "bins": 3}),
         (["--design", "random"], {"bins": 1, "allocation": "pps"}),
         (
@@ -52,11 +52,34 @@ def test_json_says_the_same(create: Fixture) -> None:
             ["--design", "kumar-raj", "--strata", "eqwd", "--bins", "2"],
             {"strata": "equal", "bins": 2, "variable": "confidence", "allocation": "opt-a2"},
         ),
+        (["--mode", "centred", "--bins", "3"], {"stop": "centred", "bins": 3}),
+        (["--mode", "guaranteed"], {"allocation": "chance", "interval": "betting"}),
+        (["--mode", "fixed"], {"stop": "budget", "interval": "stratified"}),
+        (["--at-least", "0.9"], {"allocation": "chance", "interval": "betting"}),
     ],
 )
 def test_designs(words: list[str], design: dict[str, object], create: Fixture) -> None:
     made = json.loads(create("--json", *words).stdout)["design"]
     assert {name: made[name] for name in design} == design
+
+
+def test_a_question_is_told_as_one(create: Fixture) -> None:
+    told = create(goal=("--at-least", "0.9")).stdout
+    assert "is it at least 0.9? yes or no, at 95% confidence" in told
+    assert "warning" not in told
+
+
+def test_the_price_of_peeking_is_told_with_the_campaign(create: Fixture) -> None:
+    words = ("--design", "bennett-carvalho")
+    result = create(*words, goal=("--within", "0.05"))
+    assert "warning: the normal interval is right for one look" in result.stdout
+    assert result.stderr == ""
+    machine = json.loads(
+        create(*words, "--name", "again", "--json", goal=("--within", "0.05")).stdout
+    )
+    assert ["68% instead of 95%" in warning for warning in machine["warnings"]] == [True]
+    patient = json.loads(create(*words, "--name", "once", "--json").stdout)
+    assert patient["warnings"] == []
 
 
 def test_confidence_and_a_given_scale_are_told(create: Fixture) -> None:
@@ -115,6 +138,23 @@ BAD = {
     "bins of random": (
         ["predictions.csv", *COLUMNS, "--budget", "9", "--design", "random", "--bins", "3"],
         "--bins means nothing",
+    ),
+    "bad mode": (["predictions.csv", *COLUMNS, "--budget", "9", "--mode", "sure"], "'sure'"),
+    "two designs": (
+        ["predictions.csv", *COLUMNS, "--budget", "9", "--mode", "fixed", "--design", "random"],
+        "mode 'fixed' is one of Assay's own",
+    ),
+    "fixed within": (
+        ["predictions.csv", *COLUMNS, "--within", "0.1", "--mode", "fixed"],
+        "a fixed design looks once",
+    ),
+    "two goals": (
+        ["predictions.csv", *COLUMNS, "--within", "0.1", "--at-least", "0.9"],
+        "are two questions",
+    ),
+    "question to a paper": (
+        ["predictions.csv", *COLUMNS, "--at-least", "0.9", "--design", "bennett-carvalho"],
+        "decided by bets",
     ),
     "memory": (["predictions.csv", *COLUMNS, "--budget", "9", "--storage", "sqlite://"], "gone"),
     "no sqlite": (["predictions.csv", *COLUMNS, "--budget", "9", "--storage", "x"], "'x'"),

@@ -32,6 +32,7 @@ def test_json_has_the_same_facts(run: Fixture) -> None:
         "within": 0.02,
         "budget": None,
         "confidence": 0.95,
+        "at_least": None,
     }
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ ROW = [
     "rmse",
     "mvr",
     "mae",
+    "yes",
+    "no",
 ]
 
 
@@ -102,6 +105,19 @@ def test_budgets_give_a_row_each_and_paper_2s_design_besides(simulate: Fixture) 
     assert "after 40, 80 labels" in table
 
 
+def test_a_question_shows_how_often_each_answer_was_given(simulate: Fixture) -> None:
+    result = simulate("--at-least", "0.5")
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    heading = next(line for line in lines if line.startswith("design"))
+    assert heading.split() == ["design", "labels", "change", "yes", "no", *heading.split()[5:]]
+    rows = [line.split() for line in lines if line.startswith(("random", "guaranteed"))]
+    assert [row[0] for row in rows] == ["random", "guaranteed"]
+    assert all("1.000" in row for row in rows)
+    assert "is it at least 0.5? at 95% confidence" in result.stdout
+    assert max(map(len, lines)) <= 80
+
+
 def test_bins_are_those_of_the_designs(simulate: Fixture) -> None:
     words = ["--within", "0.05", "--design", "perc-opt", "--json"]
     four, as_published = simulate(*words, "--bins", "4").stdout, simulate(*words).stdout
@@ -141,6 +157,7 @@ BAD = {
     "small budget": (["--budget", "20", "--design", "km-opt-a2"], "first round"),
     "bad within": (["--within", "2"], "within must be"),
     "bad metric": (["--budget", "9", "--metric", "f2"], "'f2'"),
+    "question to a paper": (["--at-least", "0.9", "--design", "perc-opt"], "decided by bets"),
     "fixed budget": (["--within", "0.1", "--design", "km-opt-a1"], "opt-a1"),
     "no column": (["--within", "0.1", "--label", "real"], "'real'"),
     "out is a file": (["--within", "0.1", "--out", FILE], "cannot be made a folder"),
@@ -169,6 +186,15 @@ def test_numbers_that_make_no_sense_are_wrong_usage(words: list[str], run: Fixtu
     assert words[0] in result.stderr
 
 
+def what_is_left(terminal: int) -> str:
+    """Return what a terminal holds once its programs have ended; it comes in pieces."""
+    pieces = []
+    with suppress(OSError):  # Linux's way to say that nothing more will come
+        while piece := os.read(terminal, 4096):
+            pieces.append(piece.decode(errors="replace"))
+    return "".join(pieces)
+
+
 def test_ctrl_c_leaves_the_finished_rows_and_says_so(folder: Path) -> None:
     """The bar is on a terminal, the result in a pipe; Ctrl-C reaches all processes, as it does."""
     words = [*COLUMNS, "--within", "0.05", "--replications", "1000000", "--workers", "2"]
@@ -188,7 +214,7 @@ def test_ctrl_c_leaves_the_finished_rows_and_says_so(folder: Path) -> None:
             shown += os.read(terminal, 4096).decode(errors="replace")
         os.killpg(process.pid, signal.SIGINT)
         output, _ = process.communicate(timeout=60)
-        shown += os.read(terminal, 65536).decode(errors="replace")
+        shown += what_is_left(terminal)
     finally:
         process.kill()
         os.close(terminal)

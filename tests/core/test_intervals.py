@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from assay.core.betting import Bets, grid
 from assay.core.estimate import estimate
 from assay.core.intervals import (
     INTERVALS,
@@ -19,6 +20,7 @@ from assay.core.intervals import (
 from assay.core.metrics import ratio
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
+from assay.errors import InputError
 
 
 def of_random_sample(x: float, n: float) -> tuple[Floats, Floats, Floats]:
@@ -75,8 +77,18 @@ def test_without_labels_the_interval_is_everything(name: str) -> None:
     tallies = Tallies.start([10, 20])
     metric = ratio("precision", tallies.N, np.array([True, True]))
     moments = estimate(tallies, metric, "unbiased", replacement=False)
-    low, high = INTERVALS[name].ends(Evidence(tallies, metric, moments, False), 0.95)
+    bets = Bets.start(grid(0.02), ())
+    evidence = Evidence(tallies, metric, moments, False, bets=bets)
+    low, high = INTERVALS[name].ends(evidence, 0.95)
     assert (float(low), float(high)) == (0.0, 1.0)
+
+
+def test_without_bets_there_is_no_betting_interval() -> None:
+    tallies = Tallies.start([10])
+    metric = ratio("precision", tallies.N, np.array([True]))
+    moments = estimate(tallies, metric, "unbiased", replacement=False)
+    with pytest.raises(InputError, match="needs the bets on every card"):
+        INTERVALS["betting"].ends(Evidence(tallies, metric, moments, False), 0.95)
 
 
 def test_effective_size_is_the_gain_of_the_design() -> None:
@@ -114,6 +126,7 @@ def test_one_look_coverage_is_exactly_enumerated() -> None:
     assert mean_coverage(normal) < 0.94
 
 
-def test_only_the_stratified_one_claims_to_survive_peeking() -> None:
-    assert [name for name, method in INTERVALS.items() if method.anytime] == ["stratified"]
+def test_two_claim_to_survive_peeking() -> None:
+    claiming = [name for name, method in INTERVALS.items() if method.anytime]
+    assert claiming == ["stratified", "betting"]
     assert all(method.reference for method in INTERVALS.values())

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from assay.core.metrics import METRICS, Ratio, canonical_metric, ratio, sides
+from assay.core.metrics import METRICS, Ratio, canonical_metric, difference, ratio, sides
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError
 
@@ -112,3 +112,100 @@ def test_names_are_forgiving_and_unknown_ones_are_not() -> None:
 def test_only_accuracy_can_be_read_off_mixed_strata() -> None:
     with pytest.raises(DesignError, match="mix predicted labels"):
         ratio("precision", np.array([5.0]), None)
+
+
+def two_classifiers(seed: int) -> tuple[Bools, Bools, Bools, Floats, Floats, Bools, Bools]:
+    """Return truth, two predictions, and per stratum size, positives and what the two say."""
+    rng = np.random.default_rng([seed, 2])
+    size = int(rng.integers(40, 400))
+    truth = rng.random(size) < rng.uniform(0.2, 0.8)
+    first, second = (np.where(rng.random(size) < right, truth, ~truth) for right in (0.8, 0.7))
+    stratum = 4 * rng.integers(0, 3, size) + 2 * first + second
+    used = np.unique(stratum)
+    sizes = np.array([np.sum(stratum == h) for h in used], dtype=float)
+    positives = np.array([np.sum(truth[stratum == h]) for h in used], dtype=float)
+    return truth, first, second, sizes, positives, used % 4 >= 2, used % 2 == 1
+
+
+COMPARABLE = ("precision", "recall", "accuracy", "false_omission_rate")
+
+
+@pytest.mark.parametrize("metric", COMPARABLE)
+@pytest.mark.parametrize("seed", range(20))
+def test_a_difference_at_full_labelling_is_scikit_learns(metric: str, seed: int) -> None:
+    truth, first, second, sizes, positives, one, other = two_classifiers(seed)
+    both = difference(ratio(metric, sizes, one), ratio(metric, sizes, other))
+    wanted = SKLEARN[metric](truth, first) - SKLEARN[metric](truth, second)
+    assert float(both.value(positives)) == pytest.approx(wanted, abs=1e-12)
+    with pytest.raises(AssertionError):
+        assert float(both.value(positives)) == pytest.approx(-wanted, abs=1e-12)
+
+
+def over_four_strata(metric: str, says: tuple[str, str]) -> Ratio:
+    """Return the difference over strata of 3, 2, 4 and 2 items; `says` is like ("yyn", "yny")."""
+    sizes = np.array([3.0, 2.0, 4.0, 2.0])
+    one, other = (ratio(metric, sizes, np.array([said == "y" for said in each])) for each in says)
+    return difference(one, other)
+
+
+MIXED, FIRST_YES_MORE, SECOND_YES_MORE = ("yynn", "ynyn"), ("yyyn", "yynn"), ("yynn", "yyyn")
+
+
+@pytest.mark.parametrize("metric", COMPARABLE)
+@pytest.mark.parametrize("says", [MIXED, FIRST_YES_MORE, SECOND_YES_MORE])
+def test_a_differences_extremes_are_those_of_every_case(metric: str, says: tuple[str, str]) -> None:
+    both = over_four_strata(metric, says)
+    for least, most in (([1, 0, 1, 0], [2, 2, 3, 2]), ([0, 2, 0, 0], [3, 2, 1, 1])):
+        boxes = [range(low, high + 1) for low, high in zip(least, most, strict=True)]
+        cases = np.array(list(itertools.product(*boxes)), dtype=float)
+        values = both.value(cases)
+        low, high = both.extremes(np.array(least, dtype=float), np.array(most, dtype=float))
+        assert (float(low), float(high)) == (values.min(), values.max())
+        assert -1 <= values.min() <= values.max() <= 1
+
+
+@pytest.mark.parametrize("metric", COMPARABLE)
+@pytest.mark.parametrize("says", [MIXED, FIRST_YES_MORE, SECOND_YES_MORE])
+def test_a_difference_rises_where_its_slope_does(metric: str, says: tuple[str, str]) -> None:
+    both = over_four_strata(metric, says)
+    if metric == "recall" and says == MIXED:
+        with pytest.raises(DesignError, match="depends on its own sign"):
+            _ = both.rises
+        return
+    cases = np.array(list(itertools.product(range(1, 4), (1, 2), range(1, 5), (1, 2))), dtype=float)
+    slopes = both.gradient(cases)
+
+    def check(rises: Bools) -> None:
+        assert (np.where(rises, slopes, -slopes) >= 0).all()
+
+    check(both.rises)
+    with pytest.raises(AssertionError):
+        check(~both.rises)
+
+
+def test_items_on_which_two_classifiers_agree_say_nothing_of_their_accuracy() -> None:
+    both = over_four_strata("accuracy", MIXED)
+    assert both.a.tolist() == pytest.approx([0, 2 / 11, -2 / 11, 0])
+    # 1 of 2 right where the first says yes alone; 1 of 4 positives where the second does.
+    assert float(both.value(np.array([3.0, 1.0, 1.0, 2.0]))) == pytest.approx((1 - 1 + 3 - 1) / 11)
+
+
+def test_f1_can_be_compared_only_where_both_say_yes_equally_often() -> None:
+    sizes = np.array([5.0, 5.0, 9.0])
+    f1 = [ratio("f1", sizes, np.array(says)) for says in ([1, 0, 0], [0, 1, 0], [1, 1, 0])]
+    # 2 x 4 / (5 + 7) - 2 x 2 / (5 + 7)
+    assert float(difference(f1[0], f1[1]).value(np.array([4.0, 2.0, 1.0]))) == pytest.approx(4 / 12)
+    with pytest.raises(DesignError, match="two denominators that depend on the labels"):
+        difference(f1[0], f1[2])
+    with pytest.raises(DesignError, match="two denominators that depend on the labels"):
+        difference(f1[0], ratio("precision", sizes, np.array([True, False, False])))
+
+
+def test_what_has_no_difference_is_told() -> None:
+    sizes, yes, no = np.array([5.0, 5.0]), np.array([True, False]), np.array([False, False])
+    with pytest.raises(DesignError, match=r"no label tells the two metrics apart: .* is 0"):
+        difference(ratio("accuracy", sizes, yes), ratio("accuracy", sizes, yes))
+    with pytest.raises(DesignError, match="a metric over no items"):
+        difference(ratio("precision", sizes, yes), ratio("precision", sizes, no))
+    with pytest.raises(DesignError, match="metrics over 2 and 1 strata"):
+        difference(ratio("accuracy", sizes, yes), ratio("accuracy", sizes[:1], yes[:1]))

@@ -36,4 +36,4 @@ def test_without_a_width_there_is_no_streak() -> None:
 
 
 def test_every_reason_has_words() -> None:
-    assert len({reason.text for reason in Reason}) == len(Reason)
+    assert len({reason.told(0.95) for reason in Reason}) == len(Reason)

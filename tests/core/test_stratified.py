@@ -7,11 +7,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from assay.core.explore import explore
 from assay.core.intervals import wilson
 from assay.core.metrics import METRICS, ratio
-from assay.core.stratified import B, Sample, lower_rates, stratified_ends, upper_rates
+from assay.core.stratified import (
+    Sample,
+    extra_label,
+    lower_rates,
+    stratified_ends,
+    upper_rates,
+)
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
+
+HALF = extra_label("width", 0.95)
 
 
 def sample(w: list[float], n: list[float], x: list[float]) -> Sample:
@@ -67,7 +76,8 @@ def test_more_confidence_is_wider_and_the_estimate_lies_inside(metric: str) -> N
     tallies = Tallies(sizes, n=[60, 50, 80], x=[55, 30, 3])
     value = float(form.value(sizes * tallies.x / tallies.n))
     ends = [
-        stratified_ends(tallies, form, replacement=False, confidence=c) for c in (0.8, 0.95, 0.99)
+        stratified_ends(tallies, form, replacement=False, confidence=c, b=HALF)
+        for c in (0.8, 0.95, 0.99)
     ]
     lows, highs = [float(low) for low, _ in ends], [float(high) for _, high in ends]
     assert 0 <= lows[2] < lows[1] < lows[0] < value < highs[0] < highs[1] < highs[2] <= 1
@@ -79,8 +89,8 @@ def test_outcomes_and_their_complements_mirror_each_other() -> None:
     form = ratio("precision", sizes, says_yes)
     tallies = Tallies(sizes, n=[60, 50], x=[55, 48])
     mirrored = Tallies(sizes, n=[60, 50], x=[5, 2])
-    low, high = stratified_ends(tallies, form, replacement=True, confidence=0.95)
-    low_of, high_of = stratified_ends(mirrored, form, replacement=True, confidence=0.95)
+    low, high = stratified_ends(tallies, form, replacement=True, confidence=0.95, b=HALF)
+    low_of, high_of = stratified_ends(mirrored, form, replacement=True, confidence=0.95, b=HALF)
     assert float(low) == pytest.approx(1 - float(high_of))
     assert float(high) == pytest.approx(1 - float(low_of))
 
@@ -90,10 +100,10 @@ def test_ends_of_recall_solve_their_own_equation() -> None:
     sizes, says_yes = np.array([500.0, 3000.0]), np.array([True, False])
     form = ratio("recall", sizes, says_yes)
     tallies = Tallies(sizes, n=[60, 300], x=[55, 9])
-    low, _ = stratified_ends(tallies, form, replacement=True, confidence=0.95)
+    low, _ = stratified_ends(tallies, form, replacement=True, confidence=0.95, b=HALF)
     w = np.abs(form.a - float(low) * form.b) * sizes
     bad = np.array([5.0, 9.0])
-    q = upper_rates(Sample(w / w.sum(), tallies.n, bad, np.ones(2)), 0.95, B)
+    q = upper_rates(Sample(w / w.sum(), tallies.n, bad, np.ones(2)), 0.95, HALF)
     assert float(form.value(sizes * np.array([1 - q[0], q[1]]))) == pytest.approx(
         float(low), abs=1e-4
     )
@@ -126,7 +136,7 @@ def test_a_single_stratum_is_right_under_peeking_by_exact_dynamic_programming() 
 
     def ours(x: Floats, n: float) -> tuple[Floats, Floats]:
         tallies = Tallies(np.array([1e9]), n=n, x=x[:, None])
-        return stratified_ends(tallies, form, replacement=True, confidence=0.95)
+        return stratified_ends(tallies, form, replacement=True, confidence=0.95, b=HALF)
 
     def wilsons(x: Floats, n: float) -> tuple[Floats, Floats]:
         p = x / n
@@ -140,7 +150,7 @@ def test_an_unsampled_stratum_may_be_anything() -> None:
     sizes = np.array([700.0, 300.0])
     form = ratio("precision", sizes, np.array([True, True]))
     tallies = Tallies(sizes, n=[200, 0], x=[200, 0])
-    low, high = stratified_ends(tallies, form, replacement=False, confidence=0.95)
+    low, high = stratified_ends(tallies, form, replacement=False, confidence=0.95, b=HALF)
     assert float(low) < 0.7
     assert float(high) == 1.0
 
@@ -150,7 +160,7 @@ def test_a_fully_labelled_population_is_known(counts: tuple[int, int]) -> None:
     sizes = np.array([5.0, 5.0])
     form = ratio("precision", sizes, np.array([True, True]))
     tallies = Tallies(sizes, n=sizes, x=np.array(counts, float))
-    low, high = stratified_ends(tallies, form, replacement=False, confidence=0.95)
+    low, high = stratified_ends(tallies, form, replacement=False, confidence=0.95, b=HALF)
     assert float(low) == float(high) == sum(counts) / 10
 
 
@@ -159,6 +169,33 @@ def test_the_correction_narrows_as_the_population_runs_out() -> None:
     tallies = Tallies([400], n=[300], x=[280])
     widths = []
     for replacement in (True, False):
-        low, high = stratified_ends(tallies, form, replacement=replacement, confidence=0.95)
+        low, high = stratified_ends(tallies, form, replacement=replacement, confidence=0.95, b=HALF)
         widths.append(float(high - low))
     assert widths[1] == pytest.approx(widths[0] * np.sqrt(100 / 399), rel=0.05)
+
+
+def test_what_luck_hid_is_given_back_by_hand() -> None:
+    """x/n with n in proportion to x^eta falls short of the rate by about eta/n."""
+    s = sample([0.5, 0.5], [400.0, 100.0], [40.0, 0.0])
+    pull = explore(s.w, s.n, s.x).pull
+    given = s.evened()
+    assert given.n.tolist() == [399.0, 100.0]  # a stratum without errors shows no spread
+    assert given.x.tolist() == pytest.approx([40 * 399 / 400 + pull[0], pull[1]])
+    assert 0.05 < pull[0] < 0.5
+    assert pull[1] == 0
+
+
+def test_labels_that_follow_errors_leave_too_few_of_them_and_this_much() -> None:
+    """The shortfall of x/n, simulated: n grows as x^eta, and eta errors make up for it.
+
+    Of 200,000 samples the mean of (x + eta)/n lies within 4 standard errors of the rate (failure
+    probability 1e-4) plus the next order, 2 eta/(n x); without eta it lies far below.
+    """
+    rng, rate, eta = np.random.default_rng(3), 0.05, 0.3
+    first = rng.binomial(1000, rate, 200_000)
+    n = np.round(2000 * (first / 50) ** eta)
+    x = first + rng.binomial(np.maximum(n - 1000, 0).astype(int), rate)
+    n = np.maximum(n, 1000)
+    error = 4 * float((x / n).std()) / np.sqrt(len(x)) + 2 * eta / (2000 * 100)
+    assert abs(float(((x + eta) / n).mean()) - rate) < error
+    assert abs(float((x / n).mean()) - rate) > error

@@ -2,13 +2,13 @@
 
 import pytest
 
-from assay.design import Design
+from assay.design import MODES, Design
 from assay.errors import DesignError
 from assay.simulation import DESIGN_NAMES, named_design
 
 
-def test_there_are_the_papers_and_two_of_ours() -> None:
-    assert len(DESIGN_NAMES) == len(set(DESIGN_NAMES)) == 2 + 2 * 3 + 7 * 4
+def test_there_are_the_papers_and_five_of_ours() -> None:
+    assert len(DESIGN_NAMES) == len(set(DESIGN_NAMES)) == 5 + 2 * 3 + 7 * 4
     assert {"default", "random", "equal-uni", "perc-opt", "km-opt-a2", "eqwd-equ"} <= set(
         DESIGN_NAMES
     )
@@ -18,7 +18,7 @@ def test_there_are_the_papers_and_two_of_ours() -> None:
 def test_every_name_is_a_design_in_any_case(name: str) -> None:
     design = named_design(name)
     assert named_design(f" {name.upper()} ") == design
-    if name not in ("default", "random"):
+    if name not in (*MODES, "random"):
         strata, _, allocation = name.partition("-")
         known = {"eqsz": "perc", "eqwd": "equal"}.get(strata, strata)
         assert (design.strata, design.allocation) == (known, allocation)
@@ -27,6 +27,7 @@ def test_every_name_is_a_design_in_any_case(name: str) -> None:
 
 def test_bins() -> None:
     assert named_design("default", bins=3) == Design(bins=3)
+    assert named_design("centred", bins=3) == Design(bins=3, stop="centred")
     assert named_design("random", bins=3) == Design.simple_random()
     assert named_design("perc-opt").bins == 4
     assert named_design("perc-opt", bins=5) == Design.bennett_carvalho(bins=5)

@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
+from assay.cli.coverage import coverage
 from assay.cli.create import create
 from assay.cli.demo import demo
+from assay.cli.estimate import estimate
 from assay.cli.exchange import export, import_
 from assay.cli.label import label
 from assay.cli.reproduce import reproduce
@@ -33,6 +35,8 @@ for name, command in (
     ("import", import_),
     ("export", export),
     ("status", status),
+    ("estimate", estimate),
+    ("coverage", coverage),
     ("reproduce", reproduce),
     ("simulate", simulate),
 ):

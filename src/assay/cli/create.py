@@ -4,16 +4,27 @@ from dataclasses import replace
 from typing import Annotated, Any, cast
 
 import typer
+from rich.text import Text
 
 from assay.cli.created import document, view
-from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
+from assay.cli.output import (
+    AsJson,
+    collecting_warnings,
+    console,
+    emit,
+    say_next,
+    telling_errors,
+    working,
+)
 from assay.cli.storage import StorageUrl, follow_up, storage_url
 from assay.core.metrics import METRICS
 from assay.core.strata import METHODS
 from assay.core.variable import SCALES, Scale
 from assay.create import create_campaign
-from assay.design import ALLOCATIONS, Design
+from assay.design import ALLOCATIONS, MODES, Design
 from assay.errors import DesignError, did_you_mean
+from assay.fields import one_of
+from assay.report import printable
 
 __all__ = ["create"]
 
@@ -57,11 +68,19 @@ def create(
     metric: Annotated[str, _goal(f"{', '.join(METRICS)}.")] = "precision",
     within: Annotated[float | None, _goal("Stop at this half-width; 0.02 is ±2 points.")] = None,
     budget: Annotated[int | None, _goal("Stop after so many answers.")] = None,
-    confidence: Annotated[float, _goal("How sure the interval must be.")] = 0.95,
+    confidence: Annotated[float, _goal("How sure the answer must be.")] = 0.95,
+    at_least: Annotated[
+        float | None, _goal("Stop at a sure yes or no: is it at least this?")
+    ] = None,
+    mode: Annotated[str | None, _sampling(f"{', '.join(MODES)}.", "MODE")] = None,
     design: Annotated[str, _sampling(f"{', '.join(_PRESETS)}.", "PRESET")] = "default",
     strata: Annotated[str | None, _sampling(f"{', '.join(METHODS)}.", "METHOD")] = None,
     bins: Annotated[int | None, _sampling("Strata for each predicted label.")] = None,
     allocation: Annotated[str | None, _sampling(f"{', '.join(ALLOCATIONS)}.", "RULE")] = None,
+    labels_from: Annotated[
+        str | None,
+        _sampling("Go on from labels of items drawn at random before: .csv or .parquet.", "LABELS"),
+    ] = None,
     seed: Annotated[int, _sampling("Fixes every draw.")] = 0,
     name: Annotated[str, typer.Option(help="What to call the campaign.")] = "campaign",
     storage: StorageUrl = None,
@@ -69,7 +88,10 @@ def create(
 ) -> None:
     """Make a campaign from a file of predictions."""
     with telling_errors(as_json=as_json):
-        with working(f"reading {file}"):
+        if mode is None:
+            mode = "guaranteed" if at_least is not None and design == "default" else "default"
+        chosen = _design(design, mode, strata=strata, bins=bins, allocation=allocation)
+        with working(f"reading {file}"), collecting_warnings() as warnings:
             campaign = create_campaign(
                 file,
                 id=id_column,
@@ -83,25 +105,37 @@ def create(
                 within=within,
                 budget=budget,
                 confidence=confidence,
-                design=_design(design, strata=strata, bins=bins, allocation=allocation),
+                at_least=at_least,
+                design=chosen,
+                labels=labels_from,
                 name=name,
                 storage=storage_url(storage),
                 seed=seed,
             )
-        next_command = follow_up("label", campaign.name, storage)
+        next_command = follow_up("status" if campaign.done else "label", campaign.name, storage)
         if as_json:
-            emit({**document(campaign, scale_given=scale is not None), "next": next_command})
+            told = document(campaign, scale_given=scale is not None)
+            emit({**told, "warnings": warnings, "next": next_command})
             return
         screen = console()
         screen.print(view(campaign, scale_given=scale is not None))
+        for warning in warnings:
+            screen.print()
+            screen.print(Text(f"warning: {printable(warning)}", "yellow"))
         say_next(screen, next_command)
 
 
-def _design(preset: str, **choices: str | int | None) -> Design:
+def _design(preset: str, mode: str, **choices: str | int | None) -> Design:
     given: dict[str, Any] = {name: value for name, value in choices.items() if value is not None}
+    one_of("mode", mode, tuple(MODES))
+    if mode != "default" and preset != "default":
+        raise DesignError(
+            f"mode {mode!r} is one of Assay's own design, and --design {preset} is another's",
+            hint="leave one of the two out",
+        )
     match preset:
         case "default":
-            return replace(Design(), **given)
+            return replace(MODES[mode], **given)
         case "bennett-carvalho":
             return Design.bennett_carvalho(**given)
         case "kumar-raj":

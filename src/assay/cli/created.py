@@ -70,6 +70,9 @@ def _goal_text(goal: Goal) -> str:
     parts = []
     if goal.within is not None:
         parts.append(f"within ±{goal.within:g} at {100 * goal.confidence:.4g}% confidence")
+    if goal.at_least is not None:
+        sure = f"{100 * goal.confidence:.4g}% confidence"
+        parts.append(f"is it at least {goal.at_least:g}? yes or no, at {sure}")
     if goal.budget is not None:
         parts.append(f"at most {goal.budget:,} answers")
     return ", ".join(parts)

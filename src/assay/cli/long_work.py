@@ -1,15 +1,20 @@
-"""What commands that work for minutes share: a progress bar, and a folder that is tried first."""
+"""What commands that work for minutes share: a progress bar, a folder, tables and last words."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rich.console import Group
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table as ScreenTable
+from rich.text import Text
 
 from assay.cli.output import console
 from assay.errors import InputError
+from assay.experiments.tables import Table
+from assay.report import printable
 
-__all__ = ["INTERRUPTED", "make_folder", "progress_bar"]
+__all__ = ["INTERRUPTED", "make_folder", "progress_bar", "say", "show"]
 
 INTERRUPTED = 130  # what a shell calls a program that Ctrl-C ended
 
@@ -33,3 +38,21 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be made a folder: {error.strerror}") from None
+
+
+def show(table: Table) -> None:
+    """Print a table as its Markdown would read."""
+    screen = console()
+    shown = ScreenTable(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="cyan")
+    for heading, how in table.columns.items():
+        shown.add_column(heading, justify="right" if how else "left")
+    for row in table.written():
+        shown.add_row(*row)
+    notes = [Text(note, "dim") for note in table.notes]
+    screen.print(Group(Text(table.title, "bold"), Text(), shown, Text(), *notes))
+
+
+def say(what: str, colour: str, text: str) -> None:
+    """Tell how the work ended, beside what it printed."""
+    line = Text.assemble((what, colour), printable(text))
+    console(stderr=True).print(line, soft_wrap=True)

@@ -1,6 +1,7 @@
 """How commands speak: to people in colour, to machines in one JSON document, to both of errors."""
 
 import json
+import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Annotated, Any
@@ -9,10 +10,18 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from assay.errors import AssayError
+from assay.errors import AssayError, AssayWarning
 from assay.report import printable
 
-__all__ = ["AsJson", "console", "emit", "say_next", "telling_errors", "working"]
+__all__ = [
+    "AsJson",
+    "collecting_warnings",
+    "console",
+    "emit",
+    "say_next",
+    "telling_errors",
+    "working",
+]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
@@ -38,6 +47,16 @@ def working(what: str) -> AbstractContextManager[object]:
     """Show that something takes its time; on a terminal only."""
     screen = console(stderr=True)
     return screen.status(Text(printable(what))) if screen.is_terminal else nullcontext()
+
+
+@contextmanager
+def collecting_warnings() -> Iterator[list[str]]:
+    """Fill a list with the warnings of what is done meanwhile, to be told in their place."""
+    told: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", AssayWarning)
+        yield told
+    told += [str(each.message) for each in caught]
 
 
 @contextmanager

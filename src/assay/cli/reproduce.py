@@ -9,16 +9,12 @@ from time import perf_counter
 from typing import Annotated, Any
 
 import typer
-from rich.console import Group
-from rich.table import Table as ScreenTable
-from rich.text import Text
 
-from assay.cli.long_work import INTERRUPTED, make_folder, progress_bar
-from assay.cli.output import AsJson, console, emit, telling_errors
+from assay.cli.long_work import INTERRUPTED, make_folder, progress_bar, say, show
+from assay.cli.output import AsJson, emit, telling_errors
 from assay.experiments import bennett_carvalho, kumar_raj
 from assay.experiments.tables import Table
 from assay.plot import new_figure
-from assay.report import printable
 
 __all__ = ["reproduce"]
 
@@ -94,29 +90,12 @@ def reproduce(
             with progress_bar(f"reproducing {paper}") as progress:
                 result = run(data, seed=seed, progress=progress)
         except KeyboardInterrupt:
-            _say("interrupted: ", "yellow", "nothing was written")
+            say("interrupted: ", "yellow", "nothing was written")
             raise typer.Exit(INTERRUPTED) from None
         seconds = perf_counter() - begun
         files = experiment.write(result, out)
     if as_json:
         emit({**result.to_dict(), "files": [str(file) for file in files]})
         return
-    _show(experiment.table(result))
-    _say("saved: ", "green", f"{len(files)} files in {out}, after {seconds:,.0f} s")
-
-
-def _show(table: Table) -> None:
-    """Print a table as its Markdown would read."""
-    screen = console()
-    shown = ScreenTable(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="cyan")
-    for heading, how in table.columns.items():
-        shown.add_column(heading, justify="right" if how else "left")
-    for row in table.written():
-        shown.add_row(*row)
-    notes = [Text(note, "dim") for note in table.notes]
-    screen.print(Group(Text(table.title, "bold"), Text(), shown, Text(), *notes))
-
-
-def _say(what: str, colour: str, text: str) -> None:
-    line = Text.assemble((what, colour), printable(text))
-    console(stderr=True).print(line, soft_wrap=True)
+    show(experiment.table(result))
+    say("saved: ", "green", f"{len(files)} files in {out}, after {seconds:,.0f} s")

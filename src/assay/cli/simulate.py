@@ -63,11 +63,14 @@ def simulate(
         str | None, _goal("Stop after so many answers; several as 100,200,500.", "N,...")
     ] = None,
     confidence: Annotated[float, _goal("How sure the intervals are.")] = 0.95,
+    at_least: Annotated[
+        float | None, _goal("Stop at a sure yes or no: is it at least this?")
+    ] = None,
     design: Annotated[
         list[str] | None,
         _designs(
             "default, random, perc-opt, km-opt-a2, ...; repeatable, or separated by commas. "
-            "Left out: default, perc-opt, and with a budget km-opt-a2.",
+            "Left out: default, perc-opt, and with a budget km-opt-a2; or guaranteed.",
             metavar="NAME",
         ),
     ] = None,
@@ -98,7 +101,7 @@ def simulate(
         budgets = None if budget is None else _budgets(budget)
         question = Question(
             population=population,
-            names=_names(design, with_budget=budgets is not None),
+            names=_names(design, with_budget=budgets is not None, yes_or_no=at_least is not None),
             bins=bins,
             metric=canonical_metric(metric),
             within=within,
@@ -106,6 +109,7 @@ def simulate(
             confidence=confidence,
             replications=replications,
             seed=seed,
+            at_least=at_least,
         )
         result = _run(question, workers)
         if as_json:
@@ -133,6 +137,7 @@ def _run(question: Question, workers: int | None) -> Simulation:
             within=question.within,
             budget=question.budgets,
             confidence=question.confidence,
+            at_least=question.at_least,
             replications=question.replications,
             seed=question.seed,
             workers=workers,
@@ -158,8 +163,10 @@ def _say(screen: Console, what: str, text: str) -> None:
     screen.print(Text.assemble((what, "cyan"), printable(text)), soft_wrap=True)
 
 
-def _names(given: list[str] | None, *, with_budget: bool) -> tuple[str, ...]:
+def _names(given: list[str] | None, *, with_budget: bool, yes_or_no: bool) -> tuple[str, ...]:
     """Return the designs' names, each once."""
+    if given is None and yes_or_no:
+        return ("guaranteed",)
     if given is None:
         # OPT-A2 as published estimates a spread of zero from few labels and stops at once.
         return ("default", "perc-opt", "km-opt-a2") if with_budget else ("default", "perc-opt")

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Iterable
 from dataclasses import asdict, fields
 
 from rich.console import Group, RenderableType
@@ -19,22 +20,29 @@ _OF_A_TARGET = {
     "oracle": "labels against knowing every stratum's rate beforehand",
     "within": "share of runs whose estimate is that near to the truth",
 }
-_MEANINGS = {
+_OF_A_QUESTION = {
+    "change": _OF_A_TARGET["change"],
+    "yes": "share of runs that were sure that it is at least that",
+    "no": "share of runs that were sure that it is below",
+}
+_OF_ALL = {
     "covers": "share of runs whose interval holds the truth",
+    "bias": "",
+    "rmse": "",
     "mvr": "estimated variance over random sampling's, at as many labels",
+    "mae": "",
 }
 
 
 def view(file: str, question: Question, result: Simulation) -> RenderableType:
     """Return what people are told; it fits 80 columns."""
-    with_target = question.within is not None
-    meanings = {**_OF_A_TARGET, **_MEANINGS} if with_target else _MEANINGS
+    meanings = _meanings(question)
     return Group(
         facts(_facts(file, question, result)),
         Text(),
-        _table(result.rows, with_target=with_target),
+        _table(result.rows, meanings),
         Text(),
-        facts([(name, Text(text, "dim")) for name, text in meanings.items()]),
+        facts([(name, Text(text, "dim")) for name, text in meanings.items() if text]),
     )
 
 
@@ -56,6 +64,8 @@ def _facts(file: str, question: Question, result: Simulation) -> list[tuple[str,
         goal = f"after {budgets} labels, intervals {goal}"
     if question.within is not None:
         goal = f"within ±{question.within:g}, {goal}"
+    if question.at_least is not None:
+        goal = f"is it at least {question.at_least:g}? {goal}"
     limit = f"any design by score needs at least {found['limit']:.0%} of random sampling's labels"
     return [
         ("read", f"{file}: {found['rows']:,} items, {yes:,} predicted yes, {positive:,} are yes"),
@@ -66,27 +76,36 @@ def _facts(file: str, question: Question, result: Simulation) -> list[tuple[str,
     ]
 
 
-def _table(rows: tuple[Row, ...], *, with_target: bool) -> Table:
-    """Return the table; without a target, all designs take the same labels and hit nothing."""
-    target = list(_OF_A_TARGET) if with_target else []
+def _meanings(question: Question) -> dict[str, str]:
+    """Return the columns that say something about the question, and what they mean.
+
+    With a budget alone all designs take the same labels and hit nothing.
+    """
+    if question.at_least is not None:
+        return {**_OF_A_QUESTION, **_OF_ALL}
+    return {**_OF_A_TARGET, **_OF_ALL} if question.within is not None else _OF_ALL
+
+
+def _table(rows: tuple[Row, ...], columns: Iterable[str]) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)
-    for place, heading in enumerate(
-        ["design", "labels", *target, "covers", "bias", "rmse", "mvr", "mae"]
-    ):
+    for place, heading in enumerate(["design", "labels", *columns]):
         table.add_column(heading, justify="right" if place else "left", no_wrap=True)
     for row in rows:
-        aimed = [_percent(row.change_pct), _percent(row.oracle_pct), _share(row.within)]
         error = f" ±{row.labels_se:.2g}" if row.labels_se else ""
-        table.add_row(
-            row.design,
-            f"{row.labels_mean:,.0f}{error}",
-            *(aimed if with_target else []),
-            _share(row.coverage),
-            f"{row.bias:+.4f}",
-            f"{row.rmse:.4f}",
-            "–" if row.mvr is None else f"{row.mvr:.2f}",
-            f"{row.mae:.4f}",
-        )
+        cells = {
+            "change": _percent(row.change_pct),
+            "oracle": _percent(row.oracle_pct),
+            "within": _share(row.within),
+            "yes": _share(row.yes),
+            "no": _share(row.no),
+            "covers": _share(row.coverage),
+            "bias": f"{row.bias:+.4f}",
+            "rmse": f"{row.rmse:.4f}",
+            "mvr": "–" if row.mvr is None else f"{row.mvr:.2f}",
+            "mae": f"{row.mae:.4f}",
+        }
+        shown = [cells[column] for column in columns]
+        table.add_row(row.design, f"{row.labels_mean:,.0f}{error}", *shown)
     return table
 
 

@@ -1,23 +1,59 @@
-"""Allocation that goes where the errors are and never quite stops looking elsewhere."""
+"""Allocation that goes where the errors are, as far as they have been seen to be anywhere.
+
+Neyman's allocation from a stratum's own counts follows luck as well as errors: strata that looked
+clean early are starved, and what is hidden there is never found. Two things hold it back here.
+
+How far a stratum's own rate is believed depends on all strata together, as in James and Stein's
+estimator [1]_: if their counts differ no more than chance makes them differ (a chi-square of about
+H - 1), the labels go by weight alone, and the more they differ the more each stratum's own rate
+counts. Data decide; many strata cost little where they tell nothing.
+
+And a part of the labels always goes by weight: as much as is needed for an error in a stratum that
+looks clean to weigh no more in the estimate than its standard error.
+
+What is left of luck shows in the estimate: a stratum with too many errors gets more labels, which
+correct it; one with too few gets none. `Exploration.pull` says how strongly labels follow errors,
+so that `core.stratified` can make up for it.
+
+References
+----------
+.. [1] B. Efron and C. Morris (1973). Stein's estimation rule and its competitors: an empirical
+   Bayes approach. Journal of the American Statistical Association 68, 117-130.
+"""
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from assay.core.types import Floats
 
-__all__ = ["exploring_shares"]
+__all__ = ["Exploration", "explore"]
 
-_PRIOR = 2.0  # labels that the overall rate weighs in each stratum's
-_FLOOR = 0.1  # the share of labels that always goes by weight alone
-_TRUST = 32.0  # outcomes seen at which half of the labels still go by weight alone
+_PRIOR = 0.5  # outcomes that the overall rate weighs in each stratum's own
+_CARE = 1.37  # standard errors' worth of labels that go by weight alone
+_FLOOR = 0.05  # the share of labels that always does
+_TINY = 1e-9
 
 
-def exploring_shares(w: Floats, n: Floats, x: Floats) -> Floats:
-    """Return the share of all labels that each stratum should have had, of shape (..., H).
+@dataclass(frozen=True, eq=False)
+class Exploration:
+    """Where the next labels should go, and what that does to the estimate; shape (..., H).
 
-    Neyman's allocation from a stratum's own counts starves strata that looked clean early, and an
-    error hidden there is then never found. Here a stratum's spread is that of a Beta posterior
-    whose prior leans on the overall rate, and a part kappa of the labels goes by weight alone:
-    all at first, half once 32 outcomes have been seen, and never less than a tenth.
+    Parameters
+    ----------
+    shares : array
+        The share of all labels that each stratum should have had; sum 1.
+    pull : array
+        By how many percent a stratum's share rises when its outcomes rise by one percent, from 0
+        (labels go by weight) to 1/2 (Neyman's allocation of rare outcomes).
+    """
+
+    shares: Floats
+    pull: Floats
+
+
+def explore(w: Floats, n: Floats, x: Floats) -> Exploration:
+    """Return the shares of labels, and how they follow the outcomes.
 
     Parameters
     ----------
@@ -27,15 +63,30 @@ def exploring_shares(w: Floats, n: Floats, x: Floats) -> Floats:
 
     Examples
     --------
-    >>> w = np.full(2, 0.5)
-    >>> exploring_shares(w, np.array([100.0, 100.0]), np.array([40.0, 0.0])).round(2)
-    array([0.65, 0.35])
+    Twenty outcomes of each of two strata say nothing about where to look; forty and none do.
+
+    >>> w, n = np.full(2, 0.5), np.array([100.0, 100.0])
+    >>> explore(w, n, np.array([20.0, 20.0])).shares.round(2)
+    array([0.5, 0.5])
+    >>> explore(w, n, np.array([40.0, 0.0])).shares.round(2)
+    array([0.73, 0.27])
     """
     w = w / w.sum(axis=-1, keepdims=True)
     labels, found = n.sum(axis=-1, keepdims=True), x.sum(axis=-1, keepdims=True)
-    rate = (w * np.where(n > 0, x, 0.0) / np.maximum(n, 1.0)).sum(axis=-1, keepdims=True)
-    overall = (labels * rate + 0.5) / (labels + 1)
-    a, b = x + _PRIOR * (1 + overall), n - x + _PRIOR * (1 - overall)
-    spread = w * np.sqrt(a * b / ((a + b) * (a + b + 1)))
-    kappa = np.maximum(_FLOOR, 1 / (1 + found / _TRUST))
-    return np.asarray((1 - kappa) * spread / spread.sum(axis=-1, keepdims=True) + kappa * w)
+    rate = (w * x / np.maximum(n, 1.0)).sum(axis=-1, keepdims=True)
+    overall = np.clip((labels * rate + 0.5) / (labels + 1), _TINY, 1 - _TINY)
+    pooled = np.clip((found + 0.5) / (labels + 1), _TINY, 1 - _TINY)
+    off = (x - n * pooled) ** 2 / np.maximum(n * pooled * (1 - pooled), _TINY)
+    chi2 = off.sum(axis=-1, keepdims=True)
+    believed = 1 - np.minimum(1.0, (w.shape[-1] - 1) / np.maximum(chi2, _TINY))
+    own = (x + _PRIOR) / (n + _PRIOR / overall)
+    q = np.clip((1 - believed) * overall + believed * own, _TINY, 1 - _TINY)
+    spread = w * np.sqrt(q * (1 - q))
+    total = spread.sum(axis=-1, keepdims=True)
+    by_weight = np.clip(_CARE / (total * np.sqrt(np.maximum(labels, 1.0))), _FLOOR, 1.0)
+    neyman = (1 - by_weight) * spread / total
+    shares = neyman + by_weight * w
+    # The chain rule through q, the square root, the sum of the spreads and the part by weight.
+    follows = believed * (own / q) * x / (x + _PRIOR) * np.maximum(0.5 - q, 0.0) / (1 - q)
+    pull = follows * (1 - spread / total) * neyman / np.maximum(shares, _TINY)
+    return Exploration(np.asarray(shares), np.asarray(pull))

@@ -4,7 +4,7 @@ Each takes arrays of one shape: the estimate, its variance, the number of labels
 gives a lower and an upper end within [0, 1]. `normal`, `wilson` and `jeffreys` do not survive
 peeking: their confidence holds for one look at a number of labels fixed before; looking after every
 round and stopping at a narrow moment makes them wrong more often (see docs/certainty.md).
-`stratified` is made for that.
+`stratified` is made for that, by simulation; `betting` by a theorem.
 
 References
 ----------
@@ -22,17 +22,20 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
+from assay.core.betting import Bets
 from assay.core.estimate import Moments
 from assay.core.metrics import Ratio
-from assay.core.stratified import stratified_ends
+from assay.core.stratified import extra_label, stratified_ends
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
+from assay.errors import InputError
 
 __all__ = [
     "INTERVALS",
     "Evidence",
     "Formula",
     "Interval",
+    "betting",
     "effective_size",
     "jeffreys",
     "normal",
@@ -122,12 +125,15 @@ def jeffreys(value: Floats, variance: Floats, n: Floats, confidence: float) -> E
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What an interval is made from."""
+    """What an interval is made from: the labels, how they were drawn, and when one stops."""
 
     tallies: Tallies
     metric: Ratio
     moments: Moments
     replacement: bool
+    explored: bool = False
+    stop: str = "width"
+    bets: Bets | None = None
 
 
 @dataclass(frozen=True)
@@ -153,19 +159,36 @@ def _of_moments(
 
 
 def stratified(evidence: Evidence, confidence: float) -> Ends:
-    """Return the interval of `core.stratified`, made to be looked at after every round."""
+    """Return the interval of `core.stratified`, made for the way in which one stops."""
     return stratified_ends(
         evidence.tallies,
         evidence.metric,
         replacement=evidence.replacement,
         confidence=confidence,
+        b=extra_label(evidence.stop, confidence),
+        explored=evidence.explored,
     )
+
+
+def betting(evidence: Evidence, confidence: float) -> Ends:
+    """Return the values that no bettor of `core.betting` has grown rich against."""
+    if evidence.bets is None:
+        raise InputError(
+            "the betting interval needs the bets on every card, in the order they were drawn",
+            hint="campaigns and simulations of Design.guaranteed() keep them",
+        )
+    return evidence.bets.ends(confidence)
 
 
 INTERVALS: dict[str, Interval] = {
     "stratified": Interval(
         stratified,
         "stratified score test and profile likelihood, for repeated looks (docs/certainty.md)",
+        anytime=True,
+    ),
+    "betting": Interval(
+        betting,
+        "betting confidence sequence (Waudby-Smith and Ramdas 2024): a theorem at every look",
         anytime=True,
     ),
     "normal": Interval(

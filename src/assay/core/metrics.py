@@ -16,6 +16,9 @@ predicted label,
 
 For strata that straddle predicted labels (paper 2) the outcome is "the prediction was correct",
 T_h counts correct predictions, and accuracy is their sum over N (paper 2, Eqs. 1 and 4).
+
+The difference of two such metrics over the same strata is one again, if their denominators do not
+depend on the labels or are the same (`difference`).
 """
 
 from dataclasses import dataclass
@@ -25,7 +28,7 @@ import numpy as np
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError, did_you_mean
 
-__all__ = ["METRICS", "Ratio", "canonical_metric", "ratio", "sides"]
+__all__ = ["METRICS", "Ratio", "canonical_metric", "difference", "ratio", "sides"]
 
 METRICS: dict[str, str] = {
     "precision": "of what the classifier calls yes, the share that is yes",
@@ -97,15 +100,28 @@ class Ratio:
         """Where more outcomes raise the metric; elsewhere they lower it.
 
         Each metric of the table rises or falls in each T_h throughout: more positives called yes
-        never lower recall, more called no never raise it.
+        never lower recall, more called no never raise it. The latter bring it nearer to 0, which is
+        up for the difference of a recall and a larger one; where neither is known to be the larger,
+        there is no answer.
         """
-        return np.asarray(np.where(self.a != 0, self.a, -self.b) > 0)
+        falls = self.a < 0
+        nearer_to_0 = (self.a == 0) & (self.b > 0)
+        if nearer_to_0.any() and falls.any() and (self.a > 0).any():
+            raise DesignError(
+                "whether more outcomes raise or lower this metric depends on its own sign",
+                details="it is the difference of two recalls, of classifiers each of which says "
+                "yes to items that the other says no to; it has a value, but no interval",
+                hint="compare precision or accuracy, or a classifier at two thresholds",
+            )
+        return np.asarray((self.a > 0) | (nearer_to_0 & falls.any()))
 
     def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
         """Return the metric's smallest and largest value when least <= T <= most."""
-        lowest = self.value(np.where(self.rises, least, most))
-        highest = self.value(np.where(self.rises, most, least))
-        return lowest, highest
+        lows, highs = [], []
+        for T in (least, most):  # where a = 0, whichever is the worse: that depends on the sign
+            lows.append(self.value(np.where(self.a > 0, least, np.where(self.a < 0, most, T))))
+            highs.append(self.value(np.where(self.a > 0, most, np.where(self.a < 0, least, T))))
+        return np.minimum(*lows), np.maximum(*highs)
 
 
 def ratio(metric: str, N: Floats, says_yes: Bools | None) -> Ratio:
@@ -148,3 +164,57 @@ def ratio(metric: str, N: Floats, says_yes: Bools | None) -> Ratio:
         "prevalence": (0.0, everywhere, size, 0 * everywhere),
     }
     return Ratio(*table[name])
+
+
+def difference(first: Ratio, second: Ratio) -> Ratio:
+    """Return `first` - `second`, metrics of two classifiers over the same strata, as one metric.
+
+    Only strata in which the two differ have a weight: for accuracy those where one classifier says
+    yes and the other no. Its values lie between -1 and 1.
+
+    Parameters
+    ----------
+    first, second : Ratio
+        Over strata that straddle neither classifier's predicted labels. Either both denominators
+        are known (precision, accuracy, false omission rate) or they are the same (recall).
+
+    Examples
+    --------
+    Both say yes to the first stratum, each alone to one of the others.
+
+    >>> N = np.array([80.0, 20.0, 20.0])
+    >>> first = ratio("precision", N, np.array([True, True, False]))
+    >>> second = ratio("precision", N, np.array([True, False, True]))
+    >>> both = difference(first, second)
+    >>> both.a, both.value(np.array([76.0, 15.0, 10.0])).round(3)
+    (array([ 0.  ,  0.01, -0.01]), np.float64(0.05))
+    """
+    if first.a.shape != second.a.shape:
+        raise DesignError(
+            f"metrics over {first.a.size} and {second.a.size} strata have no difference",
+            details="both must be over the same strata",
+        )
+    one, other = _over_1(first), _over_1(second)
+    if one.b0 != other.b0 or not np.array_equal(one.b, other.b):
+        raise DesignError(
+            "two denominators that depend on the labels, and are not the same",
+            details="a difference needs known denominators (precision, accuracy, false omission "
+            "rate) or a common one (recall)",
+            hint="compare F1 by precision and recall",
+        )
+    both = Ratio(one.a0 - other.a0, one.a - other.a, one.b0, one.b)
+    if not both.a.any():
+        raise DesignError(
+            f"no label tells the two metrics apart: their difference is {both.a0:g}",
+            details="the classifiers say the same in every stratum that counts",
+        )
+    return both
+
+
+def _over_1(metric: Ratio) -> Ratio:
+    """Return the same metric with denominator 1, where the denominator is known."""
+    if metric.b.any():
+        return metric
+    if metric.b0 <= 0:
+        raise DesignError("a metric over no items has no value, and no difference to another")
+    return Ratio(metric.a0 / metric.b0, metric.a / metric.b0, 1.0, metric.b)

@@ -6,7 +6,7 @@ import numpy as np
 
 from assay.core.types import Floats, Ints
 
-__all__ = ["Reason", "count_streak", "reasons"]
+__all__ = ["Reason", "count_streak", "reasons", "settle"]
 
 
 class Reason(IntEnum):
@@ -16,16 +16,33 @@ class Reason(IntEnum):
     GOAL_MET = 1
     BUDGET_SPENT = 2
     EXHAUSTED = 3
+    AT_LEAST = 4
+    BELOW = 5
 
-    @property
-    def text(self) -> str:
-        """Return the reason in words."""
-        return {
+    def told(self, at_least: float | None = None) -> str:
+        """Return the reason in words; `at_least` is what was asked about, if anything was.
+
+        Examples
+        --------
+        >>> Reason.BELOW.told(0.95), Reason.BUDGET_SPENT.told(0.95)
+        ('no: below 0.95', 'the budget is spent: cannot say yet whether it is at least 0.95')
+        """
+        words = {
             Reason.GO_ON: "more labels are needed",
             Reason.GOAL_MET: "the goal is met",
             Reason.BUDGET_SPENT: "the budget is spent",
             Reason.EXHAUSTED: "every item has been looked at",
+            Reason.AT_LEAST: f"yes: at least {at_least}",
+            Reason.BELOW: f"no: below {at_least}",
         }[self]
+        if at_least is None or self.verdict is not None:
+            return words
+        return f"{words}: cannot say yet whether it is at least {at_least}"
+
+    @property
+    def verdict(self) -> bool | None:
+        """The answer to "is it at least so much?"; None where there is none."""
+        return {Reason.AT_LEAST: True, Reason.BELOW: False}.get(self)
 
 
 def count_streak(streak: Ints, half_width: Floats, within: float | None) -> Ints:
@@ -60,3 +77,22 @@ def reasons(
         result = np.where(answers >= budget, Reason.BUDGET_SPENT, result)
     result = np.where((room <= 0).all(axis=-1), Reason.EXHAUSTED, result)
     return np.where(streak >= rounds_in_a_row, Reason.GOAL_MET, result)
+
+
+def settle(reason: Ints, verdict: Ints) -> Ints:
+    """Return the reasons of evaluations that ask "at least?", where a verdict ends them.
+
+    Parameters
+    ----------
+    reason : array, shape (...)
+        As `reasons` gave them.
+    verdict : array, shape (...)
+        1 yes, -1 no, 0 not known yet.
+
+    Examples
+    --------
+    >>> settle(np.array([0, 0, 2, 2]), np.array([1, 0, 0, -1]))
+    array([4, 0, 2, 5])
+    """
+    known = np.where(verdict > 0, Reason.AT_LEAST, Reason.BELOW)
+    return np.where(verdict != 0, known, reason)

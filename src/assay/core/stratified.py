@@ -1,10 +1,12 @@
 """An interval that stays right when it is looked at again and again, for strata of any kind.
 
-What is bounded is E = sum_h w_h e_h, with e_h the rate of the rarer outcome (an error, say). Two
-refinements make it honest under adaptive allocation and peeking: its ends come from a stratified
+What is bounded is E = sum_h w_h e_h, with e_h the rate of the rarer outcome (an error, say). Three
+refinements make it honest under adaptive allocation and peeking. Its ends come from a stratified
 score test (upper) and the profile likelihood (lower), which do not collapse when few errors have
-been seen; and before each, a fraction b of a label is added to the stratum where that hurts most,
-as if the next one there went wrong.
+been seen. Before each, a fraction b of a label is added to the stratum where that hurts most, as if
+the next one there went wrong. And where labels followed the errors (`core.explore`), each stratum
+gets back what its luck has hidden: x/n with n growing as x^eta falls short of the rate by about
+eta/n, so eta is added to x; and the spread of few labels is taken with n - 1.
 
 Among all rates with the same E, the likeliest are q_h(lambda), the root in [0, 1] of
 
@@ -20,17 +22,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri, xlogy
 
+from assay.core.explore import explore
 from assay.core.metrics import Ratio
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats
 
-__all__ = ["B_ALONE", "B", "Sample", "lower_rates", "stratified_ends", "upper_rates", "weigh"]
+__all__ = [
+    "Sample",
+    "extra_label",
+    "lower_rates",
+    "stratified_ends",
+    "upper_rates",
+    "weigh",
+]
 
-# The fraction of a label, found by simulation: a single stratum is not starved by its neighbours,
-# and needs only what peeking costs.
-B, B_ALONE = 0.75, 0.5
+# What peeking costs, in labels that went wrong, by confidence. Found by simulation, and by dynamic
+# programming for a single stratum (docs/certainty.md).
+_CONFIDENCE, _PEEKING = (0.8, 0.9, 0.95, 0.99), (0.8, 0.65, 0.5, 0.5)
 
-_HALVINGS = 18
+_HALVINGS = 13
 _REACH = 12.0  # lambda lies between n e^-12 and n e^12
 _TURNS = 3  # for metrics whose weights depend on their own value
 
@@ -52,6 +62,13 @@ class Sample:
     def open(self) -> Bools:
         """Strata with something known and something unknown."""
         return np.asarray((self.n > 0) & (self.left > 0))
+
+    def evened(self) -> "Sample":
+        """Return the sample with what allocation by `core.explore` has hidden given back."""
+        n = np.where((self.x > 0) & (self.n > 1), self.n - 1, self.n)
+        x = self.x * n / np.maximum(self.n, 1.0)
+        hidden = explore(self.w, self.n, self.x).pull
+        return replace(self, n=n, x=np.minimum(x + hidden, n))
 
     def ready(self, leverage: Floats, *, outcome: bool, b: float) -> "Sample":
         """Return what the walk starts from: b of a label added, and the correction applied."""
@@ -114,10 +131,32 @@ def weigh(tallies: Tallies, metric: Ratio, value: Floats) -> tuple[Floats, Bools
     return w, np.asarray((w * rate).sum(axis=-1, keepdims=True) > 0.5)
 
 
+def extra_label(stop: str, confidence: float) -> float:
+    """Return the fraction b of a label that keeps the interval right under a stopping rule.
+
+    Between the confidences at which it was found it lies on a straight line, and beyond them it
+    stays as it is.
+
+    Examples
+    --------
+    >>> [extra_label(stop, 0.95) for stop in ("width", "centred", "budget")]
+    [0.5, 0.5, 0.0]
+    """
+    return 0.0 if stop == "budget" else float(np.interp(confidence, _CONFIDENCE, _PEEKING))
+
+
 def stratified_ends(
-    tallies: Tallies, metric: Ratio, *, replacement: bool, confidence: float
+    tallies: Tallies,
+    metric: Ratio,
+    *,
+    replacement: bool,
+    confidence: float,
+    b: float,
+    explored: bool = False,
 ) -> tuple[Floats, Floats]:
     """Return the ends of a metric's interval.
+
+    `explored` tells that the labels followed the errors, as `core.explore` allocates them.
 
     For a metric with a known denominator the weights are fixed. For the others (recall, F1) they
     depend on the metric's own value, as in Fieller's method: at value m an outcome in stratum h
@@ -125,17 +164,20 @@ def stratified_ends(
     """
     N, n = tallies.N, tallies.n
     left = np.ones_like(N) if replacement else (N - n) / np.maximum(N - 1, 1.0)
-    b = B if N.shape[-1] > 1 else B_ALONE
     bad = np.where(metric.rises, n - tallies.x, tallies.x)
     start = metric.value(N * np.where(n > 0, tallies.x, 0.5) / np.maximum(n, 1.0))
+
+    def sample(w: Floats, x: Floats) -> Sample:
+        found = Sample(np.broadcast_to(w, n.shape), n, x, left)
+        return found.evened() if explored else found
 
     def end(walk: Walk, other: Walk) -> Floats:
         value = start
         for _ in range(_TURNS if metric.b.any() else 1):
             w, common = weigh(tallies, metric, value)
-            q = walk(Sample(w, n, bad, left), confidence, b)
+            q = walk(sample(w, bad), confidence, b)
             if common.any():  # the walks are made for the rarer outcome
-                q = np.where(common, 1 - other(Sample(w, n, n - bad, left), confidence, b), q)
+                q = np.where(common, 1 - other(sample(w, n - bad), confidence, b), q)
             value = metric.value(N * np.where(metric.rises, 1 - q, q))
         return value
 

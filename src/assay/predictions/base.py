@@ -13,7 +13,7 @@ IdKind = Literal["integer", "string"]
 Side = bool | None
 """Of which predicted label: True only the rows predicted yes, False only no, None all."""
 
-__all__ = ["Card", "IdKind", "Predictions", "Side"]
+__all__ = ["Card", "Found", "IdKind", "Predictions", "Side"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,14 @@ class Card:
     id: Id
     predicted: bool
     shown: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Found:
+    """An item that was looked for by its id: its card, and its stratification variable."""
+
+    card: Card
+    value: float
 
 
 @runtime_checkable
@@ -82,3 +90,6 @@ class Predictions(Protocol):
 
         Fewer where the stratum holds fewer.
         """
+
+    def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> list["Found | None"]:
+        """Return the items with these ids; None where there is none."""

@@ -11,7 +11,7 @@ from assay.core.strata import Strata
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import VARIABLES, Scale, Variable, confidence
 from assay.errors import PredictionsError, did_you_mean
-from assay.predictions.base import Card, IdKind, Side
+from assay.predictions.base import Card, Found, IdKind, Side
 from assay.predictions.column import Show
 from assay.predictions.dealing import first_cards
 from assay.predictions.ids import Ids
@@ -124,6 +124,27 @@ class MemoryPredictions:
             utf8=lambda at: [str(id).encode() for id in self._ids.at(rows[at])],
         )
         return self._cards([rows[place] for place in places])
+
+    def find(
+        self, ids: Sequence[deck.Id], *, variable: Variable, scale: Scale
+    ) -> list[Found | None]:
+        """Return the items with these ids; None where there is none."""
+        if not ids:
+            return []
+        wanted = [id for id in ids if self._could_be(id)]
+        # Two ids in 2^64 share a digest; the ids themselves, as keys below, tell them apart.
+        suspects = np.flatnonzero(np.isin(self._ids.digest, deck.digest(wanted)))
+        row_of = dict(zip(self._ids.at(suspects), suspects.tolist(), strict=True))
+        there = [id for id in wanted if id in row_of]
+        rows = np.array([row_of[id] for id in there], dtype=np.int64)
+        values = self._values(variable, scale)[rows].tolist()
+        found = dict(zip(there, map(Found, self._cards([rows])[0], values), strict=True))
+        return [found.get(id) for id in ids]
+
+    def _could_be(self, id: deck.Id) -> bool:
+        if isinstance(id, str):
+            return self.id_kind == "string"
+        return self.id_kind == "integer" and -(2**63) <= id < 2**64
 
     def _cards(self, decks: list[Ints]) -> list[list[Card]]:
         rows = np.concatenate(decks)

@@ -1,9 +1,10 @@
 """Designs by the names that papers and people call them."""
 
+from dataclasses import replace
 from typing import cast
 
 from assay.core.cutting import METHODS
-from assay.design import Allocation, Design
+from assay.design import MODES, Allocation, Design
 from assay.errors import DesignError, did_you_mean
 
 __all__ = ["DESIGN_NAMES", "named_design"]
@@ -15,14 +16,15 @@ _PAPER_2 = [
     for how in ("pro", "equ", "opt-a1", "opt-a2")
 ]
 
-DESIGN_NAMES: tuple[str, ...] = ("default", "random", *_PAPER_1, *_PAPER_2)
+DESIGN_NAMES: tuple[str, ...] = (*MODES, "random", *_PAPER_1, *_PAPER_2)
 
 
 def named_design(name: str, *, bins: int | None = None) -> Design:
     """Return the design of a name.
 
-    ``default`` is ``Design()``; ``random`` simple random sampling; paper 1's are ``perc-opt`` and
-    the like; paper 2's are STRATA-ALLOCATION, ``km-opt-a2`` and the like.
+    ``default`` is ``Design()``; ``centred``, ``guaranteed`` and ``fixed`` are its other modes;
+    ``random`` is simple random sampling; paper 1's are ``perc-opt`` and the like; paper 2's are
+    STRATA-ALLOCATION, ``km-opt-a2`` and the like.
 
     Parameters
     ----------
@@ -42,15 +44,15 @@ def named_design(name: str, *, bins: int | None = None) -> Design:
     if known not in DESIGN_NAMES:
         raise DesignError(
             f"unknown design {name!r}",
-            details=f"designs: default, random, {', '.join(_PAPER_1)}, and paper 2's "
+            details=f"designs: {', '.join(MODES)}, random, {', '.join(_PAPER_1)}, and paper 2's "
             f"STRATA-ALLOCATION such as km-opt-a2 (strata {', '.join(METHODS)}, eqsz, eqwd; "
             "allocation pro, equ, opt-a1, opt-a2)",
             hint=did_you_mean(known, DESIGN_NAMES),
         )
     if known == "random":
         return Design.simple_random()
-    if known == "default":
-        return Design() if bins is None else Design(bins=bins)
+    if known in MODES:
+        return MODES[known] if bins is None else replace(MODES[known], bins=bins)
     strata, _, how = known.partition("-")
     allocation = cast(Allocation, how)
     if known in _PAPER_1:

@@ -8,6 +8,7 @@ import numpy as np
 
 from assay.core import forecast
 from assay.core.metrics import canonical_metric
+from assay.core.stop import Reason
 from assay.design import Design, Goal, check_together
 from assay.errors import InputError
 from assay.simulation.names import named_design
@@ -38,6 +39,9 @@ class Row:
         Labels against those of an experimenter who knew every stratum's rate beforehand (paper 1).
     within : float or None
         The share of runs whose estimate lies within delta of the truth (paper 1's InConf).
+    yes, no : float or None
+        The share of runs that ended sure that the metric is at least what was asked about, and
+        sure that it is below.
     coverage : float
         The share of runs whose interval holds the truth.
     bias, rmse, mae : float
@@ -58,6 +62,8 @@ class Row:
     rmse: float
     mvr: float | None
     mae: float
+    yes: float | None = None
+    no: float | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,7 @@ def simulate(
     within: float | None = None,
     budget: int | Sequence[int] | None = None,
     confidence: float = 0.95,
+    at_least: float | None = None,
     replications: int = 1000,
     seed: int = 0,
     batch: int = 20,
@@ -98,8 +105,8 @@ def simulate(
         Predictions with the truth.
     designs : sequence of names, or mapping of names to designs
         Names as `named_design` has them. Simple random sampling, ``random``, is always run beside
-        them; for recall and F1 it is estimated by predicted label.
-    metric, within, budget, confidence
+        them, with `at_least` by bets, too; for recall and F1 it is estimated by predicted label.
+    metric, within, budget, confidence, at_least
         The goal, as in `create_campaign`; several budgets give a row each.
     replications : int
         Evaluations a row.
@@ -123,11 +130,11 @@ def simulate(
     (['random', 'perc-opt'], True)
     """
     name = canonical_metric(metric)
-    chosen = _designs(designs)
+    chosen = _designs(designs, bets=at_least is not None)
     budgets = list(budget) if isinstance(budget, Sequence) else [budget]
     if not budgets:
         raise InputError("budget is an empty list", hint="budget=[100, 200, 500]")
-    goals = [Goal(name, within=within, budget=each, confidence=confidence) for each in budgets]
+    goals = [Goal(name, within, each, confidence, at_least) for each in budgets]
     frames = {label: population.frame(design, name) for label, design in chosen.items()}
     for label, design in chosen.items():
         for goal in goals:
@@ -168,7 +175,7 @@ def summarise(task: Task, runs: Runs, random_labels: float, random_variance: flo
     random_variance : float
         n times the variance of simple random sampling.
     """
-    truth, within = task.frame.value, task.goal.within
+    truth, within, asks = task.frame.value, task.goal.within, task.goal.at_least
     labels = float(runs.labels.mean())
     error = runs.value - truth
     spread = np.sqrt(max(runs.labels.size - 1, 1))
@@ -189,10 +196,12 @@ def summarise(task: Task, runs: Runs, random_labels: float, random_variance: flo
         rmse=float(np.sqrt(np.mean(error**2))),
         mvr=float(runs.variance.mean() / random) if random > 0 else None,
         mae=float(np.abs(error).mean()),
+        yes=None if asks is None else float(np.mean(runs.reason == Reason.AT_LEAST)),
+        no=None if asks is None else float(np.mean(runs.reason == Reason.BELOW)),
     )
 
 
-def _designs(designs: Sequence[str] | Mapping[str, Design]) -> dict[str, Design]:
+def _designs(designs: Sequence[str] | Mapping[str, Design], *, bets: bool) -> dict[str, Design]:
     """Return the designs by name, simple random sampling first."""
     if isinstance(designs, str):
         raise InputError(f"designs must be several names, got {designs!r}", hint=f"[{designs!r}]")
@@ -200,6 +209,9 @@ def _designs(designs: Sequence[str] | Mapping[str, Design]) -> dict[str, Design]
         designs = {name.strip().lower(): named_design(name) for name in designs}
     designs = {name: design for name, design in designs.items() if name not in _BASELINES}
     random = Design.simple_random()
+    if bets:
+        random = replace(Design.guaranteed(), bins=1, variable=random.variable)
+        return {_RANDOM: random, **designs}
     baselines = {_RANDOM: random}
     if any(design.replacement for design in designs.values()):
         baselines[_WITH_REPLACEMENT] = replace(random, replacement=True)

@@ -58,7 +58,7 @@ class Question:
         As `named_design` has them; ``random`` is always run beside them.
     bins : int or None
         Strata for each predicted label; None: as each design has them.
-    metric, within, budgets, confidence, replications, seed
+    metric, within, budgets, confidence, replications, seed, at_least
         As in `simulate`; budgets rise.
     """
 
@@ -71,6 +71,7 @@ class Question:
     confidence: float
     replications: int
     seed: int
+    at_least: float | None = None
 
     @property
     def designs(self) -> dict[str, Design]:

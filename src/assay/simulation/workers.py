@@ -33,7 +33,7 @@ class Task:
     """One design for one goal on one population.
 
     `name` and the goal's budget choose the random stream, so a task's numbers do not depend on
-    what runs beside it.
+    what runs beside it. `asked` and `thin` are those of `replay`.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Task:
     design: Design
     goal: Goal
     asked: int = 20
+    thin: bool = False
 
     @property
     def stream(self) -> tuple[int, int]:
@@ -59,6 +60,7 @@ class Task:
             replications=replications,
             rng=np.random.default_rng([seed, *self.stream, *rest]),
             asked=self.asked,
+            thin=self.thin,
             watch=watch,
         )
 

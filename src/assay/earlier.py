@@ -1,0 +1,194 @@
+"""Labels that were drawn at random before Assay came: read, matched with the predictions, checked.
+
+They must be a random sample of all items, or of each predicted label's items: then, given how many
+fell into a stratum, they are a random sample of the stratum, which is all that anything here
+rests on. Whether they are cannot be proved from them; what can be checked is whether their scores
+are spread like everyone's.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from assay.answers import Answer, parse_answers
+from assay.core.deck import Id
+from assay.core.poststratify import chance_of_spread
+from assay.core.strata import Strata, stratify
+from assay.core.types import Bools, Floats, Ints
+from assay.core.variable import Scale, Variable
+from assay.errors import LabelError
+from assay.label_files import read_label_file
+from assay.predictions import Card, Predictions, Side
+
+__all__ = ["Earlier", "find_earlier"]
+
+_SHOW_AT_MOST = 3  # examples in an error
+_IMPLAUSIBLE = 0.001  # random samples look worse than this once in a thousand
+_NEVER = 1e-9  # smaller chances are all the same to people
+_LABELS_A_CELL = 5  # what the chi-square test needs
+_MOST_CELLS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Earlier:
+    """Labels from before that the metric needs, each with its item.
+
+    Attributes
+    ----------
+    cards, answers : tuple
+        The items and what was said about them.
+    values : array, shape (n,)
+        Their stratification variable.
+    chance : float
+        How likely a random sample's scores are to be spread as unevenly as theirs.
+    elsewhere : int
+        Labels of items that the metric needs none of.
+    without_label : int
+        Rows of the file without a label.
+    """
+
+    cards: tuple[Card, ...]
+    answers: tuple[Answer, ...]
+    values: Floats
+    chance: float
+    elsewhere: int
+    without_label: int
+
+    def strata(self, strata: Strata) -> Ints:
+        """Return the stratum of each item."""
+        return strata.assign(self.values, np.array([card.predicted for card in self.cards]))
+
+    @property
+    def one_side(self) -> str:
+        """The one predicted label that all of them have; empty if they have both."""
+        said = {card.predicted for card in self.cards}
+        return "" if len(said) > 1 else ("yes" if said == {True} else "no")
+
+    @property
+    def doubt(self) -> str:
+        """Why they do not look like a random sample; empty if they do."""
+        if self.chance >= _IMPLAUSIBLE:
+            return ""
+        chance = f"p = {self.chance:.1g}" if self.chance > _NEVER else f"p < {_NEVER:g}"
+        return (
+            "the labelled items do not look drawn at random: their scores are spread unlike "
+            f"everyone's (chi-square test, {chance}); if somebody chose them, the interval is wrong"
+        )
+
+
+def find_earlier(
+    labels: object,
+    found: Predictions,
+    *,
+    id_column: str | None,
+    variable: Variable,
+    scale: Scale,
+    sides: list[Side],
+) -> Earlier:
+    """Read labels from before, and find their items among the predictions.
+
+    Parameters
+    ----------
+    labels : path, mapping or pairs
+        A CSV or Parquet file with the ids in a column named like the predictions' or ``id``, and
+        the answers in ``label``; or ids and answers as `Campaign.tell` takes them.
+    found : Predictions
+        All items.
+    id_column : str or None
+        What the predictions' ids are called.
+    variable, scale
+        What the strata are cut by.
+    sides : list of bool or None
+        The predicted labels that the metric needs labels of.
+
+    Examples
+    --------
+    >>> from assay.predictions import from_arrays
+    >>> found = from_arrays(y_score=[0.9, 0.8, 0.1], threshold=0.5)
+    >>> earlier = find_earlier({0: True, 2: False}, found, id_column=None, variable="score",
+    ...                        scale="probability", sides=[True])
+    >>> earlier.cards[0].id, earlier.answers[0].value, earlier.elsewhere
+    (0, 'yes', 1)
+    """
+    answers, without_label, source = _read(labels, id_column, found.id_kind)
+    if not answers:
+        raise LabelError(
+            f"there are no labels in {source}",
+            details=f"{without_label:,} rows without a label" if without_label else "",
+        )
+    items = found.find(list(answers), variable=variable, scale=scale)
+    missing = [id for id, item in zip(answers, items, strict=True) if item is None]
+    if missing:
+        raise LabelError(
+            f"{len(missing):,} of {len(answers):,} labels in {source} are of items that are not "
+            "among the predictions; nothing was recorded",
+            details=f"first: {', '.join(repr(id) for id in missing[:_SHOW_AT_MOST])}; "
+            f"the predictions are {found.source}, {found.size:,} items, ids are {found.id_kind}s",
+            hint="give the predictions that the labelled items were drawn from, all of them",
+            ids=map(str, missing),
+        )
+    pairs = [(item, answers[item.card.id]) for item in items if item is not None]
+    needed = [pair for pair in pairs if None in sides or pair[0].card.predicted in sides]
+    if not needed:
+        said = "yes" if sides == [True] else "no"
+        raise LabelError(
+            f"none of the {len(pairs):,} labels in {source} is of an item predicted {said}",
+            hint="estimate another metric, or label items drawn at random among those",
+        )
+    cards = tuple(item.card for item, _ in needed)
+    values = np.array([item.value for item, _ in needed])
+    return Earlier(
+        cards=cards,
+        answers=tuple(answer for _, answer in needed),
+        values=values,
+        chance=_chance(
+            found,
+            values=values,
+            predicted=np.array([card.predicted for card in cards]),
+            variable=variable,
+            scale=scale,
+            sides=sides,
+        ),
+        elsewhere=len(pairs) - len(needed),
+        without_label=without_label,
+    )
+
+
+def _read(labels: object, id_column: str | None, id_kind: str) -> tuple[dict[Id, Answer], int, str]:
+    """Return the answers by id, how many rows had none, and where they come from."""
+    if isinstance(labels, str | PathLike):
+        names = list(dict.fromkeys([id_column or "id", "id"]))
+        file = Path(labels)
+        read = read_label_file(file, id_columns=names, label_column="label", id_kind=id_kind)
+        given = {id: label.answer for id, label in read.labels.items()}
+        return given, read.without_label, str(file)
+    told = parse_answers(labels, id_kind)
+    as_id = int if id_kind == "integer" else str
+    what = "the mapping" if isinstance(labels, Mapping) else "the pairs"
+    return {as_id(id): answer for id, answer in told.items()}, 0, what
+
+
+def _chance(
+    found: Predictions,
+    *,
+    values: Floats,
+    predicted: Bools,
+    variable: Variable,
+    scale: Scale,
+    sides: list[Side],
+) -> float:
+    """Return the chance that random samples are spread over the scores so unevenly."""
+    sizes, counts, layer = [], [], []
+    for number, (side, profile) in enumerate(found.profile(variable, scale, sides).items()):
+        labels = predicted.size if side is None else int((predicted == side).sum())
+        bins = min(max(labels // _LABELS_A_CELL, 1), _MOST_CELLS)
+        cells = stratify({side: profile}, variable=variable, method="perc", bins=bins)
+        inside = cells.assign(values, predicted)
+        sizes.append(cells.sizes)
+        counts.append(np.bincount(inside[inside >= 0], minlength=cells.n_strata))
+        layer.append(np.full(cells.n_strata, number))
+    size, labelled = (np.concatenate(parts).astype(np.float64) for parts in (sizes, counts))
+    return chance_of_spread(size, labelled, np.concatenate(layer))

@@ -1,0 +1,177 @@
+"""Two classifiers of the same items, for the coverage of differences.
+
+Strata are within the cells of a Venn diagram: what both say yes to, only the first, only the
+second, neither. Each is cut by the mean of the items' ranks in the two scores.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.stats import rankdata
+
+from assay.core.cutting import cut
+from assay.core.forecast import isotonic_rates, least_variance
+from assay.core.metrics import Ratio, difference, ratio
+from assay.core.profile import Profile, profile_of
+from assay.core.strata import Cuts, Layer, Strata
+from assay.core.types import Bools, Floats
+from assay.design import Design
+from assay.simulation import Frame
+
+__all__ = ["Pair"]
+
+# Strata a cell, at most. Eight save 1 to 3% of the labels, and stop too soon where forty labels are
+# enough: the interval does not bear one or two labels in each of many strata.
+_BINS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class _Cell:
+    """The items that the classifiers say the same two things about."""
+
+    says: tuple[bool, bool]
+    profile: Profile
+    outcomes: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two classifiers, and a metric whose difference, first - second, is to be estimated.
+
+    Attributes
+    ----------
+    name : str
+    metric : str
+        ``precision`` or ``accuracy``.
+    truth : array of bool, shape (N,)
+    scores, predicted : pair of arrays, shape (N,)
+        Of the two classifiers.
+    """
+
+    name: str
+    metric: str
+    truth: Bools
+    scores: tuple[Floats, Floats]
+    predicted: tuple[Bools, Bools]
+
+    @property
+    def twin(self) -> str:
+        """The name under which random sampling is run beside it."""
+        return self.name
+
+    @property
+    def value(self) -> float:
+        """The difference's true value."""
+        return float(self._form.value(self._totals))
+
+    @property
+    def items(self) -> int:
+        """Items that the metric of either is about."""
+        return int(self._sizes.sum())
+
+    @property
+    def reach(self) -> float:
+        """Half the range that the difference can lie in before there are labels."""
+        low, high = self._form.extremes(0 * self._sizes, self._sizes)
+        return float(high - low) / 2
+
+    @property
+    def random_variance(self) -> float:
+        """The variance of the difference in a simple random sample, times the labels.
+
+        The mean square of what an item adds to it, (t - p_1)/N_1 where the first says yes less
+        (t - p_2)/N_2 where the second does, times N; for accuracy, of 1 where only the first is
+        right and -1 where only the second is, less the difference.
+        """
+        square = 0.0
+        for positive, items in ((1.0, self._totals), (0.0, self._sizes - self._totals)):
+            adds = self._added(self._says[:, 0], positive) - self._added(self._says[:, 1], positive)
+            square += float((items * adds**2).sum())
+        return square / self.items
+
+    def _added(self, says_yes: Bools, positive: float) -> Floats:
+        """Return what an item of each cell adds to one classifier's metric."""
+        form = ratio(self.metric, self._sizes, says_yes)
+        value = float(form.value(self._totals))
+        if self.metric == "accuracy":
+            return np.where(says_yes, positive, 1 - positive) - value
+        return np.where(says_yes, positive - value, 0.0) * self.items / form.b0
+
+    @property
+    def limit(self) -> float:
+        """The share of random sampling's labels that a design by the mean rank must spend."""
+        parts = []
+        for cell, slope in zip(self._cells, np.abs(self._form.a), strict=True):
+            count = cell.profile.count.astype(np.float64)
+            eta = isotonic_rates(count, cell.outcomes)
+            parts.append(np.sqrt(least_variance(slope * count, np.sqrt(eta * (1 - eta)))))
+        return float(np.sum(parts) ** 2 / self.random_variance)
+
+    def frame(self, design: Design) -> Frame:
+        """Cut every cell as the design does, into four strata at most.
+
+        Cells that tell the two classifiers apart by nothing are left out, unless the sample is
+        blind to the scores, and falls there too.
+        """
+        points: list[float] = []
+        owner: list[int] = []
+        slopes: list[float] = []
+        sizes, outcomes = [], []
+        for cell, slope in zip(self._cells, self._form.a, strict=True):
+            if slope == 0 and design.bins > 1:
+                continue
+            cuts = cut(cell.profile, design.strata, min(design.bins, _BINS))
+            points += [float(cell.profile.low[0])] if owner else []
+            points += cuts.points
+            owner += [len(slopes) + each for each in cuts.owner]
+            sizes.append(cuts.sizes(cell.profile))
+            outcomes.append(np.bincount(cuts.assign(cell.profile.low), cell.outcomes))
+            slopes += [float(slope)] * cuts.n_strata
+        a, every = np.array(slopes), np.concatenate(sizes)
+        return Frame(
+            Ratio(self._form.a0, a, self._form.b0, np.zeros_like(a)),
+            Strata(
+                "cell and mean rank",
+                (Layer(None, Cuts(design.strata, tuple(points), tuple(owner)), tuple(every)),),
+            ),
+            every.astype(np.float64),
+            np.concatenate(outcomes),
+        )
+
+    @cached_property
+    def _cells(self) -> list[_Cell]:
+        """The cells that have items, each with values in a range of its own."""
+        first_rank, second_rank = (rankdata(score) for score in self.scores)
+        rank = (first_rank + second_rank) / (2 * self.truth.size + 2)
+        first, second = self.predicted
+        cells = []
+        for number, says in enumerate([(True, True), (True, False), (False, True), (False, False)]):
+            inside = (first == says[0]) & (second == says[1])
+            counts = any(says) or self.metric != "precision"
+            if counts and inside.any():
+                values = number + rank[inside]
+                profile = profile_of(values)
+                place = np.searchsorted(profile.low, values, side="right") - 1
+                found = np.bincount(place, self.truth[inside], minlength=profile.low.size)
+                cells.append(_Cell(says, profile, found.astype(np.float64)))
+        return cells
+
+    @cached_property
+    def _form(self) -> Ratio:
+        """The difference, over the cells."""
+        first, second = self._says.T
+        one, other = (ratio(self.metric, self._sizes, says) for says in (first, second))
+        return difference(one, other)
+
+    @cached_property
+    def _says(self) -> Bools:
+        return np.array([cell.says for cell in self._cells])
+
+    @cached_property
+    def _sizes(self) -> Floats:
+        return np.array([cell.profile.count.sum() for cell in self._cells], dtype=np.float64)
+
+    @cached_property
+    def _totals(self) -> Floats:
+        return np.array([cell.outcomes.sum() for cell in self._cells])

@@ -1,0 +1,156 @@
+"""What the coverage study found: its rows, and the house's targets held against them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.experiments.coverage_cells import Row
+from assay.experiments.coverage_plan import GUARANTEED, RANDOM, Part
+from assay.experiments.coverage_shapes import MONOTONE, POCKET
+
+__all__ = ["Result", "Target"]
+
+LARGE = 5000  # items from which on n_W, made for endless populations, is a fair measure
+_PUBLISHED_SAVING = 0.173  # paper 1, Table 1
+_LIMITS = {0.7: 1.06, 0.9: 1.10, 0.95: 1.16, 0.97: 1.25}
+_REAL_DELTAS = {0.01, 0.02, 0.03}
+_SHARP = (("news20_binary logreg", "accuracy"), ("offensive_mix mve", "precision"))
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something that the design must show, and what it showed.
+
+    Attributes
+    ----------
+    what : str
+    wanted, found : float
+    most : bool
+        Whether `wanted` is the most that is allowed, or the least.
+    """
+
+    what: str
+    wanted: float
+    found: float
+    most: bool
+
+    @property
+    def met(self) -> bool:
+        """Whether the target was reached."""
+        return self.found <= self.wanted if self.most else self.found >= self.wanted
+
+
+@dataclass(frozen=True)
+class Result:
+    """The rows that were finished, in the order of the parts.
+
+    `interrupted` tells that Ctrl-C ended it.
+    """
+
+    design: str
+    seed: int
+    replications: int
+    rows: tuple[Row, ...]
+    interrupted: bool = False
+
+    @property
+    def parts(self) -> list[Part]:
+        """The parts that there are rows of."""
+        there = {row.part for row in self.rows}
+        return [part for part in Part if part in there]
+
+    def of(self, part: Part, design: str | None = None) -> list[Row]:
+        """Return the rows of a part, of the design that is studied or of another."""
+        wanted = self.design if design is None else design
+        return [row for row in self.rows if row.part == part and row.design == wanted]
+
+    @property
+    def failing(self) -> list[Row]:
+        """The rows of the design that are right too seldom, by more than chance explains."""
+        return [row for row in self.rows if row.design == self.design and row.fails]
+
+    def targets(self) -> list[Target]:
+        """Return the targets that there are rows for."""
+        return [*self._coverage(), *self._labels(), *self._real_labels(), *self._modes()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            "design": self.design,
+            "seed": self.seed,
+            "replications": self.replications,
+            "interrupted": self.interrupted,
+            "targets": [{**asdict(each), "met": each.met} for each in self.targets()],
+            "failing": [asdict(row.settings) for row in self.failing],
+            "rows": [asdict(row) for row in self.rows],
+        }
+
+    def _coverage(self) -> Iterator[Target]:
+        for part in self.parts:
+            rows = self.of(part)
+            if rows:
+                fails = sum(row.fails for row in rows)
+                what = f"{part}: cells of {len(rows)} that are right too seldom"
+                yield Target(what, 0, fails, most=True)
+
+    def _labels(self) -> Iterator[Target]:
+        grid = self.of(Part.GRID)
+        at = {(row.population, round(row.value, 6), row.delta): row for row in grid}
+        for precision, most in _LIMITS.items():
+            rows = [at.get((shape, precision, 0.01)) for shape in MONOTONE]
+            shares = [row.against_limit for row in rows if row is not None]
+            if shares:
+                what = f"labels / limit at {precision} ±0.01, three monotone shapes"
+                yield Target(what, most, float(np.mean(shares)), most=True)
+        pocket = at.get((POCKET, 0.95, 0.01))
+        if pocket is not None:
+            what = "labels / limit at 0.95 ±0.01, dirty pocket"
+            yield Target(what, 1.35, pocket.against_limit, most=True)
+        if grid and self.design != RANDOM:
+            what = "labels / random sampling's, the most of the grid"
+            yield Target(what, 1.03, max(row.against_random for row in grid), most=True)
+
+    def _real_labels(self) -> Iterator[Target]:
+        every = self.of(Part.REAL)
+        rows = [row for row in every if row.items >= LARGE and not row.replacement]
+        if {row.delta for row in rows} >= _REAL_DELTAS:
+            mean = float(np.mean([row.against_n_w for row in rows]))
+            yield Target("real: labels / n_W, mean", 0.78, mean, most=True)
+        for row in rows:
+            if row.delta == 0.01 and (row.population, row.metric) in _SHARP:
+                what = f"{row.population}, {row.metric} ±0.01: labels / n_W"
+                yield Target(what, 0.5, row.against_n_w, most=True)
+        topics = [
+            row
+            for row in every
+            if row.population.startswith("arxiv15 ")
+            and (row.metric, row.delta, row.replacement) == ("precision", 0.01, True)
+        ]
+        if topics:
+            saving, reached = savings(topics)
+            what = f"arxiv15 precision ±0.01, {len(topics)} topics: saving against random sampling"
+            yield Target(what, _PUBLISHED_SAVING, saving, most=False)
+            yield Target("arxiv15: share of the attainable saving", 0.8, reached, most=False)
+
+    def _modes(self) -> Iterator[Target]:
+        ours = {_place(row): row.labels for row in self.of(Part.MODES, "default")}
+        ratios = [row.labels / ours[_place(row)] for row in self.of(Part.MODES, GUARANTEED)]
+        if ratios:
+            what = "guaranteed: labels / default's, mean"
+            yield Target(what, 1.5, float(np.mean(ratios)), most=True)
+
+
+def savings(rows: Sequence[Row]) -> tuple[float, float]:
+    """Return the mean saving against random sampling, and its share of what is attainable.
+
+    What a design by score can save at most is 1 - limit / n_W.
+    """
+    saved = [1 - row.against_random for row in rows]
+    attainable = [1 - row.limit_labels / row.n_w for row in rows]
+    return float(np.mean(saved)), float(np.mean(saved) / np.mean(attainable))
+
+
+def _place(row: Row) -> tuple[str, float, float]:
+    return row.population, row.value, row.delta

@@ -1,0 +1,197 @@
+"""The best interval from labels that were drawn at random before Assay came."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.answers import Answer
+from assay.core.metrics import Ratio, ratio
+from assay.core.poststratify import bins_for, groups_with_labels
+from assay.core.strata import Strata, stratify
+from assay.core.tallies import Tallies
+from assay.core.types import Ints
+from assay.core.unjudged import worst_case
+from assay.core.variable import scale_of
+from assay.design import Design, Goal
+from assay.earlier import Earlier, find_earlier
+from assay.engine import Look, State, look
+from assay.errors import LabelError
+from assay.predictions import Predictions, Side, read_predictions, sides_to_cut
+from assay.results import Estimate
+
+__all__ = ["estimate"]
+
+# The labels fell by size, whatever the answers: nothing is to be made up for, as it is where they
+# followed the errors.
+_ONE_LOOK = Design(allocation="pps", stop="budget")
+_INTERVAL = "post-stratified by score: score test and profile likelihood (docs/random_labels.md)"
+
+
+def estimate(
+    labels: object,
+    *,
+    predictions: object,
+    score: str | None = None,
+    predicted: str | None = None,
+    id: str | None = None,
+    threshold: float | None = None,
+    positive: str | float | None = None,
+    metric: str = "precision",
+    confidence: float = 0.95,
+) -> Estimate:
+    """Estimate a metric from labels of items that were drawn at random before.
+
+    The interval is right for one look at labels that are a random sample of all items, or of each
+    predicted label's items. The items that have labels are compared with all others by their
+    scores, and a note tells where they do not look drawn at random.
+
+    Parameters
+    ----------
+    labels : path, mapping or pairs
+        A CSV or Parquet file with columns ``id`` (or named like `id`) and ``label``, or ids and
+        answers: true or "yes", false or "no", "cannot judge".
+    predictions : path, DataFrame, Arrow table, mapping of arrays, or `Predictions`
+        All items that the sample was drawn from, labelled or not.
+    score, predicted, id, threshold, positive
+        As in `create_campaign`.
+    metric : str
+        ``precision``, ``recall``, ``f1``, ``accuracy``, ``false_omission_rate``, ``prevalence``.
+    confidence : float
+        How sure the interval is.
+
+    Examples
+    --------
+    >>> score = np.linspace(0.5, 1, 10_000)
+    >>> is_spam = np.arange(10_000) % 10 < 10 * score
+    >>> sample = np.random.default_rng(0).choice(10_000, 400, replace=False)
+    >>> labels = {int(item): is_spam[item] for item in sample}
+    >>> found = estimate(labels, predictions={"p": score}, score="p", threshold=0.5)
+    >>> found.labels, bool(found.low < is_spam.mean() < found.high)
+    (400, True)
+    """
+    found = read_predictions(
+        predictions, score=score, predicted=predicted, id=id, threshold=threshold, positive=positive
+    )
+    goal = Goal(metric, budget=found.size, confidence=confidence)
+    sides = sides_to_cut(
+        _ONE_LOOK, goal.metric, positives=found.positives, size=found.size, source=found.source
+    )
+    earlier = find_earlier(
+        labels,
+        found,
+        id_column=id,
+        variable=_ONE_LOOK.variable,
+        scale=scale_of(*found.score_range),
+        sides=sides,
+    )
+    strata = _strata(found, earlier, sides, goal.metric)
+    counts = _Counts.of(earlier, strata)
+    layer = np.repeat(np.arange(len(sides)), [len(each.sizes) for each in strata.layers])
+    cut = counts.joined(groups_with_labels(counts.judged, layer), goal)
+    plain = counts.joined(layer, goal)
+    tallies, moments = cut.tallies, cut.look.moments
+    defined, unjudged = bool(moments.defined), int(tallies.u.sum())
+    least, most = worst_case(tallies, cut.metric)
+    return Estimate(
+        metric=goal.metric,
+        value=float(moments.value) if defined else None,
+        low=float(cut.look.low),
+        high=float(cut.look.high),
+        confidence=goal.confidence,
+        standard_error=float(np.sqrt(moments.variance)) if defined else None,
+        labels=int(tallies.n.sum()),
+        cannot_judge=unjudged,
+        worst_case=(float(least), float(most)) if unjudged else None,
+        interval=_INTERVAL,
+        anytime=False,
+        stopped=None,
+        notes=_notes(earlier, cut, plain, goal.metric),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Cut:
+    """The labels in some strata, and what they say."""
+
+    tallies: Tallies
+    metric: Ratio
+    look: Look
+
+
+@dataclass(frozen=True, eq=False)
+class _Counts:
+    """Items, labels, positives and what could not be judged, stratum by stratum; shape (H,)."""
+
+    items: Ints
+    judged: Ints
+    positives: Ints
+    unjudged: Ints
+    says_yes: Ints
+
+    @classmethod
+    def of(cls, earlier: Earlier, strata: Strata) -> "_Counts":
+        """Count the labels from before."""
+        stratum, answers = earlier.strata(strata), np.array(earlier.answers)
+
+        def count(*wanted: Answer) -> Ints:
+            return np.bincount(stratum[np.isin(answers, wanted)], minlength=strata.n_strata)
+
+        return cls(
+            items=strata.sizes,
+            judged=count(Answer.YES, Answer.NO),
+            positives=count(Answer.YES),
+            unjudged=count(Answer.CANNOT_JUDGE),
+            says_yes=np.array([layer.side is True for layer in strata.layers for _ in layer.sizes]),
+        )
+
+    def joined(self, group: Ints, goal: Goal) -> _Cut:
+        """Return what is known with strata joined into groups."""
+        counts = (self.items, self.judged, self.positives, self.unjudged)
+        tallies = Tallies(*(np.bincount(group, each) for each in counts))
+        metric = ratio(goal.metric, tallies.N, np.bincount(group, self.says_yes) > 0)
+        state = replace(State.start(tallies.N, replacement=False), tallies=tallies)
+        return _Cut(tallies, metric, look(_ONE_LOOK, goal, metric, state))
+
+
+def _strata(found: Predictions, earlier: Earlier, sides: list[Side], metric: str) -> Strata:
+    """Cut each predicted label's items into as many bins as its labels can fill."""
+    layers = []
+    profiles = found.profile(_ONE_LOOK.variable, scale_of(*found.score_range), sides)
+    judged = [
+        card.predicted
+        for card, answer in zip(earlier.cards, earlier.answers, strict=True)
+        if answer is not Answer.CANNOT_JUDGE
+    ]
+    for side, profile in profiles.items():
+        labels = judged.count(side is True)
+        if labels == 0:
+            said = "yes" if side else "no"
+            raise LabelError(
+                f"no label that counts is of an item predicted {said}, so there is no interval "
+                f"for {metric.replace('_', ' ')}",
+                details=f"{len(judged):,} labels count; {profile.total:,} are predicted {said}",
+                hint="a campaign can go on from these labels and ask for the others: "
+                "create_campaign(..., labels=...), assay create --labels-from",
+            )
+        cut = stratify(
+            {side: profile}, variable=_ONE_LOOK.variable, method="perc", bins=bins_for(labels)
+        )
+        layers.append(cut.layers[0])
+    return Strata(_ONE_LOOK.variable, tuple(layers))
+
+
+def _notes(earlier: Earlier, cut: _Cut, plain: _Cut, metric: str) -> tuple[str, ...]:
+    saved = 1 - cut.look.half_width / plain.look.half_width if plain.look.half_width > 0 else 0.0
+    gain = f"{saved:.0%} narrower" if saved >= 0.005 else "no narrower"
+    number = len(cut.tallies.N)
+    strata = f"{number} strata by score" if number > 1 else "a single stratum"
+    notes = [
+        f"rests on labels drawn at random before, in {strata}; the scores make the interval {gain}",
+        "the interval is for one look; to label on until it is narrow enough, make a campaign",
+    ]
+    if earlier.elsewhere:
+        about = metric.replace("_", " ")
+        notes.append(f"{earlier.elsewhere:,} labels are of items that {about} does not depend on")
+    if earlier.without_label:
+        notes.append(f"{earlier.without_label:,} rows have no label")
+    return (*([earlier.doubt] if earlier.doubt else []), *notes)

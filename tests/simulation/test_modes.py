@@ -1,0 +1,201 @@
+"""What each mode promises, measured; beside each a rule that breaks the promise and is caught."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from assay.core.metrics import ratio
+from assay.core.stop import Reason
+from assay.core.types import Bools, Floats
+from assay.design import Design, Goal
+from assay.engine import Look, State
+from assay.simulation import Population, Runs, replay, simulate
+
+SIZES = np.full(4, 250_000.0)
+PRECISION = ratio("precision", SIZES, np.ones(4, dtype=bool))
+SHARP, FLAT = np.array([0.91, 0.98, 0.993, 0.997]), np.full(4, 0.97)
+
+
+def run(
+    design: Design,
+    goal: Goal,
+    rates: Floats,
+    *,
+    replications: int = 1500,
+    thin: bool = False,
+    watch: Callable[[State, Look], None] | None = None,
+) -> Runs:
+    return replay(
+        design,
+        goal,
+        PRECISION,
+        sizes=SIZES,
+        outcomes=np.round(SIZES * rates),
+        replications=replications,
+        rng=np.random.default_rng(9),
+        thin=thin,
+        watch=watch,
+    )
+
+
+def truth(rates: Floats) -> float:
+    return float(np.round(SIZES * rates).sum() / SIZES.sum())
+
+
+def holds(runs: Runs, rates: Floats) -> Bools:
+    return np.asarray((runs.low <= truth(rates)) & (truth(rates) <= runs.high))
+
+
+def check_share(right: Bools) -> None:
+    """Check a share that should be 0.95 or more.
+
+    1,500 runs: it shows less than 0.93 with probability below 5e-4, and the seeds are fixed.
+    """
+    assert float(right.mean()) >= 0.93
+
+
+def check_centred(design: Design) -> None:
+    for rates, delta in ((np.full(4, 0.98), 0.015), (FLAT, 0.01)):
+        runs = run(design, Goal("precision", within=delta), rates)
+        check_share(np.abs(runs.value - truth(rates)) <= delta)
+
+
+def test_centred_is_right_about_the_estimate_give_or_take_delta() -> None:
+    check_centred(Design.centred())
+    with pytest.raises(AssertionError):
+        check_centred(Design())  # its interval is right, and not symmetric
+    with pytest.raises(AssertionError):
+        check_centred(Design.bennett_carvalho())
+
+
+def test_the_centred_interval_holds_the_truth_as_well() -> None:
+    check_share(holds(run(Design.centred(), Goal("precision", within=0.015), FLAT), FLAT))
+
+
+def test_fixed_is_right_at_the_end_of_its_budget() -> None:
+    for rates, budget in ((SHARP, 500), (FLAT, 300), (np.array([0.85, 0.95, 0.85, 0.95]), 300)):
+        check_share(holds(run(Design.fixed(), Goal("precision", budget=budget), rates), rates))
+    with pytest.raises(AssertionError):
+        check_share(
+            holds(run(Design.bennett_carvalho(), Goal("precision", within=0.01), FLAT), FLAT)
+        )
+
+
+def test_fixed_is_narrower_than_an_interval_that_may_be_looked_at() -> None:
+    goal = Goal("precision", budget=300)
+    fixed, default = (run(design, goal, FLAT) for design in (Design.fixed(), Design()))
+    assert (fixed.high - fixed.low).mean() < (default.high - default.low).mean()
+
+
+def ever_wrong(design: Design, goal: Goal, rates: Floats, replications: int) -> float:
+    """Return the share of runs whose interval misses the truth at any look.
+
+    With a budget alone all runs end together, so each keeps its place.
+    """
+    missed = np.zeros(replications, dtype=bool)
+
+    def watch(_state: State, now: Look) -> None:
+        missed[(now.low > truth(rates)) | (truth(rates) > now.high)] = True
+
+    run(design, goal, rates, replications=replications, watch=watch)
+    return float(missed.mean())
+
+
+def check_never_wrong(design: Design) -> None:
+    """Check that at most 5% of the runs are ever wrong, at any of 30 looks.
+
+    300 runs: a share of 0.05 shows more than 0.10 with probability below 3e-4.
+    """
+    assert ever_wrong(design, Goal("precision", budget=600), FLAT, 300) <= 0.10
+
+
+def test_guaranteed_is_right_at_all_looks_at_once() -> None:
+    check_never_wrong(Design.guaranteed())
+    with pytest.raises(AssertionError):
+        check_never_wrong(Design.bennett_carvalho())
+
+
+def verdicts(rates: Floats, *, at_least: float, budget: int, replications: int) -> Runs:
+    goal = Goal("precision", budget=budget, at_least=at_least)
+    return run(Design.guaranteed(), goal, rates, replications=replications)
+
+
+def check_seldom_wrong(share: float) -> None:
+    """Check a share of wrong answers that should be at most 0.05.
+
+    400 runs: it shows more than 0.09 with probability below 5e-4.
+    """
+    assert share <= 0.09
+
+
+@pytest.mark.parametrize(("rate", "wrong"), [(0.945, Reason.AT_LEAST), (0.955, Reason.BELOW)])
+def test_a_question_is_seldom_answered_wrongly(rate: float, wrong: Reason) -> None:
+    rates = np.full(4, rate)
+    runs = verdicts(rates, at_least=0.95, budget=1000, replications=400)
+    check_seldom_wrong(float(np.mean(runs.reason == wrong)))
+
+
+def test_an_answer_by_the_first_interval_on_one_side_is_often_wrong() -> None:
+    """What people do: look at the papers' interval again and again until it leaves 0.95."""
+    rates, decided = np.full(4, 0.945), np.zeros(400, dtype=np.int64)
+
+    def watch(_state: State, now: Look) -> None:
+        first = decided == 0
+        decided[first & (now.low > 0.95)] = 1
+        decided[first & (now.high < 0.95)] = -1
+
+    goal = Goal("precision", budget=1000)
+    run(Design.bennett_carvalho(), goal, rates, replications=400, watch=watch)
+    with pytest.raises(AssertionError):
+        check_seldom_wrong(float(np.mean(decided == 1)))
+
+
+def test_a_clear_question_takes_fewer_labels_than_an_interval() -> None:
+    question = verdicts(np.full(4, 0.8), at_least=0.95, budget=5000, replications=100)
+    assert set(question.reason) == {Reason.BELOW}
+    interval = run(Design(), Goal("precision", within=0.02), np.full(4, 0.8), replications=100)
+    assert question.labels.mean() < 0.5 * interval.labels.mean()
+
+
+def test_thinned_looks_change_little_and_are_fewer() -> None:
+    """Labels vary by 5% a run; 200 runs know the mean to 0.4%, and 1% more is the price."""
+    looks = {True: 0, False: 0}
+    means = {}
+    for thin in (True, False):
+
+        def watch(_state: State, _now: Look, thin: bool = thin) -> None:
+            looks[thin] += 1
+
+        runs = run(
+            Design(),
+            Goal("precision", within=0.01),
+            FLAT - 0.1,
+            replications=200,
+            thin=thin,
+            watch=watch,
+        )
+        means[thin] = runs.labels.mean()
+    assert looks[True] < 0.8 * looks[False]
+    assert means[True] == pytest.approx(means[False], rel=0.03)
+
+
+def population() -> Population:
+    rng = np.random.default_rng(3)
+    score = rng.beta(4, 1, 20_000)
+    return Population(y_true=rng.random(20_000) < score, y_score=score, threshold=0.5)
+
+
+def test_a_simulated_question_tells_how_often_each_answer_was_given() -> None:
+    result = simulate(
+        population(), designs=["guaranteed"], at_least=0.7, replications=50, seed=1, workers=1
+    )
+    assert [row.design for row in result.rows] == ["random", "guaranteed"]
+    assert result.population["value"] > 0.75
+    for row in result.rows:
+        assert row.yes is not None
+        assert row.no is not None
+        assert row.yes + row.no == 1
+        assert row.yes > 0.9
+    without = simulate(population(), designs=["centred"], within=0.1, replications=9, workers=1)
+    assert without.rows[1].yes is without.rows[1].no is None

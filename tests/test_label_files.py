@@ -1,0 +1,70 @@
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assay.answers import Answer
+from assay.errors import AssayError
+from assay.label_files import LabelFile, read_label_file
+
+
+def _read(file: Path, kind: str = "integer", ids: tuple[str, ...] = ("id",)) -> LabelFile:
+    return read_label_file(file, id_columns=ids, label_column="label", id_kind=kind)
+
+
+def _parquet(folder: Path, **columns: list[Any]) -> Path:
+    file = folder / "labels.parquet"
+    pq.write_table(pa.table(columns), file)
+    return file
+
+
+def test_parquet_says_the_same_as_csv(tmp_path: Path) -> None:
+    csv = tmp_path / "labels.csv"
+    csv.write_text("id,label\n7,yes\n8,\n9,no\n10,?\n")
+    table = _parquet(tmp_path, id=[7, 8, 9, 10], label=["yes", None, "no", "cannot judge"])
+    one, other = _read(csv), _read(table)
+    assert one.without_label == other.without_label == 1
+    answers = {id: label.answer for id, label in one.labels.items()}
+    assert answers == {id: label.answer for id, label in other.labels.items()}
+    assert answers == {7: Answer.YES, 9: Answer.NO, 10: Answer.CANNOT_JUDGE}
+
+
+def test_labels_may_be_true_and_false(tmp_path: Path) -> None:
+    found = _read(_parquet(tmp_path, id=["a", "b"], label=[True, False]), kind="string")
+    assert [label.answer for label in found.labels.values()] == [Answer.YES, Answer.NO]
+
+
+def test_the_first_column_that_is_there_holds_the_ids(tmp_path: Path) -> None:
+    file = _parquet(tmp_path, url=["a"], id=["b"], label=[1])
+    assert list(_read(file, "string", ("url", "id")).labels) == ["a"]
+    assert list(_read(file, "string", ("key", "id")).labels) == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ({"id": [1, 1], "label": ["yes", "no"]}, "row 2: 1 is 'no' here and 'yes' in row 1"),
+        ({"id": [1], "label": ["maybe"]}, "row 1: 'maybe' is not an answer"),
+        ({"id": ["x"], "label": ["yes"]}, "row 1: 'x' is not a whole number"),
+        ({"id": [1.5], "label": ["yes"]}, "row 1: 1.5 is not a whole number"),
+        ({"id": [None], "label": ["yes"]}, "row 1: None is not a whole number"),
+        ({"id": [1], "lable": ["yes"]}, "did you mean 'lable'"),
+        ({"key": [1], "label": ["yes"]}, "column 'id' is not found"),
+    ],
+)
+def test_bad_tables_are_told_by_row(
+    tmp_path: Path, columns: dict[str, list[Any]], told: str
+) -> None:
+    with pytest.raises(AssayError) as error:
+        _read(_parquet(tmp_path, **columns))
+    assert told in str(error.value)
+
+
+def test_what_is_no_parquet_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match="no such file"):
+        _read(tmp_path / "none.parquet")
+    (tmp_path / "bad.parquet").write_text("id,label\n")
+    with pytest.raises(AssayError, match="cannot be read"):
+        _read(tmp_path / "bad.parquet")
