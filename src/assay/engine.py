@@ -27,6 +27,7 @@ from assay.design import Design, Goal
 __all__ = ["Look", "State", "begin", "fold", "follows_request", "look", "plan", "step"]
 
 UNLIMITED = LARGEST_EXACT  # room in a stratum that is drawn from with replacement
+_LEAST_EACH = 3  # labels a stratum, on average, before the interval's width may stop an evaluation
 _SMALL_ROUND = 20  # cards; a round of bets is no larger, or else a quarter of the smallest stratum
 
 
@@ -141,7 +142,12 @@ def look(design: Design, goal: Goal, metric: Ratio, state: State) -> Look:
     if design.stop == "centred":
         reach = np.maximum(high - value, value - low)
         low, high = np.maximum(value - reach, 0.0), np.minimum(value + reach, 1.0)
-    reach = np.where(moments.defined, reach, np.inf)
+    # Strata with a label or two each look cleaner or dirtier than they are, and never mixed.
+    few = (
+        design.allocation == "explore"
+        and tallies.n.sum(axis=-1) < _LEAST_EACH * tallies.N.shape[-1]
+    )
+    reach = np.where(moments.defined & ~np.asarray(few), reach, np.inf)
     streak = count_streak(state.streak, reach, goal.within) if state.rounds > 1 else state.streak
     reason = reasons(
         streak,
@@ -181,8 +187,13 @@ def plan(
         return allocate.draw(_weights(design, state), size, room, rng)
     if design.allocation in ("pro", "equ", "explore"):
         # Rounds add up to the shares of one large draw: what is behind its share catches up.
-        behind = np.maximum(_shares(design, metric, state, dealt + size) - state.dealt, 0.0)
-        return allocate.round_to_total(behind, size, room)
+        # One of every stratum before the second of any: what was never seen bounds nothing.
+        unseen = np.minimum(room, 1.0) * (state.dealt == 0) * (design.allocation == "explore")
+        first = allocate.round_to_total(unseen, np.minimum(size, unseen.sum(axis=-1)), unseen)
+        shares = _shares(design, metric, state, dealt + size)
+        behind = np.maximum(shares - state.dealt - first, 0.0)
+        rest = allocate.round_to_total(behind, size - first.sum(axis=-1), room - first)
+        return np.asarray(first + rest)
     if state.rounds == 0:
         each = np.minimum(design.first_per_stratum or 0, room)
         return allocate.round_to_total(each, size, each)
@@ -305,10 +316,8 @@ def _shares(design: Design, metric: Ratio, state: State, total: Floats) -> Float
     tallies = state.tallies
     value = metric.value(sizes * rates(tallies, "smoothed", replacement=True))
     w, common = weigh(tallies, metric, value)
-    rare = np.where(metric.rises ^ common, tallies.n - tallies.x, tallies.x)
-    shares = total[..., None] * explore(w, tallies.n, rare).shares
-    # One card of every stratum before the second of any: what was never seen bounds nothing.
-    return np.asarray(np.where(state.dealt == 0, np.maximum(shares, total[..., None]), shares))
+    rare = np.where(metric.rises_at(value) ^ common, tallies.n - tallies.x, tallies.x)
+    return np.asarray(total[..., None] * explore(w, tallies.n, rare).shares)
 
 
 def _weights(design: Design, state: State) -> Floats:

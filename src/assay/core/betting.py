@@ -60,8 +60,9 @@ def chances(tallies: Tallies, metric: Ratio) -> Floats:
     array([0.71, 0.29])
     """
     N, n = tallies.N, tallies.n
-    w, common = weigh(tallies, metric, metric.value(N * guesses(tallies, metric)))
-    rare = np.where(metric.rises ^ common, n - tallies.x, tallies.x)
+    value = metric.value(N * guesses(tallies, metric))
+    w, common = weigh(tallies, metric, value)
+    rare = np.where(metric.rises_at(value) ^ common, n - tallies.x, tallies.x)
     size = N / N.sum(axis=-1, keepdims=True)
     shares = (1 - _BY_SIZE) * explore(w, n, rare).shares + _BY_SIZE * size
     shares = np.where(n + tallies.u < N, shares, 0.0)

@@ -95,25 +95,14 @@ class Ratio:
         slope = self.a - self.value(T)[..., None] * self.b
         return np.asarray(np.where(bottom > 0, slope, 0.0) / np.where(bottom > 0, bottom, 1.0))
 
-    @property
-    def rises(self) -> Bools:
-        """Where more outcomes raise the metric; elsewhere they lower it.
+    def rises_at(self, value: Floats) -> Bools:
+        """Where more outcomes raise the metric at a value of it; elsewhere they lower it, (..., H).
 
         Each metric of the table rises or falls in each T_h throughout: more positives called yes
         never lower recall, more called no never raise it. The latter bring it nearer to 0, which is
-        up for the difference of a recall and a larger one; where neither is known to be the larger,
-        there is no answer.
+        up where the difference of two recalls is below 0.
         """
-        falls = self.a < 0
-        nearer_to_0 = (self.a == 0) & (self.b > 0)
-        if nearer_to_0.any() and falls.any() and (self.a > 0).any():
-            raise DesignError(
-                "whether more outcomes raise or lower this metric depends on its own sign",
-                details="it is the difference of two recalls, of classifiers each of which says "
-                "yes to items that the other says no to; it has a value, but no interval",
-                hint="compare precision or accuracy, or a classifier at two thresholds",
-            )
-        return np.asarray((self.a > 0) | (nearer_to_0 & falls.any()))
+        return np.asarray(np.where(self.a != 0, self.a, -value[..., None] * self.b) > 0)
 
     def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
         """Return the metric's smallest and largest value when least <= T <= most."""

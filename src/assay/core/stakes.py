@@ -58,14 +58,14 @@ def guesses(tallies: Tallies, metric: Ratio) -> Floats:
     array([0.942, 0.921])
     """
     N, n = tallies.N, tallies.n
-    bad = np.where(metric.rises, n - tallies.x, tallies.x)
+    bad = np.where(metric.a > 0, n - tallies.x, tallies.x)
     labels = n.sum(axis=-1, keepdims=True)
     seen = np.where(n > 0, N, 0.0)
     found = (seen * bad / np.maximum(n, 1.0)).sum(axis=-1, keepdims=True)
     rate = found / np.maximum(seen.sum(axis=-1, keepdims=True), 1.0)
     mean = (labels * rate + 0.5) / (labels + 1)
     q = (bad + _PRIOR * mean) / (n + _PRIOR)
-    return np.asarray(np.where(metric.rises, 1 - q, q))
+    return np.asarray(np.where(metric.a > 0, 1 - q, q))
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,7 +40,7 @@ __all__ = [
 # programming for a single stratum (docs/certainty.md).
 _CONFIDENCE, _PEEKING = (0.8, 0.9, 0.95, 0.99), (0.8, 0.65, 0.5, 0.5)
 
-_HALVINGS = 13
+_HALVINGS, _STEPS = 12, 2
 _REACH = 12.0  # lambda lies between n e^-12 and n e^12
 _TURNS = 3  # for metrics whose weights depend on their own value
 
@@ -126,7 +126,7 @@ def weigh(tallies: Tallies, metric: Ratio, value: Floats) -> tuple[Floats, Bools
     """
     w = np.abs(metric.a - value[..., None] * metric.b) * tallies.N
     w = w / w.sum(axis=-1, keepdims=True)
-    bad = np.where(metric.rises, tallies.n - tallies.x, tallies.x)
+    bad = np.where(metric.rises_at(value), tallies.n - tallies.x, tallies.x)
     rate = np.where(tallies.n > 0, bad, 0.5) / np.maximum(tallies.n, 1.0)
     return w, np.asarray((w * rate).sum(axis=-1, keepdims=True) > 0.5)
 
@@ -164,7 +164,6 @@ def stratified_ends(
     """
     N, n = tallies.N, tallies.n
     left = np.ones_like(N) if replacement else (N - n) / np.maximum(N - 1, 1.0)
-    bad = np.where(metric.rises, n - tallies.x, tallies.x)
     start = metric.value(N * np.where(n > 0, tallies.x, 0.5) / np.maximum(n, 1.0))
 
     def sample(w: Floats, x: Floats) -> Sample:
@@ -175,10 +174,12 @@ def stratified_ends(
         value = start
         for _ in range(_TURNS if metric.b.any() else 1):
             w, common = weigh(tallies, metric, value)
+            rises = metric.rises_at(value)
+            bad = np.where(rises, n - tallies.x, tallies.x)
             q = walk(sample(w, bad), confidence, b)
             if common.any():  # the walks are made for the rarer outcome
                 q = np.where(common, 1 - other(sample(w, n - bad), confidence, b), q)
-            value = metric.value(N * np.where(metric.rises, 1 - q, q))
+            value = metric.value(N * np.where(rises, 1 - q, q))
         return value
 
     return end(upper_rates, lower_rates), end(lower_rates, upper_rates)
@@ -188,7 +189,7 @@ Walk = Callable[[Sample, float, float], Floats]
 
 
 def _walk(s: Sample, excess: Callable[[Floats], Floats], *, sign: int) -> Floats:
-    """Return q(lambda) where `excess` turns positive: halving, then one straight step."""
+    """Return q(lambda) where `excess` turns positive: halving, then straight steps."""
     total = s.n.sum(axis=-1)
 
     def rates(t: Floats) -> Floats:
@@ -196,15 +197,19 @@ def _walk(s: Sample, excess: Callable[[Floats], Floats], *, sign: int) -> Floats
 
     low, high = np.full(total.shape, -_REACH), np.full(total.shape, _REACH)
     at_low, at_high = excess(rates(low)), excess(rates(high))
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
+
+    def straight() -> Floats:
+        rise = at_high - at_low
+        share = np.clip(-at_low / np.where(rise > 0, rise, 1.0), 0.0, 1.0)
+        return np.asarray(low + share * (high - low))
+
+    for turn in range(_HALVINGS + _STEPS):
+        middle = (low + high) / 2 if turn < _HALVINGS else straight()
         found = excess(rates(middle))
         over = found > 0
         low, at_low = np.where(over, low, middle), np.where(over, at_low, found)
         high, at_high = np.where(over, middle, high), np.where(over, found, at_high)
-    rise = at_high - at_low
-    share = np.clip(-at_low / np.where(rise > 0, rise, 1.0), 0.0, 1.0)
-    return rates(low + share * (high - low))
+    return rates(straight())
 
 
 def _rates(s: Sample, multiplier: Floats) -> Floats:
