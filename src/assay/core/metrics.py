@@ -110,7 +110,7 @@ class Ratio:
         for T in (least, most):  # where a = 0, whichever is the worse: that depends on the sign
             lows.append(self.value(np.where(self.a > 0, least, np.where(self.a < 0, most, T))))
             highs.append(self.value(np.where(self.a > 0, most, np.where(self.a < 0, least, T))))
-        return np.minimum(*lows), np.maximum(*highs)
+        return np.asarray(np.minimum(*lows)), np.asarray(np.maximum(*highs))
 
 
 def ratio(metric: str, N: Floats, says_yes: Bools | None) -> Ratio:

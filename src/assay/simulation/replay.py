@@ -21,6 +21,7 @@ from assay.design import Design, Goal
 from assay.engine import Look, State, begin, fold, look, plan, step
 
 Watch = Callable[[State, Look], None]
+_SIGHT = 1.3  # goals away, in half-widths of z standard errors, at which one begins to look
 
 __all__ = ["Runs", "Watch", "replay"]
 
@@ -132,14 +133,14 @@ def replay(
 def _in_sight(design: Design, goal: Goal, metric: Ratio, state: State) -> Bools:
     """Tell which evaluations might stop at this look.
 
-    No interval here is narrower than 1/1.3 of z standard errors, which cost little to find; the
-    tests run cells with and without this and find the very same runs.
+    z standard errors cost little to find, and no interval here is much narrower; the tests run
+    cells with and without this and find the very same runs.
     """
     if goal.within is None or goal.budget is not None or design.bets:
         return np.ones(state.streak.shape, dtype=np.bool_)
     moments = estimate(state.tallies, metric, design.estimator, replacement=design.replacement)
     reach = ndtri((1 + goal.confidence) / 2) * np.sqrt(moments.variance)
-    return np.asarray((reach <= 1.3 * goal.within) | (state.room <= 0).any(axis=-1))
+    return np.asarray((reach <= _SIGHT * goal.within) | (state.room <= 0).any(axis=-1))
 
 
 def _label(
