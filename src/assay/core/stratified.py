@@ -135,14 +135,14 @@ def extra_label(stop: str, confidence: float) -> float:
     """Return the fraction b of a label that keeps the interval right under a stopping rule.
 
     Between the confidences at which it was found it lies on a straight line, and beyond them it
-    stays as it is.
+    stays as it is. A stop at the estimate ± delta waits for the farther end, and needs no more.
 
     Examples
     --------
     >>> [extra_label(stop, 0.95) for stop in ("width", "centred", "budget")]
-    [0.5, 0.5, 0.0]
+    [0.5, 0.0, 0.0]
     """
-    return 0.0 if stop == "budget" else float(np.interp(confidence, _CONFIDENCE, _PEEKING))
+    return float(np.interp(confidence, _CONFIDENCE, _PEEKING)) if stop == "width" else 0.0
 
 
 def stratified_ends(

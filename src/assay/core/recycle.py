@@ -1,0 +1,198 @@
+"""Paper 3's samples: a parent's labels used again for a child [1]_.
+
+A_P and A_C are the sets that parent and child call yes. Algorithm 1 turns S_P, a random sample of
+A_P, into S_C, one of A_C: S+ is what of S_P lies in A_C, S- a sample of A_C - A_P of matching
+size; both are mixed (Algorithm 2), filled up from the whole of A_C, and cut at n_C. A child is the
+parent of its own children: give its S_C as their S_P.
+
+What the paper leaves open, and what is done here
+-------------------------------------------------
+- *Size of S-.* |A_C - A_P| |S+| / |A_P and A_C| is seldom whole, and the proofs need it exactly.
+  Rounding down, or to the nearest, favours one side of A_C. Here it is rounded at random: up with
+  the chance that keeps the expected number of times an item is in S_C the same for every item of
+  A_C, which is all that an unbiased precision needs (`mixed_size`). Where it is whole, nothing
+  changes, and each place of S_C is uniform over A_C, as Lemmas 1 and 2 say.
+- *No overlap at all.* 0/0 is taken as 0: S_C is a fresh sample of A_C.
+- *"Recursively apply Algorithm 2"* is read as Algorithm 1.
+
+What the paper says and does not hold
+-------------------------------------
+- *Lemma 1* calls the places of a ``UniformSample`` independent. Given S+ and S- they are; but S+
+  and S- are drawn only once, so two places show the same draw with chance 1/|S| in addition. The
+  variance of the precision is (2 - 1/|S|) times that of |S| independent items where both parts of
+  A_C are equally precise: a size made for +-0.03 at 95% gives +-0.042, or +-0.03 at 83%.
+  ``UniformShuffle`` does not have this.
+- *Recursion* is unbiased where S is never cut at n_C. Where it is cut, the share of S+ in it is a
+  ratio of two random counts, since the places of S_P are then not independent in either option,
+  and the estimate has a bias of order 1/|S+|: about 0.0001 at the paper's 1,100 labels.
+
+References
+----------
+.. [1] RecycleSamplesForPrecision, section 4.1 (``papers/recycle-samples-for-precision.txt``).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from assay.core.mix_sequence import Option, mix_sequence, uniform_sample, whole_number
+from assay.core.types import Bools, Ints
+from assay.errors import PredictionsError
+
+__all__ = ["Overlap", "Recycled", "mixed_size", "overlap", "recycle"]
+
+
+@dataclass(frozen=True, eq=False)
+class Overlap:
+    """Two sets of ids and where they meet, each array sorted: made once, used for many samples."""
+
+    parent: Ints
+    child: Ints
+    both: Ints
+    child_only: Ints
+
+    @property
+    def pir(self) -> float:
+        """The parent intersection ratio, |A_P and A_C| / |A_P|."""
+        return self.both.size / self.parent.size
+
+    @property
+    def cir(self) -> float:
+        """The child intersection ratio, |A_P and A_C| / |A_C|."""
+        return self.both.size / self.child.size
+
+
+@dataclass(frozen=True, eq=False)
+class Recycled:
+    """S_C, with repetitions, and the labels of it that need not be bought (Lemma 3, b and c)."""
+
+    sample: Ints
+    savings: int
+
+
+def overlap(parent: Ints, child: Ints) -> Overlap:
+    """Return where two sets of ids meet.
+
+    Parameters
+    ----------
+    parent, child : array of int
+        A_P and A_C: distinct ids in any order, at least one each.
+
+    Examples
+    --------
+    >>> sets = overlap(np.array([1, 2, 3, 4]), np.array([5, 4, 3]))
+    >>> sets.both, sets.child_only, sets.pir
+    (array([3, 4]), array([5]), 0.5)
+    """
+    A_P, A_C = _set("parent", parent), _set("child", child)
+    is_shared = _among(A_C, A_P)
+    return Overlap(A_P, A_C, A_C[is_shared], A_C[~is_shared])
+
+
+def recycle(
+    S_P: Ints, sets: Overlap, n_C: int, *, option: Option, rng: np.random.Generator
+) -> Recycled:
+    """Return a sample of the child that uses the parent's sample again: Algorithm 1.
+
+    Line 8, the precision, is the share of positives in ``sample`` once it is labelled.
+
+    Parameters
+    ----------
+    S_P : array of int
+        A sequence of uniformly random ids of the parent's set, with or without repetitions.
+    sets : Overlap
+        Of the parent and the child.
+    n_C : int
+        The child's sample size, at least 1.
+    option : {"UniformSample", "UniformShuffle"}
+        As `mix_sequence` takes it.
+    rng : numpy.random.Generator
+
+    Examples
+    --------
+    A child that is a parent in turn gives its sample for S_P.
+
+    >>> rng = np.random.default_rng(1)
+    >>> ensemble, model, part = np.arange(1000), np.arange(200, 1200), np.arange(300, 1300)
+    >>> S_P = uniform_sample(ensemble, 100, rng)
+    >>> first = recycle(S_P, overlap(ensemble, model), 100, option="UniformSample", rng=rng)
+    >>> first.sample.size, first.savings
+    (100, 75)
+    >>> sets = overlap(model, part)
+    >>> recycle(first.sample, sets, 100, option="UniformSample", rng=rng).savings
+    85
+    """
+    n_C = whole_number("n_C", n_C, least=1)
+    S_P = _ids("S_P", S_P)
+    stray = S_P[~_among(S_P, sets.parent)]
+    if stray.size:
+        raise PredictionsError(
+            f"S_P holds id {stray[0]}, which is not of the parent's set",
+            details=f"{stray.size} of its {S_P.size} ids are not",
+        )
+    S_plus = S_P[_among(S_P, sets.both)]
+    X = np.array([S_plus.size])
+    size = int(mixed_size(X, sets.both.size, sets.child.size, n_C, rng)[0])
+    S_minus = uniform_sample(sets.child_only, size - S_plus.size, rng)
+    S = mix_sequence(np.concatenate([S_plus, S_minus]), option, rng)
+    S_remain = uniform_sample(sets.child, max(0, n_C - size), rng)
+    S_C = np.concatenate([S, S_remain])[:n_C]
+    reused = S_plus.size if size <= n_C else int(_among(S_C, sets.both).sum())
+    return Recycled(S_C, reused)
+
+
+def mixed_size(X: Ints, both: int, child: int, n_C: int, rng: np.random.Generator) -> Ints:
+    """Return |S| = |S+| + |S-|, the real number t = X |A_C| / |A_P and A_C| made whole at random.
+
+    Let k be t rounded down. Where S is filled up to n_C, S+ keeps all its X places and the rest
+    must be right on average: E|S| = t, so up with chance t - k. Where S is cut at n_C, S+ keeps the
+    share X/|S|, and E[X/|S|] = X/t asks for the chance (t - k)(k + 1)/t. Both are fractions of
+    whole numbers, drawn exactly. S is never filled up and cut for one X, as n_C is whole.
+
+    Parameters
+    ----------
+    X : array of int
+        |S+|, any shape.
+    both, child, n_C : int
+        |A_P and A_C|, |A_C| and the child's sample size.
+    rng : numpy.random.Generator
+
+    Examples
+    --------
+    >>> mixed_size(np.array([2, 3, 3]), both=2, child=3, n_C=9, rng=np.random.default_rng(1))
+    array([3, 5, 4])
+    """
+    whole, rest = np.divmod(X * child, max(both, 1))
+    is_filled_up = whole < n_C
+    chances = np.where(is_filled_up, rest, rest * (whole + 1))
+    outcomes = np.where(rest == 0, 1, np.where(is_filled_up, both, X * child))
+    return np.asarray(whole + (rng.integers(outcomes) < chances))
+
+
+def _among(ids: Ints, members: Ints) -> Bools:
+    """Which ids are members; the members are sorted."""
+    if members.size == 0:
+        return np.zeros(ids.size, dtype=np.bool_)
+    places = np.minimum(np.searchsorted(members, ids), members.size - 1)
+    return np.asarray(members[places] == ids)
+
+
+def _set(name: str, value: ArrayLike) -> Ints:
+    ids = np.sort(_ids(name, value))
+    if ids.size == 0:
+        raise PredictionsError(f"the {name} calls nothing yes", details="no precision is defined")
+    repeated = ids[1:][ids[1:] == ids[:-1]]
+    if repeated.size:
+        raise PredictionsError(f"the {name}'s set holds id {repeated[0]} twice")
+    return ids
+
+
+def _ids(name: str, value: ArrayLike) -> Ints:
+    ids = np.asarray(value)
+    if ids.ndim != 1 or not (np.can_cast(ids.dtype, np.int64) and ids.dtype.kind in "iu"):
+        raise PredictionsError(
+            f"{name} of type {ids.dtype} and shape {ids.shape} cannot be used",
+            details="ids form one column of integers of at most 64 bits, signed",
+        )
+    return ids.astype(np.int64)

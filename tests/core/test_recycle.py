@@ -1,0 +1,320 @@
+"""Paper 3's samples, enumerated: every outcome of every draw of a tiny case, with exact chances."""
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import TypeVar, cast, get_args
+
+import numpy as np
+import pytest
+
+from assay.core.mix_sequence import Option, mix_sequence, uniform_sample
+from assay.core.recycle import Overlap, overlap, recycle
+from assay.core.types import Ints
+from assay.errors import DesignError, InputError, PredictionsError
+
+OPTIONS: tuple[Option, ...] = get_args(Option)
+T = TypeVar("T")
+
+
+class EveryOutcome:
+    """Stands where a generator stands, and shows every outcome of its draws in turn."""
+
+    def __init__(self) -> None:
+        self._shown: list[int] = []
+        self._faces: list[int] = []
+        self._rolls = 0
+
+    def integers(self, high: int | Ints, size: int | None = None) -> Ints:
+        faces = [int(high)] * size if size is not None else np.ravel(high).tolist()
+        return np.array([self._roll(each) for each in faces], dtype=np.int64)
+
+    def permutation(self, sequence: Ints) -> Ints:
+        left = sequence.tolist()
+        return np.array([left.pop(self._roll(len(left))) for _ in sequence], dtype=np.int64)
+
+    def _roll(self, faces: int) -> int:
+        if self._rolls == len(self._shown):
+            self._shown.append(0)
+            self._faces.append(faces)
+        self._rolls += 1
+        return self._shown[self._rolls - 1]
+
+    def chance(self) -> Fraction:
+        return Fraction(1, math.prod(self._faces))
+
+    def turn(self) -> bool:
+        """Go on to the next outcome, if there is one."""
+        self._rolls = 0
+        while self._shown and self._shown[-1] == self._faces[-1] - 1:
+            self._shown.pop()
+            self._faces.pop()
+        if self._shown:
+            self._shown[-1] += 1
+        return bool(self._shown)
+
+
+def outcomes(experiment: Callable[[np.random.Generator], T]) -> Iterator[tuple[T, Fraction]]:
+    every = EveryOutcome()
+    while True:
+        yield experiment(cast(np.random.Generator, every)), every.chance()
+        if not every.turn():
+            return
+
+
+# The algorithm, and wrong ones
+
+Algorithm = Callable[[Ints, Overlap, int, Option, np.random.Generator], Ints]
+
+
+def as_published(
+    S_P: Ints, sets: Overlap, n_C: int, option: Option, rng: np.random.Generator
+) -> Ints:
+    return recycle(S_P, sets, n_C, option=option, rng=rng).sample
+
+
+def s_plus_alone(
+    S_P: Ints, sets: Overlap, n_C: int, option: Option, rng: np.random.Generator
+) -> Ints:
+    S_plus = mix_sequence(S_P[np.isin(S_P, sets.child)], option, rng)
+    return np.concatenate([S_plus, uniform_sample(sets.child, n_C, rng)])[:n_C]
+
+
+def assembled(wrong: str) -> Algorithm:
+    """Algorithm 1 with |S-| rounded down, and without mixing or without truncation if so asked."""
+
+    def algorithm(
+        S_P: Ints, sets: Overlap, n_C: int, option: Option, rng: np.random.Generator
+    ) -> Ints:
+        S_plus = S_P[np.isin(S_P, sets.child)]
+        size = sets.child_only.size * S_plus.size // sets.both.size
+        S = np.concatenate([S_plus, uniform_sample(sets.child_only, size, rng)])
+        if wrong != "not mixed":
+            S = mix_sequence(S, option, rng)
+        S_C = np.concatenate([S, uniform_sample(sets.child, max(0, n_C - S.size), rng)])
+        return S_C if wrong == "not truncated" else S_C[:n_C]
+
+    return algorithm
+
+
+def child_samples(
+    algorithm: Algorithm, sets: Overlap, n_P: int, n_C: int, option: Option
+) -> list[tuple[Ints, Fraction]]:
+    def experiment(rng: np.random.Generator) -> Ints:
+        return algorithm(uniform_sample(sets.parent, n_P, rng), sets, n_C, option, rng)
+
+    return list(outcomes(experiment))
+
+
+def check_places_are_uniform(
+    algorithm: Algorithm, sets: Overlap, n_P: int, n_C: int, option: Option
+) -> None:
+    """Lemmas 1 and 2: each of exactly n_C places holds each item with chance 1/|A_C|."""
+    chances: defaultdict[tuple[int, int], Fraction] = defaultdict(Fraction)
+    for sample, chance in child_samples(algorithm, sets, n_P, n_C, option):
+        assert sample.size == n_C
+        for place, item in enumerate(sample.tolist()):
+            chances[place, item] += chance
+    assert chances == {
+        (place, item): Fraction(1, sets.child.size)
+        for place, item in itertools.product(range(n_C), sets.child.tolist())
+    }
+
+
+def expected_counts(samples: Sequence[tuple[Ints, Fraction]]) -> dict[int, Fraction]:
+    counts: defaultdict[int, Fraction] = defaultdict(Fraction)
+    for sample, chance in samples:
+        for item in sample.tolist():
+            counts[item] += chance
+    return dict(counts)
+
+
+def check_no_item_is_favoured(
+    algorithm: Algorithm, sets: Overlap, n_P: int, n_C: int, option: Option
+) -> None:
+    """The precision is unbiased, whatever the labels, just if all items are expected alike."""
+    expected = dict.fromkeys(sets.child.tolist(), Fraction(n_C, sets.child.size))
+    assert expected_counts(child_samples(algorithm, sets, n_P, n_C, option)) == expected
+
+
+WHOLE = overlap(np.array([0, 1, 2]), np.array([1, 2, 3, 4]))  # |S-| = |S+|
+CUT, FILLED = 1, 3  # n_C: with n_P = 2, |S| is 0, 2 or 4
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("n_C", [CUT, 2, FILLED, 5])
+def test_each_place_is_exactly_uniform(option: Option, n_C: int) -> None:
+    check_places_are_uniform(as_published, WHOLE, 2, n_C, option)
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("n_C", [CUT, FILLED])
+def test_wrong_algorithms_are_caught(option: Option, n_C: int) -> None:
+    check_places_are_uniform(assembled("nothing"), WHOLE, 2, n_C, option)
+    for wrong in (s_plus_alone, assembled("not mixed"), assembled("not truncated")):
+        with pytest.raises(AssertionError):
+            check_places_are_uniform(wrong, WHOLE, 2, n_C, option)
+
+
+HALF = overlap(np.array([0, 1, 2]), np.array([1, 2, 3]))  # |S-| = |S+| / 2
+TWO_THIRDS = overlap(np.array([0, 1, 2]), np.array([0, 1, 2, 3, 4]))
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("n_C", [1, 2, 4])
+@pytest.mark.parametrize(("sets", "n_P"), [(HALF, 2), (TWO_THIRDS, 1)], ids=["1/2", "2/3"])
+def test_rounding_favours_no_item(sets: Overlap, n_P: int, n_C: int, option: Option) -> None:
+    check_no_item_is_favoured(as_published, sets, n_P, n_C, option)
+    with pytest.raises(AssertionError):
+        check_no_item_is_favoured(assembled("rounded down"), sets, n_P, n_C, option)
+
+
+def test_a_parent_sample_without_replacement_will_do() -> None:
+    def experiment(rng: np.random.Generator) -> Ints:
+        S_P = rng.permutation(WHOLE.parent)[:2]
+        return recycle(S_P, WHOLE, 3, option="UniformShuffle", rng=rng).sample
+
+    counts = expected_counts(list(outcomes(experiment)))
+    assert counts == dict.fromkeys([1, 2, 3, 4], Fraction(3, 4))
+
+
+@pytest.mark.parametrize(("parent", "child"), [([0, 1], [2, 3]), ([0, 1], [0]), ([0], [0, 1])])
+@pytest.mark.parametrize("option", OPTIONS)
+def test_sets_apart_and_sets_within(parent: list[int], child: list[int], option: Option) -> None:
+    sets = overlap(np.array(parent), np.array(child))
+    check_no_item_is_favoured(as_published, sets, 2, 2, option)
+
+
+# What the paper says beyond that
+
+
+def mean_savings(sets: Overlap, n_P: int, n_C: int, option: Option) -> Fraction:
+    def experiment(rng: np.random.Generator) -> int:
+        S_P = uniform_sample(sets.parent, n_P, rng)
+        return recycle(S_P, sets, n_C, option=option, rng=rng).savings
+
+    return sum((saved * chance for saved, chance in outcomes(experiment)), Fraction(0))
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("n_C", [1, 2, 3])
+@pytest.mark.parametrize("sets", [WHOLE, HALF], ids=["whole", "1/2"])
+def test_savings_are_lemma_3s(sets: Overlap, n_C: int, option: Option) -> None:
+    """X ~ B(2, 2/3), whole or, where S is cut, n_C CIR of it on average."""
+    mean = sum(
+        chance * min(Fraction(X), Fraction(n_C * sets.both.size, sets.child.size))
+        for X, chance in enumerate([Fraction(1, 9), Fraction(4, 9), Fraction(4, 9)])
+    )
+    assert mean_savings(sets, 2, n_C, option) == mean
+
+
+def agreement(option: Option) -> Fraction:
+    """The chance that the two places of S_C hold one item."""
+    samples = child_samples(as_published, WHOLE, 2, 2, option)
+    return sum((chance for sample, chance in samples if sample[0] == sample[1]), Fraction(0))
+
+
+def test_lemma_1_does_not_hold_for_independence() -> None:
+    """|S| = 0 (chance 1/9): two independent places. |S| = 2 (4/9): one of S+ and one of S-, which
+    agree if drawn twice. |S| = 4 (4/9): of S+ and of S- each two, which agree with chance 1/2."""
+    independent = Fraction(1, 4)
+    drawn_twice = (
+        Fraction(1, 9) * independent
+        + Fraction(4, 9) * Fraction(1, 2)
+        + Fraction(4, 9) * (Fraction(1, 4) + Fraction(1, 4) * Fraction(1, 2))
+    )
+    assert agreement("UniformSample") == drawn_twice > independent
+    assert agreement("UniformShuffle") < independent
+
+
+GRANDCHILD = overlap(WHOLE.child, np.array([1, 2, 3, 5]))  # all of A_P and A_C, half of the rest
+
+
+def grandchild_counts(option: Option, n_G: int) -> dict[int, Fraction]:
+    def experiment(rng: np.random.Generator) -> Ints:
+        S_P = uniform_sample(WHOLE.parent, 1, rng)
+        S_C = recycle(S_P, WHOLE, 2, option=option, rng=rng).sample
+        return recycle(S_C, GRANDCHILD, n_G, option=option, rng=rng).sample
+
+    return expected_counts(list(outcomes(experiment)))
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_a_child_can_be_a_parent(option: Option) -> None:
+    counts = grandchild_counts(option, n_G=3)  # |S| is at most 3: filled up
+    assert counts == dict.fromkeys([1, 2, 3, 5], Fraction(3, 4))
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_recursion_has_a_small_bias_where_it_is_cut(option: Option) -> None:
+    counts = grandchild_counts(option, n_G=1)
+    assert counts[1] == counts[2] != counts[3]
+    assert counts[5] == Fraction(1, 4)
+    assert abs(counts[3] - Fraction(1, 4)) < Fraction(1, 20)
+
+
+# A larger case
+
+
+def runs(algorithm: Algorithm, option: Option) -> tuple[Ints, Ints]:
+    """Positives in 3,000 samples of 120, and in fresh samples; all positives are in one part."""
+    sets, rng = overlap(np.arange(500), np.arange(200, 700)), np.random.default_rng(1)
+    recycled, fresh = [], []
+    for _ in range(3000):
+        S_P = uniform_sample(sets.parent, 150, rng)
+        recycled.append(np.count_nonzero(algorithm(S_P, sets, 120, option, rng) < 500))
+        fresh.append(np.count_nonzero(uniform_sample(sets.child, 120, rng) < 500))
+    return np.array(recycled), np.array(fresh)
+
+
+def check_precision_is_unbiased(algorithm: Algorithm, option: Option) -> None:
+    """A fixed seed; a right algorithm would fail with probability 6e-7."""
+    counts = runs(algorithm, option)[0]
+    error = counts.mean() - 120 * 0.6
+    assert abs(error) < 5 * counts.std() / np.sqrt(counts.size)
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_the_precision_is_unbiased(option: Option) -> None:
+    check_precision_is_unbiased(as_published, option)
+    with pytest.raises(AssertionError):
+        check_precision_is_unbiased(s_plus_alone, option)
+
+
+def test_uniform_sample_doubles_the_variance() -> None:
+    """With labels that have nothing to do with the parts; within 5 standard errors (6e-7)."""
+    sets, rng = overlap(np.arange(500), np.arange(250, 750)), np.random.default_rng(2)
+    positive = np.arange(750) % 2 == 0
+    variance = {}
+    for option in OPTIONS:
+        shares = []
+        for _ in range(3000):
+            S_P = np.concatenate([np.arange(60), uniform_sample(sets.both, 60, rng)])  # |S+| = 60
+            shares.append(positive[as_published(S_P, sets, 120, option, rng)].mean())
+        variance[option] = np.var(shares) / (0.25 / 120)
+    standard_error = np.sqrt(2 / 3000)
+    assert abs(variance["UniformShuffle"] - 1) < 5 * standard_error
+    assert abs(variance["UniformSample"] / (2 - 1 / 120) - 1) < 5 * standard_error
+
+
+# What cannot be used
+
+
+def test_bad_input_is_refused() -> None:
+    rng, S_P = np.random.default_rng(1), np.array([1])
+    with pytest.raises(PredictionsError, match="holds id 9, which is not of the parent's set"):
+        recycle(np.array([1, 9]), WHOLE, 3, option="UniformSample", rng=rng)
+    with pytest.raises(InputError, match="n_C must be a whole number of at least 1, got 0"):
+        recycle(S_P, WHOLE, 0, option="UniformSample", rng=rng)
+    with pytest.raises(DesignError, match="did you mean 'UniformShuffle'"):
+        recycle(S_P, WHOLE, 3, option=cast(Option, "UniformShufle"), rng=rng)
+    with pytest.raises(PredictionsError, match="parent's set holds id 2 twice"):
+        overlap(np.array([2, 1, 2]), S_P)
+    with pytest.raises(PredictionsError, match="the child calls nothing yes"):
+        overlap(S_P, S_P[:0])
+    with pytest.raises(PredictionsError, match="one column of integers"):
+        overlap(S_P, cast(Ints, np.array([0.5])))
+    with pytest.raises(InputError, match="empty set"):
+        uniform_sample(S_P[:0], 1, rng)
