@@ -101,7 +101,7 @@ def test_fixed_says_that_its_interval_is_for_the_end() -> None:
     ],
 )
 def test_peeking_at_an_interval_for_one_look_has_a_price_that_is_told(design: assay.Design) -> None:
-    with pytest.warns(assay.AssayWarning, match="right in 68% instead of 95% of runs"):
+    with pytest.warns(assay.AssayWarning, match="right in 69% instead of 95% of runs"):
         make(within=0.05, design=design)
     make(budget=100, design=design)  # one look: no warning, which would be an error here
 

@@ -265,7 +265,7 @@ def price_of_peeking(design: Design, goal: Goal) -> str:
         return ""
     return (
         f"the {design.interval} interval is right for one look, and within={goal.within:g} stops "
-        "at the first narrow one: paper 1's rule was right in 68% instead of 95% of runs at "
+        "at the first narrow one: paper 1's rule was right in 69% instead of 95% of runs at "
         "precision 0.97, delta 0.01 (docs/certainty.md). Design() may be looked at again and "
         "again; a budget without `within` looks once"
     )

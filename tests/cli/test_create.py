@@ -77,7 +77,7 @@ def test_the_price_of_peeking_is_told_with_the_campaign(create: Fixture) -> None
     machine = json.loads(
         create(*words, "--name", "again", "--json", goal=("--within", "0.05")).stdout
     )
-    assert ["68% instead of 95%" in warning for warning in machine["warnings"]] == [True]
+    assert ["69% instead of 95%" in warning for warning in machine["warnings"]] == [True]
     patient = json.loads(create(*words, "--name", "once", "--json").stdout)
     assert patient["warnings"] == []
 
