@@ -19,7 +19,7 @@ from assay.core.explore import explore
 from assay.core.intervals import INTERVALS, Evidence
 from assay.core.metrics import Ratio
 from assay.core.stop import Reason, count_streak, reasons, settle
-from assay.core.stratified import weigh
+from assay.core.stratified import rarer
 from assay.core.tallies import Tallies
 from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints
 from assay.design import Design, Goal
@@ -315,8 +315,7 @@ def _shares(design: Design, metric: Ratio, state: State, total: Floats) -> Float
         return allocate.equal(sizes, total)
     tallies = state.tallies
     value = metric.value(sizes * rates(tallies, "smoothed", replacement=True))
-    w, common = weigh(tallies, metric, value)
-    rare = np.where(metric.rises_at(value) ^ common, tallies.n - tallies.x, tallies.x)
+    w, rare = rarer(tallies, metric, value)
     return np.asarray(total[..., None] * explore(w, tallies.n, rare).shares)
 
 

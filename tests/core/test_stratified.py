@@ -109,7 +109,10 @@ def test_ends_of_recall_solve_their_own_equation() -> None:
     )
 
 
-def test_a_single_stratum_is_right_under_peeking_by_exact_dynamic_programming() -> None:
+@pytest.mark.parametrize("confidence", [0.8, 0.9, 0.95, 0.99])
+def test_a_single_stratum_is_right_under_peeking_by_exact_dynamic_programming(
+    confidence: float,
+) -> None:
     """Every path of a random sample, looked at after each label, at rates up to 0.3.
 
     Exact, not simulated: the chance of each count of errors among the runs that go on is carried
@@ -121,7 +124,7 @@ def test_a_single_stratum_is_right_under_peeking_by_exact_dynamic_programming() 
         alive = np.zeros((len(rates), 1))
         alive[:, 0] = 1.0
         covered = np.zeros(len(rates))
-        for n in range(1, 400):
+        for n in range(1, 700):
             hit, miss = alive * rates[:, None], alive * (1 - rates[:, None])
             alive = np.pad(miss, ((0, 0), (0, 1))) + np.pad(hit, ((0, 0), (1, 0)))
             low, high = ends(np.arange(n + 1.0), float(n))
@@ -129,6 +132,8 @@ def test_a_single_stratum_is_right_under_peeking_by_exact_dynamic_programming() 
             holds = (low <= rates[:, None]) & (rates[:, None] <= high)
             covered += (alive * (stop & holds)).sum(axis=-1)
             alive = np.where(stop, 0.0, alive)
+            if not alive.any():
+                break
         assert alive.sum() == 0
         return float(covered.min())
 
@@ -136,14 +141,15 @@ def test_a_single_stratum_is_right_under_peeking_by_exact_dynamic_programming() 
 
     def ours(x: Floats, n: float) -> tuple[Floats, Floats]:
         tallies = Tallies(np.array([1e9]), n=n, x=x[:, None])
-        return stratified_ends(tallies, form, replacement=True, confidence=0.95, b=HALF)
+        b = extra_label("width", confidence)
+        return stratified_ends(tallies, form, replacement=True, confidence=confidence, b=b)
 
     def wilsons(x: Floats, n: float) -> tuple[Floats, Floats]:
         p = x / n
-        return wilson(p, p * (1 - p) / max(n - 1, 1), np.full_like(p, n), 0.95)
+        return wilson(p, p * (1 - p) / max(n - 1, 1), np.full_like(p, n), confidence)
 
-    assert least_coverage(ours) >= 0.95
-    assert least_coverage(wilsons) < 0.945
+    assert least_coverage(ours) >= confidence
+    assert least_coverage(wilsons) < confidence
 
 
 def test_an_unsampled_stratum_may_be_anything() -> None:

@@ -6,6 +6,14 @@ from typing import Annotated, Any, cast
 import typer
 from rich.text import Text
 
+from assay.cli.columns import (
+    IdColumn,
+    Positive,
+    PredictedColumn,
+    ScoreColumn,
+    Threshold,
+    about_data,
+)
 from assay.cli.created import document, view
 from assay.cli.output import (
     AsJson,
@@ -31,10 +39,6 @@ __all__ = ["create"]
 _PRESETS = ("default", "bennett-carvalho", "kumar-raj", "random")
 
 
-def _data(text: str, *names: str, metavar: str = "COL") -> Any:
-    return typer.Option(*names, help=text, metavar=metavar, rich_help_panel="Predictions")
-
-
 def _goal(text: str) -> Any:
     return typer.Option(help=text, rich_help_panel="Goal")
 
@@ -49,21 +53,19 @@ def create(
         typer.Argument(metavar="FILE", help="Predictions: .parquet, .csv, .csv.gz, or a pattern."),
     ],
     *,
-    id_column: Annotated[
-        str | None, _data("The ids' column; the row number when left out.", "--id")
+    id_column: IdColumn = None,
+    score: ScoreColumn = None,
+    predicted: PredictedColumn = None,
+    threshold: Threshold = None,
+    positive: Positive = None,
+    show: Annotated[
+        list[str] | None, about_data("A column that reviewers see; repeatable.")
     ] = None,
-    score: Annotated[str | None, _data("The scores' column.")] = None,
-    predicted: Annotated[str | None, _data("The predicted labels' column.")] = None,
-    threshold: Annotated[
-        float | None, _data("The score from which on the label is yes.", metavar="SCORE")
-    ] = None,
-    positive: Annotated[
-        str | None, _data("The predicted label that means yes.", metavar="VALUE")
-    ] = None,
-    show: Annotated[list[str] | None, _data("A column that reviewers see; repeatable.")] = None,
     scale: Annotated[
         str | None,
-        _data(f"{' or '.join(SCALES)}; told by the scores' range when left out.", metavar="SCALE"),
+        about_data(
+            f"{' or '.join(SCALES)}; told by the scores' range when left out.", metavar="SCALE"
+        ),
     ] = None,
     metric: Annotated[str, _goal(f"{', '.join(METRICS)}.")] = "precision",
     within: Annotated[float | None, _goal("Stop at this half-width; 0.02 is ±2 points.")] = None,

@@ -1,19 +1,23 @@
 """``assay estimate``: the interval from labels that were drawn at random before."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from assay.cli.columns import (
+    IdColumn,
+    Positive,
+    PredictedColumn,
+    ScoreColumn,
+    Threshold,
+    about_data,
+)
 from assay.cli.output import AsJson, console, emit, telling_errors, working
 from assay.core.metrics import METRICS
 from assay.poststratified import estimate as estimate_from
 from assay.report import estimate_view, note_lines
 
 __all__ = ["estimate"]
-
-
-def _data(text: str, *names: str, metavar: str = "COL") -> Any:
-    return typer.Option(*names, help=text, metavar=metavar, rich_help_panel="Predictions")
 
 
 def estimate(
@@ -27,19 +31,13 @@ def estimate(
     ],
     *,
     predictions: Annotated[
-        str, _data("All items, labelled or not: .parquet, .csv, .csv.gz.", metavar="FILE")
+        str, about_data("All items, labelled or not: .parquet, .csv, .csv.gz.", metavar="FILE")
     ],
-    id_column: Annotated[
-        str | None, _data("The ids' column; the row number when left out.", "--id")
-    ] = None,
-    score: Annotated[str | None, _data("The scores' column.")] = None,
-    predicted: Annotated[str | None, _data("The predicted labels' column.")] = None,
-    threshold: Annotated[
-        float | None, _data("The score from which on the label is yes.", metavar="SCORE")
-    ] = None,
-    positive: Annotated[
-        str | None, _data("The predicted label that means yes.", metavar="VALUE")
-    ] = None,
+    id_column: IdColumn = None,
+    score: ScoreColumn = None,
+    predicted: PredictedColumn = None,
+    threshold: Threshold = None,
+    positive: Positive = None,
     metric: Annotated[str, typer.Option(help=f"{', '.join(METRICS)}.")] = "precision",
     confidence: Annotated[float, typer.Option(help="How sure the interval must be.")] = 0.95,
     as_json: AsJson = False,

@@ -35,7 +35,7 @@ from assay.core.bets import Bets, grid
 from assay.core.explore import explore
 from assay.core.metrics import Ratio
 from assay.core.stakes import Stakes, guesses
-from assay.core.stratified import weigh
+from assay.core.stratified import rarer
 from assay.core.tallies import Tallies
 from assay.core.types import Floats, Ints
 from assay.errors import InputError
@@ -61,8 +61,7 @@ def chances(tallies: Tallies, metric: Ratio) -> Floats:
     """
     N, n = tallies.N, tallies.n
     value = metric.value(N * guesses(tallies, metric))
-    w, common = weigh(tallies, metric, value)
-    rare = np.where(metric.rises_at(value) ^ common, n - tallies.x, tallies.x)
+    w, rare = rarer(tallies, metric, value)
     size = N / N.sum(axis=-1, keepdims=True)
     shares = (1 - _BY_SIZE) * explore(w, n, rare).shares + _BY_SIZE * size
     shares = np.where(n + tallies.u < N, shares, 0.0)

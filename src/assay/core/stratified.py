@@ -31,6 +31,7 @@ __all__ = [
     "Sample",
     "extra_label",
     "lower_rates",
+    "rarer",
     "stratified_ends",
     "upper_rates",
     "weigh",
@@ -129,6 +130,12 @@ def weigh(tallies: Tallies, metric: Ratio, value: Floats) -> tuple[Floats, Bools
     bad = np.where(metric.rises_at(value), tallies.n - tallies.x, tallies.x)
     rate = np.where(tallies.n > 0, bad, 0.5) / np.maximum(tallies.n, 1.0)
     return w, np.asarray((w * rate).sum(axis=-1, keepdims=True) > 0.5)
+
+
+def rarer(tallies: Tallies, metric: Ratio, value: Floats) -> tuple[Floats, Floats]:
+    """Return what a stratum's rate weighs in the metric, and its labels with the rarer outcome."""
+    w, common = weigh(tallies, metric, value)
+    return w, np.where(metric.rises_at(value) ^ common, tallies.n - tallies.x, tallies.x)
 
 
 def extra_label(stop: str, confidence: float) -> float:

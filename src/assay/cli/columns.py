@@ -1,0 +1,23 @@
+"""Which columns of a file of predictions mean what: the same options wherever one is read."""
+
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["IdColumn", "Positive", "PredictedColumn", "ScoreColumn", "Threshold", "about_data"]
+
+
+def about_data(text: str, *names: str, metavar: str = "COL") -> Any:
+    """Return an option about the predictions."""
+    return typer.Option(*names, help=text, metavar=metavar, rich_help_panel="Predictions")
+
+
+IdColumn = Annotated[
+    str | None, about_data("The ids' column; the row number when left out.", "--id")
+]
+ScoreColumn = Annotated[str | None, about_data("The scores' column.")]
+PredictedColumn = Annotated[str | None, about_data("The predicted labels' column.")]
+Threshold = Annotated[
+    float | None, about_data("The score from which on the label is yes.", metavar="SCORE")
+]
+Positive = Annotated[str | None, about_data("The predicted label that means yes.", metavar="VALUE")]
