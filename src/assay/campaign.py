@@ -10,21 +10,21 @@ import numpy as np
 from assay.answers import Answer, parse_answers
 from assay.core.deck import Id
 from assay.core.intervals import INTERVALS
-from assay.core.metrics import ratio
 from assay.core.stop import Reason
 from assay.core.unjudged import worst_case
-from assay.engine import follows_request, plan
-from assay.errors import InputError, LabelConflictError, LabelError
+from assay.errors import InputError, LabelConflictError, LabelError, did_you_mean
+from assay.evaluation import Standing, evaluation_of
 from assay.ledger import Ledger
 from assay.predictions import Predictions
 from assay.reserve import Reserve
-from assay.results import Estimate, Item, StratumRow
+from assay.results import Estimate, Estimates, Item, StratumRow
 from assay.settings import Settings
 from assay.store import CardRow, Event, Session, Store
 
 __all__ = ["Campaign"]
 
 _SHOW_AT_MOST = 3  # examples in an error
+_ROWS = {Answer.YES: 0, Answer.NO: 1, Answer.CANNOT_JUDGE: 2}
 
 
 class Campaign:
@@ -38,16 +38,8 @@ class Campaign:
         self, store: Store, key: int, settings: Settings, predictions: Predictions | None
     ) -> None:
         self._store, self._key, self._settings = store, key, settings
-        strata = settings.strata
-        sizes = strata.sizes.astype(np.float64)
-        self._metric = ratio(settings.goal.metric, sizes, strata.says_yes)
-        self._ledger = Ledger(
-            settings.design,
-            settings.goal,
-            self._metric,
-            strata.sizes,
-            judges_prediction=strata.says_yes is None,
-        )
+        self._evaluation = evaluation_of(settings)
+        self._ledger = Ledger(self._evaluation)
         self._reserve = Reserve(key, settings, predictions)
         self._last_event = 0
 
@@ -72,8 +64,9 @@ class Campaign:
         Items that were asked for and have no answer yet come first, so nothing is lost when a
         batch was; new ones are dealt for the rest. A design with rounds of a fixed size (the
         papers'), or one that bets, deals the next round only when the last is answered, and the
-        batch may be smaller than `n`. The list is empty when the campaign is done. The order within
-        a batch tells nothing about the strata.
+        batch may be smaller than `n`. With several metrics it may be so, too, where the goal is
+        near. The list is empty when the campaign is done. The order within a batch tells nothing
+        about the strata.
         """
         if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
             raise InputError(f"ask for a whole number of items, at least 1; got {n!r}")
@@ -82,9 +75,8 @@ class Campaign:
             if self._ledger.reason is not Reason.GO_ON:
                 return []
             waiting = len(self._ledger.outstanding)
-            design = self._settings.design
-            open_ended = follows_request(design, self._ledger.state.rounds) and not design.bets
-            if waiting == 0 or (open_ended and waiting < n):
+            ahead = self._evaluation.deals_ahead(self._ledger.state.rounds)
+            if waiting == 0 or (ahead and waiting < n):
                 self._deal(session, int(n) - waiting)
         self._reason()  # takes in the round, now that it is stored
         return [self._item(card) for card in self._ledger.outstanding[: int(n)]]
@@ -119,17 +111,37 @@ class Campaign:
             session.add_labels(self._key, new, reviewer)
         return self.estimate()
 
-    def estimate(self) -> Estimate:
-        """Return what is known now."""
+    def estimate(self, metric: str | None = None) -> Estimate:
+        """Return what is known now of a metric.
+
+        Of several, and none named, it is the one that is farthest from its goal; `estimates` has
+        all of them.
+        """
+        every = self.estimates()
+        if metric is None:
+            return max(every.values(), key=self._distance)
+        if metric not in every:
+            raise InputError(
+                f"{metric!r} is not estimated by campaign {self.name!r}",
+                details=f"metrics: {', '.join(every)}",
+                hint=did_you_mean(metric, list(every)),
+            )
+        return every[metric]
+
+    def estimates(self) -> Estimates:
+        """Return what is known now of every metric that was asked for, by its name."""
         reason = self._reason()
-        now = self._ledger.look()
-        goal, design = self._settings.goal, self._settings.design
-        tallies = self._ledger.state.tallies
+        standings = self._evaluation.standings(self._ledger.state)
+        return Estimates({each.name: self._estimate(each, reason) for each in standings})
+
+    def _estimate(self, standing: Standing, reason: Reason) -> Estimate:
+        goal, design, tallies = standing.goal, self._settings.design, standing.tallies
+        now = standing.look
         defined = bool(now.moments.defined)
         unjudged = int(tallies.u.sum())
-        least, most = worst_case(tallies, self._metric)
+        least, most = worst_case(tallies, standing.metric)
         return Estimate(
-            metric=goal.metric,
+            metric=standing.name,
             value=float(now.moments.value) if defined else None,
             low=float(now.low),
             high=float(now.high),
@@ -141,27 +153,28 @@ class Campaign:
             interval=INTERVALS[design.interval].reference,
             anytime=design.anytime,
             stopped=None if reason is Reason.GO_ON else reason.told(goal.at_least),
-            notes=self._notes(now.moments.bounded.nonzero()[0].tolist(), defined=defined),
+            notes=self._notes(standing),
             verdict=reason.verdict,
+            within=goal.within,
         )
+
+    def _distance(self, estimate: Estimate) -> float:
+        return estimate.half_width / (estimate.within or 1.0)
 
     def strata(self) -> list[StratumRow]:
         """Return one row a stratum: what it is, its size, and its labels so far."""
         self._reason()
-        tallies = self._ledger.state.tallies
-        positives = np.zeros(len(tallies.N), dtype=np.int64)
+        counts = np.zeros((3, self._settings.strata.n_strata), dtype=np.int64)
         for item_id, answer in self._ledger.answers.items():
             card = self._ledger.card(item_id)
-            if card is not None and answer is Answer.YES:
-                positives[card.stratum] += 1
+            if card is not None:
+                counts[_ROWS[answer], card.stratum] += 1
         return [
-            StratumRow(text, int(size), int(labels), int(yes), int(unjudged))
-            for text, size, labels, yes, unjudged in zip(
+            StratumRow(text, size, int(yes + no), int(yes), int(unjudged))
+            for text, size, (yes, no, unjudged) in zip(
                 self._settings.strata.describe(),
-                tallies.N,
-                tallies.n,
-                positives,
-                tallies.u,
+                self._settings.strata.sizes.tolist(),
+                counts.T,
                 strict=True,
             )
         ]
@@ -180,7 +193,7 @@ class Campaign:
         }
 
     def __repr__(self) -> str:
-        return f"<Campaign {self.name!r}: {str(self.estimate()).splitlines()[0]}>"
+        return f"<Campaign {self.name!r}: {str(self.estimates()).splitlines()[0]}>"
 
     def _reason(self) -> Reason:
         with self._store.read() as session:
@@ -198,14 +211,7 @@ class Campaign:
     def _deal(self, session: Session, asked: int) -> None:
         state = self._ledger.state
         rng = np.random.default_rng([self._settings.seed, state.rounds])
-        counts = plan(
-            self._settings.design,
-            self._settings.goal,
-            self._metric,
-            state,
-            rng=rng,
-            asked=asked,
-        ).tolist()
+        counts = self._evaluation.plan(state, asked, rng).tolist()
         if not any(counts):
             return
         self._reserve.take(session, state.dealt, counts)  # raises where there are not so many
@@ -237,18 +243,20 @@ class Campaign:
     def _item(self, card: CardRow) -> Item:
         return Item(self._settings.item_id(card.item_id), json.loads(card.shown))
 
-    def _notes(self, bounded: list[int], *, defined: bool) -> tuple[str, ...]:
+    def _notes(self, standing: Standing) -> tuple[str, ...]:
+        moments, goal = standing.look.moments, standing.goal
+        bounded = moments.bounded.nonzero()[0].tolist()
         notes: list[str] = []
-        if not defined:
+        if not moments.defined:
             notes.append("there are too few labels to say anything yet")
         elif bounded:
             which = ", ".join(str(h + 1) for h in bounded)
             notes.append(
-                f"too few labels in strata {which} of {len(self._settings.strata.sizes)} to "
+                f"too few labels in strata {which} of {standing.tallies.N.size} to "
                 "estimate their variance: its largest possible value is used"
             )
-        if defined and not self._settings.design.anytime:
-            if self._settings.goal.within is not None:
+        if moments.defined and not self._settings.design.anytime:
+            if goal.within is not None:
                 notes.append(
                     "the interval assumes one look; stopping on its width makes it hold less often "
                     "(docs/certainty.md)"

@@ -1,21 +1,21 @@
 """Make a campaign, or go on with one."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from os import PathLike
-from typing import Any
 from warnings import warn
 
+from assay.beginning import Beginning, begin_with_one, begin_with_several
 from assay.campaign import Campaign
 from assay.core import deck
-from assay.core.strata import Strata, stratify
-from assay.core.variable import SCALES, Scale, scale_of
-from assay.design import Design, Goal, check_together, default_design, price_of_peeking
-from assay.earlier import Earlier, find_earlier
+from assay.core.strata import Strata
+from assay.core.variable import Scale
+from assay.design import Design, Goal
+from assay.earlier import Earlier
 from assay.errors import AssayWarning, DesignError
-from assay.predictions import Predictions, read_predictions, sides_to_cut
-from assay.reserve import Reserve, card_row, check_same
+from assay.predictions import Classifiers, Predictions
+from assay.reserve import Reserve, card_row, check_same, read_again
 from assay.settings import Settings, Source
 from assay.store import Session, open_store
 
@@ -32,10 +32,13 @@ def create_campaign(
     positive: str | float | None = None,
     show: Sequence[str] = (),
     scale: Scale | None = None,
+    classifiers: Classifiers | None = None,
     metric: str = "precision",
+    metrics: Iterable[str] | Mapping[str, float] | None = None,
     within: float | None = None,
     budget: int | None = None,
     confidence: float = 0.95,
+    simultaneous: bool = False,
     at_least: float | None = None,
     design: Design | None = None,
     labels: object = None,
@@ -64,10 +67,19 @@ def create_campaign(
         Columns that reviewers see.
     scale : {"probability", "margin"}, optional
         What the score is, where the design stratifies by confidence; otherwise told by its range.
+    classifiers : mapping of str to mapping, optional
+        Several classifiers of the same items, by name: of each its `score`, `predicted`,
+        `threshold` and `positive`, as above, those it has.
     metric : str
         ``precision``, ``recall``, ``f1``, ``accuracy``, ``false_omission_rate``, ``prevalence``.
+    metrics : names, or mapping of names to half-widths, optional
+        Several metrics from one set of labels: ``precision:cnn``, ``recall:new - recall:old``, each
+        with a half-width of its own where it says so: ``precision:cnn within 0.01``. Without it,
+        `metric` of every classifier.
     within, budget, confidence
         The goal: an interval of half-width `within` at this confidence, or so many answers.
+    simultaneous : bool
+        The confidence is that all metrics are right at once, not each.
     at_least : float, optional
         Another goal: to know whether the metric is at least this, yes or no, at this confidence.
     design : Design, optional
@@ -95,13 +107,12 @@ def create_campaign(
     >>> print(estimate)
     precision 0.667 [0.667, 0.667] at 95%, 3 labels: every item has been looked at
     """
-    goal = Goal(metric, within=within, budget=budget, confidence=confidence, at_least=at_least)
-    design = default_design(goal) if design is None else design
-    if not isinstance(design, Design):
-        raise DesignError(f"design must be a Design, got {design!r}")
     if not isinstance(name, str) or not name.strip():
         raise DesignError(f"a campaign's name must be a word or more, got {name!r}")
-    columns: dict[str, Any] = {
+    if isinstance(seed, Integral) and not isinstance(seed, bool):
+        seed = int(seed)  # numpy's integers too; what is no seed is refused below
+    deck.key(seed)
+    columns = {
         "score": score,
         "predicted": predicted,
         "id": id,
@@ -109,37 +120,29 @@ def create_campaign(
         "positive": positive,
         "show": show,
     }
-    if isinstance(seed, Integral) and not isinstance(seed, bool):
-        seed = int(seed)  # numpy's integers too; what is no seed is refused below
-    deck.key(seed)
-    found = read_predictions(predictions, **columns)
-    kind = scale_of(*found.score_range) if scale is None else _known_scale(scale)
-    strata = _strata(found, design, goal, kind)
-    check_together(design, goal, strata.n_strata)
-    if price := price_of_peeking(design, goal):
-        warn(price, AssayWarning, stacklevel=2)
-    earlier = (
-        None
-        if labels is None
-        else _earlier(labels, found, design, strata=strata, id=id, scale=kind)
-    )
-    source = Source(
-        description=found.source,
-        path=os.fspath(predictions) if isinstance(predictions, str | PathLike) else None,
-        columns={**columns, "show": list(show)},
-        fingerprint=found.fingerprint(),
-        rows=found.size,
-        id_kind=found.id_kind,
-        scale=kind,
-    )
-    settings = Settings(name, design, goal, strata, seed, source)
-    store = open_store(_storage(storage))
-    with store.write() as session:
-        key = session.create(name, settings.to_dict())
-        if earlier is not None:
-            _go_on_from(session, key, earlier, strata)
-        Reserve(key, settings, found).fill(session)
-    return Campaign(store, key, settings, found)
+    if classifiers is None and metrics is None:
+        goal = Goal(metric, within=within, budget=budget, confidence=confidence, at_least=at_least)
+        beginning = begin_with_one(
+            predictions, columns, goal, design=design, scale=scale, labels=labels
+        )
+    else:
+        _refuse_for_several(at_least=at_least, labels=labels, scale=scale)
+        beginning = begin_with_several(
+            predictions,
+            columns,
+            classifiers=classifiers,
+            metric=metric,
+            metrics=metrics,
+            within=within,
+            budget=budget,
+            confidence=confidence,
+            simultaneous=simultaneous,
+            design=design,
+        )
+    for caution in beginning.cautions:
+        warn(caution, AssayWarning, stacklevel=2)
+    path = os.fspath(predictions) if isinstance(predictions, str | PathLike) else None
+    return _keep(beginning, path, name=name, storage=storage, seed=seed)
 
 
 def load_campaign(
@@ -161,7 +164,7 @@ def load_campaign(
     settings = Settings.from_dict(values)
     found: Predictions | None = None
     if predictions is not None:
-        found = read_predictions(predictions, **settings.source.columns)
+        found = read_again(predictions, settings.source)
         check_same(settings, found)
     return Campaign(store, key, settings, found)
 
@@ -170,47 +173,38 @@ def _storage(url: str | None) -> str | None:
     return os.environ.get("ASSAY_STORAGE") if url is None else url
 
 
-def _known_scale(scale: str) -> Scale:
-    for known in ("probability", "margin"):
-        if scale == known:
-            return known
-    raise DesignError(f"unknown scale {scale!r}", details=f"scales: {', '.join(SCALES)}")
+def _refuse_for_several(**given: object) -> None:
+    """Raise where something was given that makes sense for one metric of one classifier only."""
+    for name, value in given.items():
+        if value is not None:
+            raise DesignError(
+                f"{name}={value!r} goes with one metric of one classifier",
+                hint=f"leave out {name}, or make a campaign for that metric alone",
+            )
 
 
-def _earlier(
-    labels: object,
-    found: Predictions,
-    design: Design,
-    *,
-    strata: Strata,
-    id: str | None,
-    scale: Scale,
-) -> Earlier:
-    """Find the labels from before, and warn of what makes them doubtful."""
-    if design.bets:
-        raise DesignError(
-            "a guaranteed campaign cannot go on from labels that were there before",
-            details="its theorem is about bets that are placed before each card is drawn",
-            hint="leave out the labels, or go on from them with another design",
-        )
-    earlier = find_earlier(
-        labels,
-        found,
-        id_column=id,
-        variable=design.variable,
-        scale=scale,
-        sides=[layer.side for layer in strata.layers],
+def _keep(
+    beginning: Beginning, path: str | None, *, name: str, storage: str | None, seed: int
+) -> Campaign:
+    """Put a new campaign into the store, with the first cards of every deck."""
+    found = beginning.predictions
+    source = Source(
+        description=found.source,
+        path=path,
+        columns={**beginning.columns, "show": list(beginning.columns["show"])},
+        fingerprint=found.fingerprint(),
+        rows=found.size,
+        id_kind=found.id_kind,
+        scale=beginning.scale,
     )
-    if len(strata.layers) > 1 and earlier.one_side:
-        warn(
-            f"all {len(earlier.cards):,} labels from before are of items predicted "
-            f"{earlier.one_side}; of the others none is known yet",
-            AssayWarning,
-            stacklevel=3,
-        )
-    if earlier.doubt:
-        warn(earlier.doubt, AssayWarning, stacklevel=3)
-    return earlier
+    settings = Settings(name, beginning.design, beginning.goal, beginning.strata, seed, source)
+    store = open_store(_storage(storage))
+    with store.write() as session:
+        key = session.create(name, settings.to_dict())
+        if beginning.earlier is not None and isinstance(beginning.strata, Strata):
+            _go_on_from(session, key, beginning.earlier, beginning.strata)
+        Reserve(key, settings, found).fill(session)
+    return Campaign(store, key, settings, found)
 
 
 def _go_on_from(session: Session, key: int, earlier: Earlier, strata: Strata) -> None:
@@ -227,12 +221,3 @@ def _go_on_from(session: Session, key: int, earlier: Earlier, strata: Strata) ->
     session.add_round(key, 1, [0] * strata.n_strata)
     told = [(row.item_id, answer.value) for row, answer in zip(rows, earlier.answers, strict=True)]
     session.add_labels(key, told, reviewer="before")
-
-
-def _strata(found: Predictions, design: Design, goal: Goal, scale: Scale) -> Strata:
-    """Cut the predictions that the metric needs labels for."""
-    layers = sides_to_cut(
-        design, goal.metric, positives=found.positives, size=found.size, source=found.source
-    )
-    profiles = found.profile(design.variable, scale, layers)
-    return stratify(profiles, variable=design.variable, method=design.strata, bins=design.bins)

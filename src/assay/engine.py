@@ -17,14 +17,24 @@ from assay.core.betting import Bets
 from assay.core.estimate import Moments, estimate, rates, stratum_sd
 from assay.core.explore import explore
 from assay.core.intervals import INTERVALS, Evidence
-from assay.core.metrics import Ratio
+from assay.core.metrics import Metric, Ratio
 from assay.core.stop import Reason, count_streak, reasons, settle
 from assay.core.stratified import rarer
 from assay.core.tallies import Tallies
 from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints
 from assay.design import Design, Goal
 
-__all__ = ["Look", "State", "begin", "fold", "follows_request", "look", "plan", "step"]
+__all__ = [
+    "Look",
+    "State",
+    "begin",
+    "explored_shares",
+    "fold",
+    "follows_request",
+    "look",
+    "plan",
+    "step",
+]
 
 UNLIMITED = LARGEST_EXACT  # room in a stratum that is drawn from with replacement
 _LEAST_EACH = 3  # labels a stratum, on average, before the interval's width may stop an evaluation
@@ -114,7 +124,7 @@ def begin(design: Design, goal: Goal, sizes: ArrayLike) -> State:
     return replace(state, bets=Bets.start(points, state.streak.shape))
 
 
-def look(design: Design, goal: Goal, metric: Ratio, state: State) -> Look:
+def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
     """Estimate, and decide whether to stop.
 
     The first round is not counted towards the streak: Figure 1 of paper 1 checks its criterion
@@ -141,7 +151,8 @@ def look(design: Design, goal: Goal, metric: Ratio, state: State) -> Look:
     reach = (high - low) / 2
     if design.stop == "centred":
         reach = np.maximum(high - value, value - low)
-        low, high = np.maximum(value - reach, 0.0), np.minimum(value + reach, 1.0)
+        lowest, highest = metric.extremes(0 * tallies.N, tallies.N)  # a difference may be below 0
+        low, high = np.maximum(value - reach, lowest), np.minimum(value + reach, highest)
     # Strata with a label or two each look cleaner or dirtier than they are, and never mixed.
     few = (
         design.allocation == "explore"
@@ -313,10 +324,14 @@ def _shares(design: Design, metric: Ratio, state: State, total: Floats) -> Float
         return allocate.proportional(sizes, total)
     if design.allocation == "equ":
         return allocate.equal(sizes, total)
-    tallies = state.tallies
-    value = metric.value(sizes * rates(tallies, "smoothed", replacement=True))
-    w, rare = rarer(tallies, metric, value)
-    return np.asarray(total[..., None] * explore(w, tallies.n, rare).shares)
+    return np.asarray(total[..., None] * explored_shares(state.tallies, metric))
+
+
+def explored_shares(tallies: Tallies, metric: Metric) -> Floats:
+    """Return the share of all labels that each stratum should have had, by `core.explore`."""
+    totals = tallies.N * rates(tallies, "smoothed", replacement=True)
+    w, rare = rarer(tallies, metric, totals)
+    return explore(w, tallies.n, rare).shares
 
 
 def _weights(design: Design, state: State) -> Floats:

@@ -77,9 +77,9 @@ def shown_columns(campaign: Campaign) -> list[str]:
 
     Who knows the prediction judges differently. The id is shown anyway.
     """
-    columns = campaign.settings.source.columns
-    kept_back = (columns["id"], columns["score"], columns["predicted"])
-    return [name for name in columns["show"] if name not in kept_back]
+    source = campaign.settings.source
+    kept_back = (source.columns["id"], *source.judgements)
+    return [name for name in source.columns["show"] if name not in kept_back]
 
 
 def import_labels(

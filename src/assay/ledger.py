@@ -17,18 +17,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.answers import Answer
-from assay.core.metrics import Ratio
 from assay.core.stop import Reason
 from assay.core.tallies import Tallies
 from assay.core.types import Floats, Ints
-from assay.design import Design, Goal
-from assay.engine import Look, State, begin, fold, look
+from assay.engine import State
+from assay.evaluation import Evaluation
 from assay.store import CardRow
 
 __all__ = ["Ledger"]
 
 
-_DEALT, _JUDGED, _OUTCOMES, _UNJUDGED = range(4)  # the rows of a count table, (4, H)
+_DEALT, _JUDGED, _OUTCOMES, _UNJUDGED = range(4)  # the rows of a count table, (4, places)
 
 
 @dataclass(eq=False)
@@ -49,23 +48,15 @@ class Ledger:
 
     Parameters
     ----------
-    design, goal, metric
-        What the looks need.
-    sizes : array, shape (H,)
-        Items in each stratum.
-    judges_prediction : bool
-        The outcome counted is "the prediction was correct" rather than "the item is positive".
+    evaluation : Evaluation
+        What the answers are counted for.
     """
 
     _complete: State  # after the last complete round
     _reason: Reason
 
-    def __init__(
-        self, design: Design, goal: Goal, metric: Ratio, sizes: Ints, *, judges_prediction: bool
-    ) -> None:
-        self._design, self._goal, self._metric = design, goal, metric
-        self._sizes = sizes.astype(np.float64)
-        self._judges_prediction = judges_prediction
+    def __init__(self, evaluation: Evaluation) -> None:
+        self._evaluation = evaluation
         self._cards: dict[str, tuple[CardRow, int]] = {}
         self._waiting: dict[str, CardRow] = {}
         self._answers: dict[str, Answer] = {}
@@ -104,7 +95,7 @@ class Ledger:
         """Put a round's cards on the table."""
         table = self._empty_table()
         for card in cards:
-            table[_DEALT, card.stratum] += 1
+            table[_DEALT, self._evaluation.place(card)] += 1
             self._cards[card.item_id] = (card, len(self._rounds))
             self._waiting[card.item_id] = card
         self._rounds.append(_Round(list(cards), table, table.copy(), len(cards)))
@@ -127,10 +118,6 @@ class Ledger:
         self._count(card, answer, +1, its.table, self._total)
         self._answers[item_id] = answer
 
-    def look(self) -> Look:
-        """Look at all answers so far."""
-        return look(self._design, self._goal, self._metric, self.state)
-
     def _look_at_complete_rounds(self) -> None:
         while self._reason is Reason.GO_ON and self._looked < len(self._rounds):
             latest = self._rounds[self._looked]
@@ -139,39 +126,37 @@ class Ledger:
             self._looked += 1
             self._seen += latest.table
             self._seen_first += latest.first
-            after = fold(
-                self._design,
-                self._goal,
-                self._metric,
-                before=self._complete,
-                after=self._state(self._seen, self._seen_first, self._looked),
-                kinds=self._kinds(latest),
+            after = self._evaluation.fold(
+                self._complete,
+                self._state(self._seen, self._seen_first, self._looked),
+                self._kinds(latest),
             )
-            now = look(self._design, self._goal, self._metric, after)
-            self._complete = replace(after, streak=now.streak)
-            self._reason = Reason(int(now.reason))
+            streak, reason = self._evaluation.decide(after)
+            self._complete = replace(after, streak=streak)
+            self._reason = Reason(int(reason))
 
     def _forget_looks(self) -> None:
         self._looked = 0
         self._seen, self._seen_first = self._empty_table(), self._empty_table()
-        self._complete = begin(self._design, self._goal, self._sizes)
+        self._complete = self._evaluation.begin()
         self._reason = Reason.GO_ON
 
     def _empty_table(self) -> Floats:
-        return np.zeros((4, len(self._sizes)))
+        return np.zeros((4, len(self._evaluation.sizes)))
 
     def _state(self, table: Floats, first: Floats, rounds: int) -> State:
+        dealt = self._evaluation.by_stratum(table[_DEALT])
         return replace(
             self._complete,
             tallies=self._tallies(table),
-            dealt=table[_DEALT].copy(),  # the counts go on
-            room=self._sizes - table[_DEALT],
+            dealt=dealt,
+            room=self._complete.room + self._complete.dealt - dealt,
             rounds=rounds,
             first=self._tallies(first),
         )
 
     def _tallies(self, table: Floats) -> Tallies:
-        return Tallies(self._sizes, *table[[_JUDGED, _OUTCOMES, _UNJUDGED]])
+        return Tallies(self._evaluation.sizes, *table[[_JUDGED, _OUTCOMES, _UNJUDGED]])
 
     def _kinds(self, complete: _Round) -> Ints:
         """Return a round's cards as `fold` takes them.
@@ -184,16 +169,16 @@ class Ledger:
         answer = self._answers[card.item_id]
         if answer is Answer.CANNOT_JUDGE:
             return -1
-        return 2 * card.stratum + self._outcome(card, answer)
+        return 2 * card.stratum + self._is_outcome(card, answer)
 
-    def _outcome(self, card: CardRow, answer: Answer) -> bool:
-        positive = answer is Answer.YES
-        return positive == card.predicted if self._judges_prediction else positive
+    def _is_outcome(self, card: CardRow, answer: Answer) -> bool:
+        return self._evaluation.is_outcome(card, answer is Answer.YES)
 
     def _count(self, card: CardRow, answer: Answer, by: int, *tables: Floats) -> None:
+        place = self._evaluation.place(card)
         for table in tables:
             if answer is Answer.CANNOT_JUDGE:
-                table[_UNJUDGED, card.stratum] += by
+                table[_UNJUDGED, place] += by
                 continue
-            table[_JUDGED, card.stratum] += by
-            table[_OUTCOMES, card.stratum] += by * self._outcome(card, answer)
+            table[_JUDGED, place] += by
+            table[_OUTCOMES, place] += by * self._is_outcome(card, answer)

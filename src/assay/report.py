@@ -20,6 +20,7 @@ __all__ = [
     "facts",
     "half_width_bar",
     "interval_bar",
+    "interval_text",
     "metric_name",
     "new_table",
     "note_lines",
@@ -27,9 +28,11 @@ __all__ = [
     "progress_text",
     "sizes_table",
     "strata_table",
+    "value_text",
 ]
 
 _BAR_CELLS = 40
+_STRATA_AT_MOST, _STRATA_SHOWN = 40, 30  # with more, only the largest are shown
 _LAYOUT = "\n\t"
 _JOINERS = "\u200c\u200d"  # Indic scripts, Persian and emoji need them
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")  # categories that draw nothing, or move what does
@@ -55,8 +58,34 @@ def printable(text: object) -> str:
 
 
 def metric_name(metric: str) -> str:
-    """Return a metric's name as it is read: ``false omission rate``."""
-    return metric.replace("_", " ")
+    """Return a metric's name as it is read: ``false omission rate``.
+
+    Where it names a classifier, it stays as it is to be typed.
+    """
+    return metric if ":" in metric else metric.replace("_", " ")
+
+
+def value_text(estimate: Estimate) -> str:
+    """Return the estimate in three digits, a difference with its sign.
+
+    Examples
+    --------
+    >>> same = dict(confidence=0.95, standard_error=None, labels=9, cannot_judge=0, worst_case=None,
+    ...             interval="", anytime=True, stopped=None)
+    >>> value_text(Estimate("f1:new - f1:old", 0.02, -0.01, 0.05, **same))
+    '+0.020'
+    """
+    if estimate.value is None:
+        return "not known yet"
+    return _digits(estimate.value, signed=_is_difference(estimate))
+
+
+def interval_text(estimate: Estimate) -> Text:
+    """Return the interval in three digits, a difference's with signs."""
+    signed = _is_difference(estimate)
+    return Text(
+        f"[{_digits(estimate.low, signed=signed)}, {_digits(estimate.high, signed=signed)}]"
+    )
 
 
 def new_table(*headings: str) -> Table:
@@ -83,7 +112,7 @@ def sizes_table(rows: Sequence[StratumRow]) -> Table:
     """Return the strata before anything is labelled: their sizes."""
     table = new_table("stratum", "items", "share of items")
     total = sum(row.size for row in rows)
-    for row in rows:
+    for row in _shortened(rows):
         table.add_row(Text(printable(row.stratum)), f"{row.size:,}", f"{row.size / total:.1%}")
     return table
 
@@ -94,7 +123,7 @@ def strata_table(rows: Sequence[StratumRow]) -> Table:
     table = new_table("stratum", "items", "labels", "share yes")
     if any_unjudged:
         table.add_column("cannot judge", justify="right", overflow="fold")
-    for row in rows:
+    for row in _shortened(rows):
         share = f"{row.positives / row.labels:.3f}" if row.labels else "–"
         unjudged = [f"{row.cannot_judge:,}"] if any_unjudged else []
         table.add_row(
@@ -104,7 +133,7 @@ def strata_table(rows: Sequence[StratumRow]) -> Table:
 
 
 def interval_bar(low: float, high: float, value: float | None) -> Text:
-    """Draw the interval on the narrowest round stretch of [0, 1] that holds it.
+    """Draw the interval on the narrowest round stretch of [0, 1], or of [-1, 1], that holds it.
 
     Examples
     --------
@@ -177,11 +206,11 @@ def estimate_view(estimate: Estimate, goal: Goal | None) -> RenderableType:
     Without a goal it is final.
     """
     over = goal is None or estimate.stopped is not None
-    value = "not known yet" if estimate.value is None else f"{estimate.value:.3f}"
     headline = Text.assemble(
         f"{metric_name(estimate.metric)}  ",
-        (value, "bold green" if over else "bold yellow"),
-        f"  [{estimate.low:.3f}, {estimate.high:.3f}]",
+        (value_text(estimate), "bold green" if over else "bold yellow"),
+        "  ",
+        interval_text(estimate),
         (f"  at {100 * estimate.confidence:.4g}% confidence", "dim"),
     )
     rows: list[tuple[str, RenderableType]] = [("labels", f"{estimate.labels:,}")]
@@ -202,10 +231,34 @@ def note_lines(notes: Sequence[str]) -> RenderableType:
     return Group(*(Text.assemble(("note: ", "yellow"), printable(note)) for note in notes))
 
 
+def _is_difference(estimate: Estimate) -> bool:
+    return " - " in estimate.metric
+
+
+def _digits(value: float, *, signed: bool) -> str:
+    return f"{value:+.3f}" if signed else f"{value:.3f}"
+
+
+def _shortened(rows: Sequence[StratumRow]) -> list[StratumRow]:
+    """Return the rows, or of very many the largest and one for all others."""
+    if len(rows) <= _STRATA_AT_MOST:
+        return list(rows)
+    order = sorted(range(len(rows)), key=lambda place: -rows[place].size)
+    shown, others = sorted(order[:_STRATA_SHOWN]), [rows[place] for place in order[_STRATA_SHOWN:]]
+    rest = StratumRow(
+        f"{len(others):,} smaller strata",
+        sum(row.size for row in others),
+        sum(row.labels for row in others),
+        sum(row.positives for row in others),
+        sum(row.cannot_judge for row in others),
+    )
+    return [*(rows[place] for place in shown), rest]
+
+
 def _stretch(low: float, high: float) -> tuple[float, float]:
-    for span in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5):
+    for span in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0):
         half = span / 2
         start = min(floor(low / half) * half, 1.0 - span)
         if high <= start + span:
             return round(start, 3), span
-    return 0.0, 1.0
+    return -1.0, 2.0

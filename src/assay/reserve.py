@@ -11,11 +11,11 @@ import numpy as np
 from assay.core.deck import number
 from assay.core.types import Floats
 from assay.errors import AssayError, PredictionsError
-from assay.predictions import Card, Predictions, read_predictions
-from assay.settings import Settings
+from assay.predictions import Card, Predictions, read_classifiers, read_predictions
+from assay.settings import Settings, Source
 from assay.store import CardRow, Session
 
-__all__ = ["Reserve", "card_row", "check_same"]
+__all__ = ["Reserve", "card_row", "check_same", "read_again"]
 
 _LEAST = 50  # cards a stratum; fewer would only make more trips
 
@@ -102,7 +102,7 @@ class Reserve:
                     hint=f"give them again: {remedy}; all labels are safe",
                 )
             try:
-                found = read_predictions(source.path, **source.columns)
+                found = read_again(source.path, source)
             except AssayError as error:
                 raise PredictionsError(
                     "the cards in reserve are used up, and the predictions cannot be read again",
@@ -112,6 +112,12 @@ class Reserve:
             check_same(self._settings, found)
             self._predictions = found
         return self._predictions
+
+
+def read_again(predictions: object, source: Source) -> Predictions:
+    """Read predictions as they were read when the campaign was made."""
+    several = "classifiers" in source.columns
+    return (read_classifiers if several else read_predictions)(predictions, **source.columns)
 
 
 def card_row(card: Card, stratum: int, position: int) -> CardRow:

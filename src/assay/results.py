@@ -1,13 +1,13 @@
 """What a campaign hands out: items to judge, and an estimate that says what it rests on."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any
 
 from assay.core.deck import Id
 
-__all__ = ["Estimate", "Item", "StratumRow"]
+__all__ = ["Estimate", "Estimates", "Item", "StratumRow"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,8 @@ class Estimate:
     verdict : bool or None
         Whether the metric is at least what was asked about; None while that is not sure, or was
         not asked.
+    within : float or None
+        The half-width that was asked for.
     """
 
     metric: str
@@ -79,6 +81,7 @@ class Estimate:
     stopped: str | None
     notes: tuple[str, ...] = ()
     verdict: bool | None = None
+    within: float | None = None
 
     @property
     def half_width(self) -> float:
@@ -109,3 +112,31 @@ class Estimate:
         headline, *rest = str(self).split("\n")
         small = "".join(f"<br><small>{escape(line)}</small>" for line in rest)
         return f"<b>{escape(headline)}</b>{small}"
+
+
+class Estimates(Mapping[str, Estimate]):
+    """What is known of every metric that was asked for, by its name."""
+
+    def __init__(self, each: Mapping[str, Estimate]) -> None:
+        self._each = dict(each)
+
+    def __getitem__(self, metric: str) -> Estimate:
+        return self._each[metric]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._each)
+
+    def __len__(self) -> int:
+        return len(self._each)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the estimates as plain values."""
+        return {metric: estimate.to_dict() for metric, estimate in self.items()}
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.values()))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return "<br>".join(estimate._repr_html_() for estimate in self.values())

@@ -7,7 +7,9 @@ from typing import Any, Literal, Self
 from assay.core.deck import Id
 from assay.core.strata import Strata
 from assay.core.variable import Scale
+from assay.core.venn import CellStrata
 from assay.design import Design, Goal
+from assay.targets import JointGoal
 
 __all__ = ["Settings", "Source"]
 
@@ -17,7 +19,8 @@ class Source:
     """Where the predictions came from, and how to find them again.
 
     `path` is None for predictions that were only in memory; `columns` are the arguments of
-    `read_predictions`; `fingerprint` tells whether they are still the same.
+    `read_predictions`, or of `read_classifiers`; `fingerprint` tells whether they are still the
+    same.
     """
 
     description: str
@@ -28,15 +31,37 @@ class Source:
     id_kind: Literal["integer", "string"]
     scale: Scale
 
+    @property
+    def judgements(self) -> tuple[str, ...]:
+        """The columns that tell what a classifier said of an item."""
+        said = (each.get(role) for each in self._classifiers for role in ("score", "predicted"))
+        return tuple(dict.fromkeys(name for name in said if name is not None))
+
+    @property
+    def has_score(self) -> bool:
+        """Whether there is a score to cut by."""
+        return any(each.get("score") is not None for each in self._classifiers)
+
+    @property
+    def positive(self) -> object:
+        """The predicted label that means yes, if it was given, and not in two ways."""
+        named = {each.get("positive") for each in self._classifiers} - {None}
+        return named.pop() if len(named) == 1 else None
+
+    @property
+    def _classifiers(self) -> list[Mapping[str, Any]]:
+        """What was said of each classifier; of one alone it stands among the columns."""
+        return list(self.columns.get("classifiers", {"": self.columns}).values())
+
 
 @dataclass(frozen=True)
 class Settings:
-    """The frozen part of a campaign."""
+    """The frozen part of a campaign: of one metric, or of several targets at once."""
 
     name: str
     design: Design
-    goal: Goal
-    strata: Strata
+    goal: Goal | JointGoal
+    strata: Strata | CellStrata
     seed: int
     source: Source
 
@@ -63,11 +88,13 @@ class Settings:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the settings that `to_dict` was called on."""
+        goal, strata = values["goal"], values["strata"]
+        several = "targets" in goal
         return cls(
             name=values["name"],
             design=Design.from_dict(values["design"]),
-            goal=Goal.from_dict(values["goal"]),
-            strata=Strata.from_dict(values["strata"]),
+            goal=JointGoal.from_dict(goal) if several else Goal.from_dict(goal),
+            strata=CellStrata.from_dict(strata) if several else Strata.from_dict(strata),
             seed=values["seed"],
             source=Source(**values["source"]),
         )

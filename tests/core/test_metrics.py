@@ -174,7 +174,7 @@ def test_a_difference_rises_where_its_slope_does(metric: str, says: tuple[str, s
     def check(rises: Bools) -> None:
         assert (np.where(rises, slopes, -slopes) >= 0).all()
 
-    rises = both.rises_at(both.value(cases))
+    rises = both.rises(cases)
     check(rises)
     with pytest.raises(AssertionError):
         check(~rises)

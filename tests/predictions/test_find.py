@@ -3,7 +3,7 @@ import numpy as np
 from assay.predictions import Predictions, from_arrays, read_predictions
 
 
-def _find(predictions: Predictions, *ids: int | str) -> list[tuple[object, bool, float] | None]:
+def _find(predictions: Predictions, *ids: int | str) -> list[tuple[object, int, float] | None]:
     found = predictions.find(list(ids), variable="score", scale="probability")
     return [
         None if each is None else (each.card.id, each.card.predicted, each.value) for each in found

@@ -60,8 +60,7 @@ def chances(tallies: Tallies, metric: Ratio) -> Floats:
     array([0.71, 0.29])
     """
     N, n = tallies.N, tallies.n
-    value = metric.value(N * guesses(tallies, metric))
-    w, rare = rarer(tallies, metric, value)
+    w, rare = rarer(tallies, metric, N * guesses(tallies, metric))
     size = N / N.sum(axis=-1, keepdims=True)
     shares = (1 - _BY_SIZE) * explore(w, n, rare).shares + _BY_SIZE * size
     shares = np.where(n + tallies.u < N, shares, 0.0)

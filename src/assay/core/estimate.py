@@ -19,7 +19,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from assay.core.metrics import Ratio
+from assay.core.metrics import Metric
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats
 
@@ -108,7 +108,7 @@ def stratum_sd(tallies: Tallies, estimator: Estimator, *, replacement: bool) -> 
 
 
 def estimate(
-    tallies: Tallies, metric: Ratio, estimator: Estimator, *, replacement: bool
+    tallies: Tallies, metric: Metric, estimator: Estimator, *, replacement: bool
 ) -> Moments:
     """Return the metric's estimate and its variance.
 

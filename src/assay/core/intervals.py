@@ -24,7 +24,7 @@ from scipy.special import betaincinv, ndtri
 
 from assay.core.betting import Bets
 from assay.core.estimate import Moments
-from assay.core.metrics import Ratio
+from assay.core.metrics import Metric
 from assay.core.stratified import extra_label, stratified_ends
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
@@ -128,7 +128,7 @@ class Evidence:
     """What an interval is made from: the labels, how they were drawn, and when one stops."""
 
     tallies: Tallies
-    metric: Ratio
+    metric: Metric
     moments: Moments
     replacement: bool
     explored: bool = False

@@ -18,17 +18,19 @@ For strata that straddle predicted labels (paper 2) the outcome is "the predicti
 T_h counts correct predictions, and accuracy is their sum over N (paper 2, Eqs. 1 and 4).
 
 The difference of two such metrics over the same strata is one again, if their denominators do not
-depend on the labels or are the same (`difference`).
+depend on the labels or are the same (`difference`); for others (F1) there is `Gap`. The statistics
+need a `Metric`'s value and slopes only.
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError, did_you_mean
 
-__all__ = ["METRICS", "Ratio", "canonical_metric", "difference", "ratio", "sides"]
+__all__ = ["METRICS", "Gap", "Metric", "Ratio", "canonical_metric", "difference", "ratio", "sides"]
 
 METRICS: dict[str, str] = {
     "precision": "of what the classifier calls yes, the share that is yes",
@@ -70,6 +72,32 @@ def sides(metric: str) -> tuple[bool, ...]:
     return one_sided.get(canonical_metric(metric), (True, False))
 
 
+class Metric(Protocol):
+    """What the statistics ask of a metric, at stratum totals T of shape (..., H)."""
+
+    @property
+    def bends(self) -> bool:
+        """Whether what a stratum weighs depends on the totals."""
+
+    def denominator(self, T: Floats) -> Floats:
+        """Return what is above 0 where the metric is defined."""
+
+    def value(self, T: Floats) -> Floats:
+        """Return the metric; 0 where it is not defined."""
+
+    def gradient(self, T: Floats) -> Floats:
+        """Return d metric / d T_h; 0 where the metric is not defined."""
+
+    def weights(self, T: Floats) -> Floats:
+        """Return the size of the gradient, up to a common factor."""
+
+    def rises(self, T: Floats) -> Bools:
+        """Where more outcomes raise the metric; elsewhere they lower it."""
+
+    def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
+        """Return bounds of the metric when least <= T <= most."""
+
+
 @dataclass(frozen=True, eq=False)
 class Ratio:
     """A metric: (a0 + a.T) / (b0 + b.T) for stratum totals T of shape (..., H)."""
@@ -78,6 +106,11 @@ class Ratio:
     a: Floats
     b0: float
     b: Floats
+
+    @property
+    def bends(self) -> bool:
+        """Whether its denominator depends on the totals."""
+        return bool(self.b.any())
 
     def denominator(self, T: Floats) -> Floats:
         """Return b0 + b.T; where it is zero the metric is not defined."""
@@ -95,14 +128,18 @@ class Ratio:
         slope = self.a - self.value(T)[..., None] * self.b
         return np.asarray(np.where(bottom > 0, slope, 0.0) / np.where(bottom > 0, bottom, 1.0))
 
-    def rises_at(self, value: Floats) -> Bools:
-        """Where more outcomes raise the metric at a value of it; elsewhere they lower it, (..., H).
+    def weights(self, T: Floats) -> Floats:
+        """Return |a_h - metric * b_h|: no denominator, so that it is there without positives."""
+        return np.abs(self.a - self.value(T)[..., None] * self.b)
+
+    def rises(self, T: Floats) -> Bools:
+        """Where more outcomes raise the metric; elsewhere they lower it, (..., H).
 
         Each metric of the table rises or falls in each T_h throughout: more positives called yes
         never lower recall, more called no never raise it. The latter bring it nearer to 0, which is
         up where the difference of two recalls is below 0.
         """
-        return np.asarray(np.where(self.a != 0, self.a, -value[..., None] * self.b) > 0)
+        return np.asarray(np.where(self.a != 0, self.a, -self.value(T)[..., None] * self.b) > 0)
 
     def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
         """Return the metric's smallest and largest value when least <= T <= most."""
@@ -111,6 +148,57 @@ class Ratio:
             lows.append(self.value(np.where(self.a > 0, least, np.where(self.a < 0, most, T))))
             highs.append(self.value(np.where(self.a > 0, most, np.where(self.a < 0, least, T))))
         return np.asarray(np.minimum(*lows)), np.asarray(np.maximum(*highs))
+
+
+@dataclass(frozen=True, eq=False)
+class Gap:
+    """The difference of two metrics over the same strata, whatever their denominators.
+
+    Examples
+    --------
+    Both say yes to the first stratum, each alone to one of the others; the F1s are 0.84 and 0.8.
+
+    >>> N = np.array([80.0, 20.0, 20.0])
+    >>> first = ratio("f1", N, np.array([True, True, False]))
+    >>> second = ratio("f1", N, np.array([True, False, True]))
+    >>> Gap(first, second).value(np.array([76.0, 15.0, 10.0])).round(3)
+    np.float64(0.05)
+    """
+
+    first: Ratio
+    second: Ratio
+
+    @property
+    def bends(self) -> bool:
+        """Whether either denominator depends on the totals."""
+        return self.first.bends or self.second.bends
+
+    def denominator(self, T: Floats) -> Floats:
+        """Return the smaller denominator."""
+        return np.minimum(self.first.denominator(T), self.second.denominator(T))
+
+    def value(self, T: Floats) -> Floats:
+        """Return the first metric less the second."""
+        return np.asarray(self.first.value(T) - self.second.value(T))
+
+    def gradient(self, T: Floats) -> Floats:
+        """Return the first gradient less the second."""
+        return np.asarray(self.first.gradient(T) - self.second.gradient(T))
+
+    def weights(self, T: Floats) -> Floats:
+        """Return the size of the gradient."""
+        return np.abs(self.gradient(T))
+
+    def rises(self, T: Floats) -> Bools:
+        """Where more outcomes raise the difference; elsewhere they lower it."""
+        return np.asarray(self.gradient(T) > 0)
+
+    def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
+        """Return bounds of the difference when least <= T <= most: each metric at its worst."""
+        (low, high), (less, more) = (
+            each.extremes(least, most) for each in (self.first, self.second)
+        )
+        return np.asarray(low - more), np.asarray(high - less)
 
 
 def ratio(metric: str, N: Floats, says_yes: Bools | None) -> Ratio:
@@ -189,7 +277,7 @@ def difference(first: Ratio, second: Ratio) -> Ratio:
             "two denominators that depend on the labels, and are not the same",
             details="a difference needs known denominators (precision, accuracy, false omission "
             "rate) or a common one (recall)",
-            hint="compare F1 by precision and recall",
+            hint="Gap(first, second) is the difference whatever the denominators",
         )
     both = Ratio(one.a0 - other.a0, one.a - other.a, one.b0, one.b)
     if not both.a.any():

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import ndtri, xlogy
 
 from assay.core.explore import explore
-from assay.core.metrics import Ratio
+from assay.core.metrics import Metric
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats
 
@@ -119,23 +119,24 @@ def lower_rates(sample: Sample, confidence: float, b: float) -> Floats:
     return np.where(sample.open, q, sample.x / n)
 
 
-def weigh(tallies: Tallies, metric: Ratio, value: Floats) -> tuple[Floats, Bools]:
+def weigh(tallies: Tallies, metric: Metric, T: Floats) -> tuple[Floats, Bools]:
     """Return what a stratum's rate weighs in the metric, and whether bad outcomes are the rule.
 
-    Weights have sum 1, shape (..., H); a bad outcome is one that lowers the metric. The second has
-    shape (..., 1).
+    Both at the totals T. Weights have sum 1, shape (..., H); a bad outcome is one that lowers the
+    metric. The second has shape (..., 1).
     """
-    w = np.abs(metric.a - value[..., None] * metric.b) * tallies.N
-    w = w / w.sum(axis=-1, keepdims=True)
-    bad = np.where(metric.rises_at(value), tallies.n - tallies.x, tallies.x)
+    w = metric.weights(T) * tallies.N
+    total = w.sum(axis=-1, keepdims=True)
+    w = np.where(total > 0, w, 1.0) / np.where(total > 0, total, w.shape[-1])
+    bad = np.where(metric.rises(T), tallies.n - tallies.x, tallies.x)
     rate = np.where(tallies.n > 0, bad, 0.5) / np.maximum(tallies.n, 1.0)
     return w, np.asarray((w * rate).sum(axis=-1, keepdims=True) > 0.5)
 
 
-def rarer(tallies: Tallies, metric: Ratio, value: Floats) -> tuple[Floats, Floats]:
+def rarer(tallies: Tallies, metric: Metric, T: Floats) -> tuple[Floats, Floats]:
     """Return what a stratum's rate weighs in the metric, and its labels with the rarer outcome."""
-    w, common = weigh(tallies, metric, value)
-    return w, np.where(metric.rises_at(value) ^ common, tallies.n - tallies.x, tallies.x)
+    w, common = weigh(tallies, metric, T)
+    return w, np.where(metric.rises(T) ^ common, tallies.n - tallies.x, tallies.x)
 
 
 def extra_label(stop: str, confidence: float) -> float:
@@ -154,7 +155,7 @@ def extra_label(stop: str, confidence: float) -> float:
 
 def stratified_ends(
     tallies: Tallies,
-    metric: Ratio,
+    metric: Metric,
     *,
     replacement: bool,
     confidence: float,
@@ -171,23 +172,23 @@ def stratified_ends(
     """
     N, n = tallies.N, tallies.n
     left = np.ones_like(N) if replacement else (N - n) / np.maximum(N - 1, 1.0)
-    start = metric.value(N * np.where(n > 0, tallies.x, 0.5) / np.maximum(n, 1.0))
+    start = N * np.where(n > 0, tallies.x, 0.5) / np.maximum(n, 1.0)
 
     def sample(w: Floats, x: Floats) -> Sample:
         found = Sample(np.broadcast_to(w, n.shape), n, x, left)
         return found.evened() if explored else found
 
     def end(walk: Walk, other: Walk) -> Floats:
-        value = start
-        for _ in range(_TURNS if metric.b.any() else 1):
-            w, common = weigh(tallies, metric, value)
-            rises = metric.rises_at(value)
+        T = start
+        for _ in range(_TURNS if metric.bends else 1):
+            w, common = weigh(tallies, metric, T)
+            rises = metric.rises(T)
             bad = np.where(rises, n - tallies.x, tallies.x)
             q = walk(sample(w, bad), confidence, b)
             if common.any():  # the walks are made for the rarer outcome
                 q = np.where(common, 1 - other(sample(w, n - bad), confidence, b), q)
-            value = metric.value(N * np.where(rises, 1 - q, q))
-        return value
+            T = N * np.where(rises, 1 - q, q)
+        return metric.value(T)
 
     return end(upper_rates, lower_rates), end(lower_rates, upper_rates)
 

@@ -64,21 +64,22 @@ class Tallies:
         """Return the tallies before the first label."""
         return cls(N=N, n=0, x=0)
 
-    def add(self, n: ArrayLike, x: ArrayLike, u: ArrayLike = 0) -> Self:
-        """Return the tallies after further labels; those are taken as they are."""
-        n, x, u = (np.asarray(counts, dtype=np.float64) for counts in (n, x, u))
-        return self._with(self.N, self.n + n, self.x + x, self.u + u)
-
-    def take(self, which: Bools) -> Self:
-        """Return the tallies of some of the evaluations side by side."""
-        return self._with(self.N[which], self.n[which], self.x[which], self.u[which])
-
-    def _with(self, N: Floats, n: Floats, x: Floats, u: Floats) -> Self:
+    @classmethod
+    def trusted(cls, N: Floats, n: Floats, x: Floats, u: Floats) -> Self:
         """Return tallies of counts that need no check: a simulation makes millions of them."""
-        new = object.__new__(type(self))
+        new = object.__new__(cls)
         for name, counts in (("N", N), ("n", n), ("x", x), ("u", u)):
             object.__setattr__(new, name, counts)
         return new
+
+    def add(self, n: ArrayLike, x: ArrayLike, u: ArrayLike = 0) -> Self:
+        """Return the tallies after further labels; those are taken as they are."""
+        n, x, u = (np.asarray(counts, dtype=np.float64) for counts in (n, x, u))
+        return self.trusted(self.N, self.n + n, self.x + x, self.u + u)
+
+    def take(self, which: Bools) -> Self:
+        """Return the tallies of some of the evaluations side by side."""
+        return self.trusted(self.N[which], self.n[which], self.x[which], self.u[which])
 
     @property
     def answers(self) -> Floats:

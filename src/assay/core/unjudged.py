@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from assay.core.metrics import Ratio
+from assay.core.metrics import Metric
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 
 __all__ = ["worst_case"]
 
 
-def worst_case(tallies: Tallies, metric: Ratio) -> tuple[Floats, Floats]:
+def worst_case(tallies: Tallies, metric: Metric) -> tuple[Floats, Floats]:
     """Return the estimate with every unjudged item one way, and the other.
 
     Examples

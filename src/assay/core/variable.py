@@ -1,21 +1,24 @@
-"""What the strata are cut by: the score itself, or how sure the classifier was.
+"""What the strata are cut by: the score itself, how sure the classifier was, or a rank.
 
 Paper 1 cuts by the score. Paper 2 (section 3.5) cuts by z, the probability of the predicted class
-when the classifier is probabilistic and the magnitude of its output when it is not.
+when the classifier is probabilistic and the magnitude of its output when it is not. Where several
+classifiers are judged together, their scores have no common scale; their ranks have.
 """
 
 from typing import Literal, get_args
 
 import numpy as np
 
+from assay.core.profile import Profile
 from assay.core.types import Bools, Floats
 
 Scale = Literal["probability", "margin"]
-Variable = Literal["score", "confidence"]
+Variable = Literal["score", "confidence", "rank"]
 SCALES: tuple[str, ...] = get_args(Scale)
-VARIABLES: tuple[str, ...] = get_args(Variable)
+# Between these a design chooses; the rank is what there is for several classifiers.
+VARIABLES: tuple[str, ...] = ("score", "confidence")
 
-__all__ = ["SCALES", "VARIABLES", "Scale", "Variable", "confidence", "scale_of"]
+__all__ = ["SCALES", "VARIABLES", "Scale", "Variable", "confidence", "rank", "scale_of"]
 
 
 def scale_of(low: float, high: float) -> Scale:
@@ -55,3 +58,30 @@ def confidence(score: Floats, predicted: Bools, scale: Scale, threshold: float =
     if scale == "probability":
         return np.where(predicted, score, 1.0 - score)
     return np.abs(score - threshold)
+
+
+def rank(score: Floats, profile: Profile) -> Floats:
+    """Return the share of the items that score lower, with half of those that count as equal.
+
+    Parameters
+    ----------
+    score : array, shape (N,)
+        The classifier's output; each value lies in a cell of the profile.
+    profile : Profile
+        Of these scores. Items in one of its cells count as equal, so the rank is a step function
+        that any engine computes alike from a few thousand numbers.
+
+    Returns
+    -------
+    array, shape (N,)
+        Between 0 and 1; 1/2 for every item when all scores are equal.
+
+    Examples
+    --------
+    >>> from assay.core.profile import profile_of
+    >>> scores = np.array([0.9, 0.1, 0.9, 0.5])
+    >>> rank(scores, profile_of(scores))
+    array([0.75 , 0.125, 0.75 , 0.375])
+    """
+    middle = (np.cumsum(profile.count) - profile.count / 2) / profile.total
+    return middle[np.searchsorted(profile.low, score, side="right") - 1]

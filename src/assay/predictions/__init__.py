@@ -1,18 +1,30 @@
 """Where predictions come from: one small contract, and what reads them."""
 
-from assay.predictions.base import Card, Found, IdKind, Predictions, Side
+from assay.predictions.base import Card, CellPredictions, Decks, Found, IdKind, Predictions, Side
 from assay.predictions.read import Labelled, from_arrays, read_labelled, read_predictions
+from assay.predictions.several import (
+    Classifiers,
+    LabelledClassifiers,
+    read_classifiers,
+    read_labelled_classifiers,
+)
 from assay.predictions.sides import sides_to_cut
 
 __all__ = [
     "Card",
+    "CellPredictions",
+    "Classifiers",
+    "Decks",
     "Found",
     "IdKind",
     "Labelled",
+    "LabelledClassifiers",
     "Predictions",
     "Side",
     "from_arrays",
+    "read_classifiers",
     "read_labelled",
+    "read_labelled_classifiers",
     "read_predictions",
     "sides_to_cut",
 ]

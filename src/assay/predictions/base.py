@@ -2,18 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from assay.core.deck import Id
 from assay.core.profile import Profile
-from assay.core.strata import Strata
+from assay.core.types import Floats, Ints
 from assay.core.variable import Scale, Variable
+from assay.core.venn import Heap, Part
 
 IdKind = Literal["integer", "string"]
 Side = bool | None
 """Of which predicted label: True only the rows predicted yes, False only no, None all."""
 
-__all__ = ["Card", "Found", "IdKind", "Predictions", "Side"]
+__all__ = ["Card", "CellPredictions", "Decks", "Found", "IdKind", "Predictions", "Side"]
 
 
 @dataclass(frozen=True)
@@ -24,14 +25,15 @@ class Card:
     ----------
     id : int or str
         As in the predictions, a plain Python value.
-    predicted : bool
-        Whether the classifier said yes.
+    predicted : int
+        Whether the classifier said yes: a bool. Of several classifiers the code: bit k is set where
+        the k-th said yes.
     shown : mapping of str to object
         What people see when they label it: one value, fit for JSON, for each column to show.
     """
 
     id: Id
-    predicted: bool
+    predicted: int
     shown: Mapping[str, object]
 
 
@@ -41,6 +43,28 @@ class Found:
 
     card: Card
     value: float
+
+
+class Decks(Protocol):
+    """What cards are dealt from: the `Strata` of one classifier, the `CellStrata` of several."""
+
+    @property
+    def variable(self) -> str:
+        """What `assign` takes the values of."""
+
+    @property
+    def sizes(self) -> Ints:
+        """The items in each stratum."""
+
+    @property
+    def n_strata(self) -> int:
+        """The number of strata."""
+
+    def assign(self, values: Floats, said: Any, /) -> Ints:
+        """Return the stratum of each item, -1 for none.
+
+        What was said of each is its predicted label, or its code.
+        """
 
 
 @runtime_checkable
@@ -84,7 +108,7 @@ class Predictions(Protocol):
         """Return the distribution of the stratification variable on each side."""
 
     def deal(
-        self, strata: Strata, *, scale: Scale, seed: int, counts: Sequence[int]
+        self, strata: Decks, *, scale: Scale, seed: int, counts: Sequence[int]
     ) -> list[list[Card]]:
         """Return the first ``counts[h]`` cards of every stratum h, in deck order.
 
@@ -93,3 +117,25 @@ class Predictions(Protocol):
 
     def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> list["Found | None"]:
         """Return the items with these ids; None where there is none."""
+
+
+@runtime_checkable
+class CellPredictions(Predictions, Protocol):
+    """The output of several classifiers for every item of a population.
+
+    What they say of an item is a code: bit k is set where the k-th says yes. To be predicted yes is
+    here to be predicted yes by one of them at least; the score is the mean rank.
+    """
+
+    @property
+    def classifiers(self) -> tuple[str, ...]:
+        """Their names, in the order of the bits of a code."""
+
+    def cells(self) -> dict[int, int]:
+        """Return the number of items with each code that occurs."""
+
+    def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
+        """Return the distribution of the mean rank among the items with each heap's codes."""
+
+    def count(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
+        """Return the number of items in each part of the strata that the heaps are cut into."""

@@ -7,13 +7,13 @@ import numpy as np
 
 from assay.core import deck
 from assay.core.profile import Profile, profile_of
-from assay.core.strata import Strata
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import VARIABLES, Scale, Variable, confidence
 from assay.errors import PredictionsError, did_you_mean
-from assay.predictions.base import Card, Found, IdKind, Side
+from assay.predictions.base import Card, Decks, Found, IdKind, Side
 from assay.predictions.column import Show
 from assay.predictions.dealing import first_cards
+from assay.predictions.fingerprints import fingerprint_of, judged_words
 from assay.predictions.ids import Ids
 
 __all__ = ["MemoryPredictions"]
@@ -37,6 +37,8 @@ class MemoryPredictions:
         Returns what people see of some items.
     """
 
+    _variables = VARIABLES
+
     def __init__(
         self,
         *,
@@ -52,6 +54,8 @@ class MemoryPredictions:
         self._ids = ids
         self._score = score
         self._predicted = predicted
+        # What strata are assigned by and cards carry; of several classifiers it is the code.
+        self._said: Bools | Ints = predicted
         self._show = show
 
     def __repr__(self) -> str:
@@ -79,20 +83,12 @@ class MemoryPredictions:
         return float(self._score.min()), float(self._score.max())
 
     def fingerprint(self) -> str:
-        """Return a text that changes when an id, a score or a predicted label does.
-
-        Each row gives the word ``h((d(id) xor h(bits of its score)) + predicted)``, with h and d
-        as in `assay.core.deck`; the sum of the words modulo 2^64 does not depend on the order of
-        the rows. It guards against mistakes, not against somebody who wants to deceive.
-        """
+        """Return a text that changes when an id, a score or a predicted label does."""
         return self._fingerprint
 
     @cached_property
     def _fingerprint(self) -> str:
-        words = deck.mix(self._score.view(np.uint64))
-        words ^= self._ids.digest
-        words += self._predicted
-        return f"assay-predictions-1:{self.size}:{int(deck.mix(words).sum()):016x}"
+        return fingerprint_of(judged_words(self._ids.digest, self._score, self._predicted))
 
     def profile(
         self, variable: Variable, scale: Scale, sides: Sequence[Side]
@@ -105,7 +101,7 @@ class MemoryPredictions:
         }
 
     def deal(
-        self, strata: Strata, *, scale: Scale, seed: int, counts: Sequence[int]
+        self, strata: Decks, *, scale: Scale, seed: int, counts: Sequence[int]
     ) -> list[list[Card]]:
         """Return the first ``counts[h]`` cards of every stratum h, in deck order."""
         wanted = np.array(counts)
@@ -114,7 +110,7 @@ class MemoryPredictions:
                 f"counts are {counts!r}",
                 details=f"there is one for each of the {strata.n_strata} strata, at least 0",
             )
-        stratum = strata.assign(self._values(strata.variable, scale), self._predicted)
+        stratum = strata.assign(self._values(strata.variable, scale), self._said)
         rows = np.flatnonzero(stratum >= 0)
         places = first_cards(
             number=deck.mix(self._ids.digest[rows] ^ np.uint64(deck.key(seed))),
@@ -149,20 +145,20 @@ class MemoryPredictions:
     def _cards(self, decks: list[Ints]) -> list[list[Card]]:
         rows = np.concatenate(decks)
         ids = self._ids.at(rows)
-        facts = zip(ids, self._predicted[rows].tolist(), self._show(rows, ids), strict=True)
+        facts = zip(ids, self._said[rows].tolist(), self._show(rows, ids), strict=True)
         cards = [Card(id, predicted, shown) for id, predicted, shown in facts]
         ends = np.cumsum([deck.size for deck in decks]).tolist()
         return [cards[end - deck.size : end] for end, deck in zip(ends, decks, strict=True)]
 
     def _values(self, variable: str, scale: Scale) -> Floats:
         """Return the stratification variable of every item."""
-        if variable not in VARIABLES:
+        if variable not in self._variables:
             raise PredictionsError(
                 f"variable {variable!r} cannot be computed",
-                details=f"variables: {', '.join(VARIABLES)}",
-                hint=did_you_mean(variable, VARIABLES),
+                details=f"variables: {', '.join(self._variables)}",
+                hint=did_you_mean(variable, self._variables),
             )
-        if variable == "score":
+        if variable != "confidence":
             return self._score
         low, high = self.score_range
         if scale == "probability" and not 0.0 <= low <= high <= 1.0:

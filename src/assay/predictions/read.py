@@ -1,24 +1,18 @@
 """Reading predictions, whatever they are kept in."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from os import PathLike
-from pathlib import Path
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.core.types import Bools, Floats
-from assay.errors import PredictionsError
 from assay.predictions.base import Predictions
 from assay.predictions.column import Loaded
-from assay.predictions.duck import read_files
-from assay.predictions.ids import Ids, read_ids
-from assay.predictions.labels import read_predicted, refuse_contradictions
+from assay.predictions.labels import read_predicted
+from assay.predictions.loading import load, take_ids, take_judgements
 from assay.predictions.memory import MemoryPredictions
-from assay.predictions.roles import Roles, refuse_bad_show
-from assay.predictions.scores import read_scores
-from assay.predictions.tables import read_mapping, read_table
+from assay.predictions.roles import Roles, refuse_bad_show, refuse_no_column
+from assay.predictions.tables import read_mapping
 
 __all__ = ["Labelled", "from_arrays", "read_labelled", "read_predictions"]
 
@@ -85,7 +79,7 @@ def read_predictions(
         return source
     roles = Roles(score, predicted, id, threshold, positive)
     refuse_bad_show(show)
-    return _predictions(_load(source, roles.columns, show, id), roles)
+    return _predictions(load(source, roles.columns, show, id), roles)
 
 
 def from_arrays(
@@ -159,28 +153,18 @@ def read_labelled(
     """
     of_predicted = None if predicted is None else positive
     roles = Roles(score, predicted, None, threshold, of_predicted)
-    if not isinstance(label, str):
-        raise PredictionsError(
-            f"label={label!r} is of type {type(label).__name__}",
-            details="it must be the name of the column with the truth, a string",
-        )
+    refuse_no_column("label", label)
     used = list(dict.fromkeys([*roles.columns, label]))
-    loaded = _load(source, used, (), None)
-    ids, scores, says_yes = _checked(loaded, roles)
+    loaded = load(source, used, (), None)
+    ids = take_ids(loaded, None)
+    scores, says_yes = take_judgements(loaded, roles, ids)
     truth = read_predicted(loaded.columns[label], positive, ids)
     return Labelled(loaded.source, scores, says_yes, truth, roles.threshold)
 
 
-def _load(source: object, used: list[str], show: Sequence[str], id: str | None) -> Loaded:
-    if isinstance(source, str | PathLike):
-        return read_files(Path(source), used, show, id)
-    if isinstance(source, Mapping):
-        return read_mapping(source, used, show, type(source).__name__)
-    return read_table(source, used, show)
-
-
 def _predictions(loaded: Loaded, roles: Roles) -> Predictions:
-    ids, score, predicted = _checked(loaded, roles)
+    ids = take_ids(loaded, roles.id)
+    score, predicted = take_judgements(loaded, roles, ids)
     return MemoryPredictions(
         source=loaded.source,
         ids=ids,
@@ -189,20 +173,3 @@ def _predictions(loaded: Loaded, roles: Roles) -> Predictions:
         threshold=roles.threshold,
         show=loaded.show,
     )
-
-
-def _checked(loaded: Loaded, roles: Roles) -> tuple[Ids, Floats, Bools]:
-    """Take ids, scores and predicted labels from the columns, or say what is wrong with them."""
-    columns = loaded.columns
-    size = len(columns[roles.columns[0]].data)
-    if size == 0:
-        raise PredictionsError(f"there are no predictions in {loaded.source}")
-    ids = Ids(np.arange(size)) if roles.id is None else read_ids(columns[roles.id])
-    score = np.zeros(size) if roles.score is None else read_scores(columns[roles.score], ids)
-    if roles.predicted is not None:
-        predicted = read_predicted(columns[roles.predicted], roles.positive, ids)
-        if roles.threshold is not None:
-            refuse_contradictions(score, predicted, roles.threshold, columns[roles.predicted], ids)
-    elif roles.threshold is not None:  # Roles sees to it that one of the two is given
-        predicted = score >= roles.threshold
-    return ids, score, predicted

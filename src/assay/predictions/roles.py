@@ -6,7 +6,7 @@ from numbers import Real
 
 from assay.errors import PredictionsError
 
-__all__ = ["Roles", "refuse_bad_show"]
+__all__ = ["Roles", "refuse_bad_show", "refuse_no_column"]
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,8 @@ class Roles:
     def __post_init__(self) -> None:
         for argument in ("score", "predicted", "id"):
             name = getattr(self, argument)
-            if not (name is None or isinstance(name, str)):
-                raise PredictionsError(
-                    f"{argument}={name!r} is of type {type(name).__name__}",
-                    details="it must be the name of a column, a string",
-                )
+            if name is not None:
+                refuse_no_column(argument, name)
         if self.predicted is None and self.threshold is None:
             raise PredictionsError(
                 "neither predicted= nor threshold= is given",
@@ -57,6 +54,23 @@ class Roles:
         """The columns that are needed, each once."""
         names = (self.id, self.score, self.predicted)
         return list(dict.fromkeys(name for name in names if name is not None))
+
+
+def refuse_no_column(argument: str, name: object) -> None:
+    """Raise an error if what should name a column is no text.
+
+    Examples
+    --------
+    >>> refuse_no_column("label", 7)
+    Traceback (most recent call last):
+    assay.errors.PredictionsError: label=7 is of type int
+    it must be the name of a column, a string
+    """
+    if not isinstance(name, str):
+        raise PredictionsError(
+            f"{argument}={name!r} is of type {type(name).__name__}",
+            details="it must be the name of a column, a string",
+        )
 
 
 def refuse_bad_show(show: object) -> None:

@@ -1,7 +1,7 @@
 """The tables. Nothing in them is ever updated or deleted: labels and rounds are only appended."""
 
 from sqlalchemy import (
-    Boolean,
+    BigInteger,
     Column,
     ForeignKey,
     Index,
@@ -40,7 +40,8 @@ card = Table(
     Column("stratum", Integer, primary_key=True),
     Column("position", Integer, primary_key=True),
     Column("item_id", String, nullable=False),
-    Column("predicted", Boolean, nullable=False),
+    # 1 where the classifier says yes; of several classifiers, bit k where the k-th does.
+    Column("predicted", BigInteger, nullable=False),
     Column("shown", Text, nullable=False),
     UniqueConstraint("campaign_id", "item_id"),
 )

@@ -22,7 +22,7 @@ class CardRow:
     stratum: int
     position: int
     item_id: str
-    predicted: bool
+    predicted: int
     shown: str
 
 

@@ -1,0 +1,168 @@
+"""What a new campaign begins with: predictions that are read and cut, for one metric or several."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.cell_strata import cell_strata
+from assay.core.metrics import canonical_metric
+from assay.core.strata import Strata, stratify
+from assay.core.variable import SCALES, Scale, scale_of
+from assay.core.venn import CellStrata
+from assay.design import Design, Goal, check_together, default_design, price_of_peeking
+from assay.earlier import Earlier, find_earlier
+from assay.errors import DesignError
+from assay.predictions import (
+    Classifiers,
+    Predictions,
+    read_classifiers,
+    read_predictions,
+    sides_to_cut,
+)
+from assay.targets import JointGoal, parse_targets
+
+__all__ = ["Beginning", "begin_with_one", "begin_with_several"]
+
+_ALONE = "classifier"  # what a single one is called whose several metrics are asked for
+
+
+@dataclass(frozen=True, eq=False)
+class Beginning:
+    """All that is known when the first card can be dealt.
+
+    `columns` are what the predictions were read with; `earlier` are labels from before, if any;
+    `cautions` are what one should be warned of.
+    """
+
+    predictions: Predictions
+    columns: Mapping[str, Any]
+    design: Design
+    goal: Goal | JointGoal
+    strata: Strata | CellStrata
+    scale: Scale
+    earlier: Earlier | None = None
+    cautions: tuple[str, ...] = ()
+
+
+def begin_with_one(
+    predictions: object,
+    columns: Mapping[str, Any],
+    goal: Goal,
+    *,
+    design: Design | None,
+    scale: str | None,
+    labels: object,
+) -> Beginning:
+    """Read and cut the predictions of one classifier for one metric."""
+    design = _checked(default_design(goal) if design is None else design)
+    found = read_predictions(predictions, **columns)
+    kind = scale_of(*found.score_range) if scale is None else _known_scale(scale)
+    sides = sides_to_cut(
+        design, goal.metric, positives=found.positives, size=found.size, source=found.source
+    )
+    profiles = found.profile(design.variable, kind, sides)
+    strata = stratify(profiles, variable=design.variable, method=design.strata, bins=design.bins)
+    check_together(design, goal, strata.n_strata)
+    cautions = [price_of_peeking(design, goal)]
+    earlier = None
+    if labels is not None:
+        earlier = _earlier(labels, found, design, strata=strata, id=columns["id"], scale=kind)
+        cautions += [_all_alike(earlier, strata), earlier.doubt]
+    told = tuple(text for text in cautions if text)
+    return Beginning(found, columns, design, goal, strata, kind, earlier, told)
+
+
+def begin_with_several(
+    predictions: object,
+    columns: Mapping[str, Any],
+    *,
+    classifiers: Classifiers | None,
+    metric: str,
+    metrics: Iterable[str] | Mapping[str, float] | None,
+    within: float | None,
+    budget: int | None,
+    confidence: float,
+    simultaneous: bool,
+    design: Design | None,
+) -> Beginning:
+    """Read and cut the predictions of several classifiers, or of one for several metrics.
+
+    Parameters
+    ----------
+    columns : mapping
+        As for one classifier; with `classifiers` only `id` and `show`.
+    classifiers, metric, metrics, within, budget, confidence, simultaneous, design
+        As in `create_campaign`.
+    """
+    around = {name: columns[name] for name in ("id", "show")}
+    own = {name: value for name, value in columns.items() if name not in around}
+    if classifiers is None:
+        classifiers = {_ALONE: own}
+    elif given := [name for name, value in own.items() if value is not None]:
+        raise DesignError(
+            f"{given[0]}={own[given[0]]!r} is given beside classifiers=",
+            hint=f"say whose it is: classifiers={{'cnn': {{{given[0]!r}: ...}}, ...}}",
+        )
+    columns = {"classifiers": classifiers, **around}
+    found = read_classifiers(predictions, **columns)
+    names = found.classifiers
+    if metrics is None:
+        # Prevalence is nobody's, so it is asked for once.
+        whose = names[:1] if canonical_metric(metric) == "prevalence" else names
+        metrics = [f"{metric}:{name}" for name in whose]
+    targets = parse_targets(metrics, names, within=within)
+    goal = JointGoal(targets, budget, confidence, simultaneous)
+    design = _checked(Design() if design is None else design)
+    strata = cell_strata(found, goal, design)
+    for each in goal.goals:
+        check_together(design, each, strata.n_strata)
+    return Beginning(found, columns, design, goal, strata, "probability")
+
+
+def _checked(design: object) -> Design:
+    if not isinstance(design, Design):
+        raise DesignError(f"design must be a Design, got {design!r}")
+    return design
+
+
+def _known_scale(scale: str) -> Scale:
+    for known in ("probability", "margin"):
+        if scale == known:
+            return known
+    raise DesignError(f"unknown scale {scale!r}", details=f"scales: {', '.join(SCALES)}")
+
+
+def _earlier(
+    labels: object,
+    found: Predictions,
+    design: Design,
+    *,
+    strata: Strata,
+    id: str | None,
+    scale: Scale,
+) -> Earlier:
+    """Find the labels from before."""
+    if design.bets:
+        raise DesignError(
+            "a guaranteed campaign cannot go on from labels that were there before",
+            details="its theorem is about bets that are placed before each card is drawn",
+            hint="leave out the labels, or go on from them with another design",
+        )
+    return find_earlier(
+        labels,
+        found,
+        id_column=id,
+        variable=design.variable,
+        scale=scale,
+        sides=[layer.side for layer in strata.layers],
+    )
+
+
+def _all_alike(earlier: Earlier, strata: Strata) -> str:
+    """Return a warning where labels from before are of one predicted label alone, or ""."""
+    if len(strata.layers) == 1 or not earlier.one_side:
+        return ""
+    return (
+        f"all {len(earlier.cards):,} labels from before are of items predicted "
+        f"{earlier.one_side}; of the others none is known yet"
+    )

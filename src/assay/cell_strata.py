@@ -1,0 +1,83 @@
+"""From several classifiers' predictions and a goal to strata: which cells, and how finely cut."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from assay.core.heaps import Heap, Part, cut_heaps
+from assay.core.merge_cells import merge_cells
+from assay.core.profile import Profile
+from assay.core.types import Floats
+from assay.core.venn import CellStrata
+from assay.design import Design
+from assay.joint import Joint, Parts
+from assay.targets import JointGoal
+from assay.views import views_of
+
+__all__ = ["Cells", "cell_strata", "joint_of"]
+
+# A heap that is so large a share of what some target is about is cut into so many strata by score,
+# at most. More strata would cost labels where they tell nothing (docs/several.md).
+_BINS = ((0.3, 8), (0.1, 4), (0.03, 2))
+
+
+class Cells(Protocol):
+    """What strata are made from: `CellPredictions`, or a population whose truth is known."""
+
+    @property
+    def classifiers(self) -> tuple[str, ...]:
+        """Their names, in the order of the bits of a code."""
+
+    def cells(self) -> dict[int, int]:
+        """Return the number of items with each code that occurs."""
+
+    def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
+        """Return the distribution of the mean rank among the items with each heap's codes."""
+
+    def count(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
+        """Return the number of items in each part of the strata that the heaps are cut into."""
+
+
+def cell_strata(found: Cells, goal: JointGoal, design: Design) -> CellStrata:
+    """Cut the items that some target needs labels of.
+
+    Cells that are too small or too many are put together (`core.merge_cells`). A heap is cut by the
+    mean rank as finely as its share of what any target is about pays for, and never more finely
+    than ``design.bins``.
+    """
+    every = found.cells()
+    share = _shares(every, goal, found.classifiers)
+    needed = {code: items for code, items in every.items() if share[code] > 0}
+    heaps = merge_cells(needed)
+    bins = [min(design.bins, _bins(sum(share[code] for code in heap))) for heap in heaps]
+    cut = cut_heaps(found.profile_heaps(heaps), heaps, bins, method=design.strata)
+    return CellStrata(found.classifiers, tuple(cut), found.count(cut))
+
+
+def joint_of(design: Design, goal: JointGoal, strata: CellStrata) -> Joint:
+    """Return the evaluation of a goal's targets on strata."""
+    parts = Parts(strata.part_stratum, strata.part_code, strata.part_size.astype(np.float64))
+    return Joint(design, parts, views_of(goal, strata.classifiers, parts), goal.budget)
+
+
+def _shares(cells: dict[int, int], goal: JointGoal, classifiers: Sequence[str]) -> dict[int, float]:
+    """Return each cell's largest share of what a target is about, of one predicted label."""
+    codes = np.array(sorted(cells))
+    sizes = np.array([cells[code] for code in codes.tolist()], dtype=np.float64)
+    parts = Parts(np.arange(codes.size), codes, sizes)
+    share = np.zeros(codes.size)
+    for view in views_of(goal, classifiers, parts):
+        rises = view.metric.rises(view.gather(sizes) / 2)
+        for side in (rises, ~rises):
+            which = view.parts[side]
+            share[which] = np.maximum(share[which], _of_sum(sizes[which]))
+    return dict(zip(codes.tolist(), share.tolist(), strict=True))
+
+
+def _of_sum(sizes: Floats) -> Floats:
+    return np.asarray(sizes / max(float(sizes.sum()), 1.0))
+
+
+def _bins(share: float) -> int:
+    return next((bins for least, bins in _BINS if share >= least), 1)

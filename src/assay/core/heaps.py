@@ -1,0 +1,218 @@
+"""Heaps of Venn cells: where the items of several classifiers lie, and how many in each part."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.core.cuts import Cuts
+from assay.core.cutting import cut
+from assay.core.profile import Profile, as_scores, profile_of
+from assay.core.types import Floats, Ints
+from assay.errors import DesignError, InputError
+
+__all__ = [
+    "Heap",
+    "Part",
+    "assign_strata",
+    "count_cells",
+    "count_parts",
+    "cut_heaps",
+    "profile_heaps",
+]
+
+Part = tuple[int, int, int]
+"""A stratum, a code, and the number of the stratum's items that have the code."""
+
+
+@dataclass(frozen=True)
+class Heap:
+    """Cells that are drawn from together, and how their items are cut into strata.
+
+    Parameters
+    ----------
+    codes : tuple of int
+        The cells: bit k of a code is set where classifier k says yes. Ascending.
+    cuts : Cuts
+        How the heap is cut by the stratification variable.
+    """
+
+    codes: tuple[int, ...]
+    cuts: Cuts
+
+    def __post_init__(self) -> None:
+        """Refuse codes that are none, or not in order."""
+        if not self.codes or self.codes[0] < 0 or list(self.codes) != sorted(set(self.codes)):
+            raise DesignError(
+                f"a heap of {len(self.codes)} codes that begin with {self.codes[:5]}",
+                details="there is at least one; they are at least 0, and ascending",
+            )
+
+
+def count_cells(codes: Ints) -> dict[int, int]:
+    """Count the items with each code that occurs.
+
+    Examples
+    --------
+    >>> count_cells(np.array([3, 0, 3, 1]))
+    {0: 1, 1: 1, 3: 2}
+    """
+    if codes.size and codes.max() < codes.size:  # no more counters than items: no need to sort
+        counts = np.bincount(codes)
+        there = np.flatnonzero(counts)
+        counts = counts[there]
+    else:
+        there, counts = np.unique(codes, return_counts=True)
+    return dict(zip(there.tolist(), counts.tolist(), strict=True))
+
+
+def profile_heaps(values: Floats, codes: Ints, heaps: Sequence[Sequence[int]]) -> list[Profile]:
+    """Return the distribution of the stratification variable in each heap.
+
+    Parameters
+    ----------
+    values, codes : array, shape (N,)
+        The items' stratification variable, and what the classifiers said of them.
+    heaps : sequence of sequences of int
+        The codes of each heap; each occurs among the items, and in one heap only.
+
+    Examples
+    --------
+    >>> values, codes = np.array([0.1, 0.2, 0.3]), np.array([0, 1, 2])
+    >>> [profile.total for profile in profile_heaps(values, codes, [(0,), (1, 2)])]
+    [1, 2]
+    """
+    items = _items_by_heap(codes, heaps)
+    for heap, rows in zip(heaps, items, strict=True):
+        if not rows.size:
+            raise InputError(
+                f"a heap of {len(heap)} codes has no items",
+                details="every code of a heap must occur",
+            )
+    return [profile_of(values[rows]) for rows in items]
+
+
+def cut_heaps(
+    profiles: Sequence[Profile],
+    heaps: Sequence[Sequence[int]],
+    bins: Sequence[int],
+    *,
+    method: str = "perc",
+) -> list[Heap]:
+    """Cut each heap into strata.
+
+    Parameters
+    ----------
+    profiles : sequence of Profile
+        The distribution of the stratification variable in each heap.
+    heaps : sequence of sequences of int
+        Their codes.
+    bins : sequence of int
+        The number of strata that each is cut into; fewer where its values are too much alike.
+    method : str
+        One of `assay.core.strata.METHODS`.
+
+    Examples
+    --------
+    >>> values, codes = np.array([0.1, 0.2, 0.3]), np.array([0, 1, 2])
+    >>> heaps = [(0,), (1, 2)]
+    >>> [heap.cuts.points for heap in cut_heaps(profile_heaps(values, codes, heaps), heaps, [1, 2])]
+    [(), (0.3,)]
+    """
+    if not len(profiles) == len(heaps) == len(bins):
+        raise DesignError(
+            f"{len(heaps)} heaps with {len(profiles)} profiles and {len(bins)} numbers of bins",
+            details="there must be one of each for every heap",
+        )
+    return [
+        Heap(tuple(sorted(codes)), cut(profile, method, number))
+        for profile, codes, number in zip(profiles, heaps, bins, strict=True)
+    ]
+
+
+def assign_strata(values: Floats, codes: Ints, heaps: Sequence[Heap]) -> Ints:
+    """Return the stratum of each item, numbered through the heaps.
+
+    Parameters
+    ----------
+    values, codes : array, shape (N,)
+        The items' stratification variable, and what the classifiers said of them.
+    heaps : sequence of Heap
+        No two with a code in common.
+
+    Returns
+    -------
+    array of int64, shape (N,)
+        -1 for an item whose code is in no heap.
+
+    Examples
+    --------
+    >>> whole = Cuts(method="perc", points=(), owner=(0,))
+    >>> halves = Cuts(method="perc", points=(0.5,), owner=(0, 1))
+    >>> heaps = [Heap((0,), whole), Heap((1, 3), halves)]
+    >>> assign_strata(np.array([0.9, 0.9, 0.2, 0.7]), np.array([0, 1, 3, 2]), heaps)
+    array([ 0,  2,  1, -1])
+    """
+    scores = as_scores(values)
+    if codes.dtype.kind not in "iu" or codes.shape != scores.shape:
+        raise InputError(
+            f"codes are {codes.dtype} of shape {codes.shape}",
+            details=f"they must be whole numbers of shape {scores.shape}, one for each value",
+        )
+    number = np.full(scores.size, -1, dtype=np.int64)
+    first = 0
+    items = _items_by_heap(codes, [heap.codes for heap in heaps])
+    for heap, rows in zip(heaps, items, strict=True):
+        number[rows] = first + (heap.cuts.assign(scores[rows]) if heap.cuts.points else 0)
+        first += heap.cuts.n_strata
+    return number
+
+
+def count_parts(values: Floats, codes: Ints, heaps: Sequence[Heap]) -> tuple[Part, ...]:
+    """Count the items of each stratum that have each code.
+
+    Parameters
+    ----------
+    values, codes, heaps
+        As in `assign_strata`.
+
+    Returns
+    -------
+    tuple of (stratum, code, items)
+        Ascending; only what has items.
+
+    Examples
+    --------
+    >>> heaps = [Heap((1, 3), Cuts(method="perc", points=(0.5,), owner=(0, 1)))]
+    >>> count_parts(np.array([0.9, 0.8, 0.2, 0.7]), np.array([1, 1, 3, 3]), heaps)
+    ((0, 3, 1), (1, 1, 2), (1, 3, 1))
+    """
+    stratum = assign_strata(values, codes, heaps)
+    known = np.sort([code for heap in heaps for code in heap.codes])
+    taken = stratum >= 0
+    pair = stratum[taken] * known.size + np.searchsorted(known, codes[taken])
+    return tuple(
+        (place // known.size, int(known[place % known.size]), items)
+        for place, items in count_cells(pair).items()
+    )
+
+
+def _items_by_heap(codes: Ints, heaps: Sequence[Sequence[int]]) -> list[Ints]:
+    """Return the rows of each heap's items, ascending.
+
+    The time it takes hardly depends on the number of heaps and codes: each code is looked up by
+    bisection, and the small numbers of the heaps are sorted by radix.
+    """
+    known = np.array([code for heap in heaps for code in heap], dtype=np.int64)
+    order = np.argsort(known)
+    known = known[order]
+    twice = known[1:][known[1:] == known[:-1]]
+    if twice.size:
+        raise InputError(f"the code {twice[0]} is in two heaps", details="it must be in one only")
+    small = np.min_scalar_type(len(heaps))
+    of_code = np.repeat(np.arange(len(heaps), dtype=small), [len(heap) for heap in heaps])[order]
+    place = np.minimum(np.searchsorted(known, codes), known.size - 1)
+    heap_of = np.where(known[place] == codes, of_code[place], small.type(len(heaps)))
+    rows = np.argsort(heap_of, kind="stable")
+    ends = np.cumsum(np.bincount(heap_of, minlength=len(heaps) + 1))
+    return np.split(rows, ends[:-1])[: len(heaps)]

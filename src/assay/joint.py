@@ -1,0 +1,238 @@
+"""Several targets from one set of labels: what is known of each, and where to label next.
+
+Labels are counted by *part*: a stratum, and what the classifiers say of its items. A target (the
+recall of one classifier, the difference between two) sees them through its own `View`: parts of a
+stratum that its classifiers speak alike of are one, so in its eyes no stratum straddles a predicted
+label, and the statistics of a single metric apply unchanged (`engine.look`).
+
+The next labels go where all targets together can be met with the fewest (`core.bethel`): if
+target t alone would share its labels out as f_th (`core.explore`), its variance is proportional to
+Q_t = sum_h f_th^2 / n_h, and its interval, of half-width r now, is narrow enough about when Q_t has
+shrunk by (within / r)^2. The fewest further labels that do this for every t are asked for. This is
+worked out anew for every round, from the intervals themselves.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.core import allocate
+from assay.core.bethel import joint_allocation
+from assay.core.metrics import Metric
+from assay.core.stop import Reason
+from assay.core.tallies import Tallies
+from assay.core.types import Bools, Floats, Ints
+from assay.design import Design, Goal
+from assay.engine import Look, State, explored_shares, look
+from assay.errors import DesignError
+
+__all__ = ["Joint", "JointLook", "Parts", "View"]
+
+_UNSEEN = 0.5  # labels that a stratum without any counts for, where labels are shared out
+_NOT_YET = 1.05  # a target with too few labels to stop is taken to be this far from its goal
+_LEAST_ROUND = 5  # cards: the more rounds, the more looks
+_TINY = 1e-9
+_ANY_WIDTH = 0.01  # what labels are shared out for where there is a budget alone
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What labels are counted by; arrays of shape (C,), sorted by stratum.
+
+    Parameters
+    ----------
+    stratum, code : array of int
+        The stratum, 0 to H - 1, and what the classifiers say: bit k is set where the k-th says yes.
+    size : array of float
+        The items.
+    """
+
+    stratum: Ints
+    code: Ints
+    size: Floats
+
+    @property
+    def strata_sizes(self) -> Floats:
+        """The items of each stratum, (H,)."""
+        return self.by_stratum(self.size)
+
+    def by_stratum(self, counts: Floats) -> Floats:
+        """Return counts by part (..., C) as counts by stratum (..., H)."""
+        starts = np.flatnonzero(np.diff(self.stratum, prepend=-1))
+        return np.asarray(np.add.reduceat(counts, starts, axis=-1))
+
+    def says_yes(self, classifier: int) -> Bools:
+        """Return the parts that a classifier says yes to."""
+        return np.asarray(self.code >> classifier & 1 > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One target's reading of the parts.
+
+    Parameters
+    ----------
+    name : str
+        The target's.
+    goal : Goal
+        Its metric, half-width and confidence.
+    metric : Metric
+        Over the strata of the view, shape (V,).
+    parts : array of int
+        The parts that count, those of one stratum of the view next to each other.
+    starts : array of int, shape (V,)
+        Where in `parts` each stratum of the view begins.
+    stratum : array of int, shape (V,)
+        The stratum that each lies in.
+    share : array, shape (V,)
+        Its share of that stratum's items.
+    """
+
+    name: str
+    goal: Goal
+    metric: Metric
+    parts: Ints
+    starts: Ints
+    stratum: Ints
+    share: Floats
+
+    def gather(self, counts: Floats) -> Floats:
+        """Return counts by part (..., C) as counts by stratum of the view (..., V)."""
+        return np.asarray(np.add.reduceat(counts[..., self.parts], self.starts, axis=-1))
+
+    @property
+    def strata(self) -> Ints:
+        """The strata that hold items of the view, ascending."""
+        return self.stratum[self._firsts]
+
+    def by_stratum(self, values: Floats) -> Floats:
+        """Return sums (..., V) over the strata of the view as sums over `strata`."""
+        return np.asarray(np.add.reduceat(values, self._firsts, axis=-1))
+
+    @property
+    def _firsts(self) -> Ints:
+        return np.flatnonzero(np.diff(self.stratum, prepend=-1))
+
+    def state(self, state: State) -> State:
+        """Return the evaluation as this target sees it."""
+        known = state.tallies
+        mine = Tallies.trusted(*map(self.gather, (known.N, known.n, known.x, known.u)))
+        answered = mine.n + mine.u
+        return replace(state, tallies=mine, dealt=answered, room=mine.N - answered)
+
+
+@dataclass(frozen=True, eq=False)
+class JointLook:
+    """What can be said now of each target, and whether there is a reason to stop."""
+
+    looks: tuple[Look, ...]
+    reason: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """An evaluation of several targets.
+
+    Parameters
+    ----------
+    design : Design
+        How the labels are looked at; its allocation is joint.
+    parts : Parts
+    views : sequence of View
+        One a target.
+    budget : int, optional
+        Stop after so many answers.
+    """
+
+    design: Design
+    parts: Parts
+    views: Sequence[View]
+    budget: int | None = None
+
+    def __post_init__(self) -> None:
+        design = self.design
+        if (design.allocation, design.interval) != ("explore", "stratified") or (
+            design.replacement or design.rounds_in_a_row > 1 or design.first_per_stratum
+        ):
+            raise DesignError(
+                "several targets cannot be served by this design",
+                details=f"its allocation is {design.allocation!r}, its interval "
+                f"{design.interval!r}; allocation for several targets is joint",
+                hint="leave the design out, or use Design(), Design.centred() or Design.fixed()",
+            )
+
+    def begin(self, shape: tuple[int, ...] = ()) -> State:
+        """Return the state before the first round; `shape` for several evaluations side by side."""
+        tallies = Tallies.start(np.broadcast_to(self.parts.size, (*shape, self.parts.size.size)))
+        room = np.broadcast_to(self.parts.strata_sizes, (*shape, self.parts.strata_sizes.size))
+        return State(tallies, np.zeros_like(room), room, 0, np.zeros(shape, dtype=np.int64))
+
+    def look(self, state: State) -> JointLook:
+        """Estimate every target, and decide whether all are good enough."""
+        looks = tuple(
+            look(self.design, view.goal, view.metric, view.state(state)) for view in self.views
+        )
+        reason = np.full(state.streak.shape, Reason.GO_ON, dtype=np.int64)
+        if self.budget is not None:
+            reason = np.where(state.tallies.answers >= self.budget, Reason.BUDGET_SPENT, reason)
+        seen = self.parts.by_stratum(state.tallies.n + state.tallies.u)
+        out = (self.parts.strata_sizes <= seen).all(axis=-1)
+        reason = np.where(out, Reason.EXHAUSTED, reason)
+        met = np.all([_is_over(each) for each in looks], axis=0) & self._has_widths
+        return JointLook(looks, np.where(met, Reason.GOAL_MET, reason))
+
+    @property
+    def _has_widths(self) -> bool:
+        return all(view.goal.within is not None for view in self.views)
+
+    def plan(self, state: State, now: JointLook, *, asked: int) -> Ints:
+        """Return how many cards of each stratum the next round deals, (..., H).
+
+        Not more than the goal seems to take: where it is near, a round may be smaller than asked.
+        """
+        wanted = np.maximum(self._wanted(state, now) - state.dealt, 0.0)
+        size = np.full(state.streak.shape, float(asked))
+        if self._has_widths:
+            size = np.minimum(size, np.maximum(np.ceil(wanted.sum(axis=-1)), _LEAST_ROUND))
+        if self.budget is not None:
+            size = np.clip(self.budget - state.dealt.sum(axis=-1), 0.0, size)
+        unseen = np.minimum(state.room, 1.0) * (state.dealt == 0)
+        first = allocate.round_to_total(unseen, np.minimum(size, unseen.sum(axis=-1)), unseen)
+        behind = np.maximum(wanted - first, 0.0)
+        rest = allocate.round_to_total(behind, size - first.sum(axis=-1), state.room - first)
+        return np.asarray(first + rest)
+
+    def step(self, state: State, *, asked: int) -> tuple[JointLook, Ints]:
+        """Look, then plan; evaluations that have a reason to stop get no more cards."""
+        now = self.look(state)
+        go_on = now.reason == Reason.GO_ON
+        if not go_on.any():
+            return now, np.zeros(state.dealt.shape, dtype=np.int64)
+        return now, np.where(go_on[..., None], self.plan(state, now, asked=asked), 0)
+
+    def labels_left(self, state: State, now: JointLook) -> Floats:
+        """Return how many further labels the goal takes, as far as can be told."""
+        return np.asarray((self._wanted(state, now) - state.dealt).sum(axis=-1))
+
+    def _wanted(self, state: State, now: JointLook) -> Floats:
+        """Return the labels that each stratum should have in the end, (..., H)."""
+        sizes = self.parts.strata_sizes
+        spread = np.zeros((*state.streak.shape, len(self.views), sizes.size))
+        bound = np.zeros(spread.shape[:-1])
+        for t, (view, each) in enumerate(zip(self.views, now.looks, strict=True)):
+            mine = view.by_stratum(
+                explored_shares(view.state(state).tallies, view.metric) ** 2 / view.share
+            )
+            spread[..., t, view.strata] = mine
+            so_far = (spread[..., t, :] / np.maximum(state.dealt, _UNSEEN)).sum(axis=-1)
+            least = (spread[..., t, :] / sizes).sum(axis=-1)  # with every item labelled
+            within = view.goal.within or _ANY_WIDTH
+            reach = np.maximum(each.half_width, np.where(_is_over(each), _TINY, _NOT_YET * within))
+            bound[..., t] = least + np.maximum(so_far - least, _TINY) * (within / reach) ** 2
+        return joint_allocation(spread, bound, state.dealt, sizes).n
+
+
+def _is_over(now: Look) -> Bools:
+    """Tell where a target needs no more labels: it is near enough, or all is known."""
+    return np.asarray((now.reason == Reason.GOAL_MET) | (now.reason == Reason.EXHAUSTED))

@@ -1,0 +1,211 @@
+"""Reading the predictions of several classifiers that are judged by one truth."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from assay.core.profile import profile_of
+from assay.core.types import Bools, Floats, Ints, Words
+from assay.core.variable import rank
+from assay.core.venn import refuse_bad_names
+from assay.errors import PredictionsError, did_you_mean
+from assay.predictions.base import CellPredictions
+from assay.predictions.cells import MemoryCellPredictions
+from assay.predictions.column import Loaded
+from assay.predictions.fingerprints import fingerprint_of, judged_words
+from assay.predictions.ids import Ids
+from assay.predictions.labels import read_predicted
+from assay.predictions.loading import load, take_ids, take_judgements
+from assay.predictions.roles import Roles, refuse_bad_show, refuse_no_column
+
+__all__ = ["Classifiers", "LabelledClassifiers", "read_classifiers", "read_labelled_classifiers"]
+
+Classifiers = Mapping[str, Mapping[str, object]]
+"""Of each classifier's name its `score`, `predicted`, `threshold` and `positive`, those it has."""
+
+_OPTIONS = [field.name for field in fields(Roles) if field.name != "id"]
+_NO_SCORE = 0.5  # every item's rank where no classifier has a score
+
+
+def read_classifiers(
+    source: object,
+    *,
+    classifiers: Classifiers,
+    id: str | None = None,
+    show: Sequence[str] = (),
+) -> CellPredictions:
+    """Read the predictions of several classifiers for the same items, and check them.
+
+    Parameters
+    ----------
+    source : path, table, mapping or CellPredictions
+        As in `read_predictions`. What is `CellPredictions` already is returned as it is.
+    classifiers : mapping of str to mapping
+        For each classifier's name what `read_predictions` takes: `predicted`, or `score` with
+        `threshold`, or all three, and `positive`. A classifier may come without a score. The names
+        stand in metrics such as "precision:cnn": letters, digits, _ . and -.
+    id, show
+        As in `read_predictions`.
+
+    Returns
+    -------
+    CellPredictions
+        Bit k of an item's code is set where the k-th classifier says yes. The stratification
+        variable is the mean, over the classifiers that have a score, of the item's rank by it
+        (`assay.core.variable.rank`); 1/2 for all items where none has.
+
+    Raises
+    ------
+    InputError
+        Says what is wrong, and with which classifier; a PredictionsError but for bad names.
+
+    Examples
+    --------
+    >>> table = {"p": [0.9, 0.2, 0.6], "vote": [1, 0, 0]}
+    >>> cnn, mve = {"score": "p", "threshold": 0.5}, {"predicted": "vote"}
+    >>> found = read_classifiers(table, classifiers={"cnn": cnn, "mve": mve})
+    >>> found
+    <predictions of dict, 3 rows by cnn, mve: to 2 one says yes>
+    >>> found.cells()
+    {0: 1, 1: 1, 3: 1}
+    """
+    if isinstance(source, CellPredictions):
+        return source
+    roles = _roles(classifiers)
+    if id is not None:
+        refuse_no_column("id", id)
+    refuse_bad_show(show)
+    loaded = _load(source, roles, [] if id is None else [id], show, id)
+    ids = take_ids(loaded, id)
+    codes, mean_rank, words = _judge(loaded, roles, ids)
+    return MemoryCellPredictions(
+        source=loaded.source,
+        ids=ids,
+        classifiers=tuple(roles),
+        codes=codes,
+        rank=mean_rank,
+        fingerprint=fingerprint_of(words),
+        show=loaded.show,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledClassifiers:
+    """Several classifiers' predictions and the truth about each item; arrays of shape (N,)."""
+
+    source: str
+    names: tuple[str, ...]
+    codes: Ints
+    rank: Floats
+    truth: Bools
+
+
+def read_labelled_classifiers(
+    source: object, *, label: str, classifiers: Classifiers, positive: object = None
+) -> LabelledClassifiers:
+    """Read the predictions of several classifiers whose truth is known.
+
+    Parameters
+    ----------
+    source, classifiers
+        As in `read_classifiers`.
+    label : str
+        The column with the truth: true and false, 0 and 1, or anything with `positive`.
+    positive : object, optional
+        The value of the column `label` that means yes; each classifier has its own.
+
+    Examples
+    --------
+    >>> table = {"p": [0.9, 0.2, 0.6], "spam": [1, 0, 0]}
+    >>> cnn = {"score": "p", "threshold": 0.5}
+    >>> read_labelled_classifiers(table, label="spam", classifiers={"cnn": cnn}).codes
+    array([1, 0, 1])
+    """
+    roles = _roles(classifiers)
+    refuse_no_column("label", label)
+    loaded = _load(source, roles, [label], (), None)
+    ids = take_ids(loaded, None)
+    codes, mean_rank, _ = _judge(loaded, roles, ids)
+    truth = read_predicted(loaded.columns[label], positive, ids)
+    return LabelledClassifiers(loaded.source, tuple(roles), codes, mean_rank, truth)
+
+
+def _roles(classifiers: Classifiers) -> dict[str, Roles]:
+    if not isinstance(classifiers, Mapping):
+        raise PredictionsError(
+            f"classifiers are of type {type(classifiers).__name__}",
+            details="they are a mapping of names to what each has: "
+            "classifiers={'cnn': {'score': 'p_cnn', 'threshold': 0.5}}",
+        )
+    refuse_bad_names(list(classifiers))
+    roles = {}
+    for name, options in classifiers.items():
+        with _about(name):
+            if not isinstance(options, Mapping):
+                raise PredictionsError(
+                    f"{options!r} is of type {type(options).__name__}",
+                    details=f"it must be a mapping of some of {', '.join(_OPTIONS)}",
+                )
+            for option in options:
+                if option not in _OPTIONS:
+                    raise PredictionsError(
+                        f"unknown option {option!r}",
+                        details=f"options: {', '.join(_OPTIONS)}",
+                        hint=did_you_mean(str(option), _OPTIONS),
+                    )
+            given: dict[str, Any] = {**dict.fromkeys(_OPTIONS), **options}
+            roles[name] = Roles(id=None, **given)
+    return roles
+
+
+def _load(
+    source: object,
+    roles: Mapping[str, Roles],
+    others: list[str],
+    show: Sequence[str],
+    id: str | None,
+) -> Loaded:
+    """Read each column once, also where several classifiers share it."""
+    needed = [column for role in roles.values() for column in role.columns]
+    try:
+        return load(source, list(dict.fromkeys([*others, *needed])), show, id)
+    except PredictionsError as error:
+        # What a container's reader says of one column begins with its name.
+        for name, role in roles.items():
+            if any(error.problem.startswith(f"column {column!r} ") for column in role.columns):
+                with _about(name):
+                    raise
+        raise
+
+
+@contextmanager
+def _about(classifier: str) -> Iterator[None]:
+    """Let errors say which classifier they are about."""
+    try:
+        yield
+    except PredictionsError as error:
+        raise PredictionsError(
+            f"classifier {classifier!r}: {error.problem}", details=error.details, hint=error.hint
+        ) from error
+
+
+def _judge(loaded: Loaded, roles: Mapping[str, Roles], ids: Ids) -> tuple[Ints, Floats, Words]:
+    """Return the items' codes and mean ranks, and the words that a fingerprint is made of.
+
+    One classifier after the other, so that the scores of only one are held as float64.
+    """
+    codes = np.zeros(len(ids), dtype=np.int64)
+    total = np.zeros(len(ids))
+    words = ids.digest
+    for bit, (name, role) in enumerate(roles.items()):
+        with _about(name):
+            score, predicted = take_judgements(loaded, role, ids)
+        codes |= predicted.astype(np.int64) << bit
+        words = judged_words(words, score, predicted)
+        if role.score is not None:
+            total += rank(score, profile_of(score))
+    scored = sum(role.score is not None for role in roles.values())
+    return codes, total / scored if scored else np.full(len(ids), _NO_SCORE), words

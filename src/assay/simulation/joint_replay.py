@@ -1,0 +1,106 @@
+"""Replay an evaluation of several targets many times on a population whose truth is known.
+
+As `simulation.replay`, with the loop of `assay.joint`: cards of a stratum fall into its parts by
+chance, and each part's outcomes are one hypergeometric variate.
+"""
+
+from dataclasses import dataclass, replace
+from math import ceil
+
+import numpy as np
+
+from assay.core.stop import Reason
+from assay.core.types import Floats, Ints
+from assay.engine import State
+from assay.joint import Joint, Parts
+
+__all__ = ["JointRuns", "replay_jointly"]
+
+
+@dataclass(frozen=True, eq=False)
+class JointRuns:
+    """How each replication ended: `labels`, `reason` (runs,); the rest (runs, targets)."""
+
+    labels: Ints
+    reason: Ints
+    value: Floats
+    low: Floats
+    high: Floats
+
+
+def replay_jointly(
+    joint: Joint,
+    *,
+    outcomes: Floats,
+    replications: int,
+    rng: np.random.Generator,
+    asked: int = 20,
+    thin: bool = False,
+) -> JointRuns:
+    """Run an evaluation of several targets to its stop, `replications` times.
+
+    Parameters
+    ----------
+    joint : Joint
+    outcomes : array, shape (C,)
+        The positives of each part.
+    replications : int
+        Independent evaluations; they run side by side as the leading axis of every array.
+    rng : numpy.random.Generator
+        Where all randomness comes from.
+    asked : int
+        Cards asked for at a time.
+    thin : bool
+        Ask for a fiftieth of the labels so far, where that is more: fewer looks, in less time.
+    """
+    none = np.zeros((replications, len(joint.views)))
+    whole = np.zeros(replications, dtype=np.int64)
+    runs = JointRuns(whole, whole.copy(), none, none.copy(), none.copy())
+    state = joint.begin((replications,))
+    running = np.arange(replications)
+    while running.size:
+        batch = max(asked, ceil(state.tallies.answers.max() / 50)) if thin else asked
+        now, counts = joint.step(state, asked=batch)
+        over = now.reason != Reason.GO_ON
+        if over.any():
+            ended = running[over]
+            runs.labels[ended] = state.tallies.answers[over]
+            runs.reason[ended] = now.reason[over]
+            for t, each in enumerate(now.looks):
+                runs.value[ended, t] = each.moments.value[over]
+                runs.low[ended, t], runs.high[ended, t] = each.low[over], each.high[over]
+            running, state, counts = running[~over], state.take(~over), counts[~over]
+        state = _label(joint.parts, state, counts, outcomes, rng)
+    return runs
+
+
+def _label(
+    parts: Parts, state: State, counts: Ints, outcomes: Floats, rng: np.random.Generator
+) -> State:
+    """Deal `counts` cards of each stratum and answer them from the truth."""
+    tallies = state.tallies
+    drawn = _fall(parts, tallies.N - tallies.n, counts, rng)
+    good = outcomes - tallies.x
+    bad = tallies.N - tallies.n - good
+    found = rng.hypergeometric(good.astype(np.int64), bad.astype(np.int64), drawn)
+    return replace(state.deal(counts), tallies=tallies.add(drawn, found))
+
+
+def _fall(parts: Parts, left: Floats, counts: Ints, rng: np.random.Generator) -> Ints:
+    """Return into which parts the cards of each stratum fall, given what is left of each part."""
+    drawn = np.zeros(left.shape, dtype=np.int64)
+    missing = counts.copy()
+    for part, stratum in enumerate(parts.stratum):
+        last = part + 1 == len(parts.stratum) or parts.stratum[part + 1] != stratum
+        if last:
+            drawn[..., part] = missing[..., stratum]
+            continue
+        its = parts.stratum == stratum
+        its[: part + 1] = False
+        rest = left[..., its].sum(axis=-1)
+        here = rng.hypergeometric(
+            left[..., part].astype(np.int64), rest.astype(np.int64), missing[..., stratum]
+        )
+        drawn[..., part] = here
+        missing[..., stratum] -= here
+    return drawn

@@ -1,0 +1,102 @@
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assay.core.cuts import Cuts
+from assay.core.heaps import (
+    Heap,
+    assign_strata,
+    count_cells,
+    count_parts,
+    cut_heaps,
+    profile_heaps,
+)
+from assay.core.profile import profile_of
+from assay.errors import DesignError, InputError
+
+RNG = np.random.default_rng(11)
+VALUES = RNG.random(4_000).round(3)
+CODES = RNG.choice([0, 1, 2, 5, 7, 2**40, 2**61], 4_000, p=[0.3, 0.2, 0.2, 0.1, 0.1, 0.05, 0.05])
+HEAPS = [(7,), (0, 2**61), (1, 2, 2**40)]  # 5 is in none
+WHOLE = Cuts(method="perc", points=(), owner=(0,))
+
+
+def _cut() -> list[Heap]:
+    return cut_heaps(profile_heaps(VALUES, CODES, HEAPS), HEAPS, [1, 3, 4])
+
+
+def _stratum(value: float, code: int, heaps: list[Heap]) -> int:
+    """Find an item's stratum by going through the heaps, one comparison after the other."""
+    first = 0
+    for heap in heaps:
+        if code in heap.codes:
+            passed = sum(value >= point for point in heap.cuts.points)
+            return first + heap.cuts.owner[passed]
+        first += heap.cuts.n_strata
+    return -1
+
+
+def test_cells_are_counted_alike_with_and_without_sorting() -> None:
+    few = CODES[CODES < 10]  # small codes take the way of counters, large ones that of sorting
+    assert count_cells(few) == dict(sorted(Counter(few.tolist()).items()))
+    assert count_cells(CODES) == dict(sorted(Counter(CODES.tolist()).items()))
+
+
+def test_profiles_are_those_of_the_items_with_the_codes() -> None:
+    for heap, profile in zip(HEAPS, profile_heaps(VALUES, CODES, HEAPS), strict=True):
+        expected = profile_of(VALUES[np.isin(CODES, heap)])
+        assert (profile.low == expected.low).all()
+        assert (profile.count == expected.count).all()
+
+
+def test_every_item_has_the_stratum_of_its_heap_and_value() -> None:
+    heaps = _cut()
+    found = assign_strata(VALUES, CODES, heaps).tolist()
+    pairs = list(zip(VALUES.tolist(), CODES.tolist(), strict=True))
+    assert found == [_stratum(value, code, heaps) for value, code in pairs]
+    assert found != [_stratum(value, code, heaps[::-1]) for value, code in pairs]
+    assert {-1, 0, 7} == {found[row] for row in range(4_000) if CODES[row] in (5, 7)} | {max(found)}
+
+
+def test_strata_that_are_not_intervals() -> None:
+    flanks = Heap((1,), Cuts(method="gmm", points=(0.2, 0.3), owner=(1, 0, 1)))
+    values, codes = np.array([0.1, 0.25, 0.9]), np.ones(3, dtype=np.int64)
+    assert assign_strata(values, codes, [flanks]).tolist() == [1, 0, 1]
+
+
+def test_parts_count_the_items_of_a_stratum_with_a_code() -> None:
+    heaps = _cut()
+    pairs = zip(VALUES.tolist(), CODES.tolist(), strict=True)
+    counted = Counter((_stratum(value, code, heaps), code) for value, code in pairs)
+    expected = [(*part, items) for part, items in sorted(counted.items()) if part[0] >= 0]
+    assert list(count_parts(VALUES, CODES, heaps)) == expected
+
+
+def test_a_cut_into_equal_sizes_counts_as_many_items() -> None:
+    (heap,) = cut_heaps(profile_heaps(VALUES, CODES, [(0, 1)]), [(0, 1)], [4])
+    sizes = np.bincount(assign_strata(VALUES, CODES, [heap]) + 1)[1:]
+    assert sizes.sum() == np.isin(CODES, (0, 1)).sum()
+    assert sizes.max() - sizes.min() < 20  # values with three digits cannot be split finer
+
+
+def test_what_makes_no_heaps() -> None:
+    with pytest.raises(InputError, match="code 1 is in two heaps"):
+        profile_heaps(VALUES, CODES, [(0, 1), (1,)])
+    with pytest.raises(InputError, match="1 codes has no items"):
+        profile_heaps(VALUES, CODES, [(0,), (3,)])
+    with pytest.raises(DesignError, match="2 heaps with 2 profiles and 1 numbers"):
+        cut_heaps(profile_heaps(VALUES, CODES, [(0,), (1,)]), [(0,), (1,)], [1])
+    for codes in ((), (2, 1), (1, 1), (-1,)):
+        with pytest.raises(DesignError, match="ascending"):
+            Heap(codes, WHOLE)
+
+
+def test_codes_that_do_not_fit_the_values() -> None:
+    heaps = [Heap((0,), WHOLE)]
+    fractions: Any = np.zeros(2)
+    with pytest.raises(InputError, match="codes are float64"):
+        assign_strata(np.zeros(2), fractions, heaps)
+    with pytest.raises(InputError, match=r"codes are int64 of shape \(3,\)"):
+        assign_strata(np.zeros(2), np.zeros(3, dtype=np.int64), heaps)

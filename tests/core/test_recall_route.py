@@ -1,0 +1,168 @@
+"""Section 6's route: values against scikit-learn, variances against counts drawn at random."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
+
+from assay.core.metrics import METRICS
+from assay.core.recall_route import route_values, route_variances
+from assay.core.recycle_formulas import recall_of_one, recall_of_others
+from assay.core.types import Floats
+from assay.errors import AssayError
+
+YES, N = np.array([1000.0, 1400.0, 300.0]), 10_000.0
+P, F = np.array([0.9, 0.7, 0.95]), 0.02
+
+
+def random_covariance(rng: np.random.Generator) -> Floats:
+    root = rng.normal(size=(3, 3))
+    return np.asarray(1e-4 * root @ root.T)
+
+
+# Values
+
+
+def test_every_metric_of_a_labelled_population_is_that_of_scikit_learn() -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.random(2000) < 0.3
+    says_yes = rng.random((3, 2000)) < np.where(truth, 0.8, 0.1)
+    p = [precision_score(truth, yes) for yes in says_yes]
+    f = float(truth[~says_yes[0]].mean())
+    expected = {
+        "precision": p,
+        "recall": [recall_score(truth, yes) for yes in says_yes],
+        "f1": [f1_score(truth, yes) for yes in says_yes],
+        "accuracy": [accuracy_score(truth, yes) for yes in says_yes],
+        "false_omission_rate": [1 - precision_score(~truth, ~yes) for yes in says_yes],
+        "prevalence": [truth.mean()] * 3,
+    }
+    assert set(expected) == set(METRICS)
+    for metric, values in expected.items():
+        np.testing.assert_allclose(
+            route_values(metric, p, f, yes=says_yes.sum(axis=1), N=2000), values, rtol=1e-12
+        )
+
+
+def test_recalls_are_those_of_the_paper_s_formulas() -> None:
+    first = recall_of_one(P[0], YES[0], F, N - YES[0])
+    others = recall_of_others(first, P[0], YES[0], P[1:], YES[1:])
+    np.testing.assert_allclose(route_values("recall", P, F, yes=YES, N=N), [first, *others])
+
+
+def test_values_stay_between_0_and_1() -> None:
+    p, yes = [0.5, 1.0], [10, 1000]  # the second has more hits than the first leaves positives
+    assert route_values("recall", p, 0.0, yes=yes, N=2000).tolist() == [1.0, 1.0]
+    assert route_values("false_omission_rate", p, 0.0, yes=yes, N=2000).tolist() == [0.0, 0.0]
+
+
+# Variances
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_gradient_is_that_of_finite_differences(metric: str) -> None:
+    at, step = np.append(P, F), 1e-6
+    moved = at + step * np.array([[1.0], [-1.0]])[..., None] * np.eye(4)  # (2, 4, 4)
+    up, down = route_values(metric, moved[..., :3], moved[..., 3], yes=YES, N=N)
+    slopes = (up - down) / (2 * step)  # (4 inputs, 3 classifiers)
+    covariance = random_covariance(np.random.default_rng(2))
+    f_variance = 3e-6
+    whole = np.block([[covariance, np.zeros((3, 1))], [np.zeros((1, 3)), np.array([[f_variance]])]])
+    got = route_variances(metric, P, F, covariance=covariance, f_variance=f_variance, yes=YES, N=N)
+    np.testing.assert_allclose(got, np.diag(slopes.T @ whole @ slopes), rtol=1e-6)
+
+
+TRIALS = 100_000
+# A sample variance over TRIALS normal values has a relative standard deviation of
+# sqrt(2 / TRIALS) = 0.45%. Twelve checks at 5 of those fail by chance with probability below 1e-5;
+# half a percent is for what linearising leaves out.
+ALLOWED = 5 * np.sqrt(2 / TRIALS) + 0.005
+
+
+def check_variances(drawn: Floats, stated: Floats) -> None:
+    assert (np.abs(drawn / stated - 1) < ALLOWED).all()
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_variances_are_those_of_counts_drawn_at_random(metric: str) -> None:
+    # Cells: the first says yes, both do, the second does. Both precisions use the middle's labels.
+    size, rate, labels = np.array([400.0, 600.0, 800.0]), np.array([0.7, 0.9, 0.6]), 5000
+    yes, f, f_labels = np.array([1000.0, 1400.0]), 0.05, 20_000
+    within = np.array([[1, 1, 0], [0, 1, 1]]) * size / yes[:, None]
+    rng = np.random.default_rng(3)
+    p = rng.binomial(labels, rate, size=(TRIALS, 3)) / labels @ within.T
+    drawn_f = rng.binomial(f_labels, f, size=TRIALS) / f_labels
+    drawn = route_values(metric, p, drawn_f, yes=yes, N=N).var(axis=0)
+
+    covariance = within * (rate * (1 - rate) / labels) @ within.T
+    given: dict[str, Any] = {"f_variance": f * (1 - f) / f_labels, "yes": yes, "N": N}
+    stated = route_variances(metric, within @ rate, f, covariance=covariance, **given)
+    check_variances(drawn, stated)
+
+    if metric in ("recall", "f1", "accuracy", "false_omission_rate"):
+        apart = np.diag(np.diag(covariance))  # wrong: as if no label served both
+        with pytest.raises(AssertionError):
+            check_variances(
+                drawn, route_variances(metric, within @ rate, f, covariance=apart, **given)
+            )
+
+
+def test_many_evaluations_at_once_are_the_same_evaluations() -> None:
+    rng = np.random.default_rng(4)
+    p, f = rng.uniform(0.5, 1, size=(5, 3)), rng.uniform(0.01, 0.1, size=5)
+    covariance = np.array([random_covariance(rng) for _ in range(5)])
+    f_variance = rng.uniform(1e-6, 1e-4, size=5)
+    together = route_variances(
+        "f1", p, f, covariance=covariance, f_variance=f_variance, yes=YES, N=N
+    )
+    for i in range(5):
+        alone = route_variances(
+            "f1", p[i], f[i], covariance=covariance[i], f_variance=f_variance[i], yes=YES, N=N
+        )
+        np.testing.assert_allclose(together[i], alone, rtol=1e-12)
+
+
+# Bad input
+
+GOOD: dict[str, Any] = {
+    "metric": "recall",
+    "p": P,
+    "f": F,
+    "covariance": 1e-4 * np.eye(3),
+    "f_variance": 1e-6,
+    "yes": YES,
+    "N": N,
+}
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"metric": "recal"},
+        {"p": [0.9, 0.7]},
+        {"p": [0.9, 0.7, 1.1]},
+        {"p": [0.9, 0.7, np.nan]},
+        {"p": 0.9},
+        {"p": [0.0, 0.7, 0.9], "f": 0.0},
+        {"f": -0.1},
+        {"f": [0.1, 0.2]},
+        {"f_variance": -1e-6},
+        {"f_variance": [1e-6]},
+        {"covariance": 1e-4},
+        {"covariance": np.eye(2)},
+        {"covariance": "wide"},
+        {"covariance": np.full((3, 3), np.nan)},
+        {"covariance": -np.eye(3)},
+        {"covariance": np.triu(np.ones((3, 3)))},
+        {"yes": [1000, 1400, 10_001]},
+        {"yes": 1000},
+        {"yes": []},
+        {"yes": [1000, 1400, 0], "metric": "precision"},
+        {"N": np.inf},
+        {"N": [N]},
+    ],
+)
+def test_what_cannot_be_used_is_refused(bad: dict[str, Any]) -> None:
+    with pytest.raises(AssayError):
+        route_variances(**{**GOOD, **bad})

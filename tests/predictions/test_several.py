@@ -1,0 +1,252 @@
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assay.core import deck
+from assay.core.heaps import cut_heaps
+from assay.core.merge_cells import merge_cells
+from assay.core.types import Floats, Ints
+from assay.core.venn import CellStrata
+from assay.errors import InputError, PredictionsError
+from assay.predictions import (
+    Card,
+    CellPredictions,
+    from_arrays,
+    read_classifiers,
+    read_labelled_classifiers,
+)
+
+RNG = np.random.default_rng(5)
+SIZE = 2_000
+TRUTH = RNG.random(SIZE) < 0.4
+TABLE: dict[str, Any] = {
+    "id": [f"page {number}" for number in RNG.permutation(SIZE)],
+    "cnn": (TRUTH / 2 + RNG.random(SIZE)).round(2),
+    "svm": (TRUTH + RNG.normal(size=SIZE)).round(1),
+    "svm_says": np.where(RNG.random(SIZE) < 0.3 + 0.4 * TRUTH, "spam", "ham"),
+    "vote": (RNG.random(SIZE) < 0.2 + 0.6 * TRUTH).astype(int),
+    "truth": TRUTH,
+}
+CLASSIFIERS: dict[str, dict[str, Any]] = {
+    "cnn": {"score": "cnn", "threshold": 0.75},
+    "svm": {"score": "svm", "predicted": "svm_says", "positive": "spam"},
+    "vote": {"predicted": "vote"},
+}
+SAYS = [TABLE["cnn"] >= 0.75, TABLE["svm_says"] == "spam", TABLE["vote"] == 1]
+CODES = [sum(int(says[row]) << k for k, says in enumerate(SAYS)) for row in range(SIZE)]
+
+
+def _rank(score: Floats) -> Floats:
+    lower: Ints = (score[:, None] > score).sum(axis=1)
+    equal: Ints = (score[:, None] == score).sum(axis=1)
+    return (lower + equal / 2) / score.size
+
+
+RANK = (_rank(TABLE["cnn"]) + _rank(TABLE["svm"])) / 2
+
+
+def _read(table: object, **options: Any) -> CellPredictions:
+    return read_classifiers(table, **{"classifiers": CLASSIFIERS, "id": "id", **options})
+
+
+def _strata(found: CellPredictions) -> CellStrata:
+    groups = merge_cells(found.cells(), most=3, least_share=0.2)
+    heaps = cut_heaps(found.profile_heaps(groups), groups, [2] * len(groups))
+    return CellStrata(found.classifiers, tuple(heaps), found.count(heaps))
+
+
+def _deal(found: CellPredictions, count: int) -> list[list[Card]]:
+    strata = _strata(found)
+    return found.deal(strata, scale="probability", seed=7, counts=[count] * strata.n_strata)
+
+
+def test_codes_and_ranks_are_those_of_the_plain_definition() -> None:
+    found = _read(TABLE)
+    assert isinstance(found, CellPredictions)
+    assert found.classifiers == ("cnn", "svm", "vote")
+    assert found.cells() == dict(sorted(Counter(CODES).items()))
+    assert found.positives == sum(code > 0 for code in CODES)
+    assert repr(found).startswith("<predictions of dict, 2,000 rows by cnn, svm, vote: to 1,")
+    items = found.find(TABLE["id"], variable="rank", scale="probability")
+    for item, code, rank in zip(items, CODES, RANK, strict=True):
+        assert item is not None
+        assert item.card.predicted == code
+        assert item.value == pytest.approx(rank, abs=1e-12)
+
+
+def test_cards_are_dealt_in_the_order_of_their_numbers_over_all_cells_of_a_heap() -> None:
+    found = _read(TABLE)
+    strata = _strata(found)
+    assert max(len(heap.codes) for heap in strata.heaps) > 1
+    stratum = strata.assign(RANK, np.array(CODES))
+    row_of = {id: row for row, id in enumerate(TABLE["id"])}
+    for h, cards in enumerate(_deal(found, 20)):
+        members = [id for id in TABLE["id"] if stratum[row_of[id]] == h]
+        members.sort(key=lambda id: deck.number(id, 7))
+        assert [card.id for card in cards] == members[:20]
+        assert [card.predicted for card in cards] == [CODES[row_of[id]] for id in members[:20]]
+        assert all(type(card.predicted) is int for card in cards)
+
+
+def test_all_items_are_dealt_once_and_counted_by_part() -> None:
+    found = _read(TABLE)
+    strata = _strata(found)
+    dealt = _deal(found, SIZE)
+    assert sorted(str(card.id) for cards in dealt for card in cards) == sorted(TABLE["id"])
+    counted = Counter((h, card.predicted) for h, cards in enumerate(dealt) for card in cards)
+    assert [(*part, items) for part, items in sorted(counted.items())] == list(strata.parts)
+
+
+def test_items_of_cells_that_no_heap_holds_are_not_dealt() -> None:
+    found = _read(TABLE)
+    heaps = cut_heaps(found.profile_heaps([(3, 7)]), [(3, 7)], [1])
+    strata = CellStrata(found.classifiers, tuple(heaps), found.count(heaps))
+    (cards,) = found.deal(strata, scale="probability", seed=0, counts=[SIZE])
+    assert len(cards) == sum(code in (3, 7) for code in CODES)
+
+
+def test_the_order_of_the_rows_does_not_matter() -> None:
+    order = np.random.default_rng(8).permutation(SIZE)
+    shuffled = {name: np.array(values)[order] for name, values in TABLE.items()}
+    one, other = _read(TABLE), _read(shuffled)
+    assert one.fingerprint() == other.fingerprint()
+    assert _strata(one) == _strata(other)
+    assert _deal(one, 30) == _deal(other, 30)
+
+
+def test_every_container_gives_the_same_predictions(tmp_path: Path) -> None:
+    frame = pd.DataFrame(TABLE)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    pq.write_table(pa.table(TABLE), tmp_path / "a.parquet")
+    containers = [frame, pl.DataFrame(TABLE), pl.LazyFrame(TABLE), pa.table(TABLE)]
+    files = [tmp_path / "a.csv", tmp_path / "a.parquet"]
+    expected = _read(TABLE, show=["truth", "svm"])
+    dealt = _deal(expected, 5)
+    for container in [*containers, *files]:
+        found = _read(container, show=["truth", "svm"])
+        assert found.fingerprint() == expected.fingerprint()
+        assert _strata(found) == _strata(expected)
+        cards = _deal(found, 5)
+        assert [[card.id for card in deck] for deck in cards] == [
+            [card.id for card in deck] for deck in dealt
+        ]
+        if container is not files[0]:  # in a CSV file, what is shown is as it stands there
+            assert cards == dealt
+
+
+@pytest.mark.parametrize("column", ["cnn", "svm", "svm_says", "vote"])
+def test_the_fingerprint_changes_with_anything_that_a_classifier_said(column: str) -> None:
+    changed = np.array(TABLE[column])
+    other = {
+        "spam": "ham",
+        "ham": "spam",
+        0: 1,
+        1: 0,
+    }  # a score moves by less than its rank can see
+    changed[3] = other[changed[3]] if column in ("svm_says", "vote") else changed[3] + 1e-9
+    assert _read({**TABLE, column: changed}).fingerprint() != _read(TABLE).fingerprint()
+
+
+def test_the_fingerprint_knows_who_said_what() -> None:
+    swapped = {name: CLASSIFIERS[name] for name in ("svm", "cnn", "vote")}
+    assert _read(TABLE, classifiers=swapped).fingerprint() != _read(TABLE).fingerprint()
+
+
+def test_without_scores_all_items_have_one_rank() -> None:
+    found = _read(TABLE, classifiers={"vote": {"predicted": "vote"}})
+    assert found.score_range == (0.5, 0.5)
+    (profile,) = found.profile_heaps([(0, 1)])
+    assert profile.low.tolist() == [0.5]
+
+
+def test_sixty_two_classifiers() -> None:
+    columns = {f"c{k}": (np.arange(124) % 62 == k).astype(int) for k in range(62)}
+    found = read_classifiers(columns, classifiers={name: {"predicted": name} for name in columns})
+    assert found.cells() == {1 << k: 2 for k in range(62)}
+
+
+def test_predictions_are_returned_as_they_are() -> None:
+    found = _read(TABLE)
+    assert read_classifiers(found, classifiers={}) is found
+    with pytest.raises(PredictionsError, match="MemoryPredictions"):
+        read_classifiers(from_arrays(y_score=[1.0], threshold=0.5), classifiers=CLASSIFIERS)
+
+
+def test_only_the_rank_has_a_common_scale() -> None:
+    with pytest.raises(PredictionsError, match=r"(?s)variable 'score'.*variables: rank"):
+        _read(TABLE).profile("score", "probability", [None])
+    with pytest.raises(PredictionsError, match="variable 'rank'"):
+        from_arrays(y_score=[0.5], threshold=0.5).profile("rank", "probability", [None])
+
+
+def test_labelled_classifiers() -> None:
+    labelled = read_labelled_classifiers(
+        {**TABLE, "truth": np.where(TRUTH, "spam", "ham")},
+        label="truth",
+        classifiers=CLASSIFIERS,
+        positive="spam",
+    )
+    assert labelled.names == ("cnn", "svm", "vote")
+    assert labelled.codes.tolist() == CODES
+    assert labelled.rank == pytest.approx(RANK, abs=1e-12)
+    assert (labelled.truth == TRUTH).all()
+
+
+@pytest.mark.parametrize(
+    ("classifiers", "said"),
+    [
+        ({}, "there are 0 classifiers"),
+        ({f"c{k}": {"predicted": "vote"} for k in range(63)}, "there are 63 classifiers"),
+        ({"precision:cnn": {"predicted": "vote"}}, "cannot be called 'precision:cnn'"),
+        ({7: {"predicted": "vote"}}, "cannot be called 7"),
+        (["vote"], "classifiers are of type list"),
+        ({"vote": "vote"}, "classifier 'vote': 'vote' is of type str"),
+        ({"vote": {"predict": "vote"}}, "(?s)classifier 'vote': unknown option.*'predicted'"),
+        ({"vote": {}}, "classifier 'vote': neither predicted= nor threshold="),
+        ({"vote": {"predicted": 7}}, "classifier 'vote': predicted=7 is of type int"),
+        ({"cnn": {"score": "cnn", "threshold": "x"}}, "classifier 'cnn': threshold='x'"),
+        ({"vote": {"predicted": "votes"}}, "(?s)classifier 'vote': column 'votes'.*'vote'"),
+        ({"vote": {"predicted": "svm"}}, "classifier 'vote': the predicted labels in column 'svm'"),
+        ({"x": {"score": "svm_says", "threshold": 1}}, "classifier 'x': the scores in column"),
+        (
+            {"cnn": {"score": "cnn", "predicted": "vote", "threshold": 0.5}},
+            "classifier 'cnn': .* contradict threshold=0.5",
+        ),
+    ],
+)
+def test_what_is_wrong_and_with_which_classifier(classifiers: Any, said: str) -> None:
+    for table in (TABLE, pa.table(TABLE)):
+        with pytest.raises(InputError, match=said):
+            read_classifiers(table, classifiers=classifiers)
+        with pytest.raises(InputError, match=said):
+            read_labelled_classifiers(table, label="truth", classifiers=classifiers)
+
+
+def test_a_column_that_a_file_has_not_is_told_with_its_classifier(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    pd.DataFrame(TABLE).to_csv(path, index=False)
+    with pytest.raises(PredictionsError, match=r"^classifier 'svm': column 'margin' not found"):
+        _read(path, classifiers={**CLASSIFIERS, "svm": {"score": "margin", "threshold": 0}})
+
+
+def test_what_is_wrong_but_not_with_a_classifier(tmp_path: Path) -> None:
+    for source, options, said in (
+        (TABLE, {"id": "key"}, "^column 'key' not found"),
+        (TABLE, {"id": 7}, "^id=7 is of type int"),
+        (TABLE, {"show": "text"}, "^show='text'"),
+        (tmp_path / "none.csv", {}, "not found"),
+        ({name: [] for name in TABLE}, {}, "^there are no predictions"),
+    ):
+        with pytest.raises(PredictionsError, match=said) as caught:
+            _read(source, **options)
+        assert "classifier" not in caught.value.problem
+    number: Any = 7
+    with pytest.raises(PredictionsError, match=r"^label=7 is of type int"):
+        read_labelled_classifiers(TABLE, label=number, classifiers=CLASSIFIERS)
