@@ -13,7 +13,9 @@ PROMISED = [
     "Campaign",
     "Design",
     "DesignError",
+    "Ensemble",
     "Estimate",
+    "Estimates",
     "Goal",
     "InputError",
     "Item",
@@ -32,6 +34,7 @@ PROMISED = [
     "from_arrays",
     "load_campaign",
     "simulate",
+    "simulate_several",
 ]
 
 

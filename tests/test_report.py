@@ -20,9 +20,12 @@ from assay.report import (
     sizes_table,
     strata_table,
 )
+from assay.report_several import estimates_view, notes_once
 from assay.results import Estimate, StratumRow
+from assay.targets import JointGoal, Target
 
 shares = st.floats(0.0, 1.0)
+signed = st.floats(-1.0, 1.0)
 
 
 def rendered(what: RenderableType, width: int = 80) -> str:
@@ -72,15 +75,31 @@ def test_printable_writes_hostile_signs_out(hostile: str) -> None:
     assert printable(f"a{hostile}b").startswith("a\\")
 
 
-@given(shares, shares, shares)
-def test_interval_bar_has_one_width_and_holds_its_interval(a: float, b: float, c: float) -> None:
-    low, value, high = sorted((a, b, c))
+def check_bar(low: float, value: float, high: float) -> None:
     text = interval_bar(low, high, value).plain
     start, bar, end = text.partition("├")[0], text[text.index("├") + 1 : text.index("┤")], text
     assert len(bar) == 40
     assert bar.count("●") == 1
     assert float(start) <= low + 1e-9
     assert float(end.partition("┤")[2]) >= high - 1e-9
+
+
+@given(shares, shares, shares)
+def test_interval_bar_has_one_width_and_holds_its_interval(a: float, b: float, c: float) -> None:
+    low, value, high = sorted((a, b, c))
+    check_bar(low, value, high)
+    assert not interval_bar(low, high, value).plain.startswith("-")
+
+
+@given(signed, signed, signed)
+def test_interval_bar_holds_a_difference_too(a: float, b: float, c: float) -> None:
+    low, value, high = sorted((a, b, c))
+    check_bar(low, value, high)
+
+
+def test_interval_bar_around_zero() -> None:
+    text = interval_bar(-0.03, 0.02, -0.01).plain
+    assert text == "-0.05 ├────────━━━━━━━━●━━━━━━━━━━━────────────┤ 0.05"
 
 
 def test_interval_bar_without_a_value_has_no_dot() -> None:
@@ -160,6 +179,93 @@ def test_sizes_table_gives_shares_of_the_whole() -> None:
         "75.0%",
         "25.0%",
     ]
+
+
+def test_of_very_many_strata_the_largest_are_shown_and_the_others_summed() -> None:
+    rows = [StratumRow(f"stratum {k}", 100 + k, 4, 1, 0) for k in range(45)]
+    for table in (strata_table(rows), sizes_table(rows)):
+        lines = rendered(table).splitlines()[1:]
+        assert len(lines) == 31
+        assert lines[0].startswith("stratum 15 ")
+        assert lines[29].startswith("stratum 44 ")
+        rest = lines[30].split()
+        assert rest[:4] == ["15", "smaller", "strata", f"{sum(range(100, 115)):,}"]
+    assert rendered(strata_table(rows)).splitlines()[-1].split()[-2:] == ["60", "0.250"]
+    assert len(rendered(strata_table(rows[:40])).splitlines()) == 41
+
+
+def several(**changes: object) -> dict[str, Estimate]:
+    """Return the estimates of a precision and of a difference that is below 0."""
+    first = {**vars(estimate_of(0.9, 0.88, 0.92)), "within": 0.03, **changes}
+    second = {**first, "value": -0.01, "low": -0.06, "high": 0.04, "labels": 55}
+    names = ("precision:cnn_2", "precision:cnn_2 - precision:mve")
+    return {
+        name: Estimate(**{**values, "metric": name})
+        for name, values in zip(names, (first, second), strict=True)
+    }
+
+
+GOAL = JointGoal(
+    (Target("precision", "cnn_2", within=0.03), Target("precision", "cnn_2", "mve", 0.03))
+)
+
+
+def test_several_estimates_fit_the_screen_and_say_how_each_stands() -> None:
+    text = rendered(estimates_view(several(), GOAL, answers=120))
+    heading, first, second, more = text.splitlines()[:4]
+    assert heading.split() == ["metric", "estimate", "interval", "±", "goal", "labels", "state"]
+    assert first.split() == [
+        "precision:cnn_2",
+        "0.900",
+        "[0.880,",
+        "0.920]",
+        "0.0200",
+        "0.03",
+        "100",
+        "within",
+    ]
+    assert second.split()[2:] == [
+        "-0.010",
+        "[-0.060,",
+        "+0.040]",
+        "0.0500",
+        "0.03",
+        "55",
+        "not",
+        "yet",
+    ]
+    assert more.strip() == "precision:mve"
+    assert "1 of 2 metrics are within their goals" in text
+    assert "95% confidence for each metric" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_several_estimates_at_the_end_say_which_were_missed() -> None:
+    text = rendered(estimates_view(several(stopped="the budget is spent"), GOAL, answers=120))
+    assert [line.split()[-1] for line in text.splitlines()[1:3]] == ["met", "missed"]
+    assert "1 of 2 metrics are within their goals; the budget is spent" in text
+
+
+def test_several_estimates_report_what_could_not_be_judged() -> None:
+    text = rendered(
+        estimates_view(several(cannot_judge=3, worst_case=(0.87, 0.91)), GOAL, answers=120)
+    )
+    assert ["precision:cnn_2", "3", "0.870", "0.910"] in [line.split() for line in text.split("\n")]
+    assert "cannot judge" not in rendered(estimates_view(several(), GOAL, answers=120))
+
+
+def test_a_note_is_told_once_and_about_whom() -> None:
+    every = {
+        f"f1:{name}": Estimate(**{**vars(estimate_of(0.9, 0.8, 1.0)), "notes": notes})
+        for name, notes in {
+            "a": ("all", "most"),
+            "b": ("all", "most"),
+            "c": ("all", "most"),
+            "d": ("all", "most", "mine"),
+            "e": ("all",),
+        }.items()
+    }
+    assert notes_once(every) == ["all", "f1:a, f1:b, f1:c and 1 more: most", "f1:d: mine"]
 
 
 def test_markup_in_data_is_text() -> None:

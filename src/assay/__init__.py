@@ -17,8 +17,8 @@ from assay.errors import (
 )
 from assay.poststratified import estimate
 from assay.predictions import Predictions, from_arrays
-from assay.results import Estimate, Item, StratumRow
-from assay.simulation import Population, Simulation, simulate
+from assay.results import Estimate, Estimates, Item, StratumRow
+from assay.simulation import Ensemble, Population, Simulation, simulate, simulate_several
 
 __version__ = "0.1.0"
 
@@ -29,7 +29,9 @@ __all__ = [
     "Campaign",
     "Design",
     "DesignError",
+    "Ensemble",
     "Estimate",
+    "Estimates",
     "Goal",
     "InputError",
     "Item",
@@ -48,4 +50,5 @@ __all__ = [
     "from_arrays",
     "load_campaign",
     "simulate",
+    "simulate_several",
 ]

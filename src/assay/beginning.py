@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assay.cell_strata import cell_strata
-from assay.core.metrics import canonical_metric
+from assay.cell_strata import cell_strata, joint_of
 from assay.core.strata import Strata, stratify
 from assay.core.variable import SCALES, Scale, scale_of
 from assay.core.venn import CellStrata
@@ -19,11 +18,9 @@ from assay.predictions import (
     read_predictions,
     sides_to_cut,
 )
-from assay.targets import JointGoal, parse_targets
+from assay.targets import ALONE, JointGoal, parse_targets
 
 __all__ = ["Beginning", "begin_with_one", "begin_with_several"]
-
-_ALONE = "classifier"  # what a single one is called whose several metrics are asked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +94,7 @@ def begin_with_several(
     around = {name: columns[name] for name in ("id", "show")}
     own = {name: value for name, value in columns.items() if name not in around}
     if classifiers is None:
-        classifiers = {_ALONE: own}
+        classifiers = {ALONE: own}
     elif given := [name for name, value in own.items() if value is not None]:
         raise DesignError(
             f"{given[0]}={own[given[0]]!r} is given beside classifiers=",
@@ -106,14 +103,11 @@ def begin_with_several(
     columns = {"classifiers": classifiers, **around}
     found = read_classifiers(predictions, **columns)
     names = found.classifiers
-    if metrics is None:
-        # Prevalence is nobody's, so it is asked for once.
-        whose = names[:1] if canonical_metric(metric) == "prevalence" else names
-        metrics = [f"{metric}:{name}" for name in whose]
-    targets = parse_targets(metrics, names, within=within)
+    targets = parse_targets([metric] if metrics is None else metrics, names, within=within)
     goal = JointGoal(targets, budget, confidence, simultaneous)
     design = _checked(Design() if design is None else design)
     strata = cell_strata(found, goal, design)
+    joint_of(design, goal, strata)  # raises where the design serves one metric only
     for each in goal.goals:
         check_together(design, each, strata.n_strata)
     return Beginning(found, columns, design, goal, strata, "probability")

@@ -20,6 +20,7 @@ from assay.reserve import Reserve
 from assay.results import Estimate, Estimates, Item, StratumRow
 from assay.settings import Settings
 from assay.store import CardRow, Event, Session, Store
+from assay.targets import JointGoal
 
 __all__ = ["Campaign"]
 
@@ -251,9 +252,12 @@ class Campaign:
             notes.append("there are too few labels to say anything yet")
         elif bounded:
             which = ", ".join(str(h + 1) for h in bounded)
+            where = f"strata {which} of {standing.tallies.N.size}"
+            if isinstance(self._settings.goal, JointGoal):
+                where = "some strata"  # one metric's strata have no numbers that people see
             notes.append(
-                f"too few labels in strata {which} of {standing.tallies.N.size} to "
-                "estimate their variance: its largest possible value is used"
+                f"too few labels in {where} to estimate their variance: "
+                "its largest possible value is used"
             )
         if moments.defined and not self._settings.design.anytime:
             if goal.within is not None:

@@ -19,7 +19,7 @@ __all__ = ["Cells", "cell_strata", "joint_of"]
 
 # A heap that is so large a share of what some target is about is cut into so many strata by score,
 # at most. More strata would cost labels where they tell nothing (docs/several.md).
-_BINS = ((0.3, 8), (0.1, 4), (0.03, 2))
+_BINS = ((0.1, 4), (0.03, 2))
 
 
 class Cells(Protocol):
@@ -50,8 +50,13 @@ def cell_strata(found: Cells, goal: JointGoal, design: Design) -> CellStrata:
     share = _shares(every, goal, found.classifiers)
     needed = {code: items for code, items in every.items() if share[code] > 0}
     heaps = merge_cells(needed)
-    bins = [min(design.bins, _bins(sum(share[code] for code in heap))) for heap in heaps]
-    cut = cut_heaps(found.profile_heaps(heaps), heaps, bins, method=design.strata)
+    profiles = found.profile_heaps(heaps)
+    bins = [
+        # Where no classifier has a score, all ranks are alike.
+        min(design.bins, profile.count.size, _bins(sum(share[code] for code in heap)))
+        for profile, heap in zip(profiles, heaps, strict=True)
+    ]
+    cut = cut_heaps(profiles, heaps, bins, method=design.strata)
     return CellStrata(found.classifiers, tuple(cut), found.count(cut))
 
 

@@ -57,10 +57,14 @@ class Parts:
         """The items of each stratum, (H,)."""
         return self.by_stratum(self.size)
 
+    @property
+    def starts(self) -> Ints:
+        """Where each stratum's parts begin, (H,)."""
+        return np.flatnonzero(np.diff(self.stratum, prepend=-1))
+
     def by_stratum(self, counts: Floats) -> Floats:
         """Return counts by part (..., C) as counts by stratum (..., H)."""
-        starts = np.flatnonzero(np.diff(self.stratum, prepend=-1))
-        return np.asarray(np.add.reduceat(counts, starts, axis=-1))
+        return np.asarray(np.add.reduceat(counts, self.starts, axis=-1))
 
     def says_yes(self, classifier: int) -> Bools:
         """Return the parts that a classifier says yes to."""

@@ -93,10 +93,12 @@ class Estimate:
         return {**asdict(self), "half_width": self.half_width}
 
     def __str__(self) -> str:
+        # A classifier's own underscores stay: the name is to be typed.
+        name = self.metric if ":" in self.metric else self.metric.replace("_", " ")
         value = "not known yet" if self.value is None else f"{self.value:.3f}"
         state = "" if self.stopped is None else f": {self.stopped}"
         lines = [
-            f"{self.metric.replace('_', ' ')} {value} [{self.low:.3f}, {self.high:.3f}] "
+            f"{name} {value} [{self.low:.3f}, {self.high:.3f}] "
             f"at {100 * self.confidence:g}%, {self.labels:,} labels{state}"
         ]
         if self.worst_case is not None:

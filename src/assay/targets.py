@@ -1,7 +1,8 @@
 """What an evaluation of several classifiers is for: targets by name, frozen, checked once.
 
 A target is written ``precision:cnn``, ``prevalence``, or ``recall:new - recall:old``, and may say
-how exactly it is wanted: ``precision:cnn within 0.02``.
+how exactly it is wanted: ``precision:cnn within 0.02``. A metric without a name is of every
+classifier.
 """
 
 import re
@@ -15,7 +16,9 @@ from assay.errors import DesignError, did_you_mean
 from assay.fields import between, known_fields
 from assay.goal import Goal
 
-__all__ = ["JointGoal", "Target", "parse_targets"]
+__all__ = ["ALONE", "JointGoal", "Target", "parse_targets"]
+
+ALONE = "classifier"  # what a single one is called whose several metrics are asked for
 
 _MINUS = re.compile(r"\s+[-−]\s+")
 _WITHIN = re.compile(r"^(?P<what>.*\S)\s+within\s+(?P<within>\S+)$")
@@ -147,7 +150,7 @@ def parse_targets(
     metrics : names, or mapping of names to half-widths
         As above.
     classifiers : sequence of str
-        The names that there are. With one alone it need not be named.
+        The names that there are.
     within : float, optional
         The half-width of targets that do not say theirs.
 
@@ -157,19 +160,30 @@ def parse_targets(
     ...                         within=0.02)
     >>> [(target.name, target.within) for target in targets]
     [('precision:a', 0.02), ('recall:a - recall:b', 0.05)]
+    >>> [target.name for target in parse_targets(["f1", "prevalence"], ["a", "b"])]
+    ['f1:a', 'f1:b', 'prevalence']
     """
     if isinstance(metrics, str):
         raise DesignError(f"metrics must be several names, got {metrics!r}", hint=f"[{metrics!r}]")
-    widths = metrics if isinstance(metrics, Mapping) else dict.fromkeys(metrics)
+    widths = metrics if isinstance(metrics, Mapping) else None
     targets = []
-    for text, its_own in widths.items():
+    for text in metrics:
         if not isinstance(text, str):
             raise DesignError(f"a metric is written like 'precision:cnn', got {text!r}")
         found = _WITHIN.match(text.strip())
         what, said = (found["what"], _number(found["within"], text)) if found else (text, None)
+        its_own = None if widths is None else widths[text]
         wanted = next((w for w in (its_own, said, within) if w is not None), None)
-        targets.append(_target(what.strip(), classifiers, wanted))
+        targets += [_target(each, classifiers, wanted) for each in _named(what, classifiers)]
     return tuple(targets)
+
+
+def _named(text: str, classifiers: Sequence[str]) -> list[str]:
+    """Return the same metric of every classifier where none is named."""
+    text = text.strip()
+    if ":" in text or _MINUS.search(text) or canonical_metric(text) == "prevalence":
+        return [text]
+    return [f"{text}:{name}" for name in classifiers]
 
 
 def _target(text: str, classifiers: Sequence[str], within: float | None) -> Target:
@@ -195,15 +209,13 @@ def _target(text: str, classifiers: Sequence[str], within: float | None) -> Targ
 
 
 def _classifier(name: str, classifiers: Sequence[str], text: str) -> str:
-    if not name and len(classifiers) == 1:
-        return classifiers[0]
     if name in classifiers:
         return name
-    problem = f"unknown classifier {name!r} in {text!r}" if name else f"{text!r} of which?"
+    problem = f"unknown classifier {name!r} in {text!r}" if name else f"{text!r}: of which?"
     raise DesignError(
         problem,
         details=f"classifiers: {', '.join(classifiers)}",
-        hint=did_you_mean(name, classifiers) if name else f"say {text}:{classifiers[0]}",
+        hint=did_you_mean(name, classifiers) if name else f"say METRIC:{classifiers[0]}",
     )
 
 

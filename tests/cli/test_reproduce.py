@@ -35,6 +35,15 @@ def test_json_is_one_document_that_names_the_files(run: Fixture, folder: Path) -
     assert all((folder / file).is_file() for file in document["files"])
 
 
+def test_recycling_fits_a_narrow_screen(run: Fixture, folder: Path) -> None:
+    result = run("reproduce", "recycling", "--quick", "--replications", "2")
+    assert result.exit_code == 0, result.output
+    assert "0.85  0.45" in result.stdout
+    assert "(paper 33.68)" in " ".join(result.stdout.split())
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert (folder / "reproduction" / "recycling-figure2.png").is_file()
+
+
 def test_on_a_terminal_it_shows_its_progress_and_ctrl_c_ends_it(terminal: Fixture) -> None:
     screen = terminal("reproduce", "bennett-carvalho")
     screen.wait_for("reproducing bennett-carvalho")
@@ -43,7 +52,7 @@ def test_on_a_terminal_it_shows_its_progress_and_ctrl_c_ends_it(terminal: Fixtur
     screen.wait_for("interrupted: nothing was written")
 
 
-@pytest.mark.parametrize("paper", ["bennett-carvalho", "kumar-raj"])
+@pytest.mark.parametrize("paper", ["bennett-carvalho", "kumar-raj", "recycling"])
 def test_a_folder_without_the_data_is_told(paper: str, run: Fixture) -> None:
     result = run("reproduce", paper, "--data", "nowhere", "--json")
     assert result.exit_code == 1

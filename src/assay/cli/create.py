@@ -6,6 +6,12 @@ from typing import Annotated, Any, cast
 import typer
 from rich.text import Text
 
+from assay.cli.classifiers import (
+    ClassifierColumns,
+    is_one_metric,
+    parse_classifiers,
+    refuse_beside_classifiers,
+)
 from assay.cli.columns import (
     IdColumn,
     Positive,
@@ -37,10 +43,14 @@ from assay.report import printable
 __all__ = ["create"]
 
 _PRESETS = ("default", "bennett-carvalho", "kumar-raj", "random")
+_OF_SEVERAL = (
+    "Of several classifiers: precision:cnn, 'recall:cnn within 0.05', 'f1:new - f1:old'; "
+    "a single name is of each. Left out: precision."
+)
 
 
-def _goal(text: str) -> Any:
-    return typer.Option(help=text, rich_help_panel="Goal")
+def _goal(text: str, metavar: str | None = None, *names: str) -> Any:
+    return typer.Option(*names, help=text, metavar=metavar, rich_help_panel="Goal")
 
 
 def _sampling(text: str, metavar: str | None = None) -> Any:
@@ -58,6 +68,7 @@ def create(
     predicted: PredictedColumn = None,
     threshold: Threshold = None,
     positive: Positive = None,
+    classifier: ClassifierColumns = None,
     show: Annotated[
         list[str] | None, about_data("A column that reviewers see; repeatable.")
     ] = None,
@@ -67,10 +78,16 @@ def create(
             f"{' or '.join(SCALES)}; told by the scores' range when left out.", metavar="SCALE"
         ),
     ] = None,
-    metric: Annotated[str, _goal(f"{', '.join(METRICS)}.")] = "precision",
+    metric: Annotated[
+        list[str] | None,
+        _goal(f"{', '.join(METRICS)}; repeatable. {_OF_SEVERAL}", "METRIC"),
+    ] = None,
     within: Annotated[float | None, _goal("Stop at this half-width; 0.02 is ±2 points.")] = None,
     budget: Annotated[int | None, _goal("Stop after so many answers.")] = None,
     confidence: Annotated[float, _goal("How sure the answer must be.")] = 0.95,
+    simultaneous: Annotated[
+        bool, _goal("Be so sure of all metrics at once, not of each.", None, "--simultaneous")
+    ] = False,
     at_least: Annotated[
         float | None, _goal("Stop at a sure yes or no: is it at least this?")
     ] = None,
@@ -93,6 +110,11 @@ def create(
         if mode is None:
             mode = "guaranteed" if at_least is not None and design == "default" else "default"
         chosen = _design(design, mode, strata=strata, bins=bins, allocation=allocation)
+        classifiers = None
+        if classifier:
+            refuse_beside_classifiers(score=score, predicted=predicted, threshold=threshold)
+            classifiers = parse_classifiers(classifier, positive=positive)
+        metrics = metric or ["precision"]
         with working(f"reading {file}"), collecting_warnings() as warnings:
             campaign = create_campaign(
                 file,
@@ -100,13 +122,16 @@ def create(
                 score=score,
                 predicted=predicted,
                 threshold=threshold,
-                positive=positive,
+                positive=None if classifier else positive,
+                classifiers=classifiers,
                 show=show or (),
                 scale=cast(Scale | None, scale),  # what is not one is refused by name
-                metric=metric,
+                metric=metrics[0],
+                metrics=None if is_one_metric(metrics) else metrics,
                 within=within,
                 budget=budget,
                 confidence=confidence,
+                simultaneous=simultaneous,
                 at_least=at_least,
                 design=chosen,
                 labels=labels_from,

@@ -7,12 +7,21 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from assay.campaign import Campaign
+from assay.cli.created_several import (
+    classifiers_document,
+    classifiers_table,
+    several_facts,
+    targets_table,
+)
 from assay.core.metrics import METRICS
 from assay.core.strata import METHODS
 from assay.core.variable import Scale
+from assay.core.venn import CellStrata
 from assay.design import Goal
 from assay.exchange import shown_columns
 from assay.report import facts, metric_name, note_lines, printable, sizes_table
+from assay.settings import Settings
+from assay.targets import JointGoal
 
 __all__ = ["document", "view"]
 
@@ -20,20 +29,29 @@ __all__ = ["document", "view"]
 def view(campaign: Campaign, *, scale_given: bool) -> RenderableType:
     """Return what people are told."""
     notes = _notes(campaign)
-    return Group(
-        Text.assemble((printable(campaign.name), "bold"), (" is ready", "dim")),
-        Text(),
-        facts(_facts(campaign, scale_given=scale_given)),
-        Text(),
-        sizes_table(campaign.strata()),
-        *([Text(), note_lines(notes)] if notes else []),
-    )
+    blocks = [*_what_for(campaign.settings, scale_given=scale_given)]
+    blocks.append(sizes_table(campaign.strata()))
+    if notes:
+        blocks.append(note_lines(notes))
+    headline = Text.assemble((printable(campaign.name), "bold"), (" is ready", "dim"))
+    return Group(headline, *(part for block in blocks for part in (Text(), block)))
 
 
 def document(campaign: Campaign, *, scale_given: bool) -> dict[str, Any]:
     """Return the same as plain values."""
     settings = campaign.settings
-    source = settings.source
+    source, goal, strata = settings.source, settings.goal, settings.strata
+    if isinstance(goal, JointGoal) and isinstance(strata, CellStrata):
+        own: dict[str, Any] = {
+            "variable": strata.variable,
+            "classifiers": classifiers_document(source, goal, strata),
+        }
+    else:
+        own = {
+            "variable": settings.design.variable,
+            "scale": source.scale,
+            "scale_given": scale_given,
+        }
     return {
         "campaign": campaign.name,
         "read": {
@@ -42,26 +60,39 @@ def document(campaign: Campaign, *, scale_given: bool) -> dict[str, Any]:
             "ids": source.id_kind,
             "fingerprint": source.fingerprint,
         },
-        "goal": settings.goal.to_dict(),
+        "goal": goal.to_dict(),
         "design": settings.design.to_dict(),
-        "variable": settings.design.variable,
-        "scale": source.scale,
-        "scale_given": scale_given,
+        **own,
         "strata": [asdict(row) for row in campaign.strata()],
         "notes": _notes(campaign),
     }
 
 
-def _facts(campaign: Campaign, *, scale_given: bool) -> list[tuple[str, RenderableType]]:
-    settings = campaign.settings
-    design, source = settings.design, settings.source
+def _what_for(settings: Settings, *, scale_given: bool) -> list[RenderableType]:
+    """Return what was read and what is wanted of it, in blocks."""
+    source, goal, strata = settings.source, settings.goal, settings.strata
+    read = ("read", f"{source.description}: {source.rows:,} items, ids are {source.id_kind}s")
+    if isinstance(goal, JointGoal) and isinstance(strata, CellStrata):
+        return [
+            facts([read, *several_facts(source, goal, strata)]),
+            classifiers_table(source, goal, strata),
+            targets_table(goal),
+        ]
+    if isinstance(goal, Goal):
+        return [facts([read, *_facts(settings, goal, scale_given=scale_given)])]
+    raise TypeError(f"a {type(goal).__name__} with {type(strata).__name__}")
+
+
+def _facts(
+    settings: Settings, goal: Goal, *, scale_given: bool
+) -> list[tuple[str, RenderableType]]:
+    design, scale = settings.design, settings.source.scale
     return [
-        ("read", f"{source.description}: {source.rows:,} items, ids are {source.id_kind}s"),
-        ("metric", f"{metric_name(settings.goal.metric)}: {METRICS[settings.goal.metric]}"),
-        ("goal", _goal_text(settings.goal)),
+        ("metric", f"{metric_name(goal.metric)}: {METRICS[goal.metric]}"),
+        ("goal", _goal_text(goal)),
         ("strata", f"{design.strata}, {design.bins} a predicted label: {METHODS[design.strata]}"),
-        ("cut by", _variable_text(campaign)),
-        ("scale", f"{source.scale}, {_scale_reason(source.scale, given=scale_given)}"),
+        ("cut by", _variable_text(settings)),
+        ("scale", f"{scale}, {_scale_reason(scale, given=scale_given)}"),
         ("labels", f"{design.allocation} allocation, {design.estimator} estimates"),
     ]
 
@@ -78,11 +109,11 @@ def _goal_text(goal: Goal) -> str:
     return ", ".join(parts)
 
 
-def _variable_text(campaign: Campaign) -> str:
-    source = campaign.settings.source
-    if source.columns["score"] is None:
+def _variable_text(settings: Settings) -> str:
+    source = settings.source
+    if not source.has_score:
         return "nothing, as there is no score"
-    if campaign.settings.design.variable == "score":
+    if settings.design.variable == "score":
         return "the score"
     how = {"probability": "the probability of the predicted class", "margin": "the margin's size"}
     return f"confidence: {how[source.scale]}"

@@ -90,7 +90,7 @@ def _view(campaign: Campaign, labelling: Labelling, item: Item) -> RenderableTyp
 
 
 def _question(campaign: Campaign) -> Text:
-    positive = campaign.settings.source.columns["positive"]
+    positive = campaign.settings.source.positive
     what = "positive" if positive is None else printable(positive)
     line = Text(f"Is it {what}?", "bold")
     for command in Command:

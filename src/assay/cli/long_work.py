@@ -14,7 +14,7 @@ from assay.errors import InputError
 from assay.experiments.tables import Table
 from assay.report import printable
 
-__all__ = ["INTERRUPTED", "make_folder", "progress_bar", "say", "show"]
+__all__ = ["INTERRUPTED", "make_folder", "progress_bar", "save_rows", "say", "say_saved", "show"]
 
 INTERRUPTED = 130  # what a shell calls a program that Ctrl-C ended
 
@@ -56,3 +56,16 @@ def say(what: str, colour: str, text: str) -> None:
     """Tell how the work ended, beside what it printed."""
     line = Text.assemble((what, colour), printable(text))
     console(stderr=True).print(line, soft_wrap=True)
+
+
+def save_rows(rows: str, out: Path) -> list[Path]:
+    """Write the rows of a CSV file, and return the file."""
+    table = out / "rows.csv"
+    table.write_text(rows, encoding="utf-8")
+    return [table]
+
+
+def say_saved(files: list[Path], out: Path) -> None:
+    """Tell what was written, after what was printed."""
+    line = Text.assemble(("saved: ", "cyan"), printable(f"{len(files)} files in {out}"))
+    console().print(line, soft_wrap=True)

@@ -12,7 +12,7 @@ import typer
 
 from assay.cli.long_work import INTERRUPTED, make_folder, progress_bar, say, show
 from assay.cli.output import AsJson, emit, telling_errors
-from assay.experiments import bennett_carvalho, kumar_raj
+from assay.experiments import bennett_carvalho, kumar_raj, recycling
 from assay.experiments.tables import Table
 from assay.plot import new_figure
 
@@ -24,6 +24,7 @@ class Paper(StrEnum):
 
     BENNETT_CARVALHO = "bennett-carvalho"
     KUMAR_RAJ = "kumar-raj"
+    RECYCLING = "recycling"
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,12 @@ _EXPERIMENTS = {
         quick=partial(kumar_raj.run, replications=200),
         table=kumar_raj.reductions_table,
         write=kumar_raj.write,
+    ),
+    Paper.RECYCLING: Experiment(
+        run=recycling.run,
+        quick=partial(recycling.run, replications=20),
+        table=recycling.short_table,
+        write=recycling.write,
     ),
 }
 

@@ -4,21 +4,38 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
-from assay.cli.long_work import INTERRUPTED, make_folder, progress_bar
+from assay.cli.classifiers import (
+    ClassifierColumns,
+    is_one_metric,
+    parse_classifiers,
+    refuse_beside_classifiers,
+)
+from assay.cli.long_work import (
+    INTERRUPTED,
+    make_folder,
+    progress_bar,
+    save_rows,
+    say,
+    say_saved,
+)
 from assay.cli.output import AsJson, console, emit, telling_errors, working
 from assay.cli.simulated import rows_csv, view
+from assay.cli.simulated_several import run_several
 from assay.core.metrics import METRICS, canonical_metric
 from assay.errors import DesignError
 from assay.pictures import draw
 from assay.plot import new_figure
 from assay.predictions import read_labelled
-from assay.report import printable
-from assay.simulation import DESIGN_NAMES, Population, Simulation
+from assay.simulation import (
+    DESIGN_NAMES,
+    SEVERAL_DESIGNS,
+    Population,
+    Simulation,
+)
 from assay.simulation import simulate as run_simulation
 from assay.simulation.sweeps import AtThreshold, Question
+from assay.targets import ALONE
 
 __all__ = ["simulate"]
 
@@ -27,8 +44,8 @@ def _data(text: str, metavar: str = "COL") -> Any:
     return typer.Option(help=text, metavar=metavar, rich_help_panel="Population")
 
 
-def _goal(text: str, metavar: str | None = None) -> Any:
-    return typer.Option(help=text, metavar=metavar, rich_help_panel="Goal")
+def _goal(text: str, metavar: str | None = None, *names: str) -> Any:
+    return typer.Option(*names, help=text, metavar=metavar, rich_help_panel="Goal")
 
 
 def _designs(text: str, *, metavar: str | None = None, least: int | None = None) -> Any:
@@ -57,12 +74,24 @@ def simulate(
     positive: Annotated[
         str | None, _data("The value of label and predicted that means yes.", "VALUE")
     ] = None,
-    metric: Annotated[str, _goal(f"{', '.join(METRICS)}.")] = "precision",
+    classifier: ClassifierColumns = None,
+    metric: Annotated[
+        list[str] | None,
+        _goal(
+            f"{', '.join(METRICS)}; repeatable. Of several classifiers: precision:cnn, "
+            "'recall:cnn within 0.05', 'recall:new - recall:old'; a single name is of each. "
+            "Left out: precision.",
+            "METRIC",
+        ),
+    ] = None,
     within: Annotated[float | None, _goal("Stop at this half-width; 0.01 is ±1 point.")] = None,
     budget: Annotated[
         str | None, _goal("Stop after so many answers; several as 100,200,500.", "N,...")
     ] = None,
     confidence: Annotated[float, _goal("How sure the intervals are.")] = 0.95,
+    simultaneous: Annotated[
+        bool, _goal("Be so sure of all metrics at once, not of each.", None, "--simultaneous")
+    ] = False,
     at_least: Annotated[
         float | None, _goal("Stop at a sure yes or no: is it at least this?")
     ] = None,
@@ -70,11 +99,20 @@ def simulate(
         list[str] | None,
         _designs(
             "default, random, perc-opt, km-opt-a2, ...; repeatable, or separated by commas. "
-            "Left out: default, perc-opt, and with a budget km-opt-a2; or guaranteed.",
+            "Left out: default, perc-opt, and with a budget km-opt-a2; or guaranteed. "
+            f"For several classifiers: {', '.join(SEVERAL_DESIGNS)}; left out: all.",
             metavar="NAME",
         ),
     ] = None,
     bins: Annotated[int | None, _designs("Strata for each predicted label.", least=1)] = None,
+    parent: Annotated[
+        str | None,
+        _designs("Of several classifiers, the one whose labels are recycled.", metavar="NAME"),
+    ] = None,
+    assume: Annotated[
+        float | None,
+        _designs("Of several classifiers: every precision is at least this. Left out: 0.5."),
+    ] = None,
     replications: Annotated[int, _runs("Evaluations of each design.", 1)] = 1000,
     seed: Annotated[int, _runs("Fixes all numbers.", 0)] = 0,
     workers: Annotated[int | None, _runs("Processes; left out: one a core.", 1)] = None,
@@ -90,42 +128,95 @@ def simulate(
             make_folder(out)
             new_figure()  # tells before all the work that matplotlib is missing
         columns: dict[str, Any] = {
-            "label": label,
             "score": score,
             "predicted": predicted,
             "threshold": threshold,
             "positive": positive,
         }
-        with working(f"reading {file}"):
-            population = Population.read(file, **columns)
-        budgets = None if budget is None else _budgets(budget)
-        question = Question(
-            population=population,
-            names=_names(design, with_budget=budgets is not None, yes_or_no=at_least is not None),
-            bins=bins,
-            metric=canonical_metric(metric),
-            within=within,
-            budgets=budgets,
-            confidence=confidence,
-            replications=replications,
-            seed=seed,
-            at_least=at_least,
-        )
-        result = _run(question, workers)
-        if as_json:
-            emit(result.to_dict())
+        metrics = metric or ["precision"]
+        if classifier or not is_one_metric(metrics):
+            _refuse("several metrics or classifiers", at_least=at_least, bins=bins, workers=workers)
+            if classifier:
+                refuse_beside_classifiers(score=score, predicted=predicted, threshold=threshold)
+                classifiers = parse_classifiers(classifier, positive=positive)
+            else:
+                classifiers = {ALONE: columns}
+            interrupted = run_several(
+                file,
+                {"label": label, "classifiers": classifiers, "positive": positive},
+                {
+                    "metrics": metrics,
+                    "designs": None if design is None else _words(design),
+                    "within": within,
+                    "budget": None if budget is None else _one_budget(budget),
+                    "confidence": confidence,
+                    "simultaneous": simultaneous,
+                    "parent": parent,
+                    "assume": 0.5 if assume is None else assume,
+                    "replications": replications,
+                    "seed": seed,
+                },
+                out,
+                as_json=as_json,
+            )
         else:
-            console().print(view(file, question, result))
-        if out is not None and result.rows:
-            files = _save_rows(result, out)
-            if not result.interrupted:  # half of the work makes no picture
-                with working("drawing the pictures"):
-                    files += draw(question, result, out, _at_threshold(file, columns))
-            if not as_json:
-                _say(console(), "saved: ", f"{len(files)} files in {out}")
-    if result.interrupted:
-        _say(console(stderr=True), "interrupted: ", "the rows are those that were finished")
+            _refuse("one metric", parent=parent, assume=assume, simultaneous=simultaneous or None)
+            columns["label"] = label
+            with working(f"reading {file}"):
+                population = Population.read(file, **columns)
+            budgets = None if budget is None else _budgets(budget)
+            names = _names(design, with_budget=budget is not None, yes_or_no=at_least is not None)
+            question = Question(
+                population=population,
+                names=names,
+                bins=bins,
+                metric=canonical_metric(metrics[0]),
+                within=within,
+                budgets=budgets,
+                confidence=confidence,
+                replications=replications,
+                seed=seed,
+                at_least=at_least,
+            )
+            interrupted = _simulate_one(file, columns, question, workers, out, as_json=as_json)
+    if interrupted:
+        say("interrupted: ", "cyan", "the rows are those that were finished")
         raise typer.Exit(INTERRUPTED)
+
+
+def _simulate_one(
+    file: str,
+    columns: dict[str, Any],
+    question: Question,
+    workers: int | None,
+    out: Path | None,
+    *,
+    as_json: bool,
+) -> bool:
+    """Answer a question about one metric, and tell whether Ctrl-C ended it."""
+    result = _run(question, workers)
+    if as_json:
+        emit(result.to_dict())
+    else:
+        console().print(view(file, question, result))
+    if out is not None and result.rows:
+        files = save_rows(rows_csv(result), out)
+        if not result.interrupted:  # half of the work makes no picture
+            with working("drawing the pictures"):
+                files += draw(question, result, out, _at_threshold(file, columns))
+        if not as_json:
+            say_saved(files, out)
+    return result.interrupted
+
+
+def _refuse(what: str, **given: object) -> None:
+    """Raise where an option is given that says nothing about what is simulated."""
+    for option, value in given.items():
+        if value is not None:
+            raise DesignError(
+                f"--{option.replace('_', '-')} is not for {what}",
+                hint="leave it out",
+            )
 
 
 def _run(question: Question, workers: int | None) -> Simulation:
@@ -145,22 +236,12 @@ def _run(question: Question, workers: int | None) -> Simulation:
         )
 
 
-def _save_rows(result: Simulation, out: Path) -> list[Path]:
-    table = out / "rows.csv"
-    table.write_text(rows_csv(result), encoding="utf-8")
-    return [table]
-
-
 def _at_threshold(file: str, columns: dict[str, Any]) -> AtThreshold | None:
     """Return how to have the same items with another threshold, where there are scores."""
     if columns["score"] is None:
         return None
     items = read_labelled(file, **columns)
     return lambda at: Population(y_true=items.truth, y_score=items.score, threshold=at)
-
-
-def _say(screen: Console, what: str, text: str) -> None:
-    screen.print(Text.assemble((what, "cyan"), printable(text)), soft_wrap=True)
 
 
 def _names(given: list[str] | None, *, with_budget: bool, yes_or_no: bool) -> tuple[str, ...]:
@@ -170,11 +251,22 @@ def _names(given: list[str] | None, *, with_budget: bool, yes_or_no: bool) -> tu
     if given is None:
         # OPT-A2 as published estimates a spread of zero from few labels and stops at once.
         return ("default", "perc-opt", "km-opt-a2") if with_budget else ("default", "perc-opt")
-    words = [word.strip().lower() for several in given for word in several.split(",")]
-    names = tuple(dict.fromkeys(word for word in words if word))
+    names = _words(given)
     if not names:
         raise DesignError("--design names no design", details=f"designs: {', '.join(DESIGN_NAMES)}")
     return names
+
+
+def _words(given: list[str]) -> tuple[str, ...]:
+    words = [word.strip().lower() for several in given for word in several.split(",")]
+    return tuple(dict.fromkeys(word for word in words if word))
+
+
+def _one_budget(text: str) -> int:
+    budget, *others = _budgets(text)
+    if others:
+        raise DesignError(f"several metrics have one budget, got {text!r}")
+    return budget
 
 
 def _budgets(text: str) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
+from rich.console import RenderableType
 from rich.text import Text
 
 from assay.campaign import Campaign
@@ -12,13 +13,17 @@ from assay.cli.storage import StorageUrl, existing, follow_up, open_campaign
 from assay.create import load_campaign
 from assay.report import (
     estimate_view,
+    interval_text,
     metric_name,
     new_table,
     note_lines,
     printable,
     strata_table,
+    value_text,
 )
+from assay.report_several import estimates_view, notes_once
 from assay.store import open_store
+from assay.targets import JointGoal
 
 __all__ = ["status"]
 
@@ -54,21 +59,21 @@ def _list(url: str, *, as_json: bool) -> None:
         return
     table = new_table("campaign", "metric", "estimate", "interval", "labels", "state")
     for campaign in campaigns:
-        now = campaign.estimate()
+        now, metrics = campaign.estimate(), len(campaign.estimates())
         over = now.stopped is not None
         table.add_row(
             Text(printable(campaign.name), "bold"),
-            metric_name(now.metric),
-            "–" if now.value is None else f"{now.value:.3f}",
-            Text(f"[{now.low:.3f}, {now.high:.3f}]"),
-            f"{now.labels:,}",
+            metric_name(now.metric) + (f"\n(1 of {metrics})" if metrics > 1 else ""),
+            "–" if now.value is None else value_text(now),
+            interval_text(now),
+            f"{sum(row.labels for row in campaign.strata()):,}",
             Text("done" if over else "labelling", "green" if over else "yellow"),
         )
     screen.print(table)
 
 
 def _show(campaign: Campaign, storage: str | None) -> None:
-    estimate, settings = campaign.estimate(), campaign.settings
+    estimates, settings = campaign.estimates(), campaign.settings
     screen = console()
     screen.print(
         Text.assemble(
@@ -77,22 +82,33 @@ def _show(campaign: Campaign, storage: str | None) -> None:
         )
     )
     screen.print()
-    screen.print(estimate_view(estimate, settings.goal))
+    screen.print(_estimates(campaign))
     screen.print()
     screen.print(strata_table(campaign.strata()))
-    if notes := (*settings.strata.notes, *estimate.notes):
+    if notes := (*settings.strata.notes, *notes_once(estimates)):
         screen.print()
         screen.print(note_lines(notes))
-    if estimate.stopped is None:
+    if not campaign.done:
         say_next(screen, follow_up("label", campaign.name, storage))
 
 
+def _estimates(campaign: Campaign) -> RenderableType:
+    goal, estimates = campaign.settings.goal, campaign.estimates()
+    if not isinstance(goal, JointGoal):
+        return estimate_view(campaign.estimate(), goal)
+    if len(estimates) == 1:
+        return estimate_view(campaign.estimate(), goal.goals[0])
+    return estimates_view(estimates, goal, answers=len(campaign.answers()))
+
+
 def _document(campaign: Campaign) -> dict[str, object]:
-    settings = campaign.settings
+    settings, estimates = campaign.settings, campaign.estimates()
+    single = {"estimate": campaign.estimate().to_dict()} if len(estimates) == 1 else {}
     return {
         "campaign": campaign.name,
         "done": campaign.done,
-        "estimate": campaign.estimate().to_dict(),
+        **single,
+        "estimates": estimates.to_dict(),
         "goal": settings.goal.to_dict(),
         "design": settings.design.to_dict(),
         "strata": [asdict(row) for row in campaign.strata()],

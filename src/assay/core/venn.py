@@ -134,9 +134,14 @@ class CellStrata:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What happened while cutting, each note with what the classifiers said."""
+        """What happened while cutting, each note once, with what the classifiers said."""
+        about: dict[str, list[str]] = {}
+        for heap in self.heaps:
+            for note in heap.cuts.notes:
+                about.setdefault(note, []).append(self._said(heap))
         return tuple(
-            f"{self._said(heap)}: {note}" for heap in self.heaps for note in heap.cuts.notes
+            f"{first} and {len(others)} more: {note}" if others else f"{first}: {note}"
+            for note, (first, *others) in about.items()
         )
 
     def describe(self) -> list[str]:

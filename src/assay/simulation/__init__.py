@@ -1,22 +1,36 @@
 """Whole evaluations on populations whose truth is known, thousands at a time."""
 
+from assay.simulation.ensemble import Ensemble
 from assay.simulation.names import DESIGN_NAMES, named_design
 from assay.simulation.population import Frame, Population
 from assay.simulation.replay import Runs, replay
+from assay.simulation.several import (
+    SEVERAL_DESIGNS,
+    SeveralRow,
+    SeveralSimulation,
+    TargetRow,
+    simulate_several,
+)
 from assay.simulation.study import Row, Simulation, simulate, summarise
 from assay.simulation.workers import Task, run_tasks
 
 __all__ = [
     "DESIGN_NAMES",
+    "SEVERAL_DESIGNS",
+    "Ensemble",
     "Frame",
     "Population",
     "Row",
     "Runs",
+    "SeveralRow",
+    "SeveralSimulation",
     "Simulation",
+    "TargetRow",
     "Task",
     "named_design",
     "replay",
     "run_tasks",
     "simulate",
+    "simulate_several",
     "summarise",
 ]

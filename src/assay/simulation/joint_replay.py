@@ -19,13 +19,26 @@ __all__ = ["JointRuns", "replay_jointly"]
 
 @dataclass(frozen=True, eq=False)
 class JointRuns:
-    """How each replication ended: `labels`, `reason` (runs,); the rest (runs, targets)."""
+    """How each replication ended.
 
-    labels: Ints
+    Attributes
+    ----------
+    answers : array of int, shape (runs, C)
+        Labels by part.
+    reason : array of int, shape (runs,)
+    value, low, high : array, shape (runs, targets)
+    """
+
+    answers: Ints
     reason: Ints
     value: Floats
     low: Floats
     high: Floats
+
+    @property
+    def labels(self) -> Ints:
+        """Labels in all, (runs,)."""
+        return np.asarray(self.answers.sum(axis=-1))
 
 
 def replay_jointly(
@@ -54,8 +67,9 @@ def replay_jointly(
         Ask for a fiftieth of the labels so far, where that is more: fewer looks, in less time.
     """
     none = np.zeros((replications, len(joint.views)))
-    whole = np.zeros(replications, dtype=np.int64)
-    runs = JointRuns(whole, whole.copy(), none, none.copy(), none.copy())
+    answers = np.zeros((replications, joint.parts.size.size), dtype=np.int64)
+    reason = np.zeros(replications, dtype=np.int64)
+    runs = JointRuns(answers, reason, none, none.copy(), none.copy())
     state = joint.begin((replications,))
     running = np.arange(replications)
     while running.size:
@@ -64,7 +78,7 @@ def replay_jointly(
         over = now.reason != Reason.GO_ON
         if over.any():
             ended = running[over]
-            runs.labels[ended] = state.tallies.answers[over]
+            runs.answers[ended] = state.tallies.n[over]
             runs.reason[ended] = now.reason[over]
             for t, each in enumerate(now.looks):
                 runs.value[ended, t] = each.moments.value[over]
@@ -87,20 +101,21 @@ def _label(
 
 
 def _fall(parts: Parts, left: Floats, counts: Ints, rng: np.random.Generator) -> Ints:
-    """Return into which parts the cards of each stratum fall, given what is left of each part."""
+    """Return into which parts the cards of each stratum fall, given what is left of each part.
+
+    One part of every stratum after the other: the first of each, then the second of those that
+    have two, and so on; the last one gets the rest.
+    """
+    begin = parts.starts
+    length = np.diff(begin, append=parts.stratum.size)
     drawn = np.zeros(left.shape, dtype=np.int64)
-    missing = counts.copy()
-    for part, stratum in enumerate(parts.stratum):
-        last = part + 1 == len(parts.stratum) or parts.stratum[part + 1] != stratum
-        if last:
-            drawn[..., part] = missing[..., stratum]
-            continue
-        its = parts.stratum == stratum
-        its[: part + 1] = False
-        rest = left[..., its].sum(axis=-1)
-        here = rng.hypergeometric(
-            left[..., part].astype(np.int64), rest.astype(np.int64), missing[..., stratum]
-        )
-        drawn[..., part] = here
-        missing[..., stratum] -= here
+    missing, beyond = counts.copy(), parts.by_stratum(left)
+    for place in range(int(length.max())):
+        strata = np.flatnonzero(length > place)
+        part = begin[strata] + place
+        here, wanted = left[..., part].astype(np.int64), missing[..., strata]
+        beyond[..., strata] -= here
+        fallen = rng.hypergeometric(here, beyond[..., strata].astype(np.int64), wanted)
+        drawn[..., part] = fallen
+        missing[..., strata] -= fallen
     return drawn

@@ -1,0 +1,150 @@
+"""``assay simulate`` of several classifiers: in total, then metric by metric."""
+
+import csv
+import io
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from assay.cli.long_work import progress_bar, save_rows, say_saved
+from assay.cli.output import console, emit, working
+from assay.pictures_several import draw_several
+from assay.report import facts
+from assay.simulation import (
+    Ensemble,
+    SeveralRow,
+    SeveralSimulation,
+    TargetRow,
+    simulate_several,
+)
+from assay.simulation.route_sizes import Sizes
+
+__all__ = ["run_several", "several_rows_csv", "several_view"]
+
+_MEANINGS = {
+    "labels": "distinct items labelled; of a metric, those that it was read off",
+    "change": "labels against those of independent samples",
+    "within": "share of runs whose estimate is that near to the truth; in total, the worst's",
+    "covers": "share of runs whose interval holds the truth",
+}
+_OF_A_ROW = ("design", "labels_mean", "labels_se", "change_pct")
+
+
+def run_several(
+    file: str, columns: dict[str, Any], asked: dict[str, Any], out: Path | None, *, as_json: bool
+) -> bool:
+    """Simulate designs for several metrics, and tell whether Ctrl-C ended it.
+
+    `columns` and `asked` are the arguments of `Ensemble.read` and of `simulate_several`.
+    """
+    with working(f"reading {file}"):
+        ensemble = Ensemble.read(file, **columns)
+    with progress_bar("simulating") as progress:
+        result = simulate_several(ensemble, **asked, progress=progress)
+    if as_json:
+        emit(result.to_dict())
+    else:
+        runs = f"{asked['replications']:,} of each design, seed {asked['seed']}"
+        console().print(several_view(file, result, runs=runs))
+    if out is not None and result.rows:
+        files = save_rows(several_rows_csv(result), out)
+        if not result.interrupted:
+            files += draw_several(result, out)
+        if not as_json:
+            say_saved(files, out)
+    return result.interrupted
+
+
+def several_view(file: str, result: SeveralSimulation, *, runs: str) -> RenderableType:
+    """Return what people are told; it fits 80 columns, unless names are long."""
+    parts: list[RenderableType] = [facts([*_facts(file, result), ("runs", runs)]), Text()]
+    parts += [_totals(result.rows), Text()]
+    for place, target in enumerate(result.goal.targets):
+        value = result.rows[0].metrics[place].value if result.rows else 0.0
+        width = "" if target.within is None else f" ±{target.within:g}"
+        title = Text.assemble((target.name, "bold"), f" is {value:.4f}{width and ','}{width}")
+        found = {row.design: row.metrics[place] for row in result.rows}
+        parts += [title, _of_one(found), Text()]
+    return Group(*parts, facts([(name, Text(text, "dim")) for name, text in _MEANINGS.items()]))
+
+
+def several_rows_csv(result: SeveralSimulation) -> str:
+    """Return a line for each design and metric, under the names of the JSON document."""
+    text = io.StringIO()
+    names = [*_OF_A_ROW, *(field.name for field in fields(TargetRow))]
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    for row in result.rows:
+        shared = {name: getattr(row, name) for name in _OF_A_ROW}
+        writer.writerows({**shared, **asdict(each)} for each in row.metrics)
+    return text.getvalue()
+
+
+def _facts(file: str, result: SeveralSimulation) -> list[tuple[str, RenderableType]]:
+    found, goal = result.ensemble, result.goal
+    yes = ", ".join(f"{name} {items:,}" for name, items in found["predicted_positives"].items())
+    sure = f"{100 * goal.confidence:.4g}% confidence"
+    sure = f"{sure} in all metrics at once" if goal.simultaneous else f"{sure} in each metric"
+    budget = "" if goal.budget is None else f"; joint takes at most {goal.budget:,} labels"
+    told: list[tuple[str, RenderableType]] = [
+        ("read", f"{file}: {found['rows']:,} items, {found['positives']:,} are yes"),
+        ("predicted yes", yes),
+        ("goal", f"{sure}{budget}"),
+    ]
+    sizes: dict[str, list[str]] = {}
+    for row in result.rows:
+        if row.sizes is not None:
+            sizes.setdefault(_sizes(row.sizes), []).append(row.design)
+    if sizes:
+        told.append(("parent", f"{found['parent']}, whose labels are recycled"))
+    for text, designs in sizes.items():
+        told.append(("samples", text if len(sizes) == 1 else f"{', '.join(designs)}: {text}"))
+    return told
+
+
+def _sizes(sizes: Sizes) -> str:
+    samples = [f"{name} {n:,}" for name, n in sizes.samples.items()]
+    return ", ".join(
+        [*samples, f"parent's no-set {sizes.omission:,}"] if sizes.omission else samples
+    )
+
+
+def _totals(rows: tuple[SeveralRow, ...]) -> Table:
+    table = _table("design", "labels", "change", "within", "")
+    for row in rows:
+        error = f" ±{row.labels_se:.2g}" if row.labels_se else ""
+        change = "–" if row.change_pct is None else f"{row.change_pct:+.1f}%"
+        hits = [(each.within, each.metric) for each in row.metrics if each.within is not None]
+        share, worst = min(hits) if hits else (None, "")
+        table.add_row(row.design, f"{row.labels_mean:,.0f}{error}", change, _share(share), worst)
+    return table
+
+
+def _of_one(found: dict[str, TargetRow]) -> Table:
+    table = _table("design", "labels", "within", "covers", "bias", "rmse")
+    for design, row in found.items():
+        table.add_row(
+            design,
+            f"{row.labels:,.0f}",
+            _share(row.within),
+            _share(row.coverage),
+            f"{row.bias:+.4f}",
+            f"{row.rmse:.4f}",
+        )
+    return table
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)
+    for heading in headings:
+        left = heading in ("design", "")
+        table.add_column(heading, justify="left" if left else "right", no_wrap=True)
+    return table
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"

@@ -1,0 +1,164 @@
+"""*Recycle Samples for Precision*, section 5: savings and errors of recycled samples."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.errors import InputError
+from assay.experiments import recycling_figures
+from assay.experiments.recycling_ensembles import Ensembles, measure
+from assay.experiments.recycling_joint import (
+    NAMES,
+    Joint,
+    PairRow,
+    evaluate,
+    run_joint,
+    run_pairs,
+    runs_of,
+)
+from assay.experiments.recycling_real import NamedEnsemble, made_ensemble, offensive_mix
+from assay.experiments.recycling_table1 import Table1, run_table1
+from assay.experiments.recycling_tables import (
+    figure2_dict,
+    figure2_table,
+    joint_table,
+    labels_table,
+    pairs_table,
+    short_table1,
+    surface_table,
+    table1_table,
+    table2_dict,
+    table2_table,
+)
+from assay.experiments.recycling_trials import trials
+from assay.experiments.tables import Table
+
+__all__ = ["Result", "run", "short_table", "write"]
+
+_TABLE2_RUNS = 5  # for each of the others: the paper has 1,000 and 200
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What was measured.
+
+    Attributes
+    ----------
+    table1 : Table1
+        Section 5.3.
+    figure2 : Ensembles
+        Section 5.2.
+    real : NamedEnsemble
+        The population of section 5.4.
+    table2 : Ensembles
+        The runs on it.
+    replications, seed : int
+    joint : Joint
+        The joint design on the ensembles of section 5.2.
+    pairs : tuple of PairRow
+        The joint design on parents and children of section 5.3.
+    """
+
+    table1: Table1
+    figure2: Ensembles
+    real: NamedEnsemble
+    table2: Ensembles
+    joint: Joint
+    pairs: tuple[PairRow, ...]
+    replications: int
+    seed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values."""
+        return {
+            "table1": asdict(self.table1),
+            "figure2": figure2_dict(self.figure2),
+            "table2": table2_dict(self.real, self.table2),
+            "joint": {**asdict(self.joint), "pairs": [asdict(row) for row in self.pairs]},
+            "replications": self.replications,
+            "seed": self.seed,
+        }
+
+
+def run(
+    folder: Path | None = None,
+    *,
+    replications: int = 200,
+    seed: int = 1,
+    progress: Callable[[float], None] | None = None,
+) -> Result:
+    """Replay section 5 of paper 3.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        Where offensive_mix.parquet is; otherwise three models are made.
+    replications : int
+        Trials of section 5.2, and of each combination of section 5.3; section 5.4 has five times
+        as many.
+    seed : int
+        Fixes all numbers.
+    progress : callable, optional
+        Told the share that is done.
+    """
+    if replications < 2:
+        raise InputError(f"replications must be at least 2, got {replications}")
+    real = made_ensemble(seed) if folder is None else offensive_mix(folder)
+    first, second, third = (
+        np.random.default_rng(each) for each in np.random.SeedSequence(seed).spawn(3)
+    )
+
+    def part(begin: float, end: float) -> Callable[[float], None] | None:
+        if progress is None:
+            return None
+        return lambda share: progress(begin + share * (end - begin))
+
+    table1 = run_table1(replications, first, part(0.0, 0.12))
+    ensembles = trials(replications, seed)
+    recycled = measure(ensembles, second, part(0.12, 0.13))
+    each = max(2, replications // 4)
+    joint, joint_runs = run_joint(
+        ensembles, recycled, replications=each, seed=seed, progress=part(0.13, 0.8)
+    )
+    many = _TABLE2_RUNS * replications
+    table2 = measure([real.cells] * many, third, part(0.8, 0.85))
+    of_real = evaluate(real.cells, NAMES, many, np.random.default_rng([seed, 7]))
+    return Result(
+        table1=table1,
+        figure2=recycled.beside(joint=joint_runs),
+        real=real,
+        table2=table2.beside(joint=runs_of(real.cells, of_real)),
+        joint=joint,
+        pairs=run_pairs(8, replications=each // 2 + 1, seed=seed, progress=part(0.85, 1.0)),
+        replications=replications,
+        seed=seed,
+    )
+
+
+def write(result: Result, folder: Path) -> list[Path]:
+    """Write the tables (Markdown and CSV) and the figures; return the files."""
+    tables = {
+        "table1": table1_table(result.table1),
+        "surface": surface_table(result.table1),
+        "figure2": figure2_table(result.figure2),
+        "labels": labels_table(result.figure2, result.table2),
+        "table2": table2_table(result.real, result.table2),
+        "joint": joint_table(result.joint),
+        "joint-pairs": pairs_table(result.pairs),
+    }
+    return [
+        *(
+            file
+            for name, table in tables.items()
+            for file in table.write(folder, f"recycling-{name}")
+        ),
+        *recycling_figures.draw(result.table1, result.figure2, folder),
+    ]
+
+
+def short_table(result: Result) -> Table:
+    """Return Table 1 for a narrow screen."""
+    return short_table1(result.table1)

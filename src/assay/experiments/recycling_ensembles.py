@@ -1,0 +1,158 @@
+"""What paper 3 measures on an ensemble and its models: Figure 2 (section 5.2), Table 2 (5.4)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtri
+
+from assay.core.mix_sequence import Option
+from assay.core.recycle_formulas import sample_size
+from assay.core.types import Floats
+from assay.experiments.recycling_counts import Pair, recycled
+from assay.experiments.recycling_deck import deal
+from assay.experiments.recycling_table1 import SAMPLE
+from assay.experiments.recycling_trials import MODELS, Trial
+
+__all__ = ["ALGORITHMS", "Ensembles", "Runs", "measure", "pair_of", "percent_errors"]
+
+ALGORITHMS = ("random", "recycle-sample", "recycle-shuffle", "coordinated")
+_OPTIONS: tuple[Option, ...] = ("UniformSample", "UniformShuffle")
+_WITHIN = 0.03
+_CONFIDENCE = 0.95
+_MVE = len(MODELS)
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """One algorithm's runs on the models, in per cent; arrays of shape (runs, models).
+
+    Attributes
+    ----------
+    savings : array
+        Labels that the model's sample of 1,100 has from MVE's.
+    error : array
+        %PrecisionError.
+    interval_error : array
+        %MaxCIError, of the normal 95% interval: the paper's example is one.
+    """
+
+    savings: Floats
+    error: Floats
+    interval_error: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Ensembles:
+    """All runs, and the labels of the four classifiers together.
+
+    Attributes
+    ----------
+    runs : dict of str to Runs
+        By algorithm.
+    labels : dict of str to float
+        Mean labels of MVE and its models by algorithm; "best" where every classifier has the sample
+        size that its true precision asks for, otherwise 1,100.
+    """
+
+    runs: dict[str, Runs]
+    labels: dict[str, float]
+
+    def beside(self, **others: Runs) -> "Ensembles":
+        """Return the same with the runs of other designs beside them."""
+        return replace(self, runs={**self.runs, **others})
+
+
+def measure(
+    trials: Sequence[Trial],
+    rng: np.random.Generator,
+    progress: Callable[[float], None] | None = None,
+) -> Ensembles:
+    """Run every algorithm once on each trial.
+
+    Parameters
+    ----------
+    trials : sequence of Trial
+    rng : numpy.random.Generator
+    progress : callable, optional
+        Told the share that is done.
+    """
+    measured = []
+    labels = []
+    for done, trial in enumerate(trials, start=1):
+        found, cost = _run(trial, [SAMPLE] * (_MVE + 1), rng)
+        _, best_cost = _run(trial, _best_sizes(trial), rng)
+        measured.append(found)
+        labels.append([*cost, *best_cost])
+        if progress is not None:
+            progress(done / len(trials))
+    names = [*ALGORITHMS, *(f"{algorithm}, best sizes" for algorithm in ALGORITHMS)]
+    values = np.array(measured)  # (trials, algorithms, models, measures)
+    return Ensembles(
+        runs={
+            algorithm: Runs(*np.moveaxis(values[:, number], -1, 0))
+            for number, algorithm in enumerate(ALGORITHMS)
+        },
+        labels=dict(zip(names, np.mean(labels, axis=0).tolist(), strict=True)),
+    )
+
+
+def _run(trial: Trial, sizes: Sequence[int], rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return the measures (algorithms, models, 3), and the labels of each algorithm."""
+    savings = np.zeros((len(ALGORITHMS), len(MODELS)))
+    positives = np.zeros_like(savings)
+    n = np.array(sizes[:_MVE])
+    precision = np.array([trial.precision(model) for model in range(_MVE)])
+    positives[0] = rng.binomial(n, precision)
+    for model in range(_MVE):
+        pair = pair_of(trial, model)
+        asked = sizes[_MVE], sizes[model]
+        for number, option in enumerate(_OPTIONS, start=1):
+            draws = recycled(pair, asked, option=option, runs=1, rng=rng)
+            savings[number, model] = draws.savings[0]
+            positives[number, model] = draws.positives[0]
+    dealt = deal(trial, sizes, rng)
+    savings[3], positives[3] = dealt.shared[:_MVE], dealt.positives[:_MVE]
+    labels = sum(sizes) - savings.sum(axis=1)
+    labels[3] = dealt.labels
+    return _measures(savings / n, positives / n, precision, n), labels
+
+
+def _measures(savings: Floats, estimate: Floats, precision: Floats, n: Floats) -> Floats:
+    width = -ndtri((1 - _CONFIDENCE) / 2) * np.sqrt(estimate * (1 - estimate) / n)
+    error = percent_errors(estimate, precision)
+    return np.stack([100 * savings, error, error + 100 * width / precision], axis=-1)
+
+
+def percent_errors(estimate: Floats, precision: Floats) -> Floats:
+    """Return %PrecisionError (section 5.1)."""
+    return np.asarray(100 * np.abs(estimate - precision) / precision)
+
+
+def _best_sizes(trial: Trial) -> list[int]:
+    """Return the labels that +-0.03 at 95% needs at each classifier's true precision."""
+    sizes = []
+    for classifier in range(_MVE + 1):
+        p = trial.precision(classifier)
+        # Below 1/2 the variance is that of 1 - p; a precision of 1 would need none.
+        sizes.append(sample_size(_WITHIN, 1 - _CONFIDENCE, min(max(p, 1 - p), 1 - 1e-9)))
+    return sizes
+
+
+def pair_of(trial: Trial, model: int) -> Pair:
+    """Return MVE as the parent and the model as the child.
+
+    Examples
+    --------
+    >>> trial = Trial(np.array([1, 9]), np.array([400, 600]), np.array([100, 590]))
+    >>> pair_of(trial, 0)
+    Pair(parent=600, both=600, child=1000, both_positives=590, child_positives=690)
+    """
+    parent, child = trial.says_yes(_MVE), trial.says_yes(model)
+    return Pair(
+        parent=int(trial.sizes[parent].sum()),
+        both=int(trial.sizes[parent & child].sum()),
+        child=int(trial.sizes[child].sum()),
+        both_positives=int(trial.positives[parent & child].sum()),
+        child_positives=int(trial.positives[child].sum()),
+    )

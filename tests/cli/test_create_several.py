@@ -1,0 +1,267 @@
+"""A campaign of several classifiers on the command line, from the file to the last label."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assay.cli.classifiers import parse_classifiers
+from assay.errors import InputError
+
+Fixture = Callable[..., Any]
+CLASSIFIERS = ["--classifier", "cnn=p_cnn,said_cnn", "--classifier", "mve=,vote"]
+CLASSIFIERS += ["--classifier", "svm=p_svm>=0.5", "--positive", "spam"]
+METRICS = ["--metric", "precision:cnn", "--metric", "recall:mve within 0.08"]
+METRICS += ["--metric", "precision:cnn - precision:mve"]
+
+
+@pytest.fixture
+def several(folder: Path) -> dict[str, str]:
+    """Write several.csv into the current folder, and return the truth."""
+    rng = np.random.default_rng(3)
+    truth = rng.random(1200) < 0.4
+    cnn, svm, third = (
+        1 / (1 + np.exp(-np.where(truth, 1.5, -1.5) - rng.normal(0, noise, 1200)))
+        for noise in (1.6, 1.2, 1.4)
+    )
+    vote = (cnn > 0.5).astype(int) + (svm > 0.5) + (third > 0.5) >= 2
+    words = np.array(["ham", "spam"])
+    with (folder / "several.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "p_cnn", "said_cnn", "p_svm", "vote", "title"])
+        said = words[(cnn > 0.5).astype(int)], words[vote.astype(int)]
+        for k in range(1200):
+            row = [f"m{k}", cnn[k].round(6), said[0][k], svm[k].round(6), said[1][k], f"title {k}"]
+            writer.writerow(row)
+    return {f"m{k}": "yes" if truth[k] else "no" for k in range(1200)}
+
+
+@pytest.fixture
+def make(run: Fixture, several: dict[str, str]) -> Fixture:
+    """Make a campaign `joint` of three classifiers and three metrics."""
+    assert several
+
+    def call(*more: str, goal: tuple[str, ...] = ("--within", "0.06")) -> Any:
+        given = ["several.csv", "--id", "id", "--name", "joint", *CLASSIFIERS, *METRICS]
+        result = run("create", *given, *goal, *more)
+        assert result.exit_code == 0, result.output
+        return result
+
+    return call
+
+
+def column(file: str, name: str) -> list[str]:
+    with Path(file).open(newline="") as stream:
+        return [row[name] for row in csv.DictReader(stream)]
+
+
+def label_all(run: Fixture, truth: dict[str, str]) -> None:
+    """Judge batch after batch by way of files, until there is nothing left to judge."""
+    for number in range(30):
+        run("export", "joint", "--what", "batch", "--size", "200", "-o", f"batch{number}.csv")
+        ids = column(f"batch{number}.csv", "id")
+        if not ids:
+            return
+        lines = ["id,label", *(f"{each},{truth[each]}" for each in ids)]
+        Path("labels.csv").write_text("\n".join(lines) + "\n")
+        assert run("import", "joint", "labels.csv").exit_code == 0
+    pytest.fail("30 batches were not enough")
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("cnn=p,said", {"score": "p", "predicted": "said"}),
+        ("cnn=,said", {"predicted": "said"}),
+        ("cnn=p>=0.5", {"score": "p", "threshold": 0.5}),
+        ("cnn=p>=-1.5,said", {"score": "p", "threshold": -1.5, "predicted": "said"}),
+        ("cnn=the score,a=b", {"score": "the score", "predicted": "a=b"}),
+    ],
+)
+def test_the_forms_of_a_classifier(text: str, options: dict[str, object]) -> None:
+    assert parse_classifiers([text]) == {"cnn": options}
+    with_label = parse_classifiers([text, "other=,said"], positive="spam")["cnn"]
+    assert with_label == {**options, **({"positive": "spam"} if "predicted" in options else {})}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["cnn"], "nothing tells what cnn says yes to"),
+        (["cnn="], "nothing tells what cnn says yes to"),
+        (["cnn=p"], "nothing tells what cnn says yes to"),
+        (["cnn=p,said,too"], "more than two columns"),
+        (["cnn=p>=much"], "'much' is not a number"),
+        (["cnn=p>="], "'' is not a number"),
+        (["cnn=>=0.5"], "no column of scores"),
+        (["=p,said"], "cannot be called ''"),
+        (["our cnn=p,said"], "cannot be called 'our cnn'"),
+        (["cnn=p,said", "cnn=,vote"], "two classifiers are called 'cnn'"),
+    ],
+)
+def test_what_is_no_classifier_is_refused(given: list[str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        parse_classifiers(given)
+
+
+def test_it_tells_whose_columns_were_read_and_what_for(make: Fixture) -> None:
+    told = make("--show", "title", "--show", "p_cnn", "--show", "vote", "--simultaneous").stdout
+    assert "several.csv: 1,200 items, ids are strings" in told
+    assert "95% confidence that all are right at once" in told
+    lines = [line.split() for line in told.splitlines()]
+    assert ["mve", "–", "vote", "=", "spam"] in [line[:5] for line in lines]
+    assert ["svm", "p_svm", "p_svm", ">=", "0.5"] in [line[:5] for line in lines]
+    assert ["recall:mve", "±0.08"] in lines
+    assert ["precision:cnn", "-", "precision:mve", "±0.06"] in lines
+    assert "scale" not in told
+    assert "reviewers are not shown p_cnn, vote" in told
+    assert told.rstrip().endswith("next: assay label joint")
+    assert max(map(len, told.splitlines())) <= 80
+
+
+def test_json_says_the_same(make: Fixture, several: dict[str, str]) -> None:
+    document = json.loads(make("--json").stdout)
+    assert list(document["classifiers"]) == ["cnn", "mve", "svm"]
+    assert document["classifiers"]["mve"]["predicted"] == "vote"
+    said_yes = column("several.csv", "said_cnn").count("spam")
+    assert document["classifiers"]["cnn"]["says_yes_to"] == said_yes
+    assert [target["within"] for target in document["goal"]["targets"]] == [0.06, 0.08, 0.06]
+    assert document["variable"] == "rank"
+    assert "scale" not in document
+    assert sum(row["size"] for row in document["strata"]) == len(several)
+
+
+def test_sizes_that_are_not_at_hand_are_not_told(run: Fixture, several: dict[str, str]) -> None:
+    assert several
+    words = ["several.csv", *CLASSIFIERS, "--metric", "precision:cnn - precision:mve"]
+    document = json.loads(run("create", *words, "--within", "0.1", "--json").stdout)
+    assert {each["says_yes_to"] for each in document["classifiers"].values()} == {None}
+
+
+def test_one_name_is_of_each_classifier(run: Fixture, several: dict[str, str]) -> None:
+    assert several
+    words = ["several.csv", *CLASSIFIERS, "--within", "0.1", "--json"]
+    for given, names in (
+        ([], ["precision:cnn", "precision:mve", "precision:svm"]),
+        (["--metric", "f1"], ["f1:cnn", "f1:mve", "f1:svm"]),
+        (["--metric", "prevalence"], ["prevalence"]),
+    ):
+        run("create", *words, *given, "--name", " ".join(["made", *given]))
+        status = run("status", " ".join(["made", *given]), "--json").stdout
+        assert list(json.loads(status)["estimates"]) == names
+
+
+def test_several_metrics_of_one_classifier(create: Fixture, run: Fixture) -> None:
+    create("--metric", "recall", "--metric", "f1 within 0.1", goal=("--within", "0.2"))
+    estimates = json.loads(run("status", "spam", "--json").stdout)["estimates"]
+    assert {name: each["within"] for name, each in estimates.items()} == {
+        "recall:classifier": 0.2,
+        "f1:classifier": 0.1,
+    }
+
+
+def test_labels_are_given_blind(make: Fixture, run: Fixture) -> None:
+    make("--show", "title", "--show", "p_svm", "--show", "vote", goal=("--budget", "30"))
+    told = run("label", "joint", input="y\nn\nc\n" + "n\n" * 30).stdout
+    assert "Is it spam?" in told
+    assert "title" in told
+    assert "p_svm" not in told
+    assert "vote" not in told
+    assert "1 of 30 judged" in told
+    assert "Done: the budget is spent." in told
+    batch = json.loads(run("export", "joint", "--json").stdout)
+    assert batch["count"] == 30
+
+
+def test_a_whole_campaign_by_way_of_files(
+    make: Fixture, run: Fixture, several: dict[str, str]
+) -> None:
+    make()
+    label_all(run, several)
+    document = json.loads(run("status", "joint", "--json").stdout)
+    assert document["done"] is True
+    assert "estimate" not in document
+    assert list(document["estimates"]) == [
+        "precision:cnn",
+        "recall:mve",
+        "precision:cnn - precision:mve",
+    ]
+    for each in document["estimates"].values():
+        assert each["half_width"] <= each["within"]
+        assert each["stopped"] == "the goal is met"
+
+
+BAD = {
+    "unknown classifier": (["--metric", "precision:cnm"], "unknown classifier 'cnm'"),
+    "of which": (["--metric", "recall:", "--metric", "f1"], "'recall:': of which?"),
+    "metric twice": (["--metric", "f1:cnn", "--metric", "f1:cnn"], "asked for twice"),
+    "a column beside": (["--score", "p_cnn"], "--score p_cnn is given beside --classifier"),
+    "name twice": (["--classifier", "cnn=,vote"], "two classifiers are called 'cnn'"),
+    "no column": (["--classifier", "x=,votes"], "classifier 'x': column 'votes' not found"),
+    "guaranteed": (["--mode", "guaranteed"], "cannot be served by this design"),
+    "a question": (["--at-least", "0.9"], "at_least=0.9 goes with one metric"),
+    "labels from before": (["--labels-from", "x.csv"], "goes with one metric"),
+}
+
+
+@pytest.mark.parametrize(("words", "message"), BAD.values(), ids=BAD)
+def test_errors_are_told_and_leave_nothing_behind(
+    words: list[str], message: str, run: Fixture, several: dict[str, str]
+) -> None:
+    assert several
+    result = run("create", "several.csv", *CLASSIFIERS, "--within", "0.1", *words)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert message in result.stderr
+    assert run("create", "several.csv", *CLASSIFIERS, "--within", "0.1").exit_code == 0
+
+
+def test_a_positive_label_needs_a_predicted_column(run: Fixture, several: dict[str, str]) -> None:
+    assert several
+    words = ["--classifier", "svm=p_svm>=0.5", "--positive", "spam", "--within", "0.1"]
+    result = run("create", "several.csv", *words)
+    assert "--positive spam is given, and no classifier has a predicted column" in result.stderr
+
+
+def test_status_has_a_row_for_each_metric(make: Fixture, run: Fixture) -> None:
+    make(goal=("--within", "0.06", "--budget", "40"))
+    before = run("status", "joint").stdout
+    assert "0 of 3 metrics are within their goals" in before
+    assert before.count("there are too few labels to say anything yet") == 1
+    run("label", "joint", input="c\n" + "y\nn\n" * 30)
+    told = run("status", "joint").stdout
+    rows = [line for line in told.splitlines() if line.rstrip().endswith("missed")]
+    assert [row.split()[0] for row in rows] == ["precision:cnn", "recall:mve", "precision:cnn"]
+    difference = rows[2].split("[")[1].split("]")[0].split(", ")
+    assert [end[0] for end in difference] == ["-", "+"]
+    assert "answers    40" in told
+    assert "the budget is spent" in told
+    assert "whatever they are" in told
+    assert "next:" not in told
+    assert max(map(len, told.splitlines())) <= 80
+
+
+def test_the_list_shows_the_metric_farthest_from_its_goal(make: Fixture, run: Fixture) -> None:
+    make(goal=("--within", "0.06", "--budget", "40"))
+    run("label", "joint", input="y\nn\n" * 20)
+    estimates = json.loads(run("status", "joint", "--json").stdout)["estimates"]
+    worst = max(estimates, key=lambda name: estimates[name]["half_width"] / 0.06)
+    told = " ".join(run("status").stdout.split())
+    assert worst.split()[0] in told
+    assert "(1 of 3)" in told
+    assert " 40 done" in told
+
+
+def test_one_metric_of_several_classifiers_is_drawn(run: Fixture, several: dict[str, str]) -> None:
+    assert several
+    words = [*CLASSIFIERS, "--metric", "precision:cnn - precision:mve", "--budget", "20"]
+    run("create", "several.csv", *words, "--name", "one")
+    run("label", "one", input="n\n" * 20)
+    told = run("status", "one").stdout
+    assert "precision:cnn - precision:mve  +0.000  [-" in told
+    assert "├" in told
+    document = json.loads(run("status", "one", "--json").stdout)
+    assert document["estimate"] == document["estimates"]["precision:cnn - precision:mve"]

@@ -1,0 +1,159 @@
+"""`simulate_several`: what designs cost together, by seed, and what it says to bad input."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assay.errors import AssayError, DesignError
+from assay.simulation import SEVERAL_DESIGNS, Ensemble, SeveralSimulation, simulate_several
+
+DATA = Path(__file__).parents[3] / "shared/data/offensive_mix.parquet"
+METRICS = ["precision:new", "recall:old within 0.08", "precision:new - precision:old"]
+
+
+def ensemble() -> Ensemble:
+    rng = np.random.default_rng(7)
+    truth = rng.random(8000) < 0.3
+    hard = rng.random(8000) < 0.3
+    said = {name: truth ^ (hard & (rng.random(8000) < 0.3)) for name in ("new", "old")}
+    return Ensemble(y_true=truth, y_pred=said, y_score={"new": truth + rng.normal(size=8000)})
+
+
+def simulate(**changed: Any) -> SeveralSimulation:
+    given = {"metrics": METRICS, "within": 0.05, "replications": 40, "seed": 3, **changed}
+    return simulate_several(ensemble(), **given)
+
+
+def test_joint_takes_the_fewest_labels_and_independent_samples_most() -> None:
+    result = simulate()
+    labels = {row.design: row.labels_mean for row in result.rows}
+    assert tuple(labels) == SEVERAL_DESIGNS
+    assert labels["joint"] < min(labels["recycle-shuffle"], labels["coordinated"])
+    assert max(labels, key=lambda name: labels[name]) == "independent"
+    for row in result.rows:
+        assert row.change_pct == pytest.approx(100 * (row.labels_mean / labels["independent"] - 1))
+        assert [each.metric for each in row.metrics] == [t.name for t in result.goal.targets]
+        assert all(each.rmse >= abs(each.bias) for each in row.metrics)
+        assert all(0 < each.labels <= row.labels_mean for each in row.metrics)
+        assert all((each.coverage is None) == (row.design != "joint") for each in row.metrics)
+        # 40 runs: less than 0.75 has a chance below 1e-6 where 0.95 is true.
+        assert all(each.within is not None and each.within >= 0.75 for each in row.metrics)
+
+
+def test_a_seed_fixes_all_numbers_whatever_runs_beside() -> None:
+    everything = simulate().to_dict()["rows"]
+    assert simulate().to_dict()["rows"] == everything
+    some = simulate(designs=["coordinated", "joint"]).to_dict()["rows"]
+    assert some == [everything[0], everything[3], everything[4]]
+    other = simulate(designs=["joint"], seed=4).to_dict()["rows"]
+    assert other[1]["metrics"] != everything[4]["metrics"]
+
+
+def test_the_result_is_plain_values() -> None:
+    document = json.loads(json.dumps(simulate(replications=2).to_dict(), allow_nan=False))
+    assert list(document) == ["ensemble", "goal", "rows"]
+    assert document["ensemble"]["rows"] == 8000
+    assert document["ensemble"]["parent"] in ("new", "old")
+    assert list(document["rows"][0]) == [
+        "design",
+        "labels_mean",
+        "labels_se",
+        "change_pct",
+        "sizes",
+        "metrics",
+    ]
+    assert list(document["rows"][0]["sizes"]) == ["samples", "omission"]
+    assert document["rows"][4]["sizes"] is None
+    assert [each["metric"] for each in document["rows"][4]["metrics"]] == [
+        "precision:new",
+        "recall:old",
+        "precision:new - precision:old",
+    ]
+
+
+def test_a_budget_alone_is_for_joint_alone() -> None:
+    result = simulate(within=None, metrics=["precision:new", "recall:old"], budget=100)
+    (row,) = result.rows
+    assert (row.design, row.labels_mean, row.change_pct) == ("joint", 100, None)
+    assert [each.within for each in row.metrics] == [None, None]
+
+
+def test_all_metrics_at_once_take_more_labels() -> None:
+    each = simulate(designs=["joint"])
+    together = simulate(designs=["joint"], simultaneous=True)
+    for one, all_of_them in zip(each.rows, together.rows, strict=True):
+        assert all_of_them.labels_mean > one.labels_mean
+
+
+def test_ctrl_c_leaves_what_was_finished() -> None:
+    def stop_after_two(share: float) -> None:
+        if share > 0.3:
+            raise KeyboardInterrupt
+
+    result = simulate(progress=stop_after_two)
+    assert result.interrupted
+    assert [row.design for row in result.rows] == ["independent", "recycle-sample"]
+    assert not simulate(replications=1).interrupted
+
+
+def test_a_higher_precision_assumed_makes_smaller_samples() -> None:
+    cautious = simulate(metrics=["precision:new"], designs=["coordinated"], replications=1)
+    bold = simulate(metrics=["precision:new"], designs=["coordinated"], replications=1, assume=0.9)
+    assert cautious.rows[1].labels_mean == 385
+    assert bold.rows[1].labels_mean == 139
+
+
+BAD = {
+    "one classifier's design": ({"designs": ["perc-opt"]}, "independent, recycle-sample"),
+    "no design": ({"designs": []}, "designs: independent"),
+    "designs as a word": ({"designs": "joint"}, "several names"),
+    "fixed sizes by budget": (
+        {"within": None, "budget": 9, "metrics": ["recall:new"], "designs": ["coordinated"]},
+        "`within`",
+    ),
+    "parent": ({"parent": "cnn"}, "'cnn'"),
+    "assume": ({"assume": 1.0}, "assume must be"),
+    "replications": ({"replications": 0}, "replications must be"),
+    "seed": ({"seed": -1}, "seed must be"),
+    "batch": ({"batch": 0}, "batch must be"),
+    "classifier": ({"metrics": ["precision:cnn"]}, "'cnn'"),
+    "no goal": ({"within": None}, "no goal"),
+    "difference of F1": ({"metrics": ["f1:new - f1:old"]}, "denominators"),
+}
+
+
+@pytest.mark.parametrize(("wrong", "message"), BAD.values(), ids=BAD)
+def test_bad_input_is_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(AssayError, match=message):
+        simulate(**wrong)
+
+
+def test_a_classifier_that_never_says_yes_has_an_accuracy_and_no_precision() -> None:
+    truth = np.arange(4000) % 5 == 0
+    silent = Ensemble(y_true=truth, y_pred={"shy": truth & False, "sound": truth})
+    for metrics in (["accuracy:shy"], ["accuracy:shy", "accuracy:sound"]):
+        for row in simulate_several(silent, metrics=metrics, within=0.1, replications=5).rows:
+            assert abs(row.metrics[0].bias) < 0.1
+    with pytest.raises(AssayError, match="says yes to no item"):
+        simulate_several(silent, metrics=["precision:shy"], within=0.1, replications=5)
+    with pytest.raises(DesignError, match="shy says yes to no item"):
+        simulate_several(
+            silent, metrics=["precision:sound"], within=0.1, parent="shy", replications=5
+        )
+
+
+def test_a_real_ensemble() -> None:
+    if not DATA.exists():
+        pytest.skip(f"{DATA} is not there")
+    names = ("bilstm", "cnn", "logreg", "mve")
+    columns = {name: {"score": f"score_{name}", "predicted": f"pred_{name}"} for name in names}
+    found = Ensemble.read(DATA, label="label", classifiers=columns)
+    metrics = [f"precision:{name}" for name in names]
+    result = simulate_several(found, metrics=metrics, within=0.03, replications=20, seed=1)
+    labels = {row.design: row.labels_mean for row in result.rows}
+    assert result.ensemble["parent"] == "mve"
+    assert labels["joint"] < labels["recycle-shuffle"] / 2
+    assert labels["recycle-shuffle"] < labels["independent"] / 2

@@ -1,0 +1,291 @@
+"""A campaign of several classifiers, driven as people drive it: one set of labels for all."""
+
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+import assay
+from assay.core.metrics import METRICS
+from assay.core.types import Bools
+from assay.core.venn import CellStrata
+
+Table = dict[str, Any]
+CLASSIFIERS: dict[str, dict[str, object]] = {
+    "old": {"score": "p_old", "predicted": "said_old"},
+    "new": {"score": "p_new", "threshold": 0.5},
+    "vote": {"predicted": "vote"},
+}
+GOALS = [
+    "precision:old",
+    "recall:new within 0.08",
+    "f1:vote",
+    "accuracy:vote",
+    "precision:old - precision:new",
+    "prevalence",
+]
+
+
+def population(size: int = 3000, seed: int = 0) -> tuple[Table, dict[str, Bools], Bools]:
+    """Return a table, what each classifier says, and the truth; `old` is worse than `new`."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random(size) < 0.35
+    noisy = {
+        name: 1 / (1 + np.exp(-np.where(truth, 1.2, -1.2) - rng.normal(0, noise, size)))
+        for name, noise in (("old", 2.0), ("new", 1.1), ("third", 1.5))
+    }
+    said = {name: score >= 0.5 for name, score in noisy.items()}
+    vote = np.asarray(sum(each.astype(int) for each in said.values())) >= 2
+    table = {
+        "p_old": noisy["old"],
+        "said_old": said["old"],
+        "p_new": noisy["new"],
+        "vote": vote,
+    }
+    return table, {"old": said["old"], "new": said["new"], "vote": vote}, truth
+
+
+def exact(name: str, said: Mapping[str, Bools], truth: Bools) -> float:
+    """Return a target's true value, by scikit-learn."""
+    if " - " in name:
+        first, second = name.split(" - ")
+        return exact(first, said, truth) - exact(second, said, truth)
+    metric, _, classifier = name.partition(":")
+    if metric == "prevalence":
+        return float(truth.mean())
+    yes = said[classifier]
+    if metric == "false_omission_rate":
+        return float(1 - sk.precision_score(~truth, ~yes))
+    of = {
+        "precision": sk.precision_score,
+        "recall": sk.recall_score,
+        "f1": sk.f1_score,
+        "accuracy": sk.accuracy_score,
+    }
+    return float(of[metric](truth, yes))
+
+
+def finish(campaign: assay.Campaign, truth: Bools, batch: int = 50) -> Mapping[str, assay.Estimate]:
+    while not campaign.done:
+        items = campaign.ask(batch)
+        assert items, "not done, and nothing to ask"
+        campaign.tell({item.id: truth[int(item.id)] for item in items})
+    return campaign.estimates()
+
+
+def check_against(
+    estimates: Mapping[str, assay.Estimate], said: Mapping[str, Bools], truth: Bools
+) -> None:
+    for name, estimate in estimates.items():
+        assert estimate.within is not None
+        assert estimate.half_width <= estimate.within
+        assert estimate.low <= exact(name, said, truth) <= estimate.high, name
+
+
+def test_every_target_is_met_and_true() -> None:
+    table, said, truth = population()
+    campaign = assay.create_campaign(
+        table, classifiers=CLASSIFIERS, metrics=GOALS, within=0.06, confidence=0.999
+    )
+    estimates = finish(campaign, truth)
+    assert list(estimates) == [goal.partition(" within ")[0] for goal in GOALS]
+    assert estimates["recall:new"].within == 0.08
+    assert {each.stopped for each in estimates.values()} == {"the goal is met"}
+    assert len(campaign.answers()) < 1500
+    # Six intervals at 99.9%: over random seeds at most 0.6% of runs would miss one.
+    check_against(estimates, said, truth)
+    assert estimates["precision:old - precision:new"].high < 0
+    with pytest.raises(AssertionError):
+        check_against(estimates, {**said, "old": said["new"], "new": said["old"]}, truth)
+    assert campaign.estimate().metric == max(
+        estimates, key=lambda name: estimates[name].half_width / (estimates[name].within or 1)
+    )
+
+
+EVERY = [f"{metric}:{name}" for metric in METRICS if metric != "prevalence" for name in CLASSIFIERS]
+DIFFERENCES = [f"{metric}:old - {metric}:vote" for metric in METRICS if metric != "prevalence"]
+
+
+def check_exact(
+    estimates: Mapping[str, assay.Estimate], said: Mapping[str, Bools], truth: Bools
+) -> None:
+    for name, estimate in estimates.items():
+        assert estimate.value == pytest.approx(exact(name, said, truth), rel=1e-12, abs=1e-15), name
+        assert estimate.low == estimate.high == estimate.value
+
+
+def test_labelling_everything_gives_scikit_learns_values() -> None:
+    table, said, truth = population(300, seed=1)
+    wanted = ["prevalence", *EVERY, *DIFFERENCES]
+    campaign = assay.create_campaign(table, classifiers=CLASSIFIERS, metrics=wanted, budget=10_000)
+    estimates = finish(campaign, truth, batch=100)
+    assert {each.stopped for each in estimates.values()} == {"every item has been looked at"}
+    check_exact(estimates, said, truth)
+    almost = truth.copy()
+    almost[0] = not almost[0]
+    with pytest.raises(AssertionError):
+        check_exact(estimates, said, almost)
+
+
+def test_twenty_classifiers_whose_cells_are_merged_are_exact_too() -> None:
+    rng = np.random.default_rng(2)
+    truth = rng.random(600) < 0.4
+    said = {f"c{k}": truth ^ (rng.random(600) < 0.1 + 0.01 * k) for k in range(20)}
+    table = {f"said_{name}": yes for name, yes in said.items()}
+    classifiers = {name: {"predicted": f"said_{name}"} for name in said}
+    wanted = [f"{metric}:{name}" for metric in ("precision", "recall", "f1") for name in said]
+    campaign = assay.create_campaign(
+        table,
+        classifiers=classifiers,
+        metrics=[*wanted, "accuracy:c0 - accuracy:c19"],
+        budget=10_000,
+    )
+    strata = campaign.settings.strata
+    assert isinstance(strata, CellStrata)
+    cells = len({code for _, code, _ in strata.parts})
+    assert cells > 300
+    assert strata.n_strata < cells / 4
+    check_exact(finish(campaign, truth, batch=300), said, truth)
+
+
+def test_a_campaign_that_is_loaded_again_asks_the_same(tmp_path: Path) -> None:
+    table, _, truth = population(1000, seed=3)
+    goal: Any = {"classifiers": CLASSIFIERS, "metrics": GOALS, "budget": 200, "seed": 5}
+    storage = f"sqlite:///{tmp_path}/labels.db"
+    straight = assay.create_campaign(table, **goal)
+    assay.create_campaign(table, **goal, name="broken off", storage=storage)
+    for _ in range(4):
+        interrupted = assay.load_campaign("broken off", storage=storage)
+        asked = [item.id for item in straight.ask(50)]
+        assert [item.id for item in interrupted.ask(50)] == asked
+        answers = {item: truth[int(item)] for item in asked}
+        straight.tell(answers)
+        interrupted.tell(answers)
+    interrupted = assay.load_campaign("broken off", storage=storage)
+    assert interrupted.done
+    assert interrupted.settings.goal == straight.settings.goal
+    assert interrupted.settings.strata == straight.settings.strata
+    assert dict(interrupted.estimates()) == dict(straight.estimates())
+
+
+def test_revised_answers_count_as_if_they_had_been_given_at_once() -> None:
+    table, said, truth = population(200, seed=4)
+    campaign = assay.create_campaign(table, classifiers=CLASSIFIERS, metrics=EVERY, budget=10_000)
+    finish(campaign, ~truth, batch=200)
+    with pytest.raises(assay.LabelConflictError):
+        campaign.tell({0: truth[0]})
+    campaign.tell({item: truth[item] for item in range(200)}, revise=True)
+    check_exact(campaign.estimates(), said, truth)
+
+
+def test_the_worst_case_holds_whatever_the_unjudged_are() -> None:
+    table, said, truth = population(120, seed=5)
+    unjudged = [3, 40, 77, 101]
+    wanted = ["precision:old", "recall:new", "f1:vote"]
+    campaign = assay.create_campaign(table, classifiers=CLASSIFIERS, metrics=wanted, budget=10_000)
+    while not campaign.done:
+        campaign.tell(
+            {
+                item.id: "cannot judge" if item.id in unjudged else truth[int(item.id)]
+                for item in campaign.ask(60)
+            }
+        )
+    for name, estimate in campaign.estimates().items():
+        possible = []
+        for answers in product((False, True), repeat=len(unjudged)):
+            maybe = truth.copy()
+            maybe[unjudged] = answers
+            possible.append(exact(name, said, maybe))
+        # Precision needs no label of what its classifier says no to.
+        needed = [i for i in unjudged if name != "precision:old" or said["old"][i]]
+        assert estimate.cannot_judge == len(needed)
+        assert estimate.worst_case == pytest.approx((min(possible), max(possible)))
+
+
+def test_simultaneous_confidence_is_shared_out_and_costs_labels() -> None:
+    table, _, truth = population(seed=6)
+    answers = {}
+    for simultaneous in (False, True):
+        campaign = assay.create_campaign(
+            table,
+            classifiers=CLASSIFIERS,
+            metric="precision",
+            within=0.06,
+            simultaneous=simultaneous,
+        )
+        estimates = finish(campaign, truth)
+        assert list(estimates) == ["precision:old", "precision:new", "precision:vote"]
+        each = 1 - 0.05 / 3 if simultaneous else 0.95
+        assert [one.confidence for one in estimates.values()] == pytest.approx([each] * 3)
+        answers[simultaneous] = len(campaign.answers())
+    assert answers[True] > 1.2 * answers[False]
+
+
+def test_a_budget_alone_is_spent_to_the_last_answer() -> None:
+    table, _, truth = population(seed=7)
+    campaign = assay.create_campaign(table, classifiers=CLASSIFIERS, metrics=GOALS[:1], budget=83)
+    estimates = finish(campaign, truth, batch=20)
+    assert len(campaign.answers()) == 83
+    assert {each.stopped for each in estimates.values()} == {"the budget is spent"}
+
+
+def test_several_metrics_of_one_classifier() -> None:
+    table, said, truth = population(300, seed=8)
+    campaign = assay.create_campaign(
+        table, score="p_old", predicted="said_old", metrics=["recall", "f1"], budget=10_000
+    )
+    estimates = finish(campaign, truth, batch=100)
+    assert list(estimates) == ["recall:classifier", "f1:classifier"]
+    check_exact(estimates, {"classifier": said["old"]}, truth)
+
+
+def test_prevalence_is_nobodys() -> None:
+    table, _, _ = population(300, seed=9)
+    campaign = assay.create_campaign(
+        table, classifiers=CLASSIFIERS, metric="prevalence", within=0.1
+    )
+    assert list(campaign.estimates()) == ["prevalence"]
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "unknown classifier": ({"metrics": ["f1:cnn"]}, "unknown classifier 'cnn'"),
+    "of which": ({"metrics": ["f1:"]}, "of which"),
+    "twice": ({"metrics": ["f1:old", "f1:old"]}, "asked for twice"),
+    "twice, otherwise": ({"metrics": ["f1:old", "F1:old within 0.1"]}, "asked for twice"),
+    "nothing": ({"metrics": []}, "no metric"),
+    "text": ({"metrics": "f1:old"}, "must be several names"),
+    "two metrics": ({"metrics": ["f1:old - recall:new"]}, "two different metrics"),
+    "itself": ({"metrics": ["f1:old - f1:old"]}, "is 0"),
+    "no number": ({"metrics": ["f1:old within much"]}, "'much' is not a number"),
+    "at least": ({"at_least": 0.9}, "at_least=0.9 goes with one metric"),
+    "labels from before": ({"labels": {0: True}}, "goes with one metric"),
+    "guaranteed": ({"design": assay.Design.guaranteed()}, "cannot be served by this design"),
+    "a paper's": ({"design": assay.Design.kumar_raj()}, "cannot be served by this design"),
+    "a column beside": ({"score": "p_old"}, "is given beside classifiers="),
+    "no goal": ({"within": None}, "no goal"),
+    "simultaneous": ({"simultaneous": "yes"}, "simultaneous must be True or False"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_is_refused_and_nothing_is_kept(
+    options: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    table, _, _ = population(100)
+    storage = f"sqlite:///{tmp_path}/labels.db"
+    given: Any = {"classifiers": CLASSIFIERS, "within": 0.1, "storage": storage}
+    with pytest.raises(assay.AssayError, match=message):
+        assay.create_campaign(table, **{**given, **options})
+    assay.create_campaign(table, **given)  # the name is still free
+
+
+def test_a_metric_that_is_not_estimated_is_refused() -> None:
+    table, _, _ = population(100)
+    campaign = assay.create_campaign(table, classifiers=CLASSIFIERS, within=0.1)
+    assert campaign.estimate("precision:old").metric == "precision:old"
+    with pytest.raises(assay.AssayError, match="'recall:old' is not estimated"):
+        campaign.estimate("recall:old")
