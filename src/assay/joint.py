@@ -232,7 +232,7 @@ class Joint:
             so_far = (spread[..., t, :] / np.maximum(state.dealt, _UNSEEN)).sum(axis=-1)
             least = (spread[..., t, :] / sizes).sum(axis=-1)  # with every item labelled
             within = view.goal.within or _ANY_WIDTH
-            reach = np.maximum(each.half_width, np.where(_is_over(each), _TINY, _NOT_YET * within))
+            reach = np.where(_is_over(each), _TINY, np.maximum(each.half_width, _NOT_YET * within))
             bound[..., t] = least + np.maximum(so_far - least, _TINY) * (within / reach) ** 2
         return joint_allocation(spread, bound, state.dealt, sizes).n
 

@@ -108,8 +108,10 @@ class JointGoal:
             )
         if not isinstance(self.simultaneous, bool):
             raise DesignError(f"simultaneous must be True or False, got {self.simultaneous!r}")
-        for goal in self.goals:  # checks budget and confidence
-            object.__setattr__(self, "budget", goal.budget)
+        set_, hint = partial(object.__setattr__, self), "0.95 means 95%"
+        set_("confidence", between("confidence", self.confidence, 0.0, 1.0, hint=hint))
+        for goal in self.goals:  # checks the budget
+            set_("budget", goal.budget)
 
     @property
     def goals(self) -> tuple[Goal, ...]:
@@ -202,7 +204,7 @@ def _target(text: str, classifiers: Sequence[str], within: float | None) -> Targ
             f"{text!r} is of two different metrics", details="a difference compares like with like"
         )
     names = [
-        "" if metric == "prevalence" else _classifier(name.strip(), classifiers, text)
+        "" if metric == "prevalence" and not name else _classifier(name.strip(), classifiers, text)
         for metric, (_, _, name) in zip(metrics, parts, strict=True)
     ]
     return Target(metrics[0], names[0], names[1] if len(names) > 1 else None, within)

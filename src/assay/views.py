@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.core.metrics import Gap, Metric, Ratio, difference, ratio, sides
+from assay.core.metrics import Metric, ratio, sides, subtract
 from assay.core.types import Bools, Floats
 from assay.errors import PredictionsError
 from assay.goal import Goal
@@ -34,9 +34,9 @@ def views_of(goal: JointGoal, classifiers: Sequence[str], parts: Parts) -> tuple
     >>> goal = JointGoal((Target("precision", "new", within=0.1),
     ...                   Target("precision", "new", minus="old", within=0.1)))
     >>> for view in views_of(goal, ["new", "old"], parts):
-    ...     print(view.name, view.parts, view.metric.a)
-    precision:new [0 1] [1. 1.]
-    precision:new - precision:old [1 2] [ 0.01 -0.01]
+    ...     print(view.name, view.parts, view.stratum)
+    precision:new [0 1] [0 1]
+    precision:new - precision:old [1 2] [1 2]
     """
     return tuple(
         _view(target, each, classifiers, parts)
@@ -68,26 +68,20 @@ def _metric(target: Target, sizes: Floats, said: list[Bools]) -> Metric:
     if not said:
         return ratio(target.metric, sizes, np.ones(sizes.size, dtype=np.bool_))
     first, *rest = [ratio(target.metric, sizes, says) for says in said]
-    if not rest:
-        return first
-    # The denominators of two F1s are neither known nor the same.
-    return Gap(first, rest[0]) if target.metric == "f1" else difference(first, rest[0])
+    return subtract(first, rest[0]) if rest else first
 
 
 def _without_idle(view: View) -> View:
     """Return the view without the strata on which its classifiers do not differ."""
-    form = view.metric
-    if not isinstance(form, Ratio):
-        return view
-    idle = (form.a == 0) & (form.b == 0)
+    counts = view.metric.counts
     length = np.diff(view.starts, append=view.parts.size)
     return replace(
         view,
-        metric=Ratio(form.a0, form.a[~idle], form.b0, form.b[~idle]),
-        parts=view.parts[~np.repeat(idle, length)],
-        starts=np.cumsum(length[~idle]) - length[~idle],
-        stratum=view.stratum[~idle],
-        share=view.share[~idle],
+        metric=view.metric.over(counts),
+        parts=view.parts[np.repeat(counts, length)],
+        starts=np.cumsum(length[counts]) - length[counts],
+        stratum=view.stratum[counts],
+        share=view.share[counts],
     )
 
 

@@ -18,8 +18,8 @@ For strata that straddle predicted labels (paper 2) the outcome is "the predicti
 T_h counts correct predictions, and accuracy is their sum over N (paper 2, Eqs. 1 and 4).
 
 The difference of two such metrics over the same strata is one again, if their denominators do not
-depend on the labels or are the same (`difference`); for others (F1) there is `Gap`. The statistics
-need a `Metric`'s value and slopes only.
+depend on the labels or are the same (`difference`); for others (F1) there is `Gap`. `subtract`
+gives whichever it is: the statistics need a `Metric`'s value and slopes only.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,17 @@ import numpy as np
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError, did_you_mean
 
-__all__ = ["METRICS", "Gap", "Metric", "Ratio", "canonical_metric", "difference", "ratio", "sides"]
+__all__ = [
+    "METRICS",
+    "Gap",
+    "Metric",
+    "Ratio",
+    "canonical_metric",
+    "difference",
+    "ratio",
+    "sides",
+    "subtract",
+]
 
 METRICS: dict[str, str] = {
     "precision": "of what the classifier calls yes, the share that is yes",
@@ -79,6 +89,13 @@ class Metric(Protocol):
     def bends(self) -> bool:
         """Whether what a stratum weighs depends on the totals."""
 
+    @property
+    def counts(self) -> Bools:
+        """The strata that it depends on, (H,)."""
+
+    def over(self, which: Bools) -> "Metric":
+        """Return the metric over some of the strata, if it depends on no others."""
+
     def denominator(self, T: Floats) -> Floats:
         """Return what is above 0 where the metric is defined."""
 
@@ -111,6 +128,15 @@ class Ratio:
     def bends(self) -> bool:
         """Whether its denominator depends on the totals."""
         return bool(self.b.any())
+
+    @property
+    def counts(self) -> Bools:
+        """The strata that it depends on, (H,)."""
+        return np.asarray((self.a != 0) | (self.b != 0))
+
+    def over(self, which: Bools) -> "Ratio":
+        """Return the metric over some of the strata, if it depends on no others."""
+        return Ratio(self.a0, self.a[which], self.b0, self.b[which])
 
     def denominator(self, T: Floats) -> Floats:
         """Return b0 + b.T; where it is zero the metric is not defined."""
@@ -172,6 +198,15 @@ class Gap:
     def bends(self) -> bool:
         """Whether either denominator depends on the totals."""
         return self.first.bends or self.second.bends
+
+    @property
+    def counts(self) -> Bools:
+        """The strata that either depends on, (H,)."""
+        return self.first.counts | self.second.counts
+
+    def over(self, which: Bools) -> "Gap":
+        """Return the difference over some of the strata, if it depends on no others."""
+        return Gap(self.first.over(which), self.second.over(which))
 
     def denominator(self, T: Floats) -> Floats:
         """Return the smaller denominator."""
@@ -241,6 +276,13 @@ def ratio(metric: str, N: Floats, says_yes: Bools | None) -> Ratio:
         "prevalence": (0.0, everywhere, size, 0 * everywhere),
     }
     return Ratio(*table[name])
+
+
+def subtract(first: Ratio, second: Ratio) -> Metric:
+    """Return `first` - `second` as a `difference` where that is one, and else as a `Gap`."""
+    # Two denominators that depend on the labels, and are not the same: the F1s of two classifiers.
+    apart = first.bends and (first.b0 != second.b0 or not np.array_equal(first.b, second.b))
+    return Gap(first, second) if apart else difference(first, second)
 
 
 def difference(first: Ratio, second: Ratio) -> Ratio:

@@ -26,11 +26,11 @@ References
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.core.metrics import Ratio, canonical_metric
+from assay.core.metrics import Ratio, ratio
 from assay.core.types import Floats, amounts
 from assay.errors import InputError
 
-__all__ = ["route_values", "route_variances"]
+__all__ = ["route_ratio", "route_values", "route_variances"]
 
 
 def route_values(metric: str, p: ArrayLike, f: ArrayLike, *, yes: ArrayLike, N: float) -> Floats:
@@ -60,7 +60,7 @@ def route_values(metric: str, p: ArrayLike, f: ArrayLike, *, yes: ArrayLike, N: 
     array([0.9 , 0.84])
     """
     totals = _totals(p, f, yes, N)
-    values = [ratio.value(totals) for ratio in _ratios(metric, totals, yes, N)]
+    values = [form.value(totals) for form in _ratios(metric, totals, yes, N)]
     return np.clip(np.stack(values, axis=-1), 0.0, 1.0)
 
 
@@ -103,8 +103,8 @@ def route_variances(
     totals = _totals(p, f, yes, N)
     spread = _covariance_of_totals(covariance, f_variance, yes, N)
     variances = []
-    for ratio in _ratios(metric, totals, yes, N):
-        slope = ratio.gradient(totals)
+    for form in _ratios(metric, totals, yes, N):
+        slope = form.gradient(totals)
         variances.append((slope * (spread @ slope[..., None])[..., 0]).sum(axis=-1))
     # Rounding can leave a little less than 0.
     return np.asarray(np.maximum(np.stack(variances, axis=-1), 0.0))
@@ -137,31 +137,35 @@ def _scale(yes: ArrayLike, N: float) -> Floats:
     return np.append(size, everything - size[0])
 
 
+def route_ratio(metric: str, k: int, yes: Floats, N: float) -> Ratio:
+    """Return the metric of classifier k as a ratio in the totals (T_1, ..., T_K, M).
+
+    Among what k calls yes there are T_k positives, and among what it calls no T_1 + M - T_k.
+
+    Examples
+    --------
+    >>> route_ratio("recall", 1, np.array([1000.0, 1050.0]), 11_000).b
+    array([1., 0., 1.])
+    """
+    called = np.zeros((2, yes.size + 1))  # the positives it calls yes, and no
+    called[0, k] = 1.0
+    called[1, [0, -1]] = 1.0
+    called[1, k] -= 1.0
+    sizes = np.array([yes[k], N - yes[k]])
+    form = ratio(metric, sizes, np.array([True, False]))
+    return Ratio(form.a0, form.a @ called, form.b0, form.b @ called)
+
+
 def _ratios(metric: str, totals: Floats, yes: ArrayLike, N: float) -> list[Ratio]:
     """Return each classifier's metric as a ratio in the totals, or raise where it has no value."""
-    name, size = canonical_metric(metric), _scale(yes, N)[:-1]
-    K = size.size
-    nothing, positives = np.zeros(K + 1), np.zeros(K + 1)
-    positives[[0, K]] = 1.0
-    ratios = []
-    for k in range(K):
-        hits = np.zeros(K + 1)
-        hits[k] = 1.0
-        table = {
-            "precision": (0.0, hits, size[k], nothing),
-            "recall": (0.0, hits, 0.0, positives),
-            "f1": (0.0, 2 * hits, size[k], positives),
-            "accuracy": (N - size[k], 2 * hits - positives, N, nothing),
-            "false_omission_rate": (0.0, positives - hits, N - size[k], nothing),
-            "prevalence": (0.0, positives, N, nothing),
-        }
-        ratio = Ratio(*table[name])
-        if not (ratio.denominator(totals) > 0).all():
+    size = _scale(yes, N)[:-1]
+    ratios = [route_ratio(metric, k, size, N) for k in range(size.size)]
+    for k, form in enumerate(ratios):
+        if not (form.denominator(totals) > 0).all():
             raise InputError(
-                f"{name} of classifier {k + 1} is not defined",
+                f"{metric} of classifier {k + 1} is not defined",
                 details="its denominator is 0: there are no items, or no positives, to take it of",
             )
-        ratios.append(ratio)
     return ratios
 
 

@@ -109,6 +109,11 @@ class Ensemble:
         """Which items are positive, shape (N,)."""
         return self._labelled.truth
 
+    @property
+    def rank(self) -> Floats:
+        """The items' mean rank by the classifiers' scores, shape (N,)."""
+        return self._labelled.rank
+
     def says_yes(self, classifier: str) -> Bools:
         """Return which items a classifier says yes to, shape (N,)."""
         bit = self.classifiers.index(classifier)

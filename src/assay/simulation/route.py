@@ -2,9 +2,8 @@
 
 Section 6 of [1]_. Let x = (T_1, ..., T_K, M): the hits of each classifier, the parent first, and
 the positives that the parent misses. P = T_1 + M are all positives, and among what classifier k
-calls no there are P - T_k. A metric is a ratio of linear forms in the positives that k calls yes
-and no (`assay.core.metrics`), and so it is one in x. It is `assay.core.recall_route` for targets
-instead of metrics: differences, and which entries of x each target needs.
+calls no there are P - T_k. A metric is a ratio of linear forms in x (`assay.core.recall_route`);
+here are targets: differences too, and which entries of x each needs.
 
 References
 ----------
@@ -17,7 +16,8 @@ from typing import Self
 
 import numpy as np
 
-from assay.core.metrics import Ratio, difference, ratio
+from assay.core.metrics import Metric, Ratio, subtract
+from assay.core.recall_route import route_ratio
 from assay.core.types import Bools, Floats
 from assay.simulation.ensemble import Ensemble
 from assay.targets import JointGoal, Target
@@ -86,39 +86,32 @@ class Route:
         return float(self.N - self.yes[0])
 
     @property
-    def ratios(self) -> list[Ratio]:
-        """Each target as a ratio of linear forms in x, of shape (K + 1,)."""
-        return [self._ratio(target) for target in self.targets]
+    def metrics(self) -> list[Metric]:
+        """Each target as a metric of x, of shape (K + 1,)."""
+        return [self._metric(target) for target in self.targets]
 
     @property
     def needs(self) -> Bools:
         """Which entries of x each target depends on, shape (T, K + 1)."""
-        return np.array([(form.a != 0) | (form.b != 0) for form in self.ratios])
+        return np.array([metric.counts for metric in self.metrics])
 
     def values(self, x: Floats) -> Floats:
         """Return the targets at x, (..., T).
 
         Cut to what they can be: nothing keeps the estimate of T_k below that of P.
         """
-        values = np.stack([form.value(x) for form in self.ratios], axis=-1)
+        values = np.stack([metric.value(x) for metric in self.metrics], axis=-1)
         least = [0.0 if target.minus is None else -1.0 for target in self.targets]
         return np.asarray(np.clip(values, least, 1.0))
 
-    def _ratio(self, target: Target) -> Ratio:
+    def _metric(self, target: Target) -> Metric:
         first, *rest = [
             self._of_one(target.metric, name) for name in _whose(target) or self.names[:1]
         ]
-        return difference(first, rest[0]) if rest else first
+        return subtract(first, rest[0]) if rest else first
 
     def _of_one(self, metric: str, name: str) -> Ratio:
-        k = self.names.index(name)
-        called = np.zeros((2, len(self.names) + 1))  # the positives it calls yes, and no, by x
-        called[0, k] = 1.0
-        called[1, [0, -1]] = 1.0
-        called[1, k] -= 1.0
-        sizes = np.array([self.yes[k], self.N - self.yes[k]])
-        form = ratio(metric, sizes, np.array([True, False]))
-        return Ratio(form.a0, form.a @ called, form.b0, form.b @ called)
+        return route_ratio(metric, self.names.index(name), self.yes, self.N)
 
 
 def _whose(target: Target) -> Sequence[str]:

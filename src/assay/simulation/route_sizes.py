@@ -120,7 +120,7 @@ def _omission(
     z = -ndtri(_delta(goal) / 2)
     most = 0.0
     for t in np.flatnonzero(which):
-        slope = route.ratios[t].gradient(x)
+        slope = route.metrics[t].gradient(x)
         left = (goal.targets[t].within or 0.0) ** 2 / z**2 - slope[:-1] @ hits @ slope[:-1]
         by_misses = slope[-1] ** 2 * spread
         if left <= 0:
