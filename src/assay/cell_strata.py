@@ -57,12 +57,28 @@ def cell_strata(found: Cells, goal: JointGoal, design: Design) -> CellStrata:
         for profile, heap in zip(profiles, heaps, strict=True)
     ]
     cut = cut_heaps(profiles, heaps, bins, method=design.strata)
-    return CellStrata(found.classifiers, tuple(cut), found.count(cut))
+    yes = [
+        sum(items for code, items in every.items() if code >> bit & 1)
+        for bit in range(len(found.classifiers))
+    ]
+    return CellStrata(
+        found.classifiers,
+        tuple(cut),
+        found.count(cut),
+        items=sum(every.values()),
+        yes_items=tuple(yes),
+    )
 
 
 def joint_of(design: Design, goal: JointGoal, strata: CellStrata) -> Joint:
     """Return the evaluation of a goal's targets on strata."""
-    parts = Parts(strata.part_stratum, strata.part_code, strata.part_size.astype(np.float64))
+    parts = Parts(
+        strata.part_stratum,
+        strata.part_code,
+        strata.part_size.astype(np.float64),
+        strata.items,
+        strata.yes_items,
+    )
     return Joint(design, parts, views_of(goal, strata.classifiers, parts), goal.budget)
 
 

@@ -46,11 +46,18 @@ class Parts:
         The stratum, 0 to H - 1, and what the classifiers say: bit k is set where the k-th says yes.
     size : array of float
         The items.
+    items : int, optional
+        All items of the population; otherwise those of the parts. What no target needs labels of
+        is in no part, but counts in a denominator.
+    yes_items : sequence of int, optional
+        Of these, what each classifier says yes to.
     """
 
     stratum: Ints
     code: Ints
     size: Floats
+    items: int | None = None
+    yes_items: Sequence[int] | None = None
 
     @property
     def strata_sizes(self) -> Floats:
@@ -69,6 +76,13 @@ class Parts:
     def says_yes(self, classifier: int) -> Bools:
         """Return the parts that a classifier says yes to."""
         return np.asarray(self.code >> classifier & 1 > 0)
+
+    def totals(self, classifier: int) -> tuple[float, float]:
+        """Return all items, and those that a classifier says yes to."""
+        items = self.size.sum() if self.items is None else self.items
+        if self.yes_items is None:
+            return float(items), float(self.size[self.says_yes(classifier)].sum())
+        return float(items), float(self.yes_items[classifier])
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +171,10 @@ class Joint:
     def __post_init__(self) -> None:
         design = self.design
         if (design.allocation, design.interval) != ("explore", "stratified") or (
-            design.replacement or design.rounds_in_a_row > 1 or design.first_per_stratum
+            design.replacement
+            or design.rounds_in_a_row > 1
+            or design.first_per_stratum
+            or design.round_size
         ):
             raise DesignError(
                 "several targets cannot be served by this design",

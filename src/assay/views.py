@@ -46,7 +46,8 @@ def views_of(goal: JointGoal, classifiers: Sequence[str], parts: Parts) -> tuple
 
 def _view(target: Target, goal: Goal, classifiers: Sequence[str], parts: Parts) -> View:
     names = [name for name in (target.classifier, target.minus) if name]
-    said = [parts.says_yes(classifiers.index(name)) for name in names]
+    numbers = [classifiers.index(name) for name in names]
+    said = [parts.says_yes(number) for number in numbers]
     _refuse_undefined(target, said)
     counts = np.zeros(parts.size.size, dtype=np.bool_) if said else parts.size > 0
     for says in said:
@@ -56,7 +57,8 @@ def _view(target: Target, goal: Goal, classifiers: Sequence[str], parts: Parts) 
     order = np.flatnonzero(counts)[np.argsort(key[counts], kind="stable")]
     starts = np.flatnonzero(np.diff(key[order], prepend=-1))
     sizes = np.add.reduceat(parts.size[order], starts)
-    metric = _metric(target, sizes, [says[order][starts] for says in said])
+    totals = [parts.totals(number) for number in numbers or [0]]
+    metric = _metric(target, sizes, [says[order][starts] for says in said], totals)
     stratum = parts.stratum[order][starts]
     view = View(
         target.name, goal, metric, order, starts, stratum, sizes / parts.strata_sizes[stratum]
@@ -64,10 +66,16 @@ def _view(target: Target, goal: Goal, classifiers: Sequence[str], parts: Parts) 
     return _without_idle(view)
 
 
-def _metric(target: Target, sizes: Floats, said: list[Bools]) -> Metric:
-    if not said:
-        return ratio(target.metric, sizes, np.ones(sizes.size, dtype=np.bool_))
-    first, *rest = [ratio(target.metric, sizes, says) for says in said]
+def _metric(
+    target: Target, sizes: Floats, said: list[Bools], totals: list[tuple[float, float]]
+) -> Metric:
+    (items, _), *_ = totals
+    if not said:  # prevalence is the same whatever is said
+        return ratio(target.metric, sizes, np.ones(sizes.size, dtype=np.bool_), items=items)
+    first, *rest = [
+        ratio(target.metric, sizes, says, items=items, yes_items=yes)
+        for says, (_, yes) in zip(said, totals, strict=True)
+    ]
     return subtract(first, rest[0]) if rest else first
 
 

@@ -44,7 +44,7 @@ def document(campaign: Campaign, *, scale_given: bool) -> dict[str, Any]:
     if isinstance(goal, JointGoal) and isinstance(strata, CellStrata):
         own: dict[str, Any] = {
             "variable": strata.variable,
-            "classifiers": classifiers_document(source, goal, strata),
+            "classifiers": classifiers_document(source, strata),
         }
     else:
         own = {
@@ -75,7 +75,7 @@ def _what_for(settings: Settings, *, scale_given: bool) -> list[RenderableType]:
     if isinstance(goal, JointGoal) and isinstance(strata, CellStrata):
         return [
             facts([read, *several_facts(source, goal, strata)]),
-            classifiers_table(source, goal, strata),
+            classifiers_table(source, strata),
             targets_table(goal),
         ]
     if isinstance(goal, Goal):

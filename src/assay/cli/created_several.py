@@ -7,7 +7,6 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.core.metrics import sides
 from assay.core.venn import CellStrata
 from assay.report import new_table, printable
 from assay.report_several import goal_text
@@ -31,18 +30,19 @@ def several_facts(
     ]
 
 
-def classifiers_table(source: Source, goal: JointGoal, strata: CellStrata) -> Table:
+def classifiers_table(source: Source, strata: CellStrata) -> Table:
     """Return the classifiers, their columns, and how many items each says yes to."""
     table = new_table("classifier", "score", "says yes where", "items")
     for column in table.columns[1:3]:
         column.justify = "left"
-    for name, columns in source.columns["classifiers"].items():
-        items = _yes_items(name, source, goal, strata)
+    for (name, columns), items in zip(
+        source.columns["classifiers"].items(), strata.yes_items or (), strict=True
+    ):
         table.add_row(
             Text(name, "bold"),
             Text(printable(columns.get("score") or "–")),
             Text(printable(_yes_where(columns))),
-            "–" if items is None else f"{items:,}",
+            f"{items:,}",
         )
     return table
 
@@ -55,16 +55,16 @@ def targets_table(goal: JointGoal) -> Table:
     return table
 
 
-def classifiers_document(
-    source: Source, goal: JointGoal, strata: CellStrata
-) -> dict[str, dict[str, Any]]:
+def classifiers_document(source: Source, strata: CellStrata) -> dict[str, dict[str, Any]]:
     """Return the classifiers as plain values."""
     return {
         name: {
             **{option: value for option, value in columns.items() if value is not None},
-            "says_yes_to": _yes_items(name, source, goal, strata),
+            "says_yes_to": items,
         }
-        for name, columns in source.columns["classifiers"].items()
+        for (name, columns), items in zip(
+            source.columns["classifiers"].items(), strata.yes_items or (), strict=True
+        )
     }
 
 
@@ -73,18 +73,3 @@ def _yes_where(columns: Mapping[str, Any]) -> str:
     if predicted is None:
         return f"{columns['score']} >= {columns['threshold']:g}"
     return predicted if positive is None else f"{predicted} = {positive}"
-
-
-def _yes_items(name: str, source: Source, goal: JointGoal, strata: CellStrata) -> int | None:
-    """Return how many items a classifier says yes to; None where the strata do not hold them all.
-
-    They hold what some metric needs labels of.
-    """
-    needs_all = any(
-        target.classifier == name and target.minus is None and True in sides(target.metric)
-        for target in goal.targets
-    )
-    if not needs_all and strata.sizes.sum() < source.rows:
-        return None
-    says_yes = strata.part_code >> strata.classifiers.index(name) & 1 > 0
-    return int(strata.part_size[says_yes].sum())

@@ -236,7 +236,14 @@ class Gap:
         return np.asarray(low - more), np.asarray(high - less)
 
 
-def ratio(metric: str, N: Floats, says_yes: Bools | None) -> Ratio:
+def ratio(
+    metric: str,
+    N: Floats,
+    says_yes: Bools | None,
+    *,
+    items: float | None = None,
+    yes_items: float | None = None,
+) -> Ratio:
     """Return the metric's coefficients for strata of sizes `N`.
 
     Parameters
@@ -248,6 +255,9 @@ def ratio(metric: str, N: Floats, says_yes: Bools | None) -> Ratio:
     says_yes : array of bool, shape (H,), or None
         Whether the classifier says yes to the stratum's items. None: strata straddle predicted
         labels and the outcome is "the prediction was correct"; only accuracy can be read off those.
+    items, yes_items : float, optional
+        All items, and those that the classifier says yes to; otherwise those of the strata, which
+        may leave out what a comparison does not depend on.
 
     Examples
     --------
@@ -265,7 +275,8 @@ def ratio(metric: str, N: Floats, says_yes: Bools | None) -> Ratio:
             )
         return Ratio(0.0, everywhere, float(N.sum()), np.zeros_like(N))
     yes = says_yes.astype(np.float64)
-    size, yes_size = float(N.sum()), float((N * yes).sum())
+    size = float(N.sum()) if items is None else items
+    yes_size = float((N * yes).sum()) if yes_items is None else yes_items
     no_size = size - yes_size
     table = {
         "precision": (0.0, yes, yes_size, 0 * everywhere),

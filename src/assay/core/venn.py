@@ -43,6 +43,11 @@ class CellStrata:
         Ascending; only what has items.
     variable : str
         What the heaps are cut by.
+    items : int, optional
+        All items of the population; otherwise those of the parts. Items that no target needs labels
+        of are in no heap.
+    yes_items : tuple of int, optional
+        Of these, what each classifier says yes to.
 
     Examples
     --------
@@ -66,6 +71,8 @@ class CellStrata:
     heaps: tuple[Heap, ...]
     parts: tuple[Part, ...]
     variable: str = "rank"
+    items: int | None = None
+    yes_items: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         """Refuse codes in two heaps, and parts that are not those of the heaps."""
@@ -180,6 +187,8 @@ class CellStrata:
                 {"codes": list(heap.codes), "cuts": heap.cuts.to_dict()} for heap in self.heaps
             ],
             "parts": [list(part) for part in self.parts],
+            "items": self.items,
+            "yes_items": None if self.yes_items is None else list(self.yes_items),
         }
 
     @classmethod
@@ -204,6 +213,8 @@ class CellStrata:
                 heaps=heaps,
                 parts=tuple((stratum, code, items) for stratum, code, items in parts),
                 variable=str(stored["variable"]),
+                items=stored["items"],
+                yes_items=None if stored["yes_items"] is None else tuple(stored["yes_items"]),
             )
         except AssayError:
             raise
