@@ -126,6 +126,7 @@ def test_a_live_campaign_is_the_replayed_one_card_by_card() -> None:
     positives = columns["p"][columns["yes"].astype(bool)]
     cuts = np.quantile(positives, np.arange(1, bins) / bins)
     metric, goal = precision(sizes), campaign.settings.goal
+    assert isinstance(goal, Goal)
     state = begin(DESIGN, goal, sizes)
     while not campaign.done:
         rng = np.random.default_rng([3, state.rounds])

@@ -33,6 +33,17 @@ _UNSEEN = 0.5  # labels that a stratum without any counts for, where labels are 
 _NOT_YET = 1.05  # a target with too few labels to stop is taken to be this far from its goal
 _LEAST_ROUND = 5  # cards: the more rounds, the more looks
 _TINY = 1e-9
+# What a design for several targets cannot choose.
+_FIXED = (
+    "variable",
+    "allocation",
+    "estimator",
+    "interval",
+    "replacement",
+    "first_per_stratum",
+    "round_size",
+    "rounds_in_a_row",
+)
 _ANY_WIDTH = 0.01  # what labels are shared out for where there is a budget alone
 
 
@@ -169,19 +180,16 @@ class Joint:
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        design = self.design
-        if (design.allocation, design.interval) != ("explore", "stratified") or (
-            design.replacement
-            or design.rounds_in_a_row > 1
-            or design.first_per_stratum
-            or design.round_size
-        ):
-            raise DesignError(
-                "several targets cannot be served by this design",
-                details=f"its allocation is {design.allocation!r}, its interval "
-                f"{design.interval!r}; allocation for several targets is joint",
-                hint="leave the design out, or use Design(), Design.centred() or Design.fixed()",
-            )
+        ours = Design()
+        for name in _FIXED:
+            value = getattr(self.design, name)
+            if value != getattr(ours, name):
+                raise DesignError(
+                    f"several targets cannot be served by a design with {name}={value!r}",
+                    details="their allocation is joint, and their intervals are made for it",
+                    hint="leave the design out, or use Design(), Design.centred() or "
+                    "Design.fixed(), with strata and bins of your choice",
+                )
 
     def begin(self, shape: tuple[int, ...] = ()) -> State:
         """Return the state before the first round; `shape` for several evaluations side by side."""

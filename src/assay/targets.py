@@ -57,6 +57,10 @@ class Target:
             set_("classifier", "")
             if self.minus is not None:
                 raise DesignError("prevalence is the same whatever the classifier says")
+        elif not self.classifier:
+            raise DesignError(
+                f"{self.metric} of which classifier?", details="only prevalence is nobody's"
+            )
         if self.minus == self.classifier and self.minus is not None:
             raise DesignError(f"{self.name} is 0: both are of one classifier")
         if self.within is not None:

@@ -206,7 +206,7 @@ BAD = {
     "a column beside": (["--score", "p_cnn"], "--score p_cnn is given beside --classifier"),
     "name twice": (["--classifier", "cnn=,vote"], "two classifiers are called 'cnn'"),
     "no column": (["--classifier", "x=,votes"], "classifier 'x': column 'votes' not found"),
-    "guaranteed": (["--mode", "guaranteed"], "cannot be served by this design"),
+    "guaranteed": (["--mode", "guaranteed"], "cannot be served by a design with"),
     "a question": (["--at-least", "0.9"], "at_least=0.9 goes with one metric"),
     "labels from before": (["--labels-from", "x.csv"], "goes with one metric"),
 }

@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from assay.core.metrics import METRICS, Ratio, canonical_metric, difference, ratio, sides
+from assay.core.metrics import (
+    METRICS,
+    Gap,
+    Metric,
+    Ratio,
+    canonical_metric,
+    difference,
+    ratio,
+    sides,
+)
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError
 
@@ -59,7 +68,7 @@ def test_accuracy_of_mixed_strata_counts_correct_predictions(seed: int) -> None:
     assert value == sk.accuracy_score(truth, predicted)
 
 
-def numeric_gradient(metric: Ratio, totals: Floats) -> Floats:
+def numeric_gradient(metric: Metric, totals: Floats) -> Floats:
     steps = 1e-4 * np.eye(len(totals))
     return np.array([(metric.value(totals + s) - metric.value(totals - s)) / 2e-4 for s in steps])
 
@@ -206,3 +215,86 @@ def test_what_has_no_difference_is_told() -> None:
         difference(ratio("precision", sizes, yes), ratio("precision", sizes, no))
     with pytest.raises(DesignError, match="metrics over 2 and 1 strata"):
         difference(ratio("accuracy", sizes, yes), ratio("accuracy", sizes[:1], yes[:1]))
+
+
+def gap(seed: int, metric: str = "f1") -> tuple[Gap, Floats, Floats, float]:
+    """Return a difference, its strata's sizes and positives, and its value by scikit-learn."""
+    truth, first, second, sizes, positives, one, other = two_classifiers(seed)
+    wanted = SKLEARN[metric](truth, first) - SKLEARN[metric](truth, second)
+    return Gap(ratio(metric, sizes, one), ratio(metric, sizes, other)), sizes, positives, wanted
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("seed", range(10))
+def test_a_gap_at_full_labelling_is_scikit_learns(metric: str, seed: int) -> None:
+    both, _, positives, wanted = gap(seed, metric)
+    assert float(both.value(positives)) == pytest.approx(wanted, abs=1e-12)
+    if metric != "prevalence":
+        with pytest.raises(AssertionError):
+            assert float(both.first.value(positives)) == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("metric", COMPARABLE)
+def test_a_gap_is_the_difference_where_there_is_one(metric: str) -> None:
+    both, sizes, positives, _ = gap(3, metric)
+    one = difference(both.first, both.second)
+    assert both.bends == one.bends
+    for T in (positives, sizes / 3, sizes):
+        np.testing.assert_allclose(both.value(T), one.value(T), atol=1e-12)
+        np.testing.assert_allclose(both.gradient(T), one.gradient(T), atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_gaps_gradient_is_the_slope_and_it_rises_where_that_is_above_zero(seed: int) -> None:
+    both, _, positives, _ = gap(seed)
+    slope = numeric_gradient(both, positives)
+    np.testing.assert_allclose(both.gradient(positives), slope, atol=1e-9)
+    np.testing.assert_allclose(both.weights(positives), np.abs(slope), atol=1e-9)
+    clear = np.abs(slope) > 1e-8
+    assert clear.sum() > len(slope) / 2
+    assert (both.rises(positives) == (slope > 0))[clear].all()
+    with pytest.raises(AssertionError):  # the same check catches a gap that forgets its second
+        np.testing.assert_allclose(both.first.gradient(positives), slope, atol=1e-9)
+
+
+@pytest.mark.parametrize("says", [MIXED, FIRST_YES_MORE, SECOND_YES_MORE])
+def test_a_gap_lies_between_its_extremes_in_every_case(says: tuple[str, str]) -> None:
+    sizes = np.array([3.0, 2.0, 4.0, 2.0])
+    one, other = (ratio("f1", sizes, np.array([said == "y" for said in each])) for each in says)
+    both = Gap(one, other)
+    for least, most in (([1, 0, 1, 0], [2, 2, 3, 2]), ([0, 2, 0, 0], [3, 2, 1, 1])):
+        boxes = [range(low, high + 1) for low, high in zip(least, most, strict=True)]
+        values = both.value(np.array(list(itertools.product(*boxes)), dtype=float))
+        low, high = both.extremes(np.array(least, dtype=float), np.array(most, dtype=float))
+        assert -1 <= float(low) <= values.min() <= values.max() <= float(high) <= 1
+    known = np.array([2.0, 1.0, 3.0, 0.0])
+    assert both.extremes(known, known) == (both.value(known), both.value(known))
+
+
+def test_a_gap_is_defined_where_both_are() -> None:
+    sizes = np.array([5.0, 5.0])
+    one, other = (ratio("recall", sizes, np.array(says)) for says in ([True, False], [False, True]))
+    both = Gap(one, other)
+    assert float(both.denominator(np.zeros(2))) == 0.0
+    assert float(both.value(np.zeros(2))) == 0.0
+    assert both.gradient(np.zeros(2)).tolist() == [0.0, 0.0]
+    assert float(both.denominator(np.array([2.0, 1.0]))) == 3.0
+    assert both.bends
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_weights_are_the_gradients_size_up_to_a_factor(metric: str) -> None:
+    _, _, sizes, positives, says_yes = population(9)
+    form = ratio(metric, sizes, says_yes)
+    weights, slope = form.weights(positives), np.abs(numeric_gradient(form, positives))
+    np.testing.assert_allclose(weights / weights.sum(), slope / slope.sum(), atol=1e-6)
+    # Without a positive the gradient of recall is not there; its weights are.
+    assert (form.weights(np.zeros_like(sizes)) > 0).any()
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_metric_rises_where_its_slope_does(metric: str) -> None:
+    _, _, sizes, positives, says_yes = population(9)
+    form = ratio(metric, sizes, says_yes)
+    slope = numeric_gradient(form, positives)
+    assert (form.rises(positives) == (slope > 0)).all()

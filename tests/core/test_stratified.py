@@ -9,7 +9,7 @@ from scipy import stats
 
 from assay.core.explore import explore
 from assay.core.intervals import wilson
-from assay.core.metrics import METRICS, ratio
+from assay.core.metrics import METRICS, Gap, Metric, difference, ratio
 from assay.core.stratified import (
     Sample,
     extra_label,
@@ -205,3 +205,32 @@ def test_labels_that_follow_errors_leave_too_few_of_them_and_this_much() -> None
     error = 4 * float((x / n).std()) / np.sqrt(len(x)) + 2 * eta / (2000 * 100)
     assert abs(float(((x + eta) / n).mean()) - rate) < error
     assert abs(float((x / n).mean()) - rate) > error
+
+
+def differences(metric: str) -> tuple[Metric, Metric]:
+    """Return the difference of two classifiers over four strata, and its opposite."""
+    sizes = np.array([500.0, 300.0, 400.0, 2000.0])
+    says = np.array([True, True, False, False]), np.array([True, False, True, False])
+    one, other = (ratio(metric, sizes, each) for each in says)
+    if metric == "f1":
+        return Gap(one, other), Gap(other, one)
+    return difference(one, other), difference(other, one)
+
+
+@pytest.mark.parametrize("metric", ["precision", "recall", "f1", "accuracy", "false_omission_rate"])
+@pytest.mark.parametrize("x", [[90, 15, 50, 1], [90, 52, 12, 9], [0, 20, 20, 0]])
+def test_a_difference_below_0_is_the_mirror_image_of_its_opposite(
+    metric: str, x: list[int]
+) -> None:
+    tallies = Tallies([500, 300, 400, 2000], n=[100, 60, 60, 80], x=x)
+    ends = []
+    for form in differences(metric):
+        value = float(form.value(tallies.N * tallies.x / tallies.n))
+        (low, high), (lower, higher) = (
+            stratified_ends(tallies, form, replacement=False, confidence=c, b=HALF)
+            for c in (0.9, 0.99)
+        )
+        assert -1 <= float(lower) < float(low) < value < float(high) < float(higher) <= 1
+        ends.append((float(low), float(high)))
+    (least, most), (least_of, most_of) = ends
+    assert (least, most) == pytest.approx((-most_of, -least_of), abs=2e-3)

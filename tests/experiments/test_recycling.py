@@ -211,8 +211,12 @@ def test_a_run_is_fixed_by_its_seed_and_is_written_whole(tmp_path: Path) -> None
     assert document["table1"]["mean_savings"] > 0
     assert set(document) >= {"table1", "figure2", "table2", "joint"}
     assert document["table2"]["ml1"]["algorithms"]["random"]["savings_max"] == 0
+    assert set(document["joint"]["within"]) == {"ml1", "ml2", "ml3", "mve"}
+    assert len(document["joint"]["pairs"]) == 25
+    # No design by cells does with fewer labels than one that knows the true rates.
+    assert document["joint"]["labels_vs_recycle"] > document["joint"]["least_vs_recycle"] > 0.2
     files = recycling.write(result, tmp_path)
-    assert len(files) == 14
+    assert len(files) == 18
     assert all(file.stat().st_size > 0 for file in files)
 
 

@@ -132,7 +132,12 @@ def run(
         real=real,
         table2=table2.beside(joint=runs_of(real.cells, of_real)),
         joint=joint,
-        pairs=run_pairs(8, replications=each // 2 + 1, seed=seed, progress=part(0.85, 1.0)),
+        pairs=run_pairs(
+            max(1, replications // 25),
+            replications=each // 2 + 1,
+            seed=seed,
+            progress=part(0.85, 1.0),
+        ),
         replications=replications,
         seed=seed,
     )

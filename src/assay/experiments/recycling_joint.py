@@ -150,7 +150,9 @@ def run_pairs(
         rng = np.random.default_rng([seed, 6])
         pairs = [random_pair(pir, cir, rng) for _ in range(trials)]
         labels = [
-            evaluate(_cells_of(pair), ("child", "parent"), replications, rng).labels.mean()
+            evaluate(
+                _cells_of(pair), ("child", "parent"), replications, rng, thin=True
+            ).labels.mean()
             for pair in pairs
         ]
         saved = expected_savings(SAMPLE, SAMPLE, pir, cir)
@@ -174,9 +176,17 @@ def _cells_of(pair: Pair) -> Trial:
 
 
 def evaluate(
-    trial: Trial, names: Sequence[str], replications: int, rng: np.random.Generator
+    trial: Trial,
+    names: Sequence[str],
+    replications: int,
+    rng: np.random.Generator,
+    *,
+    thin: bool = False,
 ) -> JointRuns:
-    """Evaluate the precisions of all classifiers so many times, twenty labels at a time."""
+    """Evaluate the precisions of all classifiers so many times, twenty labels at a time.
+
+    `thin` is that of `replay_jointly`.
+    """
     order = np.argsort(trial.codes)
     parts = Parts(
         np.arange(trial.codes.size), trial.codes[order], trial.sizes[order].astype(np.float64)
@@ -186,7 +196,7 @@ def evaluate(
     )
     joint = Evaluation(Design(), parts, views_of(goal, names, parts))
     outcomes = trial.positives[order].astype(np.float64)
-    return replay_jointly(joint, outcomes=outcomes, replications=replications, rng=rng)
+    return replay_jointly(joint, outcomes=outcomes, replications=replications, rng=rng, thin=thin)
 
 
 def runs_of(trial: Trial, runs: JointRuns) -> Runs:

@@ -1,0 +1,113 @@
+"""From predictions and a goal to strata: nothing is lost that a target is about."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from assay.cell_strata import cell_strata, joint_of
+from assay.core.venn import CellStrata
+from assay.design import Design
+from assay.simulation import Ensemble
+from assay.targets import JointGoal, parse_targets
+from tests.joint_population import Made, counted, every_target, make
+
+
+def strata_for(made: Made, metrics: list[str], design: Design | None = None) -> CellStrata:
+    goal = JointGoal(parse_targets(metrics, made.names), budget=1)
+    return cell_strata(ensemble(made), goal, design or Design())
+
+
+def ensemble(made: Made, *, scored: bool = True) -> Ensemble:
+    scores = {"a": np.random.default_rng(0).random(made.truth.size)} if scored else {}
+    return Ensemble(y_true=made.truth, y_pred=made.said, y_score=scores)
+
+
+def check_exact(made: Made, metrics: list[str], *, forgotten: int = 0) -> None:
+    """Label everything that is in the strata, and compare with scikit-learn."""
+    goal = JointGoal(parse_targets(metrics, made.names), budget=1)
+    population = ensemble(made)
+    strata = cell_strata(population, goal, Design())
+    outcomes = population.outcomes(strata)
+    outcomes[np.argmax(outcomes)] -= forgotten
+    for view in joint_of(Design(), goal, strata).views:
+        value = float(view.metric.value(view.gather(outcomes)))
+        assert value == pytest.approx(made.exact(view.name), abs=1e-12), view.name
+
+
+@pytest.mark.parametrize("metric", every_target("abc"))
+def test_a_target_alone_is_exact_on_its_own_strata(metric: str) -> None:
+    check_exact(make(11, size=600, classifiers=3, heaps=None), [metric])
+
+
+def test_targets_together_are_exact_too() -> None:
+    made = make(12, size=600, classifiers=4, heaps=None)
+    check_exact(made, ["accuracy:a - accuracy:b", "precision:c"])
+    check_exact(made, every_target(made.names))
+    with pytest.raises(AssertionError):
+        check_exact(made, every_target(made.names), forgotten=1)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_targets_together_are_exact(seed: int) -> None:
+    made = make(seed, size=400, classifiers=4, heaps=None)
+    rng = np.random.default_rng([seed, 1])
+    check_exact(made, rng.choice(every_target(made.names), 1 + seed % 4, replace=False).tolist())
+
+
+def test_precision_differences_are_exact_where_both_say_yes_equally_often() -> None:
+    item = np.arange(2000)
+    said = {"a": item < 1000, "b": (item >= 800) & (item < 1800)}
+    truth = np.random.default_rng(13).random(2000) < 0.4
+    check_exact(counted(said, truth), ["precision:a - precision:b"])
+
+
+@pytest.mark.parametrize(
+    ("metrics", "needed"),
+    [
+        (["precision:a"], lambda code: code & 1),
+        (["precision:a", "precision:c"], lambda code: code & 5),
+        (["false_omission_rate:b"], lambda code: not code & 2),
+        (["recall:a"], lambda _: True),
+        (["precision:a", "prevalence"], lambda _: True),
+    ],
+)
+def test_items_that_no_target_needs_are_in_no_stratum(
+    metrics: list[str], needed: Callable[[int], bool]
+) -> None:
+    made = make(14, size=3000, classifiers=3, heaps=None)
+    strata = strata_for(made, metrics)
+    wanted = {code: items for code, items in ensemble(made).cells().items() if needed(code)}
+    found = dict.fromkeys(wanted, 0)
+    for _, code, items in strata.parts:
+        found[code] += items
+    assert found == wanted
+
+
+def test_a_large_cell_is_cut_by_score_as_finely_as_pays() -> None:
+    """Cells of 60%, 30%, 8% and 2% of the yes-set of a."""
+    item = np.arange(10_000)
+    b, c = (item < 6000) | (item >= 9800), item >= 9000
+    said = {"a": item >= 0, "b": b, "c": c}
+    made = counted(said, item % 3 == 0)
+
+    def strata_of_each_cell(design: Design, *, scored: bool = True) -> dict[int, int]:
+        goal = JointGoal(parse_targets(["precision:a"], made.names), budget=1)
+        strata = cell_strata(ensemble(made, scored=scored), goal, design)
+        codes = [code for _, code, _ in strata.parts]
+        return {code: codes.count(code) for code in sorted(set(codes))}
+
+    assert strata_of_each_cell(Design()) == {0b001: 4, 0b011: 4, 0b101: 2, 0b111: 1}
+    assert strata_of_each_cell(Design(bins=2)) == {0b001: 2, 0b011: 2, 0b101: 2, 0b111: 1}
+    assert set(strata_of_each_cell(Design(), scored=False).values()) == {1}
+
+
+def test_no_card_is_dealt_on_which_the_compared_classifiers_agree() -> None:
+    made = make(15, size=2000, classifiers=2, heaps=None)
+    goal = JointGoal(parse_targets(["accuracy:a - accuracy:b"], made.names, within=0.02))
+    strata = cell_strata(ensemble(made), goal, Design())
+    joint = joint_of(Design(), goal, strata)
+    state = joint.begin()
+    _, cards = joint.step(state, asked=50)
+    dealt_to = {strata.part_code[p] for p in np.flatnonzero(cards[strata.part_stratum])}
+    assert dealt_to == {0b01, 0b10}
