@@ -111,3 +111,13 @@ def test_no_card_is_dealt_on_which_the_compared_classifiers_agree() -> None:
     _, cards = joint.step(state, asked=50)
     dealt_to = {strata.part_code[p] for p in np.flatnonzero(cards[strata.part_stratum])}
     assert dealt_to == {0b01, 0b10}
+
+
+def test_cells_of_a_rare_yes_stand_alone_beside_a_target_of_all_items() -> None:
+    """Each of a and b says yes to 0.3% of the items; both to two thirds of these."""
+    item = np.arange(100_000)
+    made = counted({"a": item < 300, "b": (item >= 100) & (item < 400)}, item % 2 == 0)
+    strata = strata_for(made, ["precision:a", "precision:b", "prevalence"])
+    assert [heap.codes for heap in strata.heaps] == [(0,), (1,), (2,), (3,)]
+    # Nothing but prevalence sees them: 0.4% of what it is about.
+    assert [heap.codes for heap in strata_for(made, ["prevalence"]).heaps] == [(0,), (1, 2, 3)]

@@ -196,21 +196,6 @@ def test_no_card_goes_to_a_target_whose_items_have_all_been_looked_at() -> None:
     assert cards.tolist() == [0, 20]
 
 
-def test_labels_left_run_out_as_labels_come_in() -> None:
-    joint = MADE.joint(METRICS, within=0.06)
-    seen = [(s, joint.labels_left(s, now)) for s, now, _ in rounds(joint, MADE, asked=25, seed=4)]
-    left = [float(each) for _, each in seen]
-    assert min(left) >= 0
-    assert left[-1] == pytest.approx(0, abs=1e-3)
-    final = float(seen[-1][0].tallies.answers)
-    middle = len(seen) // 2
-    # Half-way the forecast of the whole is right to a third.
-    assert final - float(seen[middle][0].tallies.answers) == pytest.approx(
-        left[middle], abs=final / 3
-    )
-    assert left[middle] < left[2]
-
-
 def test_a_centred_stop_waits_for_the_farther_end() -> None:
     design = Design.centred()
     joint = MADE.joint(METRICS, within=0.07, design=design)

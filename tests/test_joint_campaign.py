@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn import metrics as sk
 
 import assay
 from assay.core.metrics import METRICS
 from assay.core.types import Bools
 from assay.core.venn import CellStrata
+from tests.joint_population import exact
 
 Table = dict[str, Any]
 CLASSIFIERS: dict[str, dict[str, object]] = {
@@ -47,26 +47,6 @@ def population(size: int = 3000, seed: int = 0) -> tuple[Table, dict[str, Bools]
         "vote": vote,
     }
     return table, {"old": said["old"], "new": said["new"], "vote": vote}, truth
-
-
-def exact(name: str, said: Mapping[str, Bools], truth: Bools) -> float:
-    """Return a target's true value, by scikit-learn."""
-    if " - " in name:
-        first, second = name.split(" - ")
-        return exact(first, said, truth) - exact(second, said, truth)
-    metric, _, classifier = name.partition(":")
-    if metric == "prevalence":
-        return float(truth.mean())
-    yes = said[classifier]
-    if metric == "false_omission_rate":
-        return float(1 - sk.precision_score(~truth, ~yes))
-    of = {
-        "precision": sk.precision_score,
-        "recall": sk.recall_score,
-        "f1": sk.f1_score,
-        "accuracy": sk.accuracy_score,
-    }
-    return float(of[metric](truth, yes))
 
 
 def finish(campaign: assay.Campaign, truth: Bools, batch: int = 50) -> Mapping[str, assay.Estimate]:

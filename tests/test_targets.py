@@ -66,6 +66,7 @@ REFUSED = {
     "f1 - f1": ("'f1 - f1': of which", "say METRIC:new"),
     "precision:new - recall:new": ("of two different metrics", "compares like with like"),
     "f1:new - f1:vote_3 - f1:old-2.1": ("is not the difference of two metrics", ""),
+    "f1:new - vote_3": ("'f1:new - vote_3' cannot be read", "say METRIC:vote_3"),
     "f1:new-f1:vote_3": ("'f1:new-f1:vote_3' cannot be read", "a space on either side"),
     "f1:new−f1:vote_3": ("cannot be read", "a space on either side"),
     "f1:new - f1:new": ("f1:new - f1:new is 0", "of one classifier"),

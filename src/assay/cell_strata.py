@@ -48,8 +48,7 @@ def cell_strata(found: Cells, goal: JointGoal, design: Design) -> CellStrata:
     """
     every = found.cells()
     share = _shares(every, goal, found.classifiers)
-    needed = {code: items for code, items in every.items() if share[code] > 0}
-    heaps = merge_cells(needed)
+    heaps = merge_cells({code: part for code, part in share.items() if part > 0})
     profiles = found.profile_heaps(heaps)
     bins = [
         # Where no classifier has a score, all ranks are alike.

@@ -16,6 +16,7 @@ from assay.core.types import Floats, Ints
 from assay.core.venn import CellStrata
 from assay.design import Design, Goal
 from assay.engine import Look, State, begin, fold, follows_request, look, plan
+from assay.joint import JointLook
 from assay.settings import Settings
 from assay.store import CardRow
 from assay.targets import JointGoal
@@ -129,6 +130,7 @@ class _Several:
         self._joint = joint_of(design, goal, strata)
         self._strata = strata
         self.sizes = self._joint.parts.size
+        self._looks: dict[tuple[object, ...], JointLook] = {}
 
     def place(self, card: CardRow) -> int:
         return self._strata.part_of(card.stratum, card.predicted)
@@ -146,10 +148,10 @@ class _Several:
         return after
 
     def decide(self, state: State) -> tuple[Ints, Ints]:
-        return state.streak, self._joint.look(state).reason
+        return state.streak, self._look(state).reason
 
     def plan(self, state: State, asked: int, _rng: np.random.Generator, /) -> Ints:
-        return self._joint.plan(state, self._joint.look(state), asked=asked)
+        return self._joint.plan(state, self._look(state), asked=asked)
 
     def deals_ahead(self, _rounds: int, /) -> bool:
         return True
@@ -157,5 +159,14 @@ class _Several:
     def standings(self, state: State) -> tuple[Standing, ...]:
         return tuple(
             Standing(view.name, view.goal, view.metric, view.state(state).tallies, each)
-            for view, each in zip(self._joint.views, self._joint.look(state).looks, strict=True)
+            for view, each in zip(self._joint.views, self._look(state).looks, strict=True)
         )
+
+    def _look(self, state: State) -> JointLook:
+        # The reason to stop, the next round and the report rest on the same answers, and sixty
+        # intervals take a second.
+        told = state.tallies
+        answers = (state.rounds, *(counts.tobytes() for counts in (told.n, told.x, told.u)))
+        if answers not in self._looks:
+            self._looks = {answers: self._joint.look(state)}  # the last one only
+        return self._looks[answers]

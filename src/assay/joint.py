@@ -240,10 +240,6 @@ class Joint:
             return now, np.zeros(state.dealt.shape, dtype=np.int64)
         return now, np.where(go_on[..., None], self.plan(state, now, asked=asked), 0)
 
-    def labels_left(self, state: State, now: JointLook) -> Floats:
-        """Return how many further labels the goal takes, as far as can be told."""
-        return np.asarray((self._wanted(state, now) - state.dealt).sum(axis=-1))
-
     def _wanted(self, state: State, now: JointLook) -> Floats:
         """Return the labels that each stratum should have in the end, (..., H)."""
         sizes = self.parts.strata_sizes

@@ -13,8 +13,11 @@ _GREY, _DARK = "#888888", "#222222"
 def draw_several(result: SeveralSimulation, folder: Path) -> list[Path]:
     """Draw labels by design beside the share of runs within the half-width, metric by metric.
 
-    The bars tell the colours. Returns the files: ``labels_by_design`` as SVG and PNG.
+    The bars tell the colours. Returns the files: ``labels_by_design`` as SVG and PNG; none where
+    a budget is all that was given, as there is nothing to show but the budget.
     """
+    if all(target.within is None for target in result.goal.targets):
+        return []
     metrics = [each.metric for each in result.rows[0].metrics]
     height = 1.2 + 0.35 * max(len(metrics), len(result.rows))
     figure, (left, right) = new_figure(columns=2, width=5.2, height=height)

@@ -103,7 +103,7 @@ class JointGoal:
             raise DesignError("no metric is asked for", hint="metrics=['precision:cnn', ...]")
         names = [target.name for target in self.targets]
         if twice := [name for name in names if names.count(name) > 1]:
-            raise DesignError(f"{twice[0]!r} is asked for twice")
+            raise DesignError(f"{twice[0]!r} is asked for twice", hint="leave one of them out")
         open_ended = [target.name for target in self.targets if target.within is None]
         if open_ended and self.budget is None:
             raise DesignError(
@@ -196,11 +196,12 @@ def _target(text: str, classifiers: Sequence[str], within: float | None) -> Targ
     parts = [part.partition(":") for part in _MINUS.split(text)]
     if len(parts) > 2:
         raise DesignError(f"{text!r} is not the difference of two metrics")
-    if text.count(":") > len(parts):
+    bare = [word.strip() for word, colon, _ in parts if not colon and word.strip() in classifiers]
+    if bare or text.count(":") > len(parts):
         raise DesignError(
             f"{text!r} cannot be read",
             details="a metric is METRIC:CLASSIFIER, a difference METRIC:NEW - METRIC:OLD",
-            hint="put a space on either side of the minus",
+            hint=f"say METRIC:{bare[0]}" if bare else "put a space on either side of the minus",
         )
     metrics = [canonical_metric(metric) for metric, _, _ in parts]
     if len(set(metrics)) > 1:

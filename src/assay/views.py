@@ -94,7 +94,7 @@ def _without_idle(view: View) -> View:
 
 
 def _refuse_undefined(target: Target, said: list[Bools]) -> None:
-    """Raise where a metric has no value because one label is never predicted."""
+    """Raise where a metric has no value as one label is never predicted, or a difference is 0."""
     for name, says in zip((target.classifier, target.minus), said, strict=False):
         none, every = not says.any(), bool(says.all())
         if (none and target.metric in ("precision", "recall", "f1")) or (
@@ -105,3 +105,9 @@ def _refuse_undefined(target: Target, said: list[Bools]) -> None:
                 f"{name} says {what} to no item, so there is no {target.metric} to estimate",
                 hint=f"check the predicted column of {name}, or leave {target.name} out",
             )
+    if len(said) == 2 and np.array_equal(said[0], said[1]):
+        raise PredictionsError(
+            f"{target.classifier} and {target.minus} say the same of every item, "
+            f"so {target.name} is 0",
+            hint=f"check that their columns are not the same, or leave {target.name} out",
+        )

@@ -91,7 +91,8 @@ def test_the_forms_of_a_classifier(text: str, options: dict[str, object]) -> Non
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (["cnn"], "nothing tells what cnn says yes to"),
+        (["cnn"], "it does not say NAME="),
+        (["p,said"], "it does not say NAME="),
         (["cnn="], "nothing tells what cnn says yes to"),
         (["cnn=p"], "nothing tells what cnn says yes to"),
         (["cnn=p,said,too"], "more than two columns"),

@@ -116,6 +116,12 @@ def test_a_budget_is_for_joint(simulate: Fixture) -> None:
     assert "parent" not in result.stdout
 
 
+def test_a_budget_alone_makes_no_picture(simulate: Fixture) -> None:
+    result = simulate(*BOTH, "--budget", "80", "--out", "pictures")
+    assert "saved: 1 files in pictures" in result.stdout, result.output
+    assert [file.name for file in Path("pictures").iterdir()] == ["rows.csv"]
+
+
 def test_rows_and_a_picture_are_written(simulate: Fixture) -> None:
     result = simulate(*BOTH, *TWO, "--within", "0.1", "--out", "pictures")
     assert result.exit_code == 0, result.output

@@ -22,7 +22,7 @@ def _strata(seed: int, classifiers: int, items: int) -> tuple[CellStrata, np.nda
     says = rng.random((classifiers, items)) < 0.3 * truth + rng.random((classifiers, 1)) / 3
     codes = (says << np.arange(classifiers)[:, None]).sum(axis=0)
     rank = truth.round(3)
-    groups = merge_cells(count_cells(codes))
+    groups = merge_cells({code: n / items for code, n in count_cells(codes).items()})
     heaps = cut_heaps(profile_heaps(rank, codes, groups), groups, [3] * len(groups))
     names = tuple(f"c{k}" for k in range(classifiers))
     return CellStrata(names, tuple(heaps), count_parts(rank, codes, heaps)), rank, codes

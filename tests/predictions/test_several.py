@@ -57,7 +57,8 @@ def _read(table: object, **options: Any) -> CellPredictions:
 
 
 def _strata(found: CellPredictions) -> CellStrata:
-    groups = merge_cells(found.cells(), most=3, least_share=0.2)
+    shares = {code: items / found.size for code, items in found.cells().items()}
+    groups = merge_cells(shares, most=3, least=0.2)
     heaps = cut_heaps(found.profile_heaps(groups), groups, [2] * len(groups))
     return CellStrata(found.classifiers, tuple(heaps), found.count(heaps))
 

@@ -38,6 +38,9 @@ def parse_classifiers(
     >>> parse_classifiers(["cnn=p_cnn>=0.5"])
     {'cnn': {'score': 'p_cnn', 'threshold': 0.5}}
     """
+    for text in given:
+        if "=" not in text:
+            raise _misread(text, "it does not say NAME=")
     refuse_bad_names([text.partition("=")[0] for text in given])
     found = {text.partition("=")[0]: _options(text, positive) for text in given}
     if positive is not None and not any("predicted" in each for each in found.values()):
@@ -108,7 +111,7 @@ def _number(threshold: str, text: str) -> float:
 
 
 def _misread(text: str, why: str) -> InputError:
-    name = text.partition("=")[0]
+    name = text.partition("=")[0] if "=" in text else "cnn"
     return InputError(
         f"--classifier {text!r} cannot be read: {why}",
         details="it is NAME=SCORE,PREDICTED or NAME=,PREDICTED or NAME=SCORE>=THRESHOLD",

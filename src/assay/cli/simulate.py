@@ -265,7 +265,10 @@ def _words(given: list[str]) -> tuple[str, ...]:
 def _one_budget(text: str) -> int:
     budget, *others = _budgets(text)
     if others:
-        raise DesignError(f"several metrics have one budget, got {text!r}")
+        raise DesignError(
+            f"several metrics have one budget, got {text!r}",
+            hint=f"simulate once for each: --budget {budget}",
+        )
     return budget
 
 

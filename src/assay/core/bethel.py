@@ -74,8 +74,6 @@ def joint_allocation(
     V: ArrayLike,
     least: ArrayLike,
     most: ArrayLike,
-    *,
-    start: ArrayLike | None = None,
 ) -> Allocation:
     """Return the fewest labels with sum_h A_th / n_h <= V_t for every target t.
 
@@ -88,8 +86,6 @@ def joint_allocation(
         gets n = most wherever it has variance.
     least, most : array, broadcast to shape (..., H)
         The bounds of n; `most` is above 0 wherever a target has variance.
-    start : array, broadcast to shape (..., T), optional
-        Multipliers to start from: those of a similar problem that is already solved.
 
     Returns
     -------
@@ -122,8 +118,7 @@ def joint_allocation(
     _check_bounds(low, high, carries)
     problem = _solvable(A, allowed, low, high, carries)
     alone = np.sqrt(problem.B).sum(axis=-1) ** 2  # what each target costs without the bounds
-    mu = alone / T if start is None else _rows("start", start, (*lead, T))
-    mu = np.minimum(mu, high.sum(axis=-1, keepdims=True))  # a start beyond it would only overflow
+    mu = np.minimum(alone / T, high.sum(axis=-1, keepdims=True))  # beyond it would only overflow
     n, mu, gap = _solve(problem, mu, LEAST_MULTIPLIER * alone)
     n = np.where(carries, n, low)
     return Allocation(n.reshape(*lead, H), mu.reshape(*lead, T), gap.reshape(lead))

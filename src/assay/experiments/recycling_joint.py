@@ -12,7 +12,7 @@ from assay.core.types import Floats
 from assay.design import Design
 from assay.experiments.recycling_counts import Pair
 from assay.experiments.recycling_ensembles import Ensembles, Runs, percent_errors
-from assay.experiments.recycling_table1 import PAPER, SAMPLE, random_pair
+from assay.experiments.recycling_table1 import BOTH, PAPER, PRECISION, SAMPLE, pair_with
 from assay.experiments.recycling_trials import ENSEMBLE, MODELS, Trial
 from assay.joint import Joint as Evaluation
 from assay.joint import Parts
@@ -143,12 +143,16 @@ def run_pairs(
 ) -> tuple[PairRow, ...]:
     """Evaluate parents and children that overlap as in the printed rows of Table 1.
 
-    The positives lie evenly over what either calls yes. All rows have the same precisions.
+    The positives lie evenly over what either calls yes. The precisions are the middles of equal
+    parts of their range, the same in all rows: drawn at random, so few would say little.
     """
+    low, high = PRECISION
+    precisions = low + (high - low) * (np.arange(trials) + 0.5) / trials
+    both = sum(BOTH) // 2
     rows = []
     for number, (pir, cir) in enumerate(PAPER):
         rng = np.random.default_rng([seed, 6])
-        pairs = [random_pair(pir, cir, rng) for _ in range(trials)]
+        pairs = [pair_with(pir, cir, both, each, rng) for each in precisions]
         labels = [
             evaluate(
                 _cells_of(pair), ("child", "parent"), replications, rng, thin=True

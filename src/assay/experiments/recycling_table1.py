@@ -21,23 +21,25 @@ from assay.core.types import Floats
 from assay.experiments.recycling_counts import Pair, coordinated_savings, recycled
 
 __all__ = [
+    "BOTH",
     "PAPER",
     "PAPER_ERROR",
     "PAPER_MEAN_SAVINGS",
+    "PRECISION",
     "RATIOS",
     "SAMPLE",
     "Errors",
     "Printed",
     "Row",
     "Table1",
-    "random_pair",
+    "pair_with",
     "run_table1",
 ]
 
 SAMPLE = 1100
 RATIOS = tuple(round(0.05 * step, 2) for step in range(1, 20))
-_BOTH = (10_000, 100_000)
-_PRECISION = (0.5, 1.0)
+BOTH = (10_000, 100_000)
+PRECISION = (0.5, 1.0)
 
 
 class Printed(NamedTuple):
@@ -180,7 +182,8 @@ def run_table1(
 
 def _trial(pir: float, cir: float, rng: np.random.Generator) -> tuple[float, ...]:
     """Return savings by Lemma 3, against random and coordinated; errors, recycled and random."""
-    pair = random_pair(pir, cir, rng)
+    both = int(rng.integers(*BOTH, endpoint=True))
+    pair = pair_with(pir, cir, both, rng.uniform(*PRECISION), rng)
     draws = recycled(pair, (SAMPLE, SAMPLE), option="UniformShuffle", runs=1, rng=rng)
     bought = SAMPLE - draws.savings[0]
     labelled = np.unique(rng.integers(pair.both, size=draws.common[0])).size
@@ -197,11 +200,15 @@ def _trial(pir: float, cir: float, rng: np.random.Generator) -> tuple[float, ...
     )
 
 
-def random_pair(pir: float, cir: float, rng: np.random.Generator) -> Pair:
-    """Return a parent and a child that overlap so far, with positives spread evenly."""
-    both = int(rng.integers(*_BOTH, endpoint=True))
+def pair_with(
+    pir: float, cir: float, both: int, precision: float, rng: np.random.Generator
+) -> Pair:
+    """Return a parent and a child of this precision that have so many items in common.
+
+    The positives are spread evenly.
+    """
     child = round(both / cir)
-    positives = round(rng.uniform(*_PRECISION) * child)
+    positives = round(precision * child)
     return Pair(
         parent=round(both / pir),
         both=both,

@@ -212,7 +212,7 @@ def _names(designs: Sequence[str] | None, goal: JointGoal) -> list[str]:
             raise DesignError(
                 f"there is no design {name!r} for several classifiers",
                 details=f"designs: {', '.join(SEVERAL_DESIGNS)}",
-                hint=did_you_mean(name, SEVERAL_DESIGNS),
+                hint=did_you_mean(name, SEVERAL_DESIGNS) or "what a campaign does is 'joint'",
             )
         if name in FIXED and budget_alone:
             raise DesignError(
