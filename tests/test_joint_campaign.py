@@ -282,3 +282,12 @@ def test_a_difference_alone_is_that_of_the_whole_population(metric: str) -> None
     assert estimate.low == estimate.high == pytest.approx(estimate.value, abs=1e-12)
     if metric == "accuracy":
         assert len(campaign.answers()) == (said["old"] != said["new"]).sum() < 400
+
+
+def test_one_classifiers_metrics_are_cut_as_finely_as_a_single_one() -> None:
+    table, _, _ = population(1000)
+    columns: Any = {"score": "p_old", "predicted": "said_old", "within": 0.1}
+    several = assay.create_campaign(table, metrics=["precision", "recall"], **columns)
+    single = assay.create_campaign(table, metric="recall", **columns)
+    sizes = (each.settings.strata.sizes.tolist() for each in (several, single))
+    assert sorted(next(sizes)) == sorted(next(sizes))

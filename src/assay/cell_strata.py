@@ -44,16 +44,20 @@ def cell_strata(found: Cells, goal: JointGoal, design: Design) -> CellStrata:
 
     Cells that are too small or too many are put together (`core.merge_cells`). A heap is cut by the
     mean rank as finely as its share of what any target is about pays for, and never more finely
-    than ``design.bins``.
+    than ``design.bins``. With one classifier there are two cells at most, which are cut as for a
+    single metric.
     """
     every = found.cells()
     share = _shares(every, goal, found.classifiers)
     heaps = merge_cells({code: part for code, part in share.items() if part > 0})
     profiles = found.profile_heaps(heaps)
+    finest = [_bins(sum(share[code] for code in heap)) for heap in heaps]
+    if len(found.classifiers) == 1:
+        finest = [design.bins] * len(heaps)
     bins = [
         # Where no classifier has a score, all ranks are alike.
-        min(design.bins, profile.count.size, _bins(sum(share[code] for code in heap)))
-        for profile, heap in zip(profiles, heaps, strict=True)
+        min(design.bins, profile.count.size, each)
+        for profile, each in zip(profiles, finest, strict=True)
     ]
     cut = cut_heaps(profiles, heaps, bins, method=design.strata)
     yes = [
