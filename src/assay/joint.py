@@ -88,12 +88,16 @@ class Parts:
         """Return the parts that a classifier says yes to."""
         return np.asarray(self.code >> classifier & 1 > 0)
 
-    def totals(self, classifier: int) -> tuple[float, float]:
-        """Return all items, and those that a classifier says yes to."""
-        items = self.size.sum() if self.items is None else self.items
+    @property
+    def all_items(self) -> float:
+        """All items of the population."""
+        return float(self.size.sum() if self.items is None else self.items)
+
+    def all_yes(self, classifier: int) -> float:
+        """Return how many of all items a classifier says yes to."""
         if self.yes_items is None:
-            return float(items), float(self.size[self.says_yes(classifier)].sum())
-        return float(items), float(self.yes_items[classifier])
+            return float(self.size[self.says_yes(classifier)].sum())
+        return float(self.yes_items[classifier])
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.core.metrics import Metric, ratio, sides, subtract
-from assay.core.types import Bools, Floats
+from assay.core.metrics import ratio, sides, subtract
+from assay.core.types import Bools
 from assay.errors import PredictionsError
 from assay.goal import Goal
 from assay.joint import Parts, View
@@ -57,26 +57,25 @@ def _view(target: Target, goal: Goal, classifiers: Sequence[str], parts: Parts) 
     order = np.flatnonzero(counts)[np.argsort(key[counts], kind="stable")]
     starts = np.flatnonzero(np.diff(key[order], prepend=-1))
     sizes = np.add.reduceat(parts.size[order], starts)
-    totals = [parts.totals(number) for number in numbers or [0]]
-    metric = _metric(target, sizes, [says[order][starts] for says in said], totals)
+    forms = [
+        ratio(
+            target.metric,
+            sizes,
+            says[order][starts],
+            items=parts.all_items,
+            yes_items=parts.all_yes(number),
+        )
+        for says, number in zip(said, numbers, strict=True)
+    ]
+    if not forms:  # prevalence is the same whatever is said
+        anything = np.ones(sizes.size, dtype=np.bool_)
+        forms = [ratio(target.metric, sizes, anything, items=parts.all_items)]
+    metric = subtract(*forms) if target.minus else forms[0]
     stratum = parts.stratum[order][starts]
     view = View(
         target.name, goal, metric, order, starts, stratum, sizes / parts.strata_sizes[stratum]
     )
     return _without_idle(view)
-
-
-def _metric(
-    target: Target, sizes: Floats, said: list[Bools], totals: list[tuple[float, float]]
-) -> Metric:
-    (items, _), *_ = totals
-    if not said:  # prevalence is the same whatever is said
-        return ratio(target.metric, sizes, np.ones(sizes.size, dtype=np.bool_), items=items)
-    first, *rest = [
-        ratio(target.metric, sizes, says, items=items, yes_items=yes)
-        for says, (_, yes) in zip(said, totals, strict=True)
-    ]
-    return subtract(first, rest[0]) if rest else first
 
 
 def _without_idle(view: View) -> View:

@@ -1,12 +1,29 @@
-"""``--classifier``: several classifiers' columns in one file, as they are typed."""
+"""``--classifier`` and ``--metric``: several classifiers and what is asked of them, as typed."""
 
-from typing import Annotated
+from typing import Annotated, Any
+
+import typer
 
 from assay.cli.columns import about_data
+from assay.core.metrics import METRICS
 from assay.core.venn import refuse_bad_names
 from assay.errors import InputError
 
-__all__ = ["ClassifierColumns", "is_one_metric", "parse_classifiers", "refuse_beside_classifiers"]
+__all__ = [
+    "ClassifierColumns",
+    "Metrics",
+    "Simultaneous",
+    "about_goal",
+    "is_one_metric",
+    "parse_classifiers",
+    "refuse_beside_classifiers",
+]
+
+
+def about_goal(text: str, metavar: str | None = None, *names: str) -> Any:
+    """Return an option about what is wanted."""
+    return typer.Option(*names, help=text, metavar=metavar, rich_help_panel="Goal")
+
 
 ClassifierColumns = Annotated[
     list[str] | None,
@@ -16,6 +33,19 @@ ClassifierColumns = Annotated[
         "--classifier",
         metavar="NAME=SCORE,PREDICTED",
     ),
+]
+
+Metrics = Annotated[
+    list[str] | None,
+    about_goal(
+        f"{', '.join(METRICS)}; repeatable. Of several classifiers: precision:cnn, "
+        "'recall:cnn within 0.05', 'f1:new - f1:old'; a bare name is of each. "
+        "Left out: precision.",
+        "METRIC",
+    ),
+]
+Simultaneous = Annotated[
+    bool, about_goal("Be so sure of all metrics at once, not of each.", None, "--simultaneous")
 ]
 
 

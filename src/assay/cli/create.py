@@ -8,6 +8,9 @@ from rich.text import Text
 
 from assay.cli.classifiers import (
     ClassifierColumns,
+    Metrics,
+    Simultaneous,
+    about_goal,
     is_one_metric,
     parse_classifiers,
     refuse_beside_classifiers,
@@ -31,7 +34,6 @@ from assay.cli.output import (
     working,
 )
 from assay.cli.storage import StorageUrl, follow_up, storage_url
-from assay.core.metrics import METRICS
 from assay.core.strata import METHODS
 from assay.core.variable import SCALES, Scale
 from assay.create import create_campaign
@@ -43,14 +45,6 @@ from assay.report import printable
 __all__ = ["create"]
 
 _PRESETS = ("default", "bennett-carvalho", "kumar-raj", "random")
-_OF_SEVERAL = (
-    "Of several classifiers: precision:cnn, 'recall:cnn within 0.05', 'f1:new - f1:old'; "
-    "a single name is of each. Left out: precision."
-)
-
-
-def _goal(text: str, metavar: str | None = None, *names: str) -> Any:
-    return typer.Option(*names, help=text, metavar=metavar, rich_help_panel="Goal")
 
 
 def _sampling(text: str, metavar: str | None = None) -> Any:
@@ -78,18 +72,15 @@ def create(
             f"{' or '.join(SCALES)}; told by the scores' range when left out.", metavar="SCALE"
         ),
     ] = None,
-    metric: Annotated[
-        list[str] | None,
-        _goal(f"{', '.join(METRICS)}; repeatable. {_OF_SEVERAL}", "METRIC"),
+    metric: Metrics = None,
+    within: Annotated[
+        float | None, about_goal("Stop at this half-width; 0.02 is ±2 points.")
     ] = None,
-    within: Annotated[float | None, _goal("Stop at this half-width; 0.02 is ±2 points.")] = None,
-    budget: Annotated[int | None, _goal("Stop after so many answers.")] = None,
-    confidence: Annotated[float, _goal("How sure the answer must be.")] = 0.95,
-    simultaneous: Annotated[
-        bool, _goal("Be so sure of all metrics at once, not of each.", None, "--simultaneous")
-    ] = False,
+    budget: Annotated[int | None, about_goal("Stop after so many answers.")] = None,
+    confidence: Annotated[float, about_goal("How sure the answer must be.")] = 0.95,
+    simultaneous: Simultaneous = False,
     at_least: Annotated[
-        float | None, _goal("Stop at a sure yes or no: is it at least this?")
+        float | None, about_goal("Stop at a sure yes or no: is it at least this?")
     ] = None,
     mode: Annotated[str | None, _sampling(f"{', '.join(MODES)}.", "MODE")] = None,
     design: Annotated[str, _sampling(f"{', '.join(_PRESETS)}.", "PRESET")] = "default",

@@ -7,6 +7,9 @@ import typer
 
 from assay.cli.classifiers import (
     ClassifierColumns,
+    Metrics,
+    Simultaneous,
+    about_goal,
     is_one_metric,
     parse_classifiers,
     refuse_beside_classifiers,
@@ -22,7 +25,7 @@ from assay.cli.long_work import (
 from assay.cli.output import AsJson, console, emit, telling_errors, working
 from assay.cli.simulated import rows_csv, view
 from assay.cli.simulated_several import run_several
-from assay.core.metrics import METRICS, canonical_metric
+from assay.core.metrics import canonical_metric
 from assay.errors import DesignError
 from assay.pictures import draw
 from assay.plot import new_figure
@@ -42,10 +45,6 @@ __all__ = ["simulate"]
 
 def _data(text: str, metavar: str = "COL") -> Any:
     return typer.Option(help=text, metavar=metavar, rich_help_panel="Population")
-
-
-def _goal(text: str, metavar: str | None = None, *names: str) -> Any:
-    return typer.Option(*names, help=text, metavar=metavar, rich_help_panel="Goal")
 
 
 def _designs(text: str, *, metavar: str | None = None, least: int | None = None) -> Any:
@@ -75,25 +74,17 @@ def simulate(
         str | None, _data("The value of label and predicted that means yes.", "VALUE")
     ] = None,
     classifier: ClassifierColumns = None,
-    metric: Annotated[
-        list[str] | None,
-        _goal(
-            f"{', '.join(METRICS)}; repeatable. Of several classifiers: precision:cnn, "
-            "'recall:cnn within 0.05', 'recall:new - recall:old'; a single name is of each. "
-            "Left out: precision.",
-            "METRIC",
-        ),
+    metric: Metrics = None,
+    within: Annotated[
+        float | None, about_goal("Stop at this half-width; 0.01 is ±1 point.")
     ] = None,
-    within: Annotated[float | None, _goal("Stop at this half-width; 0.01 is ±1 point.")] = None,
     budget: Annotated[
-        str | None, _goal("Stop after so many answers; several as 100,200,500.", "N,...")
+        str | None, about_goal("Stop after so many answers; several as 100,200,500.", "N,...")
     ] = None,
-    confidence: Annotated[float, _goal("How sure the intervals are.")] = 0.95,
-    simultaneous: Annotated[
-        bool, _goal("Be so sure of all metrics at once, not of each.", None, "--simultaneous")
-    ] = False,
+    confidence: Annotated[float, about_goal("How sure the intervals are.")] = 0.95,
+    simultaneous: Simultaneous = False,
     at_least: Annotated[
-        float | None, _goal("Stop at a sure yes or no: is it at least this?")
+        float | None, about_goal("Stop at a sure yes or no: is it at least this?")
     ] = None,
     design: Annotated[
         list[str] | None,
