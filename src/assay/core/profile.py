@@ -1,17 +1,15 @@
 """The score's distribution in a few thousand exact counts, whatever the number of items."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
+from assay.core.bins import Rule, bins_of, rule_of
 from assay.core.types import Floats, Ints
 from assay.errors import InputError
 
 __all__ = ["Profile", "as_scores", "profile_of", "refuse_non_finite"]
-
-# Twice 2520, the smallest number that every K up to 10 divides: half of the cells are of equal
-# count, so that strata of equal size come out exact for these K (and for 12, 14, 15, 18, 20).
-_MAX_CELLS = 5040
 
 # Counts are summed as float64 in places; up to here that is exact.
 _MAX_TOTAL = 2**53
@@ -24,7 +22,7 @@ class Profile:
     Parameters
     ----------
     low, high, mean : array, shape (M,)
-        The smallest, the largest and the mean score in each cell.
+        The smallest and the largest score in each cell, and one between that stands for them.
     count : array of int64, shape (M,)
         The items in each cell; at least one.
 
@@ -68,6 +66,17 @@ class Profile:
                 details="low <= mean <= high in each cell, and high below the next cell's low",
             )
 
+    @classmethod
+    def of_ranges(cls, *, low: Floats, high: Floats, count: Ints) -> Self:
+        """Return the profile whose cells are represented by the middles of their ranges.
+
+        A mean would depend, in its last digits, on the order in which an engine adds.
+        """
+        # Adding zero turns -0.0 into 0.0; halves first, as low + high could overflow.
+        low, high = low + 0.0, high + 0.0
+        mean = np.where(low == high, low, np.clip(low / 2 + high / 2, low, high))
+        return cls(low=low, high=high, mean=mean, count=count)
+
     @property
     def exact(self) -> bool:
         """Whether every cell is one single score."""
@@ -89,23 +98,22 @@ class Profile:
         return float(self.high[-1])
 
 
-def profile_of(values: Floats, *, max_cells: int = _MAX_CELLS) -> Profile:
-    """Count the scores in cells.
+def profile_of(values: Floats, rule: Rule | None = None) -> Profile:
+    """Count the scores in cells, one for each bin (`assay.core.bins`) that holds any.
 
     Parameters
     ----------
     values : array, shape (N,)
         The items' scores, in any order; finite.
-    max_cells : int
-        The most cells that the profile may have.
+    rule : {"probability", "margin"}, optional
+        How bins are made; when left out, as the range of the scores tells. Where the scores are a
+        part of a population, it is the rule for all of it.
 
     Returns
     -------
     Profile
-        With at most `max_cells` distinct scores, one cell each. Otherwise the cells lie between
-        edges of equal count and edges of equal width, half of `max_cells` each, so that both a
-        pile-up and a sparse tail are resolved; a score shared by more items than two edges of
-        equal count are apart has a cell of its own. Equal scores are never in different cells.
+        Equal scores are never in different cells; different ones are in one cell only where they
+        are nearly equal.
 
     Examples
     --------
@@ -115,48 +123,17 @@ def profile_of(values: Floats, *, max_cells: int = _MAX_CELLS) -> Profile:
     scores = as_scores(values)
     if scores.size == 0:
         raise InputError("there are no scores to profile", details="at least one is needed")
-    if max_cells < 1:
-        raise InputError(f"max_cells is {max_cells}", details="it must be at least 1")
-    ordered = np.sort(scores)
-    # Sorted, the infinite scores are at the ends and NaN is last: two look-ups see them all.
-    if not np.isfinite(ordered[[0, -1]]).all():
+    low, high = float(scores.min()), float(scores.max())
+    if not np.isfinite([low, high]).all():  # NaN makes both NaN
         refuse_non_finite(scores)
-    changes = ordered[1:] != ordered[:-1]
-    if np.count_nonzero(changes) < max_cells:
-        starts = np.concatenate([[0], np.flatnonzero(changes) + 1])
-    else:
-        starts = _cell_starts(ordered, max(1, max_cells // 2))
-    count = np.diff(starts, append=ordered.size)
-    # Adding zero turns -0.0, which sorts anywhere among the zeros, into 0.0.
-    low = ordered[starts] + 0.0
-    high = ordered[starts + count - 1] + 0.0
-    return Profile(low=low, high=high, mean=_cell_means(ordered, starts, low, high), count=count)
-
-
-def _cell_starts(ordered: Floats, half: int) -> Ints:
-    """Return the positions in `ordered` at which the cells of a binned profile begin."""
-    size = ordered.size
-    at_equal_count = ordered[np.rint(np.arange(half) * (size / half)).astype(np.int64)]
-    share = np.arange(1, half) / half
-    at_equal_width = ordered[0] * (1 - share) + ordered[-1] * share  # max - min could overflow
-    piled = at_equal_count[1:][at_equal_count[1:] == at_equal_count[:-1]]
-    starts = np.concatenate(
-        [
-            np.searchsorted(ordered, at_equal_count, side="left"),
-            np.searchsorted(ordered, at_equal_width, side="left"),
-            np.searchsorted(ordered, piled, side="right"),
-        ]
-    )
-    return np.unique(starts[starts < size])
-
-
-def _cell_means(ordered: Floats, starts: Ints, low: Floats, high: Floats) -> Floats:
-    """Return the mean of each cell, also where the sum of its scores overflows."""
-    count = np.diff(starts, append=ordered.size)
-    share = 1.0 / ordered.size
-    with np.errstate(over="ignore"):
-        means = np.add.reduceat(ordered * share, starts) / (count * share)
-    return np.clip(means, low, high)
+    bins = bins_of(scores, rule or rule_of(low, high))
+    bins -= bins.min()
+    count = np.bincount(bins)
+    there = np.flatnonzero(count)
+    lows, highs = np.full(count.size, np.inf), np.full(count.size, -np.inf)
+    np.minimum.at(lows, bins, scores)
+    np.maximum.at(highs, bins, scores)
+    return Profile.of_ranges(low=lows[there], high=highs[there], count=count[there])
 
 
 def as_scores(values: Floats) -> Floats:

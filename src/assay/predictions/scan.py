@@ -1,0 +1,108 @@
+"""Where predictions are, when a path or a table alone does not say it."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from assay.errors import PredictionsError, did_you_mean
+
+__all__ = ["ENGINES", "Engine", "Scan", "as_scan"]
+
+Engine = Literal["memory", "duckdb", "spark"]
+ENGINES: tuple[str, ...] = get_args(Engine)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Predictions, and how they are to be read.
+
+    Give it in place of the predictions to `assay.create_campaign`.
+
+    Parameters
+    ----------
+    source : path, SQL, database URL, table or DataFrame, optional
+        A file (.parquet, .csv, .jsonl, with .gz too), a pattern of files, or a folder of them; a
+        query (``SELECT ... FROM 'preds.parquet'``); a DuckDB file or ``postgresql://`` URL with
+        `table`; a DataFrame of pandas, polars, Arrow or Spark. With `spark` and `table`, none.
+    table : str, optional
+        The table of a database, or of Spark's catalog.
+    where : str, optional
+        An SQL condition on the rows that make up the population: ``lang = 'en'``.
+    engine : {"memory", "duckdb", "spark"}, optional
+        What reads them. When left out: Spark for what is Spark's, memory for tables in memory and
+        for files of up to 64 MB, DuckDB for everything larger. The draw is the same on all three.
+    spark : session or str, optional
+        The Spark to use: a session, a URL such as ``spark://host:7077`` or ``sc://host:15002``.
+        When left out, the active session.
+    check_ids : bool
+        Look at every id for repetitions. Without it DuckDB and Spark look at those drawn only.
+
+    Examples
+    --------
+    >>> Scan("preds/*.parquet", where="lang = 'en'").to_dict()
+    {'source': 'preds/*.parquet', 'where': "lang = 'en'"}
+    """
+
+    source: object = None
+    table: str | None = None
+    where: str | None = None
+    engine: str | None = None
+    spark: object = None
+    check_ids: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse an engine that is none, and conditions that are no text."""
+        if self.engine is not None and self.engine not in ENGINES:
+            raise PredictionsError(
+                f"unknown engine {self.engine!r}",
+                details=f"engines: {', '.join(ENGINES)}",
+                hint=did_you_mean(str(self.engine), ENGINES),
+            )
+        if self.spark is not None and self.engine not in (None, "spark"):
+            raise PredictionsError(
+                f"engine {self.engine!r} is given beside spark={self.spark!r}",
+                hint="leave one of the two out",
+            )
+        for name in ("table", "where"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, str) or not value.strip()):
+                raise PredictionsError(f"{name}={value!r} is no text")
+
+    @property
+    def path(self) -> str | None:
+        """The source as text, if it is a path, a query or a URL."""
+        return os.fspath(self.source) if isinstance(self.source, str | os.PathLike) else None
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether it can be written down, and read again by another process."""
+        nameable = self.path is not None or (self.source is None and self.table is not None)
+        return nameable and (self.spark is None or isinstance(self.spark, str))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what tells another process how to read the predictions again."""
+        told = {
+            "source": self.path,
+            "table": self.table,
+            "where": self.where,
+            "engine": self.engine,
+            "spark": self.spark,
+        }
+        return {name: value for name, value in told.items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> "Scan":
+        """Return what `to_dict` was called on; ids were checked already if they were to be."""
+        return cls(**told)
+
+
+def as_scan(predictions: object) -> Scan:
+    """Return a `Scan` as it is, and anything else as the source of one.
+
+    Examples
+    --------
+    >>> as_scan("preds.parquet").source
+    'preds.parquet'
+    """
+    return predictions if isinstance(predictions, Scan) else Scan(predictions)

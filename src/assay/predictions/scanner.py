@@ -1,0 +1,107 @@
+"""What an engine that reads predictions where they lie has to be able to do.
+
+`assay.predictions.scanned` makes `Predictions` of it; all that follows from the answers (strata,
+limits, the order of the cards, what to ask for again) is there, once for all engines. Only counts
+and drawn rows leave the engine.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from assay.core.deck import Id
+from assay.core.score_cells import ScoreCells
+from assay.core.types import Bools, Floats, Ints
+from assay.core.variable import Scale, Variable
+from assay.predictions.base import IdKind, Side
+from assay.predictions.ids import Ids
+
+__all__ = ["Listed", "Rows", "Scanner", "Span", "Survey"]
+
+
+@dataclass(frozen=True)
+class Span:
+    """Rows that are asked for: of a side, low <= value < high, number <= limit."""
+
+    side: Side
+    low: float
+    high: float
+    limit: int
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Some rows of the predictions, in any order.
+
+    Parameters
+    ----------
+    ids : Ids
+        Their ids.
+    values : array, shape (n,)
+        Their stratification variable.
+    predicted : array of bool, shape (n,)
+        Their predicted labels.
+    shown : list of dict, optional
+        What people see of each; None where the engine had better be asked for the drawn ones only.
+    """
+
+    ids: Ids
+    values: Floats
+    predicted: Bools
+    shown: list[dict[str, object]] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """The ids of all items whose number lies at or below a limit, and the cell of each."""
+
+    seed: int
+    limit: int
+    ids: Ids
+    cell: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What the first pass brings home: the counts, and first cards where they cost little."""
+
+    cells: ScoreCells
+    listed: Listed | None = None
+
+
+class Scanner(Protocol):
+    """An engine with predictions in it.
+
+    Every question but `source` and `id_kind` may read the data. Bad values are told by `survey`,
+    as `PredictionsError` with counts and examples: missing ids, missing, NaN or infinite scores,
+    labels that are neither yes nor no.
+    """
+
+    @property
+    def source(self) -> str:
+        """Where the predictions come from, for people."""
+
+    @property
+    def id_kind(self) -> IdKind:
+        """Whether the ids are integers or strings."""
+
+    def survey(self, seed: int) -> Survey:
+        """Count all items by score, in one pass."""
+
+    def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
+        """Count all items by another stratification variable."""
+
+    def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
+        """Return the number of items in each span, whatever their number in the deck."""
+
+    def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
+        """Return the rows of all spans, which are disjoint but for their limits."""
+
+    def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
+        """Return the rows with these ids; those that are not there are left out."""
+
+    def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
+        """Return what people see of the items with these ids, in their order."""
+
+    def refuse_repeated_ids(self) -> None:
+        """Look at every id, and raise `PredictionsError` with examples where one repeats."""
