@@ -1,6 +1,7 @@
 """The loop as people drive it: ask, tell, estimate, done; and what must be refused."""
 
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +93,12 @@ def plain_figure_1(columns: Columns, truth: Bools, seed: int, delta: float) -> l
     """Paper 1's loop over real decks, independent of the engine: labels per stratum and round."""
     ids = [int(i) for i in np.flatnonzero(columns["yes"])]
     ids.sort(key=lambda i: columns["p"][i])
-    quarter = len(ids) / 4
-    bins = [ids[round(k * quarter) : round((k + 1) * quarter)] for k in range(4)]
+    # Quarters, as nearly as bins (`assay.core.bins`) that are not split allow.
+    score = [float(columns["p"][i]) for i in ids]
+    cells = [round(2047 * (math.sqrt(p) - math.sqrt(1 - p))) for p in score]
+    starts = [place for place in range(1, len(ids)) if cells[place] != cells[place - 1]]
+    quarters = [min(starts, key=lambda at: abs(at - k * len(ids) / 4)) for k in (1, 2, 3)]
+    bins = [ids[low:high] for low, high in pairwise([0, *quarters, len(ids)])]
     decks = [sorted(members, key=lambda i: number(i, seed)) for members in bins]
     sizes = [len(deck) for deck in decks]
     n, h, history, t, rounds = [0] * 4, [0] * 4, [], 0, 0

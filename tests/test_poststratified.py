@@ -10,7 +10,7 @@ from assay.errors import LabelError
 from assay.simulation import Population
 
 SIZE = 4000
-SCORE = np.random.default_rng(5).random(SIZE)
+SCORE = np.random.default_rng(5).permutation(SIZE) // 4 / 1000  # no two scores in one bin
 TRUTH = np.random.default_rng(6).random(SIZE) < 0.02 + 0.96 * SCORE**2
 THRESHOLD = float(np.sort(SCORE)[2400])  # 1,600 are predicted yes
 PREDICTED = SCORE >= THRESHOLD

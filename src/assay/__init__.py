@@ -15,8 +15,10 @@ from assay.errors import (
     PredictionsError,
     StorageError,
 )
+from assay.extend import extend_campaign
 from assay.poststratified import estimate
-from assay.predictions import Predictions, from_arrays
+from assay.predictions import Predictions, Scan, from_arrays
+from assay.rebase import rebase_campaign
 from assay.results import Estimate, Estimates, Item, StratumRow
 from assay.simulation import Ensemble, Population, Simulation, simulate, simulate_several
 
@@ -41,14 +43,17 @@ __all__ = [
     "Population",
     "Predictions",
     "PredictionsError",
+    "Scan",
     "Simulation",
     "StorageError",
     "StratumRow",
     "__version__",
     "create_campaign",
     "estimate",
+    "extend_campaign",
     "from_arrays",
     "load_campaign",
+    "rebase_campaign",
     "simulate",
     "simulate_several",
 ]

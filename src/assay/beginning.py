@@ -49,10 +49,11 @@ def begin_with_one(
     design: Design | None,
     scale: str | None,
     labels: object,
+    seed: int = 0,
 ) -> Beginning:
     """Read and cut the predictions of one classifier for one metric."""
     design = _checked(default_design(goal) if design is None else design)
-    found = read_predictions(predictions, **columns)
+    found = read_predictions(predictions, **columns, seed=seed)
     kind = scale_of(*found.score_range) if scale is None else _known_scale(scale)
     sides = sides_to_cut(
         design, goal.metric, positives=found.positives, size=found.size, source=found.source
@@ -81,6 +82,7 @@ def begin_with_several(
     confidence: float,
     simultaneous: bool,
     design: Design | None,
+    seed: int = 0,
 ) -> Beginning:
     """Read and cut the predictions of several classifiers, or of one for several metrics.
 
@@ -88,7 +90,7 @@ def begin_with_several(
     ----------
     columns : mapping
         As for one classifier; with `classifiers` only `id` and `show`.
-    classifiers, metric, metrics, within, budget, confidence, simultaneous, design
+    classifiers, metric, metrics, within, budget, confidence, simultaneous, design, seed
         As in `create_campaign`.
     """
     around = {name: columns[name] for name in ("id", "show")}
@@ -101,7 +103,7 @@ def begin_with_several(
             hint=f"say whose it is: classifiers={{'cnn': {{{given[0]!r}: ...}}, ...}}",
         )
     columns = {"classifiers": classifiers, **around}
-    found = read_classifiers(predictions, **columns)
+    found = read_classifiers(predictions, **columns, seed=seed)
     names = found.classifiers
     targets = parse_targets([metric] if metrics is None else metrics, names, within=within)
     goal = JointGoal(targets, budget, confidence, simultaneous)

@@ -12,11 +12,17 @@ from assay.core.deck import Id
 from assay.core.intervals import INTERVALS
 from assay.core.stop import Reason
 from assay.core.unjudged import worst_case
-from assay.errors import InputError, LabelConflictError, LabelError, did_you_mean
+from assay.errors import (
+    InputError,
+    LabelConflictError,
+    LabelError,
+    StorageError,
+    did_you_mean,
+)
 from assay.evaluation import Standing, evaluation_of
 from assay.ledger import Ledger
 from assay.predictions import Predictions
-from assay.reserve import Reserve
+from assay.reserve import Reserve, ShortReserveError
 from assay.results import Estimate, Estimates, Item, StratumRow
 from assay.settings import Settings
 from assay.store import CardRow, Event, Session, Store
@@ -43,6 +49,9 @@ class Campaign:
         self._ledger = Ledger(self._evaluation)
         self._reserve = Reserve(key, settings, predictions)
         self._last_event = 0
+        # Answers from before a rebase, to items that have not been dealt since.
+        self._remembered: dict[str, list[Answer]] = {}
+        self._rounds: list[frozenset[str]] = []  # the items of each
 
     @property
     def name(self) -> str:
@@ -66,21 +75,27 @@ class Campaign:
         batch was; new ones are dealt for the rest. A design with rounds of a fixed size (the
         papers'), or one that bets, deals the next round only when the last is answered, and the
         batch may be smaller than `n`. With several metrics it may be so, too, where the goal is
-        near. The list is empty when the campaign is done. The order within a batch tells nothing
-        about the strata.
+        near; and after a rebase, as items that were judged before it are not asked for again. The
+        list is empty when the campaign is done. The order within a batch tells nothing about the
+        strata.
         """
         if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
             raise InputError(f"ask for a whole number of items, at least 1; got {n!r}")
-        with self._store.write() as session:
-            self._catch_up(session)
-            if self._ledger.reason is not Reason.GO_ON:
-                return []
-            waiting = len(self._ledger.outstanding)
-            ahead = self._evaluation.deals_ahead(self._ledger.state.rounds)
-            if waiting == 0 or (ahead and waiting < n):
-                self._deal(session, int(n) - waiting)
-        self._reason()  # takes in the round, now that it is stored
+        while self._deal_round(int(n)) and not self._ledger.outstanding:
+            pass  # all of it was judged before a rebase
+        if self._ledger.reason is not Reason.GO_ON:
+            return []
         return [self._item(card) for card in self._ledger.outstanding[: int(n)]]
+
+    def recall(self, sizes: Iterable[int]) -> None:
+        """Deal rounds of these sizes, as long as answers from before a rebase complete them.
+
+        The campaign then stands where it would if people had given these answers anew. `ask` does
+        the same when its turn comes.
+        """
+        for size in sizes:
+            if self._ledger.outstanding or not self._deal_round(size):
+                return
 
     def tell(
         self,
@@ -107,6 +122,7 @@ class Campaign:
         """
         given = parse_answers(labels, self._settings.id_kind)
         with self._store.write() as session:
+            self._refuse_after_rebase(session)
             self._catch_up(session)
             new = self._check(given, revise=revise)
             session.add_labels(self._key, new, reviewer)
@@ -193,6 +209,17 @@ class Campaign:
             for item_id, answer in self._ledger.answers.items()
         }
 
+    def waiting_answers(self) -> dict[Id, Answer]:
+        """Return answers from before a rebase to items that have not been drawn since.
+
+        They count as soon as their items are drawn, if these are still among the predictions.
+        """
+        self._reason()
+        return {
+            self._settings.item_id(item_id): answers[-1]
+            for item_id, answers in self._remembered.items()
+        }
+
     def __repr__(self) -> str:
         return f"<Campaign {self.name!r}: {str(self.estimates()).splitlines()[0]}>"
 
@@ -204,19 +231,60 @@ class Campaign:
     def _catch_up(self, session: Session) -> None:
         """Take in the rounds and labels that were stored since the last time."""
         for counts in session.rounds(self._key, self._ledger.state.rounds):
-            self._ledger.deal(self._reserve.take(session, self._ledger.state.dealt, counts))
+            cards = self._reserve.take(session, self._ledger.state.dealt, counts)
+            self._ledger.deal(cards)
+            self._rounds.append(frozenset(card.item_id for card in cards))
+            for card in cards:
+                for answer in self._remembered.pop(card.item_id, ()):
+                    self._ledger.record(card.item_id, answer)
         for event in session.labels(self._key, self._last_event):
-            self._ledger.record(event.item_id, Answer(event.answer))
+            answer = Answer(event.answer)
+            if self._ledger.card(event.item_id) is None:
+                self._remembered.setdefault(event.item_id, []).append(answer)
+            else:
+                self._ledger.record(event.item_id, answer)
             self._last_event = event.id
 
-    def _deal(self, session: Session, asked: int) -> None:
+    def _deal_round(self, n: int) -> bool:
+        """Deal what is missing to `n` items, if it is time for that; tell whether it was."""
+        dealt = None
+        while dealt is None:
+            try:
+                with self._store.write() as session:
+                    dealt = self._deal_in(session, n)
+            except ShortReserveError as short:
+                self._reserve.grow(self._store, short.wanted)
+        self._reason()  # takes in the round, now that it is stored
+        return dealt
+
+    def _deal_in(self, session: Session, n: int) -> bool:
+        self._refuse_after_rebase(session)
+        self._catch_up(session)
+        if self._ledger.reason is not Reason.GO_ON:
+            return False
+        waiting = len(self._ledger.outstanding)
+        ahead = self._evaluation.deals_ahead(self._ledger.state.rounds)
+        return (waiting == 0 or (ahead and waiting < n)) and self._deal(session, n - waiting)
+
+    def _deal(self, session: Session, asked: int) -> bool:
         state = self._ledger.state
         rng = np.random.default_rng([self._settings.seed, state.rounds])
         counts = self._evaluation.plan(state, asked, rng).tolist()
         if not any(counts):
-            return
+            return False
         self._reserve.take(session, state.dealt, counts)  # raises where there are not so many
         session.add_round(self._key, state.rounds, counts)
+        return True
+
+    def _refuse_after_rebase(self, session: Session) -> None:
+        """Raise where another campaign has taken this one's place: its labels go there now."""
+        now = session.name_of(self._key)
+        if now != self.name:
+            raise StorageError(
+                f"campaign {self.name!r} was rebased or extended meanwhile; nothing was recorded",
+                details=f"labels from before are kept; what it was is called {now!r} now",
+                hint=f"go on with load_campaign({self.name!r})",
+            )
 
     def _check(self, given: dict[str, Answer], *, revise: bool) -> list[tuple[str, str]]:
         """Return the answers that are new; raise where one cannot be taken."""
@@ -270,7 +338,17 @@ class Campaign:
                     "the interval is made for one look, at the end of the budget; "
                     "do not stop on what it shows before"
                 )
+        if self._settings.before is not None and (open_ := self._half_answered()):
+            notes.append(
+                f"{open_:,} drawn items have no answer yet, and what was drawn with them had one "
+                "before; until they have, new items count too little"
+            )
         return tuple(notes)
+
+    def _half_answered(self) -> int:
+        """Return how many items wait for an answer in rounds that have some."""
+        waiting = {card.item_id for card in self._ledger.outstanding}
+        return sum(len(ids & waiting) for ids in self._rounds if not ids <= waiting)
 
 
 def _some(ids: list[str]) -> str:

@@ -35,7 +35,7 @@ class Cells(Protocol):
     def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
         """Return the distribution of the mean rank among the items with each heap's codes."""
 
-    def count(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
+    def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
         """Return the number of items in each part of the strata that the heaps are cut into."""
 
 
@@ -67,7 +67,7 @@ def cell_strata(found: Cells, goal: JointGoal, design: Design) -> CellStrata:
     return CellStrata(
         found.classifiers,
         tuple(cut),
-        found.count(cut),
+        found.count_parts(cut),
         items=sum(every.values()),
         yes_items=tuple(yes),
     )

@@ -3,8 +3,9 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
-from os import PathLike
 from warnings import warn
+
+import numpy as np
 
 from assay.beginning import Beginning, begin_with_one, begin_with_several
 from assay.campaign import Campaign
@@ -14,12 +15,21 @@ from assay.core.variable import Scale
 from assay.design import Design, Goal
 from assay.earlier import Earlier
 from assay.errors import AssayWarning, DesignError
-from assay.predictions import Classifiers, Predictions
-from assay.reserve import Reserve, card_row, check_same, read_again
-from assay.settings import Settings, Source
-from assay.store import Session, open_store
+from assay.predictions import Classifiers, Predictions, Scan
+from assay.predictions.scan import as_scan
+from assay.predictions.union import UnionPredictions
+from assay.reserve import card_row, check_same, depth, more_cards, read_again, scans_of
+from assay.settings import Part, Settings, Source
+from assay.store import CardRow, Session, Store, open_store
 
-__all__ = ["create_campaign", "load_campaign"]
+__all__ = [
+    "create_campaign",
+    "find_campaign",
+    "load_campaign",
+    "open_storage",
+    "parts_of",
+    "settings_of",
+]
 
 
 def create_campaign(
@@ -50,8 +60,10 @@ def create_campaign(
 
     Parameters
     ----------
-    predictions : path, DataFrame, Arrow table, mapping of arrays, or `Predictions`
-        One row for each item that the classifier was applied to.
+    predictions : path, SQL query, DataFrame, Arrow table, mapping of arrays, `Scan`, `Predictions`
+        One row for each item that the classifier was applied to: in files of Parquet, CSV or JSON
+        lines, in memory, in Spark. A `Scan` can say more: a table of a database, which rows, which
+        engine.
     score : str, optional
         The column with the classifier's score. Without it there are no strata to gain from.
     predicted : str, optional
@@ -123,7 +135,7 @@ def create_campaign(
     if classifiers is None and metrics is None:
         goal = Goal(metric, within=within, budget=budget, confidence=confidence, at_least=at_least)
         beginning = begin_with_one(
-            predictions, columns, goal, design=design, scale=scale, labels=labels
+            predictions, columns, goal, design=design, scale=scale, labels=labels, seed=seed
         )
     else:
         _refuse_for_several(at_least=at_least, labels=labels, scale=scale)
@@ -138,11 +150,15 @@ def create_campaign(
             confidence=confidence,
             simultaneous=simultaneous,
             design=design,
+            seed=seed,
         )
     for caution in beginning.cautions:
         warn(caution, AssayWarning, stacklevel=2)
-    path = os.fspath(predictions) if isinstance(predictions, str | PathLike) else None
-    return _keep(beginning, path, name=name, storage=storage, seed=seed)
+    return _keep(
+        beginning,
+        settings_of(beginning, [as_scan(predictions)], name=name, seed=seed),
+        open_storage(storage),
+    )
 
 
 def load_campaign(
@@ -156,21 +172,28 @@ def load_campaign(
         As they were given to `create_campaign`.
     predictions : optional
         The predictions, needed only when the campaign outruns its reserve of cards and they
-        cannot be read again from where they were.
+        cannot be read again from where they were. Of a campaign that was extended, a list of all
+        parts, in the order in which they came.
     """
-    store = open_store(_storage(storage))
+    store = open_storage(storage)
     with store.read() as session:
-        key, values = session.find(name)
-    settings = Settings.from_dict(values)
+        key, settings = find_campaign(session, name)
     found: Predictions | None = None
     if predictions is not None:
-        found = read_again(predictions, settings.source)
+        found = read_again(scans_of(predictions, settings.source), settings)
         check_same(settings, found)
     return Campaign(store, key, settings, found)
 
 
-def _storage(url: str | None) -> str | None:
-    return os.environ.get("ASSAY_STORAGE") if url is None else url
+def open_storage(url: str | None) -> Store:
+    """Open the storage at a URL, or else the environment's, or else one in memory."""
+    return open_store(os.environ.get("ASSAY_STORAGE") if url is None else url)
+
+
+def find_campaign(session: Session, name: str) -> tuple[int, Settings]:
+    """Return a stored campaign's number and its settings, under the name that it has now."""
+    key, values = session.find(name)
+    return key, Settings.from_dict({**values, "name": name})
 
 
 def _refuse_for_several(**given: object) -> None:
@@ -183,41 +206,66 @@ def _refuse_for_several(**given: object) -> None:
             )
 
 
-def _keep(
-    beginning: Beginning, path: str | None, *, name: str, storage: str | None, seed: int
-) -> Campaign:
-    """Put a new campaign into the store, with the first cards of every deck."""
+def settings_of(beginning: Beginning, scans: Sequence[Scan], *, name: str, seed: int) -> Settings:
+    """Return what is fixed of a new campaign; `scans` are where its predictions were read from."""
     found = beginning.predictions
     source = Source(
-        description=found.source,
-        path=path,
+        parts=parts_of(found, scans),
         columns={**beginning.columns, "show": list(beginning.columns["show"])},
-        fingerprint=found.fingerprint(),
-        rows=found.size,
         id_kind=found.id_kind,
         scale=beginning.scale,
     )
-    settings = Settings(name, beginning.design, beginning.goal, beginning.strata, seed, source)
-    store = open_store(_storage(storage))
+    return Settings(name, beginning.design, beginning.goal, beginning.strata, seed, source)
+
+
+def parts_of(found: Predictions, scans: Sequence[Scan]) -> tuple[Part, ...]:
+    """Return where predictions are, and how they are told from others."""
+    parts = found.parts if isinstance(found, UnionPredictions) else (found,)
+    return tuple(
+        Part(
+            description=part.source,
+            scan=scan.to_dict() if scan.is_lasting else None,
+            fingerprint=part.fingerprint(),
+            rows=part.size,
+        )
+        for part, scan in zip(parts, scans, strict=True)
+    )
+
+
+def _keep(beginning: Beginning, settings: Settings, store: Store) -> Campaign:
+    """Put a new campaign into the store, with the first cards of every deck."""
+    earlier, strata, found = beginning.earlier, beginning.strata, beginning.predictions
+    on_top: list[CardRow] = []
+    if earlier is not None and isinstance(strata, Strata):
+        on_top = _on_top(earlier, strata)
+    # Not in the transaction: others may write while the predictions are read.
+    below = more_cards(settings, found, depth(settings), on_top)
     with store.write() as session:
-        key = session.create(name, settings.to_dict())
-        if beginning.earlier is not None and isinstance(beginning.strata, Strata):
-            _go_on_from(session, key, beginning.earlier, beginning.strata)
-        Reserve(key, settings, found).fill(session)
+        key = session.create(settings.name, settings.to_dict())
+        session.add_cards(key, [*on_top, *below])
+        if earlier is not None:
+            _go_on_from(session, key, earlier, on_top, strata.n_strata)
     return Campaign(store, key, settings, found)
 
 
-def _go_on_from(session: Session, key: int, earlier: Earlier, strata: Strata) -> None:
-    """Store the labels from before as the first round: their cards lie on top of the decks."""
+def _on_top(earlier: Earlier, strata: Strata) -> list[CardRow]:
+    """Return the cards of labels from before, which lie on top of the decks."""
     counts = [0] * strata.n_strata
     rows = []
     for card, stratum in zip(earlier.cards, earlier.strata(strata).tolist(), strict=True):
         rows.append(card_row(card, stratum, counts[stratum]))
         counts[stratum] += 1
-    session.add_cards(key, rows)
+    return rows
+
+
+def _go_on_from(
+    session: Session, key: int, earlier: Earlier, rows: Sequence[CardRow], n_strata: int
+) -> None:
+    """Store the labels from before as the first round."""
+    counts = np.bincount([row.stratum for row in rows], minlength=n_strata).tolist()
     session.add_round(key, 0, counts)
     # No look counts before the second round is complete (Figure 1 of paper 1), but these labels may
     # be all that the goal takes: an empty round lets the campaign look at them.
-    session.add_round(key, 1, [0] * strata.n_strata)
+    session.add_round(key, 1, [0] * n_strata)
     told = [(row.item_id, answer.value) for row, answer in zip(rows, earlier.answers, strict=True)]
     session.add_labels(key, told, reviewer="before")

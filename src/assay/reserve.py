@@ -4,20 +4,48 @@ After a campaign is made its predictions are read again only when a reserve runs
 """
 
 import json
+import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from assay.core.deck import number
 from assay.core.types import Floats
 from assay.errors import AssayError, PredictionsError
-from assay.predictions import Card, Predictions, read_classifiers, read_predictions
+from assay.predictions import Card, Predictions, Scan, read_classifiers, read_predictions
+from assay.predictions.scan import as_scan
+from assay.predictions.union import UnionPredictions
 from assay.settings import Settings, Source
-from assay.store import CardRow, Session
+from assay.store import CardRow, Session, Store
 
-__all__ = ["Reserve", "card_row", "check_same", "read_again"]
+__all__ = [
+    "Reserve",
+    "ShortReserveError",
+    "card_row",
+    "check_same",
+    "depth",
+    "more_cards",
+    "read_again",
+    "scans_of",
+    "whereabouts",
+]
 
 _LEAST = 50  # cards a stratum; fewer would only make more trips
+
+
+class ShortReserveError(Exception):
+    """There are fewer cards in reserve than are to be dealt.
+
+    Parameters
+    ----------
+    wanted : sequence of int
+        How many of each stratum there should be.
+    """
+
+    def __init__(self, wanted: Sequence[int]) -> None:
+        super().__init__()
+        self.wanted = wanted
 
 
 class Reserve:
@@ -36,14 +64,8 @@ class Reserve:
     def __init__(self, key: int, settings: Settings, predictions: Predictions | None) -> None:
         self._key, self._settings, self._predictions = key, settings, predictions
 
-    def fill(self, session: Session) -> None:
-        """Put down twice the cards that the goal takes at worst, shared out evenly."""
-        sizes = self._settings.strata.sizes
-        each = max(_LEAST, -(-2 * self._settings.goal.worst_case // len(sizes)))
-        self._grow(session, np.minimum(sizes, each).tolist())
-
     def take(self, session: Session, dealt: Floats, counts: Sequence[int]) -> list[CardRow]:
-        """Return the next cards of every deck.
+        """Return the next cards of every deck; raise `ShortReserveError` where some are missing.
 
         They come in an order that says nothing about their strata (by their numbers under another
         key), and the same every time.
@@ -53,8 +75,7 @@ class Reserve:
         ]
         cards = self._lying(session, spans)
         if len(cards) < sum(counts):
-            self._grow(session, [2 * stop for _, stop in spans])
-            cards = self._lying(session, spans)
+            raise ShortReserveError([2 * stop for _, stop in spans])
         return sorted(cards, key=self._show_order)
 
     def _lying(self, session: Session, spans: Sequence[tuple[int, int]]) -> list[CardRow]:
@@ -70,42 +91,35 @@ class Reserve:
         another_seed = self._settings.seed ^ 1
         return number(self._settings.item_id(card.item_id), another_seed)
 
-    def _grow(self, session: Session, wanted: Sequence[int]) -> None:
-        """Put down cards until each stratum has as many as are wanted, or all it holds."""
-        settings = self._settings
-        held = session.reserve(self._key, len(wanted))
-        lying = {card.item_id for card in self._lying(session, [(0, stop) for stop in held])}
-        decks = self._source().deal(
-            settings.strata,
-            scale=settings.source.scale,
-            seed=settings.seed,
-            counts=[max(pair) for pair in zip(held, wanted, strict=True)],
-        )
-        rows = []
-        for stratum, deck in enumerate(decks):
-            # Labels from before lie on top of their decks; at their own place they are passed over.
-            new = [card for card in deck if str(card.id) not in lying]
-            rows += [
-                card_row(card, stratum, position)
-                for position, card in enumerate(new, held[stratum])
-            ]
-        session.add_cards(self._key, rows)
+    def grow(self, store: Store, wanted: Sequence[int]) -> None:
+        """Put down cards until each stratum has as many as are wanted, or all it holds.
+
+        The predictions are read outside of any transaction: others may write meanwhile. Should
+        somebody else have put down the same cards by then, they are passed over.
+        """
+        with store.read() as session:
+            held = session.reserve(self._key, len(wanted))
+            lying = self._lying(session, [(0, stop) for stop in held])
+        cards = more_cards(self._settings, self._source(), wanted, lying)
+        if not cards:
+            raise PredictionsError(
+                f"there are no more cards in {self._settings.source.description}",
+                details="the strata are said to hold more items than were found",
+            )
+        with store.write() as session:
+            held = session.reserve(self._key, len(wanted))
+            new = [card for card in cards if card.position >= held[card.stratum]]
+            session.add_cards(self._key, new)
 
     def _source(self) -> Predictions:
         if self._predictions is None:
             source = self._settings.source
-            remedy = f"load_campaign({self._settings.name!r}, predictions=...)"
-            if source.path is None:
-                raise PredictionsError(
-                    "the cards in reserve are used up, and the predictions are not at hand",
-                    details=f"the campaign was made from {source.description}",
-                    hint=f"give them again: {remedy}; all labels are safe",
-                )
+            remedy = f"load_campaign({self._settings.name!r}, predictions={_places(source)})"
             try:
-                found = read_again(source.path, source)
+                found = read_again(whereabouts(source), self._settings)
             except AssayError as error:
                 raise PredictionsError(
-                    "the cards in reserve are used up, and the predictions cannot be read again",
+                    "the cards in reserve are used up, and the predictions are not at hand",
                     details=str(error),
                     hint=f"give them from where they are now: {remedy}; all labels are safe",
                 ) from error
@@ -114,10 +128,82 @@ class Reserve:
         return self._predictions
 
 
-def read_again(predictions: object, source: Source) -> Predictions:
+def depth(settings: Settings) -> list[int]:
+    """Return how many cards of each deck to lay down at first.
+
+    Together they are twice what the goal takes at worst, shared out evenly.
+    """
+    sizes = settings.strata.sizes
+    each = max(_LEAST, -(-2 * settings.goal.worst_case // len(sizes)))
+    return [min(size, each) for size in sizes.tolist()]
+
+
+def more_cards(
+    settings: Settings,
+    predictions: Predictions,
+    wanted: Sequence[int],
+    lying: Sequence[CardRow] = (),
+) -> list[CardRow]:
+    """Return the cards to lay below those that lie, until there are as many as are wanted."""
+    held = np.bincount([card.stratum for card in lying], minlength=len(wanted)).tolist()
+    decks = predictions.deal(
+        settings.strata,
+        scale=settings.source.scale,
+        seed=settings.seed,
+        counts=[max(pair) for pair in zip(held, wanted, strict=True)],
+    )
+    # Labels from before lie on top of their decks; at their own place they are passed over.
+    there = {card.item_id for card in lying}
+    return [
+        card_row(card, stratum, position)
+        for stratum, deck in enumerate(decks)
+        for position, card in enumerate(
+            (card for card in deck if str(card.id) not in there), held[stratum]
+        )
+    ]
+
+
+def whereabouts(source: Source) -> list[Scan]:
+    """Return where all parts of the predictions were."""
+    scans = []
+    for part in source.parts:
+        if part.scan is None:
+            raise PredictionsError(f"the predictions were given in memory: {part.description}")
+        scans.append(Scan.from_dict(part.scan))
+    return scans
+
+
+def scans_of(predictions: object, source: Source) -> list[Scan]:
+    """Return where predictions are that are given for those of a campaign: in a list, all parts.
+
+    A path alone is read as the path before it was: rows that a condition left out stay out.
+    """
+    given = predictions if isinstance(predictions, list) else [predictions]
+    before = source.parts[-1].scan or {}
+    scans = []
+    for each in given:
+        scan = as_scan(each)
+        alone = scan.path is not None and scan is not each
+        scans.append(replace(scan, where=before.get("where")) if alone else scan)
+    return scans
+
+
+def read_again(scans: Sequence[Scan], settings: Settings) -> Predictions:
     """Read predictions as they were read when the campaign was made."""
-    several = "classifiers" in source.columns
-    return (read_classifiers if several else read_predictions)(predictions, **source.columns)
+    columns = settings.source.columns
+    several = "classifiers" in columns
+    if len(scans) == 1:
+        (scan,) = scans
+        if several:
+            held = scan.source if isinstance(scan.source, Predictions) else scan
+            return read_classifiers(held, **columns)
+        return read_predictions(scan, **columns, seed=settings.seed)
+    if several or not scans:
+        raise PredictionsError(
+            f"predictions are given in a list of {len(scans)}",
+            details="several classifiers' must be in one: a path, a pattern of paths, a table",
+        )
+    return UnionPredictions([read_again([scan], settings) for scan in scans])
 
 
 def card_row(card: Card, stratum: int, position: int) -> CardRow:
@@ -127,10 +213,28 @@ def card_row(card: Card, stratum: int, position: int) -> CardRow:
 
 def check_same(settings: Settings, predictions: Predictions) -> None:
     """Raise where the predictions are not those that the campaign was made from."""
-    if predictions.fingerprint() != settings.source.fingerprint:
+    parts = settings.source.parts
+    found = predictions.parts if isinstance(predictions, UnionPredictions) else (predictions,)
+    if len(found) != len(parts):
         raise PredictionsError(
-            f"{predictions.source} is not what campaign {settings.name!r} was made from",
-            details=f"then {settings.source.rows:,} rows, now {predictions.size:,}; "
-            "some id, score or predicted label differs",
-            hint="go on with the original predictions, or make a new campaign",
+            f"{predictions.source}: predictions from {len(found)} place(s), and those of campaign "
+            f"{settings.name!r} came from {len(parts)}",
+            details=f"they came from {', '.join(part.description for part in parts)}",
+            hint=f"give all of them, in that order: predictions={_places(settings.source)}",
         )
+    for part, now in zip(parts, found, strict=True):
+        if now.fingerprint() != part.fingerprint:
+            raise PredictionsError(
+                f"{now.source} is not what campaign {settings.name!r} was made from",
+                details=f"then {part.rows:,} rows, now {now.size:,}; "
+                "some id, score or predicted label differs",
+                hint="go on with the original predictions; or "
+                f"{shlex.join(['assay', 'rebase', '--name', settings.name])}, "
+                f"rebase_campaign({settings.name!r}, ...) in Python: "
+                "it keeps all labels, and draws again from the predictions as they are now",
+            )
+
+
+def _places(source: Source) -> str:
+    """Return how predictions are given: one, or a list of as many as there are parts."""
+    return "..." if len(source.parts) == 1 else f"[{', '.join(['...'] * len(source.parts))}]"

@@ -9,27 +9,64 @@ from assay.core.strata import Strata
 from assay.core.variable import Scale
 from assay.core.venn import CellStrata
 from assay.design import Design, Goal
+from assay.predictions.union import joint_fingerprint, listed
 from assay.targets import JointGoal
 
-__all__ = ["Settings", "Source"]
+__all__ = ["Before", "Part", "Settings", "Source"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Predictions that were read from one place.
+
+    `scan` is what `Scan.to_dict` returned, and None for those that were only in memory;
+    `fingerprint` tells whether they are still the same.
+    """
+
+    description: str
+    scan: Mapping[str, Any] | None
+    fingerprint: str
+    rows: int
 
 
 @dataclass(frozen=True)
 class Source:
     """Where the predictions came from, and how to find them again.
 
-    `path` is None for predictions that were only in memory; `columns` are the arguments of
-    `read_predictions`, or of `read_classifiers`; `fingerprint` tells whether they are still the
-    same.
+    `parts` are one, and one more for each time that the population was extended; `columns` are the
+    arguments of `read_predictions`, or of `read_classifiers`.
     """
 
-    description: str
-    path: str | None
+    parts: tuple[Part, ...]
     columns: Mapping[str, Any]
-    fingerprint: str
-    rows: int
     id_kind: Literal["integer", "string"]
     scale: Scale
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return what `dataclasses.asdict` was called on, by this version or the first."""
+        shared = {name: values[name] for name in ("columns", "id_kind", "scale")}
+        if "parts" in values:
+            return cls(tuple(Part(**part) for part in values["parts"]), **shared)
+        path = values["path"]
+        scan = None if path is None else {"source": path}
+        own = {name: values[name] for name in ("description", "fingerprint", "rows")}
+        return cls((Part(scan=scan, **own),), **shared)
+
+    @property
+    def description(self) -> str:
+        """Where they came from, for people."""
+        return listed([part.description for part in self.parts])
+
+    @property
+    def fingerprint(self) -> str:
+        """A text that changes when the predictions do."""
+        return joint_fingerprint([part.fingerprint for part in self.parts], self.rows)
+
+    @property
+    def rows(self) -> int:
+        """The number of items."""
+        return sum(part.rows for part in self.parts)
 
     @property
     def judgements(self) -> tuple[str, ...]:
@@ -55,6 +92,26 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Before:
+    """The campaign whose place another one took, and whose labels it goes on with.
+
+    Parameters
+    ----------
+    campaign : str
+        Its name since then.
+    judged : int
+        The items that had been judged.
+    gone : int
+        How many of these the metric is no longer about: they are not among the predictions, or are
+        predicted otherwise. Their labels stay in the log.
+    """
+
+    campaign: str
+    judged: int
+    gone: int
+
+
+@dataclass(frozen=True)
 class Settings:
     """The frozen part of a campaign: of one metric, or of several targets at once."""
 
@@ -64,6 +121,7 @@ class Settings:
     strata: Strata | CellStrata
     seed: int
     source: Source
+    before: Before | None = None
 
     @property
     def id_kind(self) -> Literal["integer", "string"]:
@@ -83,12 +141,13 @@ class Settings:
             "strata": self.strata.to_dict(),
             "seed": self.seed,
             "source": asdict(self.source),
+            "before": None if self.before is None else asdict(self.before),
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the settings that `to_dict` was called on."""
-        goal, strata = values["goal"], values["strata"]
+        goal, strata, before = values["goal"], values["strata"], values.get("before")
         several = "targets" in goal
         return cls(
             name=values["name"],
@@ -96,5 +155,6 @@ class Settings:
             goal=JointGoal.from_dict(goal) if several else Goal.from_dict(goal),
             strata=CellStrata.from_dict(strata) if several else Strata.from_dict(strata),
             seed=values["seed"],
-            source=Source(**values["source"]),
+            source=Source.from_dict(values["source"]),
+            before=None if before is None else Before(**before),
         )

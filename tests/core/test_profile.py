@@ -1,3 +1,4 @@
+from collections import defaultdict
 from fractions import Fraction
 from typing import Any
 
@@ -7,11 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from assay.core.profile import Profile, as_scores, profile_of
+from assay.core.bins import Rule, bins_of
+from assay.core.profile import Profile, as_scores, profile_of, score_range
 from assay.core.types import Floats
 from assay.errors import InputError
 
 ANY_FLOAT = st.floats(allow_nan=False, allow_infinity=False)
+TINY = Fraction(5e-324)  # halving the smallest number loses it
 
 
 def cells(**changed: Any) -> dict[str, Any]:
@@ -20,24 +23,23 @@ def cells(**changed: Any) -> dict[str, Any]:
     return {"low": scores, "high": scores, "mean": scores, "count": counts} | changed
 
 
-def check_cells(profile: Profile, values: Floats) -> None:
-    """Each cell counts the values between its ends, and all values are in a cell."""
-    assert profile.total == values.size
-    for low, high, mean, count in zip(
-        profile.low, profile.high, profile.mean, profile.count, strict=True
-    ):
-        inside = values[(low <= values) & (values <= high)]
-        assert inside.size == count
-        assert inside.min() == low
-        assert inside.max() == high
-        exact_mean = float(sum(map(Fraction, inside.tolist())) / inside.size)
-        tolerance = 1e-12 * float(np.abs(inside).max()) + 1e-300
-        assert abs(mean / 2 - exact_mean / 2) <= tolerance
+def check_cells(profile: Profile, values: Floats, rule: Rule) -> None:
+    """Cells are the bins that hold any value; the values are looked at one by one."""
+    held: dict[int, list[float]] = defaultdict(list)
+    for number, value in zip(bins_of(values, rule).tolist(), values.tolist(), strict=True):
+        held[number].append(value)
+    expected = [held[number] for number in sorted(held)]
+    assert profile.low.tolist() == [min(cell) for cell in expected]
+    assert profile.high.tolist() == [max(cell) for cell in expected]
+    assert profile.count.tolist() == [len(cell) for cell in expected]
+    for cell, mean in zip(expected, profile.mean.tolist(), strict=True):
+        middle = (Fraction(min(cell)) + Fraction(max(cell))) / 2
+        assert abs(Fraction(mean) - middle) <= Fraction(max(map(abs, cell))) / 2**51 + TINY
 
 
 def test_few_distinct_scores_have_a_cell_each() -> None:
     values = np.random.default_rng(1).integers(0, 50, 1000) / 50
-    profile = profile_of(values, max_cells=50)
+    profile = profile_of(values)
     distinct, count = np.unique(values, return_counts=True)
     assert profile.exact
     np.testing.assert_array_equal(profile.low, distinct)
@@ -46,52 +48,44 @@ def test_few_distinct_scores_have_a_cell_each() -> None:
     assert (profile.min, profile.max) == (distinct[0], distinct[-1])
 
 
-def test_many_distinct_scores_are_binned() -> None:
-    values = np.random.default_rng(2).normal(size=5000)
-    profile = profile_of(values, max_cells=64)
+@pytest.mark.parametrize("size", [5_000, 70_000])  # fewer and more than are counted at once
+@pytest.mark.parametrize("rule", ["probability", "margin"])
+def test_many_distinct_scores_share_the_cells_of_their_bins(rule: Rule, size: int) -> None:
+    rng = np.random.default_rng(2)
+    values = rng.beta(0.4, 0.6, size) if rule == "probability" else rng.normal(size=size)
+    profile = profile_of(values)
     assert not profile.exact
-    assert 32 < profile.low.size <= 64
-    check_cells(profile, values)
+    check_cells(profile, values, rule)
     wrong = Profile(profile.low, profile.high, profile.mean, np.roll(profile.count, 1))
     with pytest.raises(AssertionError):
-        check_cells(wrong, values)
+        check_cells(wrong, values, rule)
 
 
-def test_binned_cells_are_small_in_count_and_in_width() -> None:
-    values = np.random.default_rng(3).standard_cauchy(20000)
-    profile = profile_of(values, max_cells=200)
-    assert profile.count.max() <= 20000 / 100
-    assert (profile.high - profile.low).max() <= (profile.max - profile.min) / 100
+def test_a_part_of_a_population_is_profiled_by_the_rule_for_all() -> None:
+    part = np.random.default_rng(3).random(5000)
+    check_cells(profile_of(part, "margin"), part, "margin")
+    with pytest.raises(AssertionError):
+        check_cells(profile_of(part), part, "margin")
 
 
-def test_a_pile_up_has_a_cell_of_its_own() -> None:
+def test_cells_do_not_depend_on_the_order_of_the_scores() -> None:
     rng = np.random.default_rng(4)
-    values = np.concatenate([rng.random(3000), np.full(500, 0.25), np.zeros(200)])
-    profile = profile_of(values, max_cells=40)
-    for piled, count in ((0.25, 500), (0.0, 200)):
-        cell = np.flatnonzero(profile.low == piled)
-        assert profile.high[cell] == piled
-        assert profile.count[cell] == count
+    values = rng.standard_cauchy(70_000)
+    one, other = profile_of(values), profile_of(rng.permutation(values))
+    for name in ("low", "high", "mean", "count"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
-@pytest.mark.parametrize("K", [*range(1, 11), 12, 14, 15, 18, 20])
-def test_default_cells_have_the_edges_of_equal_sizes(K: int) -> None:
-    size = 12345
-    profile = profile_of(np.random.default_rng(5).random(size))
-    assert not profile.exact
-    edges = np.concatenate([[0], np.cumsum(profile.count)])
-    nearest = np.abs(edges[:, None] - size * np.arange(K + 1) / K).min(axis=0)
-    assert nearest.max() <= 0.5
+@given(arrays(np.float64, st.integers(1, 60), elements=ANY_FLOAT))
+def test_any_finite_scores_have_a_profile(values: Floats) -> None:
+    rule: Rule = "probability" if ((values >= 0) & (values <= 1)).all() else "margin"
+    check_cells(profile_of(values), values, rule)
 
 
-@given(
-    arrays(np.float64, st.integers(1, 60), elements=ANY_FLOAT),
-    st.integers(1, 70),
-)
-def test_any_finite_scores_have_a_profile(values: Floats, max_cells: int) -> None:
-    profile = profile_of(values, max_cells=max_cells)
-    assert profile.low.size <= max_cells
-    check_cells(profile, values)
+@given(arrays(np.float64, st.integers(1, 60), elements=st.floats(0, 1)))
+def test_any_probabilities_have_a_profile_by_either_rule(values: Floats) -> None:
+    check_cells(profile_of(values, "probability"), values, "probability")
+    check_cells(profile_of(values, "margin"), values, "margin")
 
 
 def test_negative_zero_is_zero() -> None:
@@ -107,11 +101,17 @@ def test_a_score_that_is_not_finite_is_named(bad: float) -> None:
         profile_of(np.array([0.1, 0.2, bad, 0.3]))
 
 
-def test_no_scores_and_no_cells_are_refused() -> None:
+def test_no_scores_are_refused() -> None:
     with pytest.raises(InputError, match="no scores"):
         profile_of(np.array([]))
-    with pytest.raises(InputError, match="max_cells is 0"):
-        profile_of(np.array([0.5]), max_cells=0)
+    with pytest.raises(InputError, match="no scores"):
+        score_range(np.array([]))
+
+
+@pytest.mark.parametrize("outside", [-0.1, 1.1])
+def test_what_is_no_probability_is_not_binned_as_one(outside: float) -> None:
+    with pytest.raises(InputError, match=r"(?s)scores run from .*between 0 and 1"):
+        profile_of(np.array([0.5, outside]), "probability")
 
 
 @pytest.mark.parametrize(

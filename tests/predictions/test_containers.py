@@ -68,6 +68,7 @@ def _look(predictions: Predictions) -> tuple[object, ...]:
         predictions.id_kind,
         predictions.score_range,
         strata,
+        predictions.count(strata, scale="margin").tolist(),
         cards,
     )
 

@@ -184,7 +184,10 @@ def test_rows_of_several_csv_files_are_numbered_in_the_order_of_the_names(tmp_pa
 def test_a_file_of_several_that_lacks_a_column(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,score\n7,0.5\n")
     (tmp_path / "b.csv").write_text("id\n8\n")
-    with pytest.raises(PredictionsError, match=r"(?s)1 of 2 scores.*row 1 \(id 8, score missing"):
+    told = (
+        r"(?s)column 'score' of .*not the same.*in 1 file \(.*a.csv\), missing in 1 file \(.*b.csv"
+    )
+    with pytest.raises(PredictionsError, match=told):
         _ids(tmp_path / "*.csv")
 
 

@@ -1,12 +1,15 @@
+import hashlib
+import math
 import struct
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from assay.core import deck
-from assay.core.profile import profile_of
+from assay.core.profile import Profile, profile_of
 from assay.core.strata import Strata, stratify
 from assay.core.variable import confidence
 from assay.errors import PredictionsError
@@ -128,6 +131,45 @@ def test_profiles_are_of_the_variable_on_each_side() -> None:
         assert (profile.count == expected.count).all()
 
 
+def test_a_side_is_profiled_by_the_rule_for_the_whole_population() -> None:
+    """Where yes is said from 0 upwards, that side's margins may look like probabilities."""
+    score = np.where(PREDICTED, SCORE, -8 * SCORE)
+    predictions = from_arrays(y_score=score, y_pred=PREDICTED)
+
+    def check(expected: Profile) -> None:
+        profile = predictions.profile("score", "margin", [True])[True]
+        assert profile.low.tolist() == expected.low.tolist()
+        assert profile.count.tolist() == expected.count.tolist()
+
+    check(profile_of(score[PREDICTED], "margin"))
+    with pytest.raises(AssertionError):
+        check(profile_of(score[PREDICTED]))
+
+
+@pytest.mark.parametrize("sides", [(None,), (True, False), (True,)])
+def test_items_are_counted_by_the_cuts_of_strata_of_any_population(
+    sides: tuple[bool | None, ...],
+) -> None:
+    predictions = _read(INTEGERS)
+    own = _strata(predictions, *sides)
+    assert predictions.count(own, scale="probability").tolist() == own.sizes.tolist()
+
+    rng = np.random.default_rng(47)
+    other = from_arrays(y_score=rng.random(500), y_pred=rng.random(500) < 0.5)
+    strata = _strata(other, *sides)
+    stratum = strata.assign(SCORE, PREDICTED).tolist()
+    by_hand = [stratum.count(h) for h in range(strata.n_strata)]
+    assert predictions.count(strata, scale="probability").tolist() == by_hand
+    assert by_hand != strata.sizes.tolist()  # which are those of the other population
+
+
+def test_a_stratum_without_items_counts_none() -> None:
+    predictions = from_arrays(y_score=[0.1, 0.9], y_pred=[False, False])
+    strata = _strata(from_arrays(y_score=[0.2, 0.3, 0.8, 0.95], threshold=0.5), True, False)
+    assert strata.n_strata == 4
+    assert predictions.count(strata, scale="probability").tolist() == [0, 0, 1, 1]
+
+
 def test_strata_by_confidence_deal_the_items_they_count() -> None:
     predictions = from_arrays(y_score=SCORE * 8 - 4, threshold=0.5)
     profiles = predictions.profile("confidence", "margin", [None])
@@ -200,27 +242,36 @@ def test_a_distance_from_the_threshold_that_overflows() -> None:
         predictions.profile("confidence", "margin", [None])
 
 
-# The fingerprint, against the definition in plain integers.
+# The fingerprint, against the definition in plain Python.
 
 
-def _h(word: int) -> int:
-    for _ in range(2):
-        word ^= word >> 32
-        word = word * 0xD6E8FEB86659FD93 % 2**64
-    return word ^ word >> 32
-
-
-def _bits(score: float) -> int:
-    (bits,) = struct.unpack("<Q", struct.pack("<d", score))
-    return int(bits)
+def _plain_bin(score: float, rule: str) -> int:
+    if rule == "probability":
+        return round(2047 * (math.sqrt(score) - math.sqrt(1 - score)))
+    below, above = (math.sqrt(math.sqrt(math.sqrt(max(x, 0.0)))) for x in (-score, score))
+    return round(16383 * (1 / (1 + below) - 1 / (1 + above)))
 
 
 def _plain_fingerprint(rows: list[Row]) -> str:
-    total = 0
-    for id, score, predicted in rows:
-        word = (int(deck.digest([id])[0]) ^ _h(_bits(score))) + predicted
-        total += _h(word % 2**64)
-    return f"assay-predictions-1:{len(rows)}:{total % 2**64:016x}"
+    rule = "probability" if all(0 <= score <= 1 for _, score, _ in rows) else "margin"
+    scores: dict[tuple[int, bool], list[float]] = defaultdict(list)
+    words: dict[tuple[int, bool], int] = defaultdict(int)
+    for id, score, said in rows:
+        cell = _plain_bin(score, rule), said
+        scores[cell].append(score + 0.0)  # 0.0 for -0.0
+        words[cell] ^= int(deck.digest([id])[0])
+    cells = sorted(scores)
+    columns: tuple[tuple[str, Sequence[float]], ...] = (
+        ("q", [number for number, _ in cells]),
+        ("q", [said for _, said in cells]),
+        ("q", [len(scores[cell]) for cell in cells]),
+        ("d", [min(scores[cell]) for cell in cells]),
+        ("d", [max(scores[cell]) for cell in cells]),
+        ("Q", [words[cell] for cell in cells]),
+    )
+    packed = b"".join(struct.pack(f"<{len(column)}{kind}", *column) for kind, column in columns)
+    told = hashlib.sha256(rule.encode() + packed).hexdigest()[:16]
+    return f"assay-predictions-2:{len(rows)}:{told}"
 
 
 def _fingerprint(rows: list[Row]) -> str:
@@ -230,7 +281,7 @@ def _fingerprint(rows: list[Row]) -> str:
 
 def _sum_of_parts(rows: list[Row]) -> str:
     """Sum the hashes of ids, scores and labels apart: blind to which score is whose."""
-    return str(sum(deck.number(id, 0) + _h(_bits(score)) + said for id, score, said in rows))
+    return str(sum(deck.number(id, 0) + hash(score) + said for id, score, said in rows))
 
 
 ROWS: list[Row] = [("a", 0.25, True), ("b", 0.5, False), ("c", 0.5, True), ("007", 1e-300, False)]
@@ -265,6 +316,23 @@ def test_fingerprint_is_as_defined() -> None:
 def test_fingerprint_does_not_depend_on_the_sign_of_zero() -> None:
     assert _fingerprint([(1, -0.0, True)]) == _fingerprint([(1, 0.0, True)])
     assert _fingerprint([(1, -0.0, True)]) == _plain_fingerprint([(1, 0.0, True)])
+
+
+def test_a_score_that_moves_within_its_bin_is_not_seen_and_changes_nothing_drawn() -> None:
+    """Between the ends of its cell, that is; all that is dealt from is as before."""
+    score = np.linspace(0.5, 0.502, 400)
+    moved = score.copy()
+    moved[1] += 1e-7
+    one, other = (from_arrays(y_score=values, threshold=0.5) for values in (score, moved))
+    assert one.fingerprint() == other.fingerprint()
+    strata = _strata(one, True)
+    assert strata == _strata(other, True)
+    dealt = [
+        each.deal(strata, scale="probability", seed=4, counts=[400] * 4) for each in (one, other)
+    ]
+    assert dealt[0] == dealt[1]
+    moved[1] += 1e-3  # into another bin
+    assert from_arrays(y_score=moved, threshold=0.5).fingerprint() != one.fingerprint()
 
 
 def test_an_integer_and_its_text_are_different_ids() -> None:

@@ -1,3 +1,4 @@
+import struct
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from assay.core import deck
 from assay.core.heaps import cut_heaps
 from assay.core.merge_cells import merge_cells
-from assay.core.types import Floats, Ints
+from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
 from assay.errors import InputError, PredictionsError
 from assay.predictions import (
@@ -28,18 +29,19 @@ SIZE = 2_000
 TRUTH = RNG.random(SIZE) < 0.4
 TABLE: dict[str, Any] = {
     "id": [f"page {number}" for number in RNG.permutation(SIZE)],
-    "cnn": (TRUTH / 2 + RNG.random(SIZE)).round(2),
+    # Probabilities of two digits and margins of one: none share a bin, so ranks are plain ones.
+    "cnn": (TRUTH / 3 + RNG.random(SIZE) / 1.5).round(2),
     "svm": (TRUTH + RNG.normal(size=SIZE)).round(1),
     "svm_says": np.where(RNG.random(SIZE) < 0.3 + 0.4 * TRUTH, "spam", "ham"),
     "vote": (RNG.random(SIZE) < 0.2 + 0.6 * TRUTH).astype(int),
     "truth": TRUTH,
 }
 CLASSIFIERS: dict[str, dict[str, Any]] = {
-    "cnn": {"score": "cnn", "threshold": 0.75},
+    "cnn": {"score": "cnn", "threshold": 0.5},
     "svm": {"score": "svm", "predicted": "svm_says", "positive": "spam"},
     "vote": {"predicted": "vote"},
 }
-SAYS = [TABLE["cnn"] >= 0.75, TABLE["svm_says"] == "spam", TABLE["vote"] == 1]
+SAYS = [TABLE["cnn"] >= 0.5, TABLE["svm_says"] == "spam", TABLE["vote"] == 1]
 CODES = [sum(int(says[row]) << k for k, says in enumerate(SAYS)) for row in range(SIZE)]
 
 
@@ -60,7 +62,7 @@ def _strata(found: CellPredictions) -> CellStrata:
     shares = {code: items / found.size for code, items in found.cells().items()}
     groups = merge_cells(shares, most=3, least=0.2)
     heaps = cut_heaps(found.profile_heaps(groups), groups, [2] * len(groups))
-    return CellStrata(found.classifiers, tuple(heaps), found.count(heaps))
+    return CellStrata(found.classifiers, tuple(heaps), found.count_parts(heaps))
 
 
 def _deal(found: CellPredictions, count: int) -> list[list[Card]]:
@@ -103,12 +105,14 @@ def test_all_items_are_dealt_once_and_counted_by_part() -> None:
     assert sorted(str(card.id) for cards in dealt for card in cards) == sorted(TABLE["id"])
     counted = Counter((h, card.predicted) for h, cards in enumerate(dealt) for card in cards)
     assert [(*part, items) for part, items in sorted(counted.items())] == list(strata.parts)
+    sizes = found.count(strata, scale="probability")
+    assert sizes.tolist() == [len(cards) for cards in dealt] == strata.sizes.tolist()
 
 
 def test_items_of_cells_that_no_heap_holds_are_not_dealt() -> None:
     found = _read(TABLE)
     heaps = cut_heaps(found.profile_heaps([(3, 7)]), [(3, 7)], [1])
-    strata = CellStrata(found.classifiers, tuple(heaps), found.count(heaps))
+    strata = CellStrata(found.classifiers, tuple(heaps), found.count_parts(heaps))
     (cards,) = found.deal(strata, scale="probability", seed=0, counts=[SIZE])
     assert len(cards) == sum(code in (3, 7) for code in CODES)
 
@@ -153,6 +157,31 @@ def test_the_fingerprint_changes_with_anything_that_a_classifier_said(column: st
     }  # a score moves by less than its rank can see
     changed[3] = other[changed[3]] if column in ("svm_says", "vote") else changed[3] + 1e-9
     assert _read({**TABLE, column: changed}).fingerprint() != _read(TABLE).fingerprint()
+
+
+def _h(word: int) -> int:
+    for _ in range(2):
+        word ^= word >> 32
+        word = word * 0xD6E8FEB86659FD93 % 2**64
+    return word ^ word >> 32
+
+
+def _plain_fingerprint(ids: list[str], *judged: tuple[Floats, Bools]) -> str:
+    total = 0
+    for row, word in enumerate(deck.digest(ids).tolist()):
+        judged_word = word
+        for score, says in judged:
+            (bits,) = struct.unpack("<Q", struct.pack("<d", score[row]))
+            judged_word = _h(((judged_word ^ _h(bits)) + int(says[row])) % 2**64)
+        total += judged_word
+    return f"assay-predictions-1:{len(ids)}:{total % 2**64:016x}"
+
+
+def test_the_fingerprint_is_as_defined() -> None:
+    scores: list[Floats] = [TABLE["cnn"], TABLE["svm"] + 0.0, np.zeros(SIZE)]  # 0.0 for -0.0
+    judged = list(zip(scores, SAYS, strict=True))
+    assert _read(TABLE).fingerprint() == _plain_fingerprint(TABLE["id"], *judged)
+    assert _read(TABLE).fingerprint() != _plain_fingerprint(TABLE["id"], *judged[::-1])
 
 
 def test_the_fingerprint_knows_who_said_what() -> None:

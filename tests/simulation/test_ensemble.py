@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import rankdata
 from sklearn import metrics as sk
 
 from assay.cell_strata import cell_strata
@@ -20,7 +21,7 @@ def arrays() -> dict[str, Any]:
     rng = np.random.default_rng(3)
     truth = rng.random(3000) < 0.3
     said = {name: truth ^ (rng.random(3000) < 0.1 * k) for k, name in enumerate(NAMES, start=1)}
-    return {"y_true": truth, "y_pred": said, "y_score": {"a": rng.random(3000)}}
+    return {"y_true": truth, "y_pred": said, "y_score": {"a": rng.random(3000).round(3)}}
 
 
 def omission(truth: Any, said: Any) -> float:
@@ -60,8 +61,8 @@ def test_outcomes_are_the_positives_of_each_part() -> None:
     strata = cell_strata(ensemble, goal, Design())
     codes = sum(given["y_pred"][name].astype(int) << bit for bit, name in enumerate(NAMES))
     # Only one classifier has a score, so items are ranked by it.
-    order = given["y_score"]["a"].argsort().argsort()
-    stratum = strata.assign((order + 0.5) / order.size, codes)
+    rank = (rankdata(given["y_score"]["a"]) - 0.5) / 3000
+    stratum = strata.assign(rank, codes)
     by_hand = [
         int((given["y_true"] & (stratum == s) & (codes == code)).sum())
         for s, code, _ in strata.parts

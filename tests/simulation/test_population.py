@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from assay.core.strata import METHODS
+from assay.core.profile import profile_of
+from assay.core.strata import METHODS, stratify
 from assay.core.types import Bools, Floats
 from assay.core.variable import Variable
 from assay.design import Design
 from assay.errors import PredictionsError
+from assay.predictions import from_arrays
 from assay.simulation import Population
 
 DATA = Path(
@@ -47,6 +49,29 @@ def test_frames_hold_what_the_items_add_up_to(ties: bool, variable: Variable, me
         counted = [int(outcome[stratum == h].sum()) for h in numbers]
         assert frame.outcomes.tolist() == counted, method
         assert frame.value == pytest.approx(population.value(metric))
+
+
+@pytest.mark.parametrize("variable", ["score", "confidence"])
+@pytest.mark.parametrize("metric", ["precision", "accuracy", "false_omission_rate"])
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_simulated_is_cut_as_what_is_run(
+    method: str, metric: str, variable: Variable
+) -> None:
+    """Margins of which one side alone would pass for probabilities."""
+    uniform, predicted, truth = items(ties=False)
+    score = np.where(predicted, uniform, -30 * uniform)
+    design = Design(strata=method, bins=6, variable=variable)
+    simulated = Population(y_true=truth, y_score=score, y_pred=predicted).frame(design, metric)
+
+    found = from_arrays(y_score=score, y_pred=predicted)
+    sides = [layer.side for layer in simulated.strata.layers]
+    profiles = found.profile(variable, "margin", sides)
+    assert simulated.strata == stratify(profiles, variable=variable, method=method, bins=6)
+
+    if variable == "score" and metric == "precision":
+        alone = profile_of(uniform[predicted])
+        wrong = stratify({True: alone}, variable=variable, method=method, bins=6)
+        assert simulated.strata != wrong
 
 
 SCIKIT: dict[str, Callable[[Bools, Bools], float]] = {

@@ -14,7 +14,9 @@ from assay.cli.create import create
 from assay.cli.demo import demo
 from assay.cli.estimate import estimate
 from assay.cli.exchange import export, import_
+from assay.cli.extend import extend
 from assay.cli.label import label
+from assay.cli.rebase import rebase
 from assay.cli.reproduce import reproduce
 from assay.cli.simulate import simulate
 from assay.cli.status import status
@@ -32,6 +34,8 @@ for name, command in (
     ("demo", demo),
     ("create", create),
     ("label", label),
+    ("rebase", rebase),
+    ("extend", extend),
     ("import", import_),
     ("export", export),
     ("status", status),

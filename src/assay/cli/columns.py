@@ -7,7 +7,7 @@ import typer
 __all__ = ["IdColumn", "Positive", "PredictedColumn", "ScoreColumn", "Threshold", "about_data"]
 
 
-def about_data(text: str, *names: str, metavar: str = "COL") -> Any:
+def about_data(text: str, *names: str, metavar: str | None = "COL") -> Any:
     """Return an option about the predictions."""
     return typer.Option(*names, help=text, metavar=metavar, rich_help_panel="Predictions")
 

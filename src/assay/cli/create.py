@@ -31,7 +31,15 @@ from assay.cli.output import (
     emit,
     say_next,
     telling_errors,
-    working,
+)
+from assay.cli.scans import (
+    CheckIds,
+    EngineName,
+    SparkUrl,
+    TableName,
+    Where,
+    reading,
+    scan_of,
 )
 from assay.cli.storage import StorageUrl, follow_up, storage_url
 from assay.core.strata import METHODS
@@ -53,9 +61,13 @@ def _sampling(text: str, metavar: str | None = None) -> Any:
 
 def create(
     file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="Predictions: .parquet, .csv, .csv.gz, or a pattern."),
-    ],
+        str | None,
+        typer.Argument(
+            metavar="FILE",
+            help="Predictions: a .parquet, .csv or .jsonl file, a pattern, a folder, "
+            "a SELECT, a database.",
+        ),
+    ] = None,
     *,
     id_column: IdColumn = None,
     score: ScoreColumn = None,
@@ -72,6 +84,11 @@ def create(
             f"{' or '.join(SCALES)}; told by the scores' range when left out.", metavar="SCALE"
         ),
     ] = None,
+    where: Where = None,
+    table: TableName = None,
+    engine: EngineName = None,
+    spark: SparkUrl = None,
+    check_ids: CheckIds = False,
     metric: Metrics = None,
     within: Annotated[
         float | None, about_goal("Stop at this half-width; 0.02 is ±2 points.")
@@ -106,9 +123,12 @@ def create(
             refuse_beside_classifiers(score=score, predicted=predicted, threshold=threshold)
             classifiers = parse_classifiers(classifier, positive=positive)
         metrics = metric or ["precision"]
-        with working(f"reading {file}"), collecting_warnings() as warnings:
+        scan = scan_of(
+            file, engine=engine, where=where, table=table, spark=spark, check_ids=check_ids
+        )
+        with reading(file or str(table)), collecting_warnings() as warnings:
             campaign = create_campaign(
-                file,
+                scan,
                 id=id_column,
                 score=score,
                 predicted=predicted,

@@ -4,7 +4,9 @@ Reviewers see the item and nothing else: no prediction, score, stratum or runnin
 """
 
 from contextlib import suppress
+from typing import Annotated
 
+import typer
 from rich.console import Console, Group, RenderableType
 from rich.rule import Rule
 from rich.text import Text
@@ -13,24 +15,34 @@ from assay.answers import Answer
 from assay.campaign import Campaign
 from assay.cli.keys import Command, reading_commands
 from assay.cli.labelling import Labelling
-from assay.cli.output import AsJson, console, emit, say_next, telling_errors
-from assay.cli.storage import CampaignName, StorageUrl, follow_up, open_campaign
+from assay.cli.output import AsJson, collecting_warnings, console, emit, say_next, telling_errors
+from assay.cli.scans import reading
+from assay.cli.storage import CampaignName, StorageUrl, existing, follow_up, open_campaign
 from assay.exchange import shown_columns
+from assay.rebase import rebase_campaign
 from assay.report import facts, printable
 from assay.results import Item
 
 __all__ = ["label"]
 
 
-def label(name: CampaignName, storage: StorageUrl = None, as_json: AsJson = False) -> None:
+def label(
+    name: CampaignName,
+    storage: StorageUrl = None,
+    rebase: Annotated[
+        bool,
+        typer.Option("--rebase", help="First take the predictions as they are now (assay rebase)."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Judge items in the terminal, one key an answer, each saved at once.
 
     y yes, n no, c cannot judge, u undo, s skip for now, q quit. Where the standard input is not a
     terminal, answers are read one a line.
     """
     with telling_errors(as_json=as_json):
-        campaign = open_campaign(name, storage)
         screen = console(stderr=as_json)
+        campaign = _rebased(name, storage, screen) if rebase else open_campaign(name, storage)
         labelling = Labelling(campaign)
         _converse(campaign, labelling, screen)
         stopped = campaign.estimate().stopped
@@ -41,6 +53,14 @@ def label(name: CampaignName, storage: StorageUrl = None, as_json: AsJson = Fals
         told = f"{labelling.judged:,} judged in this sitting, all saved. {state}"
         screen.print(Text(told, "green"))
         say_next(screen, follow_up("status", name, storage))
+
+
+def _rebased(name: str, storage: str | None, screen: Console) -> Campaign:
+    with reading("the predictions"), collecting_warnings() as warnings:
+        campaign = rebase_campaign(name, storage=existing(storage))
+    for warning in warnings:
+        screen.print(Text(f"warning: {printable(warning)}", "yellow"))
+    return campaign
 
 
 def _converse(campaign: Campaign, labelling: Labelling, screen: Console) -> None:

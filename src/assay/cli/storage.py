@@ -13,11 +13,20 @@ from assay.campaign import Campaign
 from assay.create import load_campaign
 from assay.errors import StorageError
 
-__all__ = ["CampaignName", "StorageUrl", "existing", "follow_up", "open_campaign", "storage_url"]
+__all__ = [
+    "CampaignName",
+    "NameOption",
+    "StorageUrl",
+    "existing",
+    "follow_up",
+    "open_campaign",
+    "storage_url",
+]
 
 _DEFAULT = "sqlite:///assay.db"
 
 CampaignName = Annotated[str, typer.Argument(metavar="NAME", help="The campaign's name.")]
+NameOption = Annotated[str, typer.Option("--name", metavar="NAME", help="The campaign's name.")]
 StorageUrl = Annotated[
     str | None,
     typer.Option(

@@ -3,16 +3,21 @@
 The rules, in full (IEEE 754 double precision, each operation correctly rounded)::
 
     probability:  bin = rint(2047 (sqrt(x) - sqrt(1 - x)))                   for 0 <= x <= 1
-    margin:       bin = rint(4095 (s(-x) - s(x))),   s(x) = 1 / (1 + r(max(x, 0)))
-                  r(x) = sqrt(sqrt(sqrt(x)))                                 for any finite x
+    tail:         bin = rint(2047 (r(x) - r(1 - x)))                         for 0 <= x <= 1
+    margin:       bin = rint(16383 (s(-x) - s(x)))                           for any finite x
+
+    r(x) = sqrt(sqrt(sqrt(x)))       s(x) = 1 / (1 + r(max(x, 0)))
 
 rint rounds halves to the even neighbour. Nothing but +, -, *, / and sqrt is in them, because these
 are the same bit for bit in numpy, DuckDB and Java; a logarithm is not. Each is made of monotone
 steps, and rounding keeps them so: a larger score never has a smaller bin.
 
-Scores of a classifier pile up near 0 and 1. There the first rule's bins are narrow (2e-7 wide, and
-1/2896 in the middle), so that no pile of different scores falls into one. The second rule resolves
-scores of any size: its bins are 0.8% wide around 1, 1.5% around 1e6 and 1e-6, 7% around 1e12.
+Scores of a classifier pile up near 0 and 1. There the first rule's bins are narrow: the outermost
+hold what is within 6e-8 of an end, those in the middle are 1/2896 wide. Where that is not enough,
+as for a rare class whose scores are mostly below 1e-6, the second one takes its place: its bins are
+3% of the distance to the end at 1e-9, and 1/939 wide in the middle. `assay.core.score_cells` tells
+when. The third resolves scores of any size: its bins are 0.2% wide around 1, 0.4% around 1e6 and
+1e-6, 1.7% around 1e12. What lies closer together than that, as margins of 10,000 ± 50, shares few.
 """
 
 from typing import Literal
@@ -21,16 +26,17 @@ import numpy as np
 
 from assay.core.types import Floats, Ints
 
-__all__ = ["MARGIN_STEPS", "PROBABILITY_STEPS", "Rule", "bins_of", "rule_of"]
+__all__ = ["LARGEST_BIN", "MARGIN_STEPS", "PROBABILITY_STEPS", "Rule", "bins_of", "rule_of"]
 
-Rule = Literal["probability", "margin"]
+Rule = Literal["probability", "tail", "margin"]
 
 PROBABILITY_STEPS = 2047
-MARGIN_STEPS = 4095
+MARGIN_STEPS = 16383
+LARGEST_BIN = max(PROBABILITY_STEPS, MARGIN_STEPS)
 
 
 def rule_of(low: float, high: float) -> Rule:
-    """Return the rule for scores of that range.
+    """Return the rule for scores of that range, unless they turn out to be too uneven for it.
 
     Examples
     --------
@@ -46,26 +52,29 @@ def bins_of(values: Floats, rule: Rule) -> Ints:
     Parameters
     ----------
     values : array, shape (N,)
-        Finite; between 0 and 1 where the rule is for probabilities.
-    rule : {"probability", "margin"}
-        As `rule_of` tells for the scores of the whole population.
+        Finite; between 0 and 1 unless the rule is for margins.
+    rule : {"probability", "tail", "margin"}
+        The one for the scores of the whole population.
 
     Examples
     --------
     >>> bins_of(np.array([0.0, 1e-6, 0.5, 1.0]), "probability")
     array([-2047, -2045,     0,  2047])
     >>> bins_of(np.array([-3.0, 0.0, 3.0, 1e300]), "margin")
-    array([-2188,     0,  2188,  4095])
+    array([-8753,     0,  8753, 16383])
     """
     if rule == "probability":
         spread = PROBABILITY_STEPS * (np.sqrt(values) - np.sqrt(1.0 - values))
+    elif rule == "tail":
+        spread = PROBABILITY_STEPS * (_root(values) - _root(1.0 - values))
     else:
-        spread = MARGIN_STEPS * (_shrunk(-values) - _shrunk(values))
+        # Of s(-x) and s(x) one is exactly 1: the other, of the magnitude, is all that is computed.
+        shrunk = 1.0 / (1.0 + _root(np.abs(values)))
+        spread = MARGIN_STEPS * np.copysign(1.0 - shrunk, values)
     bins: Ints = np.rint(spread).astype(np.int64)
     return bins
 
 
-def _shrunk(values: Floats) -> Floats:
-    """Return s(x): 1 for what is not above zero, and falling towards 0 from there."""
-    root = np.sqrt(np.sqrt(np.sqrt(np.maximum(values, 0.0))))
-    return 1.0 / (1.0 + root)
+def _root(values: Floats) -> Floats:
+    root: Floats = np.sqrt(np.sqrt(np.sqrt(values)))
+    return root

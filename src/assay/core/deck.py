@@ -29,6 +29,7 @@ References
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import blake2b, sha256
 
 import numpy as np
@@ -101,8 +102,7 @@ def key(seed: int) -> int:
         raise InputError(
             f"seed {seed!r} cannot be used", details="a seed is a whole number from 0 to 2^63 - 1"
         )
-    text = f"assay-deck-1:{seed}".encode("ascii")
-    return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
+    return _key_of(seed)
 
 
 def digest(ids: Ints | Words | Sequence[Id]) -> Words:
@@ -153,6 +153,12 @@ def mix(words: Words) -> Words:
         np.right_shift(mixed, SHIFT, out=shifted)
     mixed ^= shifted
     return mixed
+
+
+@lru_cache(maxsize=64)
+def _key_of(seed: int) -> int:
+    text = f"assay-deck-1:{seed}".encode("ascii")
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
 
 
 def _mix_word(word: int) -> int:

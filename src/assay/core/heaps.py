@@ -67,12 +67,12 @@ def count_cells(codes: Ints) -> dict[int, int]:
 
 
 def profile_heaps(values: Floats, codes: Ints, heaps: Sequence[Sequence[int]]) -> list[Profile]:
-    """Return the distribution of the stratification variable in each heap.
+    """Return the distribution of the mean rank in each heap.
 
     Parameters
     ----------
     values, codes : array, shape (N,)
-        The items' stratification variable, and what the classifiers said of them.
+        The items' mean ranks, from 0 to 1, and what the classifiers said of them.
     heaps : sequence of sequences of int
         The codes of each heap; each occurs among the items, and in one heap only.
 
@@ -89,7 +89,7 @@ def profile_heaps(values: Floats, codes: Ints, heaps: Sequence[Sequence[int]]) -
                 f"a heap of {len(heap)} codes has no items",
                 details="every code of a heap must occur",
             )
-    return [profile_of(values[rows]) for rows in items]
+    return [profile_of(values[rows], "probability") for rows in items]
 
 
 def cut_heaps(

@@ -5,11 +5,12 @@ from typing import Self
 
 import numpy as np
 
-from assay.core.bins import Rule, bins_of, rule_of
+from assay.core.bins import LARGEST_BIN, Rule, bins_of, rule_of
+from assay.core.tally_ranges import Ranges, pieces
 from assay.core.types import Floats, Ints
 from assay.errors import InputError
 
-__all__ = ["Profile", "as_scores", "profile_of", "refuse_non_finite"]
+__all__ = ["Profile", "as_scores", "profile_of", "refuse_non_finite", "score_range"]
 
 # Counts are summed as float64 in places; up to here that is exact.
 _MAX_TOTAL = 2**53
@@ -105,7 +106,7 @@ def profile_of(values: Floats, rule: Rule | None = None) -> Profile:
     ----------
     values : array, shape (N,)
         The items' scores, in any order; finite.
-    rule : {"probability", "margin"}, optional
+    rule : {"probability", "tail", "margin"}, optional
         How bins are made; when left out, as the range of the scores tells. Where the scores are a
         part of a population, it is the rule for all of it.
 
@@ -121,19 +122,35 @@ def profile_of(values: Floats, rule: Rule | None = None) -> Profile:
     array([1, 1, 2])
     """
     scores = as_scores(values)
+    low, high = score_range(scores)
+    fits = rule_of(low, high)
+    if rule in ("probability", "tail") and fits == "margin":
+        raise InputError(
+            f"scores run from {low} to {high}", details="probabilities lie between 0 and 1"
+        )
+    ranges = Ranges(2 * LARGEST_BIN + 1)
+    for piece in pieces(scores.size):
+        ranges.add(bins_of(scores[piece], rule or fits) + LARGEST_BIN, scores[piece])
+    there = np.flatnonzero(ranges.count)
+    return Profile.of_ranges(
+        low=ranges.low[there], high=ranges.high[there], count=ranges.count[there]
+    )
+
+
+def score_range(scores: Floats) -> tuple[float, float]:
+    """Return the smallest and the largest score, or say why there is none.
+
+    Examples
+    --------
+    >>> score_range(np.array([0.9, 0.1, 0.5]))
+    (0.1, 0.9)
+    """
     if scores.size == 0:
         raise InputError("there are no scores to profile", details="at least one is needed")
     low, high = float(scores.min()), float(scores.max())
     if not np.isfinite([low, high]).all():  # NaN makes both NaN
         refuse_non_finite(scores)
-    bins = bins_of(scores, rule or rule_of(low, high))
-    bins -= bins.min()
-    count = np.bincount(bins)
-    there = np.flatnonzero(count)
-    lows, highs = np.full(count.size, np.inf), np.full(count.size, -np.inf)
-    np.minimum.at(lows, bins, scores)
-    np.maximum.at(highs, bins, scores)
-    return Profile.of_ranges(low=lows[there], high=highs[there], count=count[there])
+    return low, high
 
 
 def as_scores(values: Floats) -> Floats:

@@ -1,16 +1,24 @@
 """What one pass over the predictions counts: items by the bin of their score and their label."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import TypeVar
 
 import numpy as np
 
-from assay.core.bins import Rule, bins_of, rule_of
-from assay.core.profile import Profile
+from assay.core.bins import LARGEST_BIN, Rule, bins_of, rule_of
+from assay.core.profile import Profile, score_range
+from assay.core.tally_ranges import Ranges, pieces
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.errors import InputError
 
-__all__ = ["ScoreCells", "cells_of"]
+__all__ = ["ScoreCells", "cells_of", "evenest"]
+
+# A cell with more of a label's items would make one of ten strata larger by a fifth.
+_HEAVY = 1 / 50
+
+Counted = TypeVar("Counted")
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +27,7 @@ class ScoreCells:
 
     Parameters
     ----------
-    rule : {"probability", "margin"}
+    rule : {"probability", "tail", "margin"}
         How bins are made of scores (`assay.core.bins`).
     bin : array of int64, shape (M,)
         Ascending; where a bin has items of both labels, first those predicted no.
@@ -74,9 +82,23 @@ class ScoreCells:
         """The smallest and the largest score."""
         return float(self.low.min()), float(self.high.max())
 
+    @property
+    def heaviest(self) -> float:
+        """The largest share of a label's items in one cell, of cells with scores to tell apart."""
+        of_label = np.where(self.yes, self.positives, self.size - self.positives)
+        return float(np.max(self.count / of_label, where=self.low < self.high, initial=0.0))
+
+    @property
+    def finer_rule(self) -> Rule | None:
+        """The rule to try where the scores are too uneven for this one; None where they are not."""
+        uneven = self.rule == "probability" and self.heaviest > _HEAVY
+        return "tail" if uneven else None
+
     def profile(self, side: bool | None) -> Profile:
         """Return the scores' distribution among the items with one label, or with either (None)."""
         rows = np.flatnonzero(self.yes == side) if side is not None else np.arange(self.bin.size)
+        if rows.size == 0:
+            raise InputError(f"no item is predicted {'yes' if side else 'no'}: nothing to profile")
         starts = np.flatnonzero(np.diff(self.bin[rows], prepend=self.bin[rows[:1]] - 1))
         return Profile.of_ranges(
             low=np.minimum.reduceat(self.low[rows], starts),
@@ -104,26 +126,54 @@ class ScoreCells:
         return f"assay-predictions-2:{self.size}:{seen.hexdigest()[:16]}"
 
 
-def cells_of(values: Floats, predicted: Bools, digest: Words) -> ScoreCells:
+def evenest(
+    count: Callable[[Rule], Counted], rule: Rule, cells: Callable[[Counted], ScoreCells]
+) -> Counted:
+    """Count by a rule and, where the scores are too uneven for it, once more by a finer one.
+
+    Parameters
+    ----------
+    count : callable
+        Goes over all items, and returns what it counted by a rule.
+    rule : {"probability", "tail", "margin"}
+        The first to try.
+    cells : callable
+        Returns the cells of what was counted.
+    """
+    first = count(rule)
+    finer = cells(first).finer_rule
+    return first if finer is None else min(first, count(finer), key=lambda n: cells(n).heaviest)
+
+
+def cells_of(values: Floats, predicted: Bools, digest: Words | None = None) -> ScoreCells:
     """Count items that are in memory.
 
     Parameters
     ----------
-    values, predicted, digest : array, shape (N,)
-        Each item's score, predicted label and d(id).
+    values, predicted : array, shape (N,)
+        Each item's score and predicted label.
+    digest : array, shape (N,), optional
+        Each item's d(id), where the fingerprint is wanted.
     """
-    rule = rule_of(float(values.min()), float(values.max()))
-    place = 2 * bins_of(values, rule) + predicted
-    order = np.argsort(place, kind="stable")
-    ordered = place[order]
-    starts = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))
-    there = ordered[starts]
+    rule = rule_of(*score_range(values))
+    return evenest(lambda rule: _count(values, predicted, digest, rule), rule, lambda cells: cells)
+
+
+def _count(values: Floats, predicted: Bools, digest: Words | None, rule: Rule) -> ScoreCells:
+    places = 2 * (2 * LARGEST_BIN + 1)
+    ranges, digests = Ranges(places), np.zeros(places, dtype=np.uint64)
+    for piece in pieces(values.size):
+        place = 2 * (bins_of(values[piece], rule) + LARGEST_BIN) + predicted[piece]
+        ranges.add(place, values[piece])
+        if digest is not None:
+            np.bitwise_xor.at(digests, place, digest[piece])
+    there = np.flatnonzero(ranges.count)
     return ScoreCells(
         rule=rule,
-        bin=there >> 1,
-        yes=(there & 1).astype(np.bool_),
-        count=np.diff(starts, append=ordered.size),
-        low=np.minimum.reduceat(values[order], starts),
-        high=np.maximum.reduceat(values[order], starts),
-        digest=np.bitwise_xor.reduceat(digest[order], starts),
+        bin=there // 2 - LARGEST_BIN,
+        yes=there % 2 == 1,
+        count=ranges.count[there],
+        low=ranges.low[there],
+        high=ranges.high[there],
+        digest=digests[there],
     )

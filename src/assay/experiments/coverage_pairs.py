@@ -15,7 +15,7 @@ from assay.core.forecast import isotonic_rates, least_variance
 from assay.core.metrics import Ratio, difference, ratio
 from assay.core.profile import Profile, profile_of
 from assay.core.strata import Cuts, Layer, Strata
-from assay.core.types import Bools, Floats
+from assay.core.types import Bools, Floats, Ints
 from assay.design import Design
 from assay.simulation import Frame
 
@@ -117,13 +117,15 @@ class Pair:
         points: list[float] = []
         owner: list[int] = []
         slopes: list[float] = []
-        sizes, outcomes = [], []
+        sizes: list[Ints] = []
+        outcomes = []
         for cell, slope in zip(self._cells, self._form.a, strict=True):
             if slope == 0 and design.bins > 1:
                 continue
             cuts = cut(cell.profile, design.strata, min(design.bins, _BINS))
-            points += [float(cell.profile.low[0])] if owner else []
-            points += cuts.points
+            # One line of strata: each cell's ranks, which lie between 0 and 1, after the last's.
+            points += [float(len(sizes))] if owner else []
+            points += [len(sizes) + point for point in cuts.points]
             owner += [len(slopes) + each for each in cuts.owner]
             sizes.append(cuts.sizes(cell.profile))
             outcomes.append(np.bincount(cuts.assign(cell.profile.low), cell.outcomes))
@@ -141,17 +143,17 @@ class Pair:
 
     @cached_property
     def _cells(self) -> list[_Cell]:
-        """The cells that have items, each with values in a range of its own."""
+        """The cells that have items."""
         first_rank, second_rank = (rankdata(score) for score in self.scores)
         rank = (first_rank + second_rank) / (2 * self.truth.size + 2)
         first, second = self.predicted
         cells = []
-        for number, says in enumerate([(True, True), (True, False), (False, True), (False, False)]):
+        for says in ((True, True), (True, False), (False, True), (False, False)):
             inside = (first == says[0]) & (second == says[1])
             counts = any(says) or self.metric != "precision"
             if counts and inside.any():
-                values = number + rank[inside]
-                profile = profile_of(values)
+                values = rank[inside]
+                profile = profile_of(values, "probability")
                 place = np.searchsorted(profile.low, values, side="right") - 1
                 found = np.bincount(place, self.truth[inside], minlength=profile.low.size)
                 cells.append(_Cell(says, profile, found.astype(np.float64)))

@@ -2,6 +2,7 @@
 
 from assay.predictions.base import Card, CellPredictions, Decks, Found, IdKind, Predictions, Side
 from assay.predictions.read import Labelled, from_arrays, read_labelled, read_predictions
+from assay.predictions.scan import ENGINES, Scan
 from assay.predictions.several import (
     Classifiers,
     LabelledClassifiers,
@@ -11,6 +12,7 @@ from assay.predictions.several import (
 from assay.predictions.sides import sides_to_cut
 
 __all__ = [
+    "ENGINES",
     "Card",
     "CellPredictions",
     "Classifiers",
@@ -20,6 +22,7 @@ __all__ = [
     "Labelled",
     "LabelledClassifiers",
     "Predictions",
+    "Scan",
     "Side",
     "from_arrays",
     "read_classifiers",

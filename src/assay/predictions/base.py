@@ -100,12 +100,25 @@ class Predictions(Protocol):
         """The score at which the predicted label changes, if it was given."""
 
     def fingerprint(self) -> str:
-        """Return a text that changes when an id, a score or a predicted label does."""
+        """Return a text that changes when an id, a predicted label or the bin of a score does.
+
+        Of one classifier, a score that changes only within its bin (`assay.core.bins`), and is
+        neither the smallest nor the largest there, is not seen; nothing drawn depends on it.
+        """
 
     def profile(
-        self, variable: Variable, scale: Scale, sides: Sequence[Side]
+        self, variable: Variable, scale: Scale, sides: Sequence[Side], /
     ) -> dict[Side, Profile]:
-        """Return the distribution of the stratification variable on each side."""
+        """Return the distribution of the stratification variable on each side.
+
+        Cells are bins by the rule for the whole population, whatever the range of a side.
+        """
+
+    def count(self, strata: Decks, *, scale: Scale) -> Ints:
+        """Return the number of items in each stratum.
+
+        By the strata's own cuts, whatever population they were made for.
+        """
 
     def deal(
         self, strata: Decks, *, scale: Scale, seed: int, counts: Sequence[int]
@@ -137,5 +150,5 @@ class CellPredictions(Predictions, Protocol):
     def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
         """Return the distribution of the mean rank among the items with each heap's codes."""
 
-    def count(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
+    def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
         """Return the number of items in each part of the strata that the heaps are cut into."""

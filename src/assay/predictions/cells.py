@@ -25,7 +25,7 @@ class MemoryCellPredictions(MemoryPredictions):
     codes, rank : array, shape (N,)
         What the classifiers said of each item, and its mean rank by their scores.
     fingerprint : str
-        Of all that was read, since ranks and codes do not tell one score from a like one.
+        Of all that was read: a rank depends on many scores, and does not tell one from a like one.
     """
 
     _variables = ("rank",)  # the scores themselves have no common scale
@@ -61,6 +61,6 @@ class MemoryCellPredictions(MemoryPredictions):
         """Return the distribution of the mean rank among the items with each heap's codes."""
         return profile_heaps(self._score, self._codes, heaps)
 
-    def count(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
+    def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
         """Return the number of items in each part of the strata that the heaps are cut into."""
         return count_parts(self._score, self._codes, heaps)

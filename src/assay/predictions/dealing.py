@@ -4,11 +4,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from assay.core.types import Ints, Words
+from assay.core.types import Floats, Ints, Words
+from assay.errors import PredictionsError
 
-__all__ = ["first_cards"]
+__all__ = ["TOP", "checked_counts", "first_cards", "first_shares", "limits"]
 
-_TOP = np.iinfo(np.uint64).max
+TOP = int(np.iinfo(np.uint64).max)
+"""The largest number that an item can have."""
 
 
 def first_cards(
@@ -41,10 +43,9 @@ def first_cards(
     [array([1, 2]), array([3])]
     """
     wanted = np.minimum(counts, sizes)
-    # Six standard deviations above the number of items expected below the limit.
-    share = (wanted + 6 * np.sqrt(wanted) + 16) / sizes
+    share = first_shares(wanted, sizes)
     while True:
-        below = np.flatnonzero(number <= _limits(share)[stratum])
+        below = np.flatnonzero(number <= limits(share)[stratum])
         held = np.bincount(stratum[below], minlength=sizes.size)
         short = (held < wanted) & (share < 1)
         if not short.any():
@@ -60,7 +61,44 @@ def first_cards(
     ]
 
 
-def _limits(share: np.ndarray) -> Words:
-    """Return the number below which a share of all numbers lies."""
+def first_shares(wanted: Ints, sizes: Ints) -> Floats:
+    """Return the share of all numbers below which the cards wanted of each stratum surely lie.
+
+    Six standard deviations above what is expected: a limit that is too low costs a second look.
+
+    Examples
+    --------
+    >>> first_shares(np.array([100]), np.array([17_600]))
+    array([0.01])
+    """
+    share: Floats = (wanted + 6 * np.sqrt(wanted) + 16) / sizes
+    return share
+
+
+def limits(share: Floats) -> Words:
+    """Return the number below which a share of all numbers lies.
+
+    Examples
+    --------
+    >>> limits(np.array([0.5, 1.0]))
+    array([ 9223372036854775808, 18446744073709551615], dtype=uint64)
+    """
     whole = share >= 1
-    return np.where(whole, _TOP, (np.where(whole, 0, share) * 2.0**64).astype(np.uint64))
+    return np.where(whole, TOP, (np.where(whole, 0, share) * 2.0**64).astype(np.uint64))
+
+
+def checked_counts(counts: Sequence[int], n_strata: int) -> Ints:
+    """Return the cards wanted of each stratum, or say why they are not that.
+
+    Examples
+    --------
+    >>> checked_counts([3, 0], 2)
+    array([3, 0])
+    """
+    wanted = np.array(counts)
+    if wanted.shape != (n_strata,) or wanted.dtype.kind not in "iu" or wanted.min() < 0:
+        raise PredictionsError(
+            f"counts are {counts!r}",
+            details=f"there is one for each of the {n_strata} strata, at least 0",
+        )
+    return wanted

@@ -21,10 +21,13 @@ from assay.predictions.base import IdKind
 
 __all__ = [
     "duckdb_computes_mix",
+    "duckdb_digest",
+    "duckdb_keyed",
     "duckdb_number",
     "duckdb_number_written_out",
     "postgres_number",
     "spark_number",
+    "spark_text_digest",
 ]
 
 _Mix = Callable[[str], str]  # from the SQL of a word to the SQL of h(word)
@@ -73,6 +76,41 @@ def duckdb_number_written_out(column: str, seed: int, kind: IdKind) -> str:
     [(12798019467750399265,)]
     """
     return _duckdb_number(column, seed, kind, _duckdb_fold)
+
+
+def duckdb_digest(column: str, kind: IdKind) -> str:
+    """Return DuckDB's expression for d(id), a UBIGINT, at the least cost.
+
+    Parameters
+    ----------
+    column : str
+        An expression of type VARCHAR, BIGINT or UBIGINT; of no narrower integer type.
+    kind : {"integer", "string"}
+        What the ids are.
+
+    Examples
+    --------
+    >>> duckdb.sql("SELECT " + duckdb_digest("7::BIGINT", "integer")).fetchall()
+    [(8736873150706563146,)]
+    """
+    if not _is_integer(kind):
+        return _duckdb_text_digest(column)
+    if duckdb_computes_mix(_duckdb_hash) and duckdb_computes_mix(_duckdb_hash_signed):
+        return _duckdb_hash(column)
+    return _duckdb_fold(_duckdb_word(column))
+
+
+def duckdb_keyed(digest: str, seed: int) -> str:
+    """Return DuckDB's expression for the number, a UBIGINT, from the one for d(id).
+
+    Examples
+    --------
+    >>> number = duckdb_keyed(duckdb_digest("7::BIGINT", "integer"), seed=1)
+    >>> duckdb.sql("SELECT " + number).fetchall()
+    [(12798019467750399265,)]
+    """
+    mix = _duckdb_hash if duckdb_computes_mix(_duckdb_hash) else _duckdb_fold
+    return mix(f"xor({digest}, {key(seed)}::UBIGINT)")
 
 
 @cache
@@ -157,11 +195,22 @@ def spark_number(column: str, seed: int, kind: IdKind) -> str:
     if _is_integer(kind):
         digest = _spark_fold(f"CAST({column} AS BIGINT)")
     else:
-        digest = f"CAST(conv(left(sha2({column}, 256), 16), 16, -10) AS BIGINT)"
+        digest = spark_text_digest(column)
     word = _spark_fold(f"({digest} ^ {_signed(key(seed))}L)")
     # With its highest bit flipped a word is, read with a sign, its number less 2^63.
     less_half = f"CAST({word} ^ {-_HALF}L AS DECIMAL(20, 0))"
     return f"CAST({less_half} + {_HALF}BD AS DECIMAL(20, 0))"
+
+
+def spark_text_digest(column: str) -> str:
+    """Return Spark's expression for d(id) of a STRING, as a BIGINT of the same 64 bits.
+
+    Examples
+    --------
+    >>> spark_text_digest("url")
+    'CAST(conv(left(sha2(url, 256), 16), 16, -10) AS BIGINT)'
+    """
+    return f"CAST(conv(left(sha2({column}, 256), 16), 16, -10) AS BIGINT)"
 
 
 def _is_integer(kind: IdKind) -> bool:
@@ -175,17 +224,28 @@ def _signed(word: int) -> int:
 
 
 def _duckdb_number(column: str, seed: int, kind: IdKind, mix: _Mix) -> str:
-    if _is_integer(kind):
-        # By way of 128 bits, as a plain cast to UBIGINT refuses the negative and one to BIGINT
-        # the large; and hash() of a shorter integer type is another hash.
-        digest = mix(f"(({column})::HUGEINT & {_WORDS - 1}::HUGEINT)::UBIGINT")
-    else:
-        digest = f"('0x' || left(sha256({column}), 16))::UBIGINT"
+    digest = mix(_duckdb_word(column)) if _is_integer(kind) else _duckdb_text_digest(column)
     return mix(f"xor({digest}, {key(seed)}::UBIGINT)")
+
+
+def _duckdb_word(column: str) -> str:
+    # By way of 128 bits, as a plain cast to UBIGINT refuses the negative and one to BIGINT the
+    # large; and hash() of a shorter integer type is another hash.
+    return f"(({column})::HUGEINT & {_WORDS - 1}::HUGEINT)::UBIGINT"
+
+
+def _duckdb_text_digest(column: str) -> str:
+    return f"('0x' || left(sha256({column}), 16))::UBIGINT"
 
 
 def _duckdb_hash(word: str) -> str:
     return f"hash({word})"
+
+
+def _duckdb_hash_signed(word: str) -> str:
+    """Hash the word as the BIGINT of the same bits."""
+    small, large = f"TRY_CAST({word} AS BIGINT)", f"TRY_CAST({word}::HUGEINT - {_WORDS} AS BIGINT)"
+    return f"hash(coalesce({small}, {large}))"
 
 
 # h as a fold over its factors, the last of which, 1, makes its three steps alike: plain nesting

@@ -1,9 +1,12 @@
-"""A text that changes when the predictions do.
+"""A text that changes when the predictions of several classifiers do.
 
 Each row gives a word of 64 bits. It begins as d(id) and becomes, with each classifier in turn,
 ``h((word xor h(bits of the score)) + predicted)``, with h and d as in `assay.core.deck`. The sum of
 the words modulo 2^64 does not depend on the order of the rows. It guards against mistakes, not
 against somebody who wants to deceive.
+
+The fingerprint of one classifier is that of its `assay.core.score_cells.ScoreCells`, which engines
+count where the predictions lie.
 """
 
 import numpy as np

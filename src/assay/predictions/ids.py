@@ -1,7 +1,8 @@
 """The items' ids: whole numbers of 64 bits, or strings; no two alike."""
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import duckdb
 import numpy as np
@@ -50,6 +51,22 @@ class Ids:
         if len(self.values) < _FEW:
             return deck.digest([str(id) for id in self.values.to_pylist()])
         return _digest_in_duckdb(self.values)
+
+    @classmethod
+    def concatenated(cls, parts: Sequence["Ids"]) -> Self:
+        """Return the ids of all parts, which are of one kind, one after the other."""
+        if all(isinstance(part.values, np.ndarray) for part in parts):
+            values: Any = np.concatenate([part.values for part in parts])
+        else:
+            texts: Any = [part.values for part in parts]
+            values = pa.concat_arrays(texts)
+        return cls(values)
+
+    def take(self, rows: Ints) -> "Ids":
+        """Return the ids of some rows."""
+        return Ids(
+            self.values[rows] if isinstance(self.values, np.ndarray) else self.values.take(rows)
+        )
 
     def at(self, rows: Ints) -> list[deck.Id]:
         """Return the ids of some rows as plain Python values."""

@@ -1,18 +1,17 @@
 """From a container to checked ids, scores and predicted labels."""
 
 from collections.abc import Mapping, Sequence
-from os import PathLike
-from pathlib import Path
 
 import numpy as np
 
 from assay.core.types import Bools, Floats
 from assay.errors import PredictionsError
 from assay.predictions.column import Loaded
-from assay.predictions.duck import read_files
+from assay.predictions.duck import read_scan
 from assay.predictions.ids import Ids, read_ids
 from assay.predictions.labels import read_predicted, refuse_contradictions
 from assay.predictions.roles import Roles
+from assay.predictions.scan import as_scan
 from assay.predictions.scores import read_scores
 from assay.predictions.tables import read_mapping, read_table
 
@@ -20,11 +19,11 @@ __all__ = ["load", "take_ids", "take_judgements"]
 
 
 def load(source: object, used: Sequence[str], show: Sequence[str], id: str | None) -> Loaded:
-    """Read columns of a path, a mapping or a table.
+    """Read columns of a path, a query, a table of a database, a mapping or a table in memory.
 
     Parameters
     ----------
-    source : path, mapping or table
+    source : path, query, URL, mapping, table or Scan
         As in `assay.predictions.read_predictions`.
     used, show : sequence of str
         The columns to read, and those that people see.
@@ -36,11 +35,20 @@ def load(source: object, used: Sequence[str], show: Sequence[str], id: str | Non
     >>> load({"p": [0.9, 0.2]}, ["p"], (), None).source
     'dict, 2 rows'
     """
-    if isinstance(source, str | PathLike):
-        return read_files(Path(source), used, show, id)
-    if isinstance(source, Mapping):
-        return read_mapping(source, used, show, type(source).__name__)
-    return read_table(source, used, show)
+    scan = as_scan(source)
+    if scan.path is not None:
+        return read_scan(scan, used, show, id)
+    held = scan.source
+    for name, given in (("where", scan.where), ("table", scan.table)):
+        if given is not None:
+            raise PredictionsError(
+                f"{name}={given!r} is given beside predictions of type {type(held).__name__}",
+                details=f"{name} is for files, queries and databases",
+                hint="filter the table first, and leave it out",
+            )
+    if isinstance(held, Mapping):
+        return read_mapping(held, used, show, type(held).__name__)
+    return read_table(held, used, show)
 
 
 def take_ids(loaded: Loaded, id: str | None) -> Ids:

@@ -6,15 +6,16 @@ from functools import cached_property
 import numpy as np
 
 from assay.core import deck
-from assay.core.profile import Profile, profile_of
+from assay.core.profile import Profile
+from assay.core.score_cells import ScoreCells, cells_of
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import VARIABLES, Scale, Variable, confidence
-from assay.errors import PredictionsError, did_you_mean
+from assay.errors import PredictionsError
 from assay.predictions.base import Card, Decks, Found, IdKind, Side
 from assay.predictions.column import Show
-from assay.predictions.dealing import first_cards
-from assay.predictions.fingerprints import fingerprint_of, judged_words
+from assay.predictions.dealing import checked_counts, first_cards
 from assay.predictions.ids import Ids
+from assay.predictions.values import refuse_improbable, refuse_unknown_variable
 
 __all__ = ["MemoryPredictions"]
 
@@ -29,8 +30,8 @@ class MemoryPredictions:
     ids : Ids
         No two alike.
     score, predicted : array, shape (N,)
-        Finite scores without -0.0, and whether the classifier said yes. They are not copied: what
-        is done to them later is done to the predictions.
+        Finite scores without -0.0, and whether the classifier said yes. They are not copied, and
+        must not change.
     threshold : float or None
         Where the predicted label changes.
     show : Show
@@ -83,38 +84,42 @@ class MemoryPredictions:
         return float(self._score.min()), float(self._score.max())
 
     def fingerprint(self) -> str:
-        """Return a text that changes when an id, a score or a predicted label does."""
+        """Return a text that changes when an id, a predicted label or the bin of a score does."""
         return self._fingerprint
 
     @cached_property
     def _fingerprint(self) -> str:
-        return fingerprint_of(judged_words(self._ids.digest, self._score, self._predicted))
+        return self._score_cells.fingerprint()
 
     def profile(
         self, variable: Variable, scale: Scale, sides: Sequence[Side]
     ) -> dict[Side, Profile]:
         """Return the distribution of the stratification variable on each side."""
         values = self._values(variable, scale)
-        return {
-            side: profile_of(values if side is None else values[self._predicted == side])
-            for side in sides
-        }
+        cells = self._score_cells if values is self._score else cells_of(values, self._predicted)
+        return {side: cells.profile(side) for side in sides}
+
+    @cached_property
+    def _score_cells(self) -> ScoreCells:
+        return cells_of(self._score, self._predicted, self._ids.digest)
+
+    def count(self, strata: Decks, *, scale: Scale) -> Ints:
+        """Return the number of items in each stratum, by the strata's own cuts."""
+        stratum = strata.assign(self._values(strata.variable, scale), self._said)
+        return np.bincount(stratum + 1, minlength=strata.n_strata + 1)[1:]  # from -1, for none
 
     def deal(
         self, strata: Decks, *, scale: Scale, seed: int, counts: Sequence[int]
     ) -> list[list[Card]]:
         """Return the first ``counts[h]`` cards of every stratum h, in deck order."""
-        wanted = np.array(counts)
-        if wanted.shape != (strata.n_strata,) or wanted.dtype.kind not in "iu" or wanted.min() < 0:
-            raise PredictionsError(
-                f"counts are {counts!r}",
-                details=f"there is one for each of the {strata.n_strata} strata, at least 0",
-            )
+        wanted = checked_counts(counts, strata.n_strata)
         stratum = strata.assign(self._values(strata.variable, scale), self._said)
-        rows = np.flatnonzero(stratum >= 0)
+        rows, digest = np.flatnonzero(stratum >= 0), self._ids.digest
+        if rows.size < stratum.size:  # otherwise a copy of all that is there
+            stratum, digest = stratum[rows], digest[rows]
         places = first_cards(
-            number=deck.mix(self._ids.digest[rows] ^ np.uint64(deck.key(seed))),
-            stratum=stratum[rows],
+            number=deck.mix(digest ^ np.uint64(deck.key(seed))),
+            stratum=stratum,
             counts=wanted,
             sizes=strata.sizes,
             utf8=lambda at: [str(id).encode() for id in self._ids.at(rows[at])],
@@ -152,24 +157,15 @@ class MemoryPredictions:
 
     def _values(self, variable: str, scale: Scale) -> Floats:
         """Return the stratification variable of every item."""
-        if variable not in self._variables:
-            raise PredictionsError(
-                f"variable {variable!r} cannot be computed",
-                details=f"variables: {', '.join(self._variables)}",
-                hint=did_you_mean(variable, self._variables),
-            )
+        refuse_unknown_variable(variable, self._variables)
         if variable != "confidence":
             return self._score
-        low, high = self.score_range
-        if scale == "probability" and not 0.0 <= low <= high <= 1.0:
-            raise PredictionsError(
-                f"scores of {self.source} run from {low} to {high}",
-                details="probabilities lie between 0 and 1",
-                hint="say scale='margin'",
-            )
+        if scale == "probability":
+            refuse_improbable(self.score_range, self.source)
         with np.errstate(over="ignore"):
             values = confidence(self._score, self._predicted, scale, self.threshold or 0.0)
         if not np.isfinite(values).all():
+            low, high = self.score_range
             raise PredictionsError(
                 f"scores of {self.source} run from {low} to {high}, too far from the threshold "
                 f"{self.threshold}",

@@ -8,10 +8,13 @@ from numpy.typing import ArrayLike
 from assay.core.types import Bools, Floats
 from assay.predictions.base import Predictions
 from assay.predictions.column import Loaded
+from assay.predictions.engines import engine_of, open_scanner
 from assay.predictions.labels import read_predicted
 from assay.predictions.loading import load, take_ids, take_judgements
 from assay.predictions.memory import MemoryPredictions
 from assay.predictions.roles import Roles, refuse_bad_show, refuse_no_column
+from assay.predictions.scan import as_scan
+from assay.predictions.scanned import ScannedPredictions
 from assay.predictions.tables import read_mapping
 
 __all__ = ["Labelled", "from_arrays", "read_labelled", "read_predictions"]
@@ -26,15 +29,17 @@ def read_predictions(
     threshold: float | None = None,
     positive: object = None,
     show: Sequence[str] = (),
+    seed: int = 0,
 ) -> Predictions:
     """Read a classifier's predictions and check them.
 
     Parameters
     ----------
-    source : path, table, mapping or Predictions
-        The path of a .parquet, .csv or .csv.gz file, or a pattern that matches several; a pandas,
-        polars or pyarrow table, or any other that narwhals reads; a mapping of column names to
-        arrays or lists. What is `Predictions` already is returned as it is.
+    source : path, query, table, mapping, Scan or Predictions
+        The path of a Parquet, CSV or JSON lines file, of a folder of them, or a pattern that
+        matches several; an SQL query; a pandas, polars, pyarrow or Spark table, or any other that
+        narwhals reads; a mapping of column names to arrays or lists; a `Scan`, which can say more.
+        What is `Predictions` already is returned as it is.
     score : str or None
         The column of scores, finite numbers. None when there are none: all items then have the
         same score, 0.
@@ -52,6 +57,9 @@ def read_predictions(
         The value of the column `predicted` that means yes; all others mean no.
     show : sequence of str
         The columns that people see when they label an item.
+    seed : int
+        With which cards will be dealt. Where the predictions stay where they are, the first pass
+        over them then brings these cards along.
 
     Returns
     -------
@@ -75,11 +83,20 @@ def read_predictions(
     >>> read_predictions(table, id="url", score="p", predicted="spam", positive="yes")
     <predictions of dict, 3 rows: 2 say yes>
     """
-    if isinstance(source, Predictions):
-        return source
+    scan = as_scan(source)
+    if isinstance(scan.source, Predictions):
+        return scan.source
     roles = Roles(score, predicted, id, threshold, positive)
     refuse_bad_show(show)
-    return _predictions(load(source, roles.columns, show, id), roles)
+    engine = engine_of(scan, id)
+    if engine == "memory":
+        return _predictions(load(scan, roles.columns, show, id), roles)
+    return ScannedPredictions(
+        open_scanner(scan, engine, roles, show),
+        threshold=roles.threshold,
+        seed=seed,
+        check_ids=scan.check_ids,
+    )
 
 
 def from_arrays(

@@ -1,6 +1,7 @@
 """Where predictions are, when a path or a table alone does not say it."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -47,7 +48,7 @@ class Scan:
     source: object = None
     table: str | None = None
     where: str | None = None
-    engine: str | None = None
+    engine: Engine | None = None
     spark: object = None
     check_ids: bool = False
 
@@ -81,9 +82,13 @@ class Scan:
         return nameable and (self.spark is None or isinstance(self.spark, str))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what tells another process how to read the predictions again."""
+        """Return what tells another process how to read the predictions again.
+
+        A password is left out: the storage is no place for it. libpq finds it in the environment's
+        ``PGPASSWORD`` or in ``~/.pgpass``.
+        """
         told = {
-            "source": self.path,
+            "source": None if self.path is None else _without_password(self.path),
             "table": self.table,
             "where": self.where,
             "engine": self.engine,
@@ -106,3 +111,17 @@ def as_scan(predictions: object) -> Scan:
     'preds.parquet'
     """
     return predictions if isinstance(predictions, Scan) else Scan(predictions)
+
+
+def _without_password(path: str) -> str:
+    """Return a database's URL without its password, and any other path as it is.
+
+    Examples
+    --------
+    >>> _without_password("postgresql://ann:secret@host/db?password=secret&sslmode=require")
+    'postgresql://ann@host/db?sslmode=require'
+    """
+    if not re.match("postgres(ql)?://", path):
+        return path
+    without = re.sub(r"(://[^:/@?]*):[^/?]*@", r"\1@", path, count=1)
+    return re.sub(r"([?&])password=[^&]*(&|$)", r"\1", without).rstrip("?&")

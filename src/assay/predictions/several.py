@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from assay.core.profile import profile_of
+from assay.core.score_cells import cells_of
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.variable import rank
 from assay.core.venn import refuse_bad_names
@@ -15,11 +16,15 @@ from assay.errors import PredictionsError, did_you_mean
 from assay.predictions.base import CellPredictions
 from assay.predictions.cells import MemoryCellPredictions
 from assay.predictions.column import Loaded
+from assay.predictions.engines import engine_of, open_scanner
 from assay.predictions.fingerprints import fingerprint_of, judged_words
 from assay.predictions.ids import Ids
 from assay.predictions.labels import read_predicted
 from assay.predictions.loading import load, take_ids, take_judgements
 from assay.predictions.roles import Roles, refuse_bad_show, refuse_no_column
+from assay.predictions.scan import Scan, as_scan
+from assay.predictions.scanned import ScannedPredictions
+from assay.predictions.scanned_cells import ScannedCellPredictions
 
 __all__ = ["Classifiers", "LabelledClassifiers", "read_classifiers", "read_labelled_classifiers"]
 
@@ -36,6 +41,7 @@ def read_classifiers(
     classifiers: Classifiers,
     id: str | None = None,
     show: Sequence[str] = (),
+    seed: int = 0,
 ) -> CellPredictions:
     """Read the predictions of several classifiers for the same items, and check them.
 
@@ -47,8 +53,8 @@ def read_classifiers(
         For each classifier's name what `read_predictions` takes: `predicted`, or `score` with
         `threshold`, or all three, and `positive`. A classifier may come without a score. The names
         stand in metrics such as "precision:cnn": letters, digits, _ . and -.
-    id, show
-        As in `read_predictions`.
+    id, show, seed
+        As in `read_predictions`. Several classifiers together are read into memory.
 
     Returns
     -------
@@ -78,18 +84,53 @@ def read_classifiers(
     if id is not None:
         refuse_no_column("id", id)
     refuse_bad_show(show)
+    scan = as_scan(source)
+    if engine_of(scan, id) != "memory":
+        scanned = _scanned(scan, roles, id=id, show=show, seed=seed)
+        if scanned is not None:
+            return scanned
     loaded = _load(source, roles, [] if id is None else [id], show, id)
     ids = take_ids(loaded, id)
     codes, mean_rank, words = _judge(loaded, roles, ids)
+    fingerprint = fingerprint_of(words)
+    if len(roles) == 1:  # told as when one metric of it is asked for
+        (role,) = roles.values()
+        score, predicted = take_judgements(loaded, role, ids)
+        fingerprint = cells_of(score, predicted, ids.digest).fingerprint()
     return MemoryCellPredictions(
         source=loaded.source,
         ids=ids,
         classifiers=tuple(roles),
         codes=codes,
         rank=mean_rank,
-        fingerprint=fingerprint_of(words),
+        fingerprint=fingerprint,
         show=loaded.show,
     )
+
+
+def _scanned(
+    scan: Scan, roles: Mapping[str, Roles], *, id: str | None, show: Sequence[str], seed: int
+) -> CellPredictions | None:
+    """Read the predictions where they lie, if they are of one classifier.
+
+    Several classifiers' are read into memory, unless somebody asked for something else.
+    """
+    (name, role), *others = roles.items()
+    engine = engine_of(scan, id)
+    if not others:
+        with _about(name):
+            scanner = open_scanner(scan, engine, replace(role, id=id), show)
+            found = ScannedPredictions(
+                scanner, threshold=role.threshold, seed=seed, check_ids=scan.check_ids
+            )
+        return ScannedCellPredictions(found, name)
+    if scan.engine is not None or engine == "spark":
+        raise PredictionsError(
+            f"engine {engine!r} reads one classifier's predictions, and there are {len(roles)}",
+            details="several are cut by the mean of their ranks, which takes them all in memory",
+            hint="leave out the engine, or make a campaign for each classifier",
+        )
+    return None
 
 
 @dataclass(frozen=True, eq=False)

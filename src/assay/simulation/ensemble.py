@@ -142,7 +142,7 @@ class Ensemble:
         """Return the distribution of the mean rank among the items with each heap's codes."""
         return profile_heaps(self._labelled.rank, self._labelled.codes, heaps)
 
-    def count(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
+    def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
         """Return the number of items in each part of the strata that the heaps are cut into."""
         return count_parts(self._labelled.rank, self._labelled.codes, heaps)
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from assay.core import forecast
 from assay.core.metrics import Ratio, canonical_metric, ratio
 from assay.core.profile import Profile, profile_of
+from assay.core.score_cells import cells_of
 from assay.core.strata import Strata, stratify
 from assay.core.types import Floats
 from assay.core.variable import Scale, Variable, confidence, scale_of
@@ -215,10 +216,11 @@ class Population:
             if variable == "confidence":
                 threshold = self._labelled.threshold or 0.0
                 values = confidence(score, predicted, self.scale, threshold)
+            rule = cells_of(values, predicted).rule  # of both sides, as for a campaign
             truth = self._labelled.truth
             outcome = truth == predicted if side is None else truth[predicted == side]
             values = values if side is None else values[predicted == side]
-            profile = profile_of(values)
+            profile = profile_of(values, rule)
             cell = np.searchsorted(profile.low, values, side="right") - 1
             found = np.bincount(cell, outcome, minlength=profile.low.size)
             outcomes = np.asarray(found, dtype=np.float64)

@@ -1,4 +1,8 @@
-"""The tables. Nothing in them is ever updated or deleted: labels and rounds are only appended."""
+"""The tables. Nothing in them is ever deleted, and labels and rounds are only appended.
+
+One thing is ever updated: the name of a campaign whose place a new one takes, which is kept under
+another name (`Session.retire`).
+"""
 
 from sqlalchemy import (
     BigInteger,

@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain, count
 from typing import Any
 
 import sqlalchemy as sa
@@ -89,6 +90,21 @@ class Session:
             )
         return int(row.id), json.loads(row.settings)
 
+    def retire(self, name: str) -> str:
+        """Give a campaign another name, so that a new one can have its own; return that name."""
+        until = f"{name} until {datetime.now(UTC):%Y-%m-%d %H:%M:%S}"
+        taken = set(self.names())
+        names = chain([until], (f"{until} ({number})" for number in count(2)))
+        free = next(each for each in names if each not in taken)
+        table = schema.campaign
+        self._connection.execute(table.update().where(table.c.name == name).values(name=free))
+        return free
+
+    def name_of(self, campaign: int) -> str:
+        """Return what a campaign is called now."""
+        query = sa.select(schema.campaign.c.name).where(schema.campaign.c.id == campaign)
+        return str(self._connection.scalars(query).one())
+
     def names(self) -> list[str]:
         """Return the names of all campaigns, oldest first."""
         query = sa.select(schema.campaign.c.name).order_by(schema.campaign.c.id)
@@ -152,6 +168,16 @@ class Session:
         ]
         if rows:
             self._connection.execute(schema.label_event.insert(), rows)
+
+    def copy_labels(self, campaign: int, to: int) -> None:
+        """Append all labels of a campaign to those of another, by whom and when they were told."""
+        table = schema.label_event.c
+        told = (table.item_id, table.answer, table.reviewer, table.told_at)
+        query = (
+            sa.select(sa.literal(to), *told).where(table.campaign_id == campaign).order_by(table.id)
+        )
+        into = ["campaign_id", *(column.name for column in told)]
+        self._connection.execute(schema.label_event.insert().from_select(into, query))
 
     def labels(self, campaign: int, after: int = 0) -> list[Event]:
         """Return the label events with a number above `after`, oldest first."""

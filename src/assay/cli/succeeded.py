@@ -1,0 +1,71 @@
+"""What is told of a campaign that took another's place."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from assay.campaign import Campaign
+from assay.cli.output import console, emit, say_next
+from assay.cli.storage import follow_up
+from assay.report import facts, printable
+
+__all__ = ["tell_succeeded"]
+
+
+def tell_succeeded(
+    campaign: Campaign, storage: str | None, warnings: Sequence[str], *, as_json: bool
+) -> None:
+    """Tell what became of the labels, how the campaign stands, and what to do next."""
+    next_command = follow_up("status" if campaign.done else "label", campaign.name, storage)
+    if as_json:
+        emit({**_document(campaign), "warnings": list(warnings), "next": next_command})
+        return
+    screen = console()
+    screen.print(_view(campaign))
+    for warning in warnings:
+        screen.print()
+        screen.print(Text(f"warning: {printable(warning)}", "yellow"))
+    say_next(screen, next_command)
+
+
+def _document(campaign: Campaign) -> dict[str, Any]:
+    source, before = campaign.settings.source, campaign.settings.before
+    return {
+        "campaign": campaign.name,
+        "before": None if before is None else before.campaign,
+        "read": {
+            "source": source.description,
+            "rows": source.rows,
+            "parts": [{"source": part.description, "rows": part.rows} for part in source.parts],
+        },
+        "labels": _labels(campaign),
+        "done": campaign.done,
+        "estimates": campaign.estimates().to_dict(),
+    }
+
+
+def _view(campaign: Campaign) -> RenderableType:
+    source, before = campaign.settings.source, campaign.settings.before
+    labels = _labels(campaign)
+    told = [f"{labels['judged']:,} items judged before: {labels['counting']:,} count now"]
+    if labels["waiting"]:
+        told.append(f"{labels['waiting']:,} will when their items are drawn")
+    if labels["gone"]:
+        told.append(f"{labels['gone']:,} no longer apply")
+    headline = Text.assemble((printable(campaign.name), "bold"), (" goes on", "dim"))
+    lines: list[tuple[str, RenderableType]] = [
+        ("read", f"{source.description}: {source.rows:,} items"),
+        ("labels", ", ".join(told)),
+        ("now", str(campaign.estimates())),
+        ("before", "" if before is None else f"kept as {before.campaign}"),
+    ]
+    return Group(headline, Text(), facts(lines))
+
+
+def _labels(campaign: Campaign) -> dict[str, int]:
+    before, counting = campaign.settings.before, len(campaign.answers())
+    judged, gone = (0, 0) if before is None else (before.judged, before.gone)
+    waiting = len(campaign.waiting_answers()) - gone
+    return {"judged": judged, "counting": counting, "waiting": waiting, "gone": gone}

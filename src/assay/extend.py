@@ -1,0 +1,183 @@
+"""Populations that grow: new predictions join a campaign, and the old ones are not read again."""
+
+import json
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from assay.campaign import Campaign
+from assay.core.metrics import sides
+from assay.core.strata import Strata
+from assay.core.types import Ints
+from assay.create import find_campaign, open_storage, parts_of
+from assay.design import Goal
+from assay.errors import DesignError, PredictionsError
+from assay.predictions import Card, Predictions
+from assay.predictions.union import Top, merge
+from assay.reserve import card_row, depth, read_again, scans_of
+from assay.settings import Settings
+from assay.store import CardRow, Session
+from assay.succession import count_there, refuse_other_ids, succeed
+
+__all__ = ["extend_campaign"]
+
+
+def extend_campaign(
+    predictions: object, name: str = "campaign", *, storage: str | None = None
+) -> Campaign:
+    """Let new predictions join those that a campaign is about, and keep all labels.
+
+    The strata keep their cuts and grow; the new items take their places among the cards in
+    reserve. The predictions from before are not read, and need not be there, until the reserve is
+    used up. Answers count as after `rebase_campaign`. Where the scores drift far from those that
+    the strata were cut for, a rebase needs fewer labels.
+
+    Parameters
+    ----------
+    predictions : path, DataFrame, Arrow table, mapping of arrays, `Scan` or `Predictions`
+        The new items only, with the columns that the others have. Where the campaign was made with
+        a condition on the rows (`assay.Scan`), it holds for a path, too.
+    name, storage : str
+        As they were given to `create_campaign`. The campaign as it was is kept under the name
+        ``NAME until 2026-11-15 12:00:03`` (UTC).
+
+    Examples
+    --------
+    >>> import assay, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> storage = f"sqlite:///{folder.name}/labels.db"
+    >>> monday = {"url": ["a", "b", "c"], "p": [0.9, 0.8, 0.7]}
+    >>> campaign = assay.create_campaign(
+    ...     monday, id="url", score="p", threshold=0.5, budget=4, storage=storage)
+    >>> estimate = campaign.tell({item.id: True for item in campaign.ask(3)})
+    >>> tuesday = {"url": ["d", "e"], "p": [0.8, 0.3]}
+    >>> campaign = assay.extend_campaign(tuesday, storage=storage)
+    >>> [item.id for item in campaign.ask(4)], campaign.settings.source.rows
+    (['d'], 5)
+    >>> folder.cleanup()
+    """
+    store = open_storage(storage)
+    with store.read() as session:
+        key, old = find_campaign(session, name)
+        strata, goal = _of_one_metric(old)
+        judged = {event.item_id for event in session.labels(key)}
+        rounds = np.array(session.rounds(key, 0), dtype=np.int64).reshape(-1, strata.n_strata)
+        reserve = _reserve(session, key, old)
+    if old.source.columns["id"] is None and not isinstance(predictions, Predictions):
+        raise PredictionsError(
+            f"the items of campaign {name!r} have no ids but the numbers of their rows",
+            details="new rows would have the same numbers again",
+            hint="make a campaign with id=..., a column of ids that stay",
+        )
+    scans = scans_of(predictions, old.source)
+    new = read_again(scans, old)
+    _refuse_misfit(new, old, strata, goal)
+    settings = replace(
+        old,
+        strata=_grown(strata, new.count(strata, scale=old.source.scale)),
+        source=replace(old.source, parts=old.source.parts + parts_of(new, scans)),
+    )
+    return succeed(
+        store,
+        key,
+        settings,
+        _cards(reserve, new, settings, dealt=rounds.sum(axis=0)),
+        gone=_still_gone(judged, new, settings),
+        predictions=None,
+    )
+
+
+def _of_one_metric(settings: Settings) -> tuple[Strata, Goal]:
+    strata, goal = settings.strata, settings.goal
+    if isinstance(strata, Strata) and isinstance(goal, Goal):
+        return strata, goal
+    raise DesignError(
+        f"campaign {settings.name!r} is about several metrics or classifiers and cannot be "
+        "extended",
+        details="its strata are cut by the items' ranks, which new items change",
+        hint=_rebase(settings),
+    )
+
+
+def _refuse_misfit(new: Predictions, old: Settings, strata: Strata, goal: Goal) -> None:
+    """Raise where new predictions cannot join the population as it is cut."""
+    refuse_other_ids(new, old)
+    if new.fingerprint() in {part.fingerprint for part in old.source.parts}:
+        raise PredictionsError(
+            f"{new.source} is a part of campaign {old.name!r} already",
+            hint="give predictions of new items",
+        )
+    cut = {layer.side for layer in strata.layers}
+    for side, there in ((True, new.positives), (False, new.size - new.positives)):
+        if there and side in sides(goal.metric) and not cut & {side, None}:
+            said = "yes" if side else "no"
+            raise PredictionsError(
+                f"{there:,} items of {new.source} are predicted {said}, and until now there were "
+                "none",
+                details=f"{goal.metric} needs labels of them, and there are no strata for them",
+                hint=_rebase(old),
+            )
+    low, high = new.score_range
+    probability = old.source.scale == "probability" and strata.variable == "confidence"
+    if probability and not 0.0 <= low <= high <= 1.0:
+        raise PredictionsError(
+            f"scores of {new.source} run from {low} to {high}",
+            details="until now all lay between 0 and 1, and were taken for probabilities",
+            hint=_rebase(old),
+        )
+
+
+def _rebase(settings: Settings) -> str:
+    return (
+        f"rebase_campaign({settings.name!r}, predictions=...) on the old and the new together "
+        "keeps all labels, too"
+    )
+
+
+def _grown(strata: Strata, more: Ints) -> Strata:
+    """Return the same strata with more items."""
+    sizes = iter((strata.sizes + more).tolist())
+    layers = (
+        replace(layer, sizes=tuple(islice(sizes, len(layer.sizes)))) for layer in strata.layers
+    )
+    return replace(strata, layers=tuple(layers))
+
+
+def _reserve(session: Session, key: int, settings: Settings) -> Top:
+    """Return the cards in reserve.
+
+    Labels from before the campaign lie on top of it, out of order; below them, and so at its end,
+    it is in order, and complete.
+    """
+    sizes = settings.strata.sizes.tolist()
+    decks = [
+        [
+            Card(settings.item_id(row.item_id), row.predicted, json.loads(row.shown))
+            for row in session.cards(key, stratum, 0, size)
+        ]
+        for stratum, size in enumerate(sizes)
+    ]
+    whole = [len(deck) == size for deck, size in zip(decks, sizes, strict=True)]
+    return Top(settings.source.description, decks, whole)
+
+
+def _cards(reserve: Top, new: Predictions, settings: Settings, *, dealt: Ints) -> list[CardRow]:
+    """Return the cards of old and new items, as deep as a new reserve, or one that has grown."""
+    counts = np.maximum(depth(settings), 2 * dealt).tolist()
+    decks = new.deal(
+        settings.strata, scale=settings.source.scale, seed=settings.seed, counts=counts
+    )
+    whole = [len(deck) < most for deck, most in zip(decks, counts, strict=True)]
+    merged = merge([reserve, Top(new.source, decks, whole)], settings.seed)
+    return [
+        card_row(card, stratum, position)
+        for stratum, (deck, most) in enumerate(zip(merged, counts, strict=True))
+        for position, card in enumerate(deck[:most])
+    ]
+
+
+def _still_gone(judged: set[str], new: Predictions, settings: Settings) -> int:
+    """Return how many judged items are in no part; those in the new one have come back."""
+    gone = 0 if settings.before is None else settings.before.gone
+    return gone and gone - count_there(judged, new, settings)

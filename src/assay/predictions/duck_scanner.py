@@ -1,0 +1,269 @@
+"""Predictions that DuckDB reads where they lie: out of core, in one pass."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from math import isfinite
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from assay.core.bins import Rule, rule_of
+from assay.core.deck import Id
+from assay.core.score_cells import ScoreCells, evenest
+from assay.core.types import Bools, Ints, Words
+from assay.core.variable import Scale, Variable
+from assay.errors import PredictionsError
+from assay.predictions.base import IdKind
+from assay.predictions.bin_sql import spread_sql
+from assay.predictions.column import refuse_missing_columns
+from assay.predictions.dealing import TOP
+from assay.predictions.deck_sql import duckdb_digest, duckdb_keyed
+from assay.predictions.duck import fetch_shown
+from assay.predictions.duck_ids import DuckIds
+from assay.predictions.duck_inspected import DuckInspected
+from assay.predictions.progress import polled
+from assay.predictions.readable import identifier
+from assay.predictions.relations import Relation, open_relation
+from assay.predictions.roles import Roles
+from assay.predictions.row_sql import row_sql, value_sql
+from assay.predictions.scan import Scan
+from assay.predictions.scan_checks import refuse_bad_cells, refuse_bad_rows
+from assay.predictions.scanner import Listed, Rows, Span, Survey
+from assay.predictions.span_sql import case_sql
+
+__all__ = ["DuckScanner", "open_duck"]
+
+# How many ids the first pass brings along: enough for 2,000 cards of every stratum that holds a
+# hundredth of all items, and 4 MB at most.
+_LISTED = 220_000
+
+# What a row says goes into that one of a bin's 16 bits that is, for bins of up to 16,383, a copy
+# of its sign. A key of 16 bits is counted in an array, without a hash table.
+_YES_BIT = 14
+
+
+def open_duck(scan: Scan, roles: Roles, show: Sequence[str]) -> "DuckScanner":
+    """Open predictions that DuckDB can read.
+
+    Parameters
+    ----------
+    scan : Scan
+        Where they are.
+    roles : Roles
+        Which column is what.
+    show : sequence of str
+        The columns that people see.
+    """
+    columns = list(dict.fromkeys([*roles.columns, *show]))
+    return DuckScanner(open_relation(scan, columns, staged=True), roles, show)
+
+
+class DuckScanner:
+    """A `Scanner` over a relation of DuckDB.
+
+    Parameters
+    ----------
+    relation : Relation
+        The rows.
+    roles, show
+        As in `open_duck`.
+    """
+
+    def __init__(self, relation: Relation, roles: Roles, show: Sequence[str]) -> None:
+        refuse_missing_columns([*roles.columns, *show], list(relation.types), relation.label)
+        self._relation, self._roles, self._show = relation, roles, tuple(show)
+        self._row = row_sql(
+            roles,
+            {name: identifier(name) for name in relation.types},
+            relation.types,
+            dialect="duckdb",
+            is_text=relation.is_text,
+            source=relation.label,
+        )
+        relation.connection.execute(
+            # 2^17 counters of an array at most, where a hash table would take twice the time.
+            "SET perfect_ht_threshold = 17; "
+            "SET enable_progress_bar = true; SET enable_progress_bar_print = false"
+        )
+        self._ids = DuckIds(relation, str(roles.id), self._row.id)
+        self._inspected = DuckInspected(relation, self._row.id)
+
+    @property
+    def source(self) -> str:
+        """Where the predictions come from, for people."""
+        return self._relation.label
+
+    @property
+    def id_kind(self) -> IdKind:
+        """Whether the ids are integers or strings."""
+        return self._ids.kind
+
+    def survey(self, seed: int) -> Survey:
+        """Count all items by score, and list the first cards, in one pass."""
+        size, rule = self._size_and_rule()
+        limit = min(TOP, int(_LISTED / size * 2**64))
+        found = evenest(lambda rule: self._surveyed(rule, seed, limit), rule, lambda it: it.cells)
+        refuse_bad_cells(found.cells, self._inspected, self._row, self._roles)
+        return found
+
+    def _surveyed(self, rule: Rule, seed: int, limit: int) -> Survey:
+        counted = self._counted(
+            self._row.score,
+            rule,
+            columns=[f"{self._ids.sql} AS id", f"{self._digest} AS word"],
+            aggregates=[
+                "count(id) AS with_id",
+                "bit_xor(word) AS word",
+                f"list(id) FILTER ({duckdb_keyed('word', seed)} <= {limit}) AS ids",
+            ],
+        )
+        order = self._in_order(counted)
+        cells = self._cells(rule, counted, order, np.asarray(counted["word"])[order])
+        if int(np.asarray(counted["with_id"]).sum()) < cells.size:
+            self._tell_what_is_wrong()
+        lists: Any = counted["ids"].combine_chunks().take(pa.array(order, pa.int64()))
+        lengths = np.asarray(lists.value_lengths().fill_null(0))
+        cell_of_each = np.repeat(np.arange(order.size), lengths)
+        return Survey(cells, Listed(seed, limit, self._ids.of(lists.flatten()), cell_of_each))
+
+    def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
+        """Count all items by another stratification variable."""
+        value = self._value(variable, scale)
+        rule = rule_of(*self._fetch(self._rows.aggregate(f"min({value}), max({value})"))[0])
+        return evenest(lambda rule: self._cells_of(value, rule), rule, lambda cells: cells)
+
+    def _cells_of(self, value: str, rule: Rule) -> ScoreCells:
+        counted = self._counted(value, rule)
+        order = self._in_order(counted)
+        return self._cells(rule, counted, order, np.zeros(order.size, dtype=np.uint64))
+
+    def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
+        """Return the number of items in each span."""
+        inside = case_sql(spans, [str(number) for number in range(len(spans))])
+        rows = self._judged(variable, scale).project(f"{inside} AS span")
+        counts = np.zeros(len(spans), dtype=np.int64)
+        for span, count in self._fetch(rows.aggregate("span, count(*)", "span")):
+            if span is not None:
+                counts[span] = count
+        return counts
+
+    def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
+        """Return the rows of all spans."""
+        limit = case_sql(spans, [f"{span.limit}::UBIGINT" for span in spans])
+        highest = max(span.limit for span in spans)
+        number = duckdb_keyed(self._digest, seed)
+        rows = self._judged(variable, scale, f"{number} AS number")
+        # Most rows are above every limit: they are passed over before it is asked in which span.
+        return self._taken(rows.filter(f"number <= {highest} AND number <= {limit}"))
+
+    def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
+        """Return the rows with these ids."""
+        return self._taken(self._only(ids, self._judged(variable, scale)))
+
+    def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
+        """Return what people see of the items with these ids, in their order."""
+        if not self._show:
+            return [{} for _ in ids]
+        return fetch_shown(self._relation, self._roles.id, ids, self._show)
+
+    def refuse_repeated_ids(self) -> None:
+        """Look at every id, and raise where one repeats."""
+        self._ids.refuse_repeated()
+
+    @property
+    def _rows(self) -> duckdb.DuckDBPyRelation:
+        return self._relation.connection.sql(f"FROM {self._relation.sql}")
+
+    def _size_and_rule(self) -> tuple[int, Rule]:
+        """Return the number of rows and the bin rule; of Parquet files without reading the rows."""
+        score = self._row.score
+        if self._roles.score is not None and not self._relation.is_text:
+            score = identifier(self._roles.score)  # without a cast the files' own statistics answer
+        ends = f"count(*), min({score})::DOUBLE, max({score})::DOUBLE"
+        ((size, low, high),) = self._fetch(self._rows.aggregate(ends))
+        if not size:
+            raise PredictionsError(f"there are no predictions in {self.source}")
+        if low is None or not isfinite(low) or not isfinite(high):
+            self._tell_what_is_wrong()
+        return size, rule_of(low, high)
+
+    def _counted(
+        self, value: str, rule: Rule, columns: Sequence[str] = (), aggregates: Sequence[str] = ()
+    ) -> "pa.Table":
+        """Count all rows by bin and label."""
+        bin = f"({spread_sql(value, rule)})::SMALLINT"  # the cast rounds halves to even
+        # Where it cannot be told what a row says, there is no key, as where something is missing.
+        said = self._row.says if self._row.is_sure else f"nullif({self._row.says}, 2)"
+        said = f"CAST({said} AS SMALLINT) * {2**_YES_BIT}::SMALLINT"
+        rows = self._rows.project(
+            ", ".join([f"xor({bin}, {said}) AS key", f"{value} AS value", *columns])
+        )
+        basic = ["key", "count(*) AS count", "min(value) AS low", "max(value) AS high"]
+        try:
+            return self._arrow(rows.aggregate(", ".join([*basic, *aggregates]), "key"))
+        except duckdb.Error:
+            self._tell_what_is_wrong()
+            raise
+
+    def _in_order(self, counted: "pa.Table") -> Ints:
+        """Return where the cells are, in the order of `ScoreCells`; raise if any is bad."""
+        ends = [np.asarray(counted[end]) for end in ("low", "high")]
+        if counted["key"].null_count or not np.isfinite(ends).all():
+            self._tell_what_is_wrong()
+        bins, yes = _unpacked(counted["key"])
+        return np.lexsort((yes, bins))
+
+    def _cells(self, rule: Rule, counted: "pa.Table", order: Ints, words: Words) -> ScoreCells:
+        bins, yes = _unpacked(counted["key"])
+        low, high = (np.asarray(counted[end]).astype(np.float64)[order] for end in ("low", "high"))
+        count = np.asarray(counted["count"])[order]
+        return ScoreCells(rule, bins[order], yes[order], count, low, high, words)
+
+    def _tell_what_is_wrong(self) -> None:
+        """Look at the rows again, to tell what one pass could only notice."""
+        of_text = self._roles.score is not None and self._relation.is_text
+        written = identifier(str(self._roles.score)) if of_text else None
+        refuse_bad_rows(self._inspected, self._row, self._roles, written=written)
+
+    @property
+    def _digest(self) -> str:
+        return duckdb_digest(self._ids.sql, self._ids.kind)
+
+    def _value(self, variable: Variable, scale: Scale) -> str:
+        return value_sql(self._row, variable, scale, self._roles.threshold)
+
+    def _judged(self, variable: Variable, scale: Scale, *more: str) -> duckdb.DuckDBPyRelation:
+        """Return every row's id, value and what it says."""
+        value = f"{self._value(variable, scale)} AS value"
+        columns = [f"{self._ids.sql} AS id", value, f"{self._row.says} AS says", *more]
+        return self._rows.project(", ".join(columns))
+
+    def _only(self, ids: Sequence[Id], rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+        wanted = self._relation.connection.from_arrow(pa.table({"id": self._ids.column(ids)}))
+        return rows.join(wanted, "id", how="semi")
+
+    def _taken(self, rows: duckdb.DuckDBPyRelation) -> Rows:
+        ids, values, yes = self._arrow(rows.project("id, value, says = 1")).columns
+        return Rows(self._ids.of(ids), np.asarray(values).astype(np.float64), np.asarray(yes))
+
+    def _arrow(self, rows: duckdb.DuckDBPyRelation) -> "pa.Table":
+        with self._polled():
+            table: pa.Table = rows.to_arrow_table()
+        return table
+
+    def _fetch(self, rows: duckdb.DuckDBPyRelation) -> list[Any]:
+        with self._polled():
+            found: list[Any] = rows.fetchall()
+        return found
+
+    def _polled(self) -> AbstractContextManager[None]:
+        return polled(lambda: self._relation.connection.query_progress() / 100.0)
+
+
+def _unpacked(column: "pa.ChunkedArray[Any]") -> tuple[Ints, Bools]:
+    """Return the bins and the labels, from keys of 16 bits with a sign."""
+    key = np.asarray(column).astype(np.int64)
+    yes = (key >> _YES_BIT & 1) != (key < 0)
+    return key ^ (yes.astype(np.int64) << _YES_BIT), yes

@@ -1,0 +1,145 @@
+"""Parquet, CSV and JSON files as something that DuckDB reads."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import duckdb
+
+from assay.errors import PredictionsError
+from assay.predictions.column import refuse_missing_columns
+from assay.predictions.file_schemas import Schema, Schemas, grouped, refuse_differences
+from assay.predictions.finding import Files
+from assay.predictions.json_types import json_columns
+from assay.predictions.readable import Readable, nothing_in, refuse_repeated_columns
+
+__all__ = ["readable_files"]
+
+# Only what stands between the fields is left to DuckDB to find out; whatever else it would guess
+# from the first rows can fail on a later one or, worse, change it: the type of an id 007 among
+# integers, apostrophes as quotes, a first line to skip. What stands in quotes is a value, also when
+# it is empty; a field with nothing in it is missing. Columns of several files go by their names.
+_CSV = (
+    "all_varchar = true, allow_quoted_nulls = false, quote = '\"', escape = '\"', comment = '', "
+    "skip = 0, union_by_name = true"
+)
+
+
+def readable_files(
+    connection: duckdb.DuckDBPyConnection, files: Files, wanted: Sequence[str], *, whole: bool
+) -> Readable:
+    """Return files as DuckDB reads them, once their columns are known to fit together.
+
+    Parameters
+    ----------
+    connection : DuckDB connection
+        Reads the files' columns.
+    files : Files
+        What to read. The first line of a CSV file names its columns.
+    wanted : sequence of str
+        The columns that must be clear: in every file, once, and of one type; integers of different
+        widths are one type, and so are floats.
+    whole : bool
+        Whether other columns may be asked for, too.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, duckdb.connect() as connection:
+    ...     path = Path(folder, "a.jsonl")
+    ...     _ = path.write_text('{"id": 7, "p": 0.5}')
+    ...     found = readable_files(connection, Files("a", (str(path),), "JSON"), ["id"], whole=True)
+    ...     connection.sql(f"FROM {found.sql}").fetchall()
+    [(7, 0.5)]
+    """
+    if files.kind == "Parquet":
+        return _parquet(connection, files, wanted)
+    if files.kind == "CSV":
+        return _csv(connection, files, wanted)
+    return _json(connection, files, wanted, whole=whole)
+
+
+def _parquet(
+    connection: duckdb.DuckDBPyConnection, files: Files, wanted: Sequence[str]
+) -> Readable:
+    schemas = grouped(_parquet_schemas(connection, files))
+    refuse_differences(schemas, wanted, files)
+    # To go by the union of all names DuckDB would have to open every file for every query.
+    options = [_hive(files, schemas), *(["union_by_name = true"] if len(schemas) > 1 else [])]
+    sql = f"read_parquet({files.sql}, {', '.join(options)})"
+    return Readable(files.label, sql, files.bytes, is_lasting=True)
+
+
+def _csv(connection: duckdb.DuckDBPyConnection, files: Files, wanted: Sequence[str]) -> Readable:
+    schemas = grouped(_csv_schemas(connection, files))
+    if not schemas:
+        raise nothing_in(files.label)
+    first = next(iter(schemas))
+    if len(first) == 1 and first[0][0] not in wanted:
+        raise PredictionsError(
+            f"{files.label} cannot be read as a CSV file of several columns",
+            details=f"its first line reads as one column: {first[0][0]}",
+            hint="all lines must have the same number of fields, with commas between them",
+        )
+    refuse_differences(schemas, wanted, files)
+    hive = f"{_hive(files, schemas)}, hive_types_autocast = false"
+    sql = f"read_csv({files.sql}, header = true, {_CSV}, {hive})"
+    return Readable(files.label, sql, files.bytes, is_text=True)
+
+
+def _json(
+    connection: duckdb.DuckDBPyConnection, files: Files, wanted: Sequence[str], *, whole: bool
+) -> Readable:
+    # A .json file may be one list of all items; in the others every line is one.
+    any_form = any(path.lower().removesuffix(".gz").endswith(".json") for path in files.paths)
+    options = f"format = '{'auto' if any_form else 'newline_delimited'}'"
+    columns = json_columns(connection, files.sql, options, None if whole else wanted)
+    if not columns.names:
+        raise nothing_in(files.label)
+    refuse_repeated_columns(wanted, columns.names, files.label)
+    refuse_missing_columns(wanted, [*columns.names, *files.keys], files.label)
+    hive = _hive(files, {tuple((name, "") for name in columns.names): []})
+    sql = f"read_json({files.sql}, {options}, records = true, columns = {columns.sql}, {hive})"
+    return Readable(files.label, sql, files.bytes)
+
+
+def _hive(files: Files, schemas: Schemas) -> str:
+    """Return whether folders named key=value are columns: if no file has one of these itself.
+
+    DuckDB would put the folder's value in the place of the file's.
+    """
+    names = {name.casefold() for schema in schemas for name, _ in schema}
+    hive = bool(files.keys) and names.isdisjoint(key.casefold() for key in files.keys)
+    return f"hive_partitioning = {str(hive).lower()}"
+
+
+def _parquet_schemas(
+    connection: duckdb.DuckDBPyConnection, files: Files
+) -> list[tuple[str, Schema]]:
+    rows = connection.execute(
+        f"FROM parquet_schema({files.sql}) SELECT file_name, name, num_children, duckdb_type"
+    ).fetchall()
+    schemas = []
+    for path, nodes in groupby(rows, key=lambda row: row[0]):
+        columns = []
+        inside = 0  # how many parts of a column's type are still to come
+        for _, name, children, kind in list(nodes)[1:]:  # the first is the root
+            if inside:
+                inside -= 1
+            else:
+                columns.append((name, kind))
+            inside += children or 0
+        schemas.append((path, tuple(columns)))
+    return schemas
+
+
+def _csv_schemas(connection: duckdb.DuckDBPyConnection, files: Files) -> list[tuple[str, Schema]]:
+    """Return the names as they stand in the first lines: DuckDB renames those that repeat."""
+    schemas = []
+    for path in files.paths:
+        one = Files(path, (path,), "CSV")
+        rows = connection.execute(
+            f"FROM read_csv({one.sql}, header = false, {_CSV}, hive_partitioning = false) LIMIT 1"
+        ).fetchall()
+        schemas += [(path, tuple((str(name).strip(), "VARCHAR") for name in row)) for row in rows]
+    return schemas

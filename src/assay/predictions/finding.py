@@ -1,0 +1,171 @@
+"""Which files a path means: one file, those that match a pattern, those of a folder."""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from glob import escape
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+import duckdb
+
+from assay.errors import PredictionsError
+from assay.predictions.readable import reading
+from assay.predictions.row_sql import quoted
+
+__all__ = ["Files", "Kind", "find_files", "is_remote"]
+
+Kind = Literal["Parquet", "CSV", "JSON"]
+
+_ENDINGS: dict[Kind, tuple[str, ...]] = {
+    "Parquet": (".parquet",),
+    "CSV": (".csv", ".csv.gz"),
+    "JSON": (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz"),
+}
+_NEEDED = (
+    "the name must end in .parquet, .csv or .csv.gz, or in .jsonl, .ndjson or .json, with .gz too, "
+    "and all files be of one kind"
+)
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files of one kind, in the order of their names.
+
+    Parameters
+    ----------
+    label : str
+        The path that was given.
+    paths : tuple of str
+        The files.
+    kind : {"Parquet", "CSV", "JSON"}
+        What they are.
+    keys : tuple of str
+        The names that the folders of all of them give values to, as day in ``day=7/a.parquet``;
+        none where one file is named.
+    """
+
+    label: str
+    paths: tuple[str, ...]
+    kind: Kind
+    keys: tuple[str, ...] = ()
+
+    @property
+    def sql(self) -> str:
+        """The files as a list in SQL."""
+        exact = (path if _is_on_the_web(path) else escape(path) for path in self.paths)
+        return "[" + ", ".join(quoted(path, "duckdb") for path in exact) + "]"
+
+    @property
+    def bytes(self) -> int:
+        """Their size on disk; 0 where they lie elsewhere."""
+        here = [path for path in self.paths if not is_remote(path)]
+        return sum(Path(path).stat().st_size for path in here)
+
+
+def is_remote(path: str) -> bool:
+    """Tell whether a path is a URL.
+
+    Examples
+    --------
+    >>> is_remote("s3://bucket/preds.parquet"), is_remote("preds.parquet")
+    (True, False)
+    """
+    return re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", path) is not None
+
+
+def find_files(connection: duckdb.DuckDBPyConnection, path: str) -> Files:
+    """Return the file of that very name, those below a folder, or those that match a pattern.
+
+    Parameters
+    ----------
+    connection : DuckDB connection
+        Finds what is not on this machine, too.
+    path : str
+        Of a folder, hidden files are left out, and those whose names begin with an underscore:
+        Spark writes such beside the data.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, duckdb.connect() as connection:
+    ...     for name in ("b.csv", "a.csv", "_SUCCESS"):
+    ...         Path(folder, name).touch()
+    ...     files = find_files(connection, folder)
+    >>> [Path(path).name for path in files.paths], files.kind
+    (['a.csv', 'b.csv'], 'CSV')
+    """
+    with reading(path):
+        return _found(connection, path)
+
+
+def _found(connection: duckdb.DuckDBPyConnection, path: str) -> Files:
+    if is_remote(path):
+        pattern = f"{path}**" if path.endswith("/") else path
+        paths = (path,) if _is_on_the_web(path) else _glob(connection, pattern)
+        return _of_one_kind(path, paths, is_named=paths == (path,))
+    if not path:
+        raise PredictionsError(
+            "an empty path is a directory, the working directory",
+            details="a file, a pattern or a folder is needed",
+            hint="say '.' if that is meant",
+        )
+    place = Path(path)
+    label = str(place)
+    if place.is_dir():
+        below = _glob(connection, f"{escape(label)}/**")
+        paths = tuple(file for file in below if not _is_aside(Path(file).relative_to(place)))
+        if not paths:
+            raise PredictionsError(
+                f"{label!r} is a directory without files to read",
+                details=f"there must be files such as {label}/*.parquet; {_NEEDED}",
+            )
+        return _of_one_kind(label, paths, is_named=False)
+    paths = (label,) if place.exists() else _glob(connection, label)
+    if not paths:
+        raise PredictionsError(
+            f"{label!r} not found",
+            details=f"there is no file of that name, seen from {Path.cwd()}",
+        )
+    return _of_one_kind(label, paths, is_named=paths == (label,))
+
+
+def _is_on_the_web(path: str) -> bool:
+    """Tell whether ? and * in a path are no pattern: web servers do not list their files."""
+    return path.lower().startswith(("http://", "https://"))
+
+
+def _glob(connection: duckdb.DuckDBPyConnection, pattern: str) -> tuple[str, ...]:
+    found = connection.execute("SELECT file FROM glob(?) ORDER BY file", [pattern])
+    return tuple(file for (file,) in found.fetchall())
+
+
+def _is_aside(path: Path) -> bool:
+    return any(part.startswith((".", "_")) and "=" not in part for part in path.parts)
+
+
+def _of_one_kind(label: str, paths: tuple[str, ...], *, is_named: bool) -> Files:
+    for kind, endings in _ENDINGS.items():
+        if paths and all(_name(path).lower().endswith(endings) for path in paths):
+            return Files(label, paths, kind, () if is_named else _keys(paths))
+    counts = Counter("".join(PurePosixPath(_name(path)).suffixes) for path in paths)
+    there = [f"{ending or 'no ending'} ({count:,})" for ending, count in counts.most_common(5)]
+    raise PredictionsError(
+        f"{label} is not of a kind that can be read",
+        details=f"{_NEEDED}; got {', '.join(there) or 'no file'}",
+        hint="name those that are meant by a pattern: */*.parquet" if len(counts) > 1 else "",
+    )
+
+
+def _name(path: str) -> str:
+    """Return the path without what may follow it in a web address."""
+    return re.split("[?#]", path, maxsplit=1)[0] if _is_on_the_web(path) else path
+
+
+def _keys(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the keys of the folders named key=value, if all files have the same."""
+    found = {
+        tuple(part.split("=")[0] for part in PurePosixPath(path).parts[:-1] if "=" in part)
+        for path in paths
+    }
+    return found.pop() if len(found) == 1 else ()

@@ -1,0 +1,129 @@
+"""What DuckDB reads predictions from: text that stands after FROM, and errors told as theirs."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow as pa
+
+from assay.errors import AssayError, PredictionsError
+
+__all__ = [
+    "Readable",
+    "first_lines",
+    "identifier",
+    "nothing_in",
+    "reading",
+    "refuse_repeated_columns",
+]
+
+
+@dataclass(frozen=True)
+class Readable:
+    """Rows that DuckDB can read.
+
+    Parameters
+    ----------
+    label : str
+        What they are, for people.
+    sql : str
+        Stands after FROM.
+    bytes : int
+        The size on disk; 0 where it is not known.
+    is_text : bool
+        Whether every value is text, as in a CSV file.
+    is_lasting : bool
+        Whether the rows can be read again and again at little cost.
+    is_filtered : bool
+        Whether they are already those only that were asked for.
+    """
+
+    label: str
+    sql: str
+    bytes: int = 0
+    is_text: bool = False
+    is_lasting: bool = False
+    is_filtered: bool = False
+
+
+def identifier(name: str) -> str:
+    """Return the name of a column or a table as SQL has it.
+
+    Examples
+    --------
+    >>> identifier('5" disc') == '"5"" disc"'
+    True
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+@contextmanager
+def reading(label: str) -> Iterator[None]:
+    """Let the errors of DuckDB and Arrow be told as errors of what is read.
+
+    Examples
+    --------
+    >>> with reading("preds.parquet"):
+    ...     _ = duckdb.sql("SELECT CAST('x' AS INTEGER)").fetchall()
+    Traceback (most recent call last):
+    assay.errors.PredictionsError: preds.parquet cannot be read
+    Conversion Error: Could not convert string 'x' to INT32
+    """
+    try:
+        yield
+    except AssayError:
+        raise
+    except (duckdb.Error, pa.ArrowException, OSError, RuntimeError, ValueError) as error:
+        # Of a damaged file not even the names of the columns need be text; what DuckDB raises then
+        # is not always its own error.
+        extension = re.search(r'"INSTALL (\w+)"', str(error))
+        if extension:
+            name = extension[1]
+            raise PredictionsError(
+                f"{label} cannot be read",
+                details=f"DuckDB needs its extension {name}, which is not installed",
+                hint=f"python -c \"import duckdb; duckdb.execute('INSTALL {name}')\"",
+            ) from error
+        raise PredictionsError(f"{label} cannot be read", details=first_lines(error, 3)) from error
+
+
+def first_lines(error: Exception, count: int) -> str:
+    r"""Return the first lines of what an error says, without those that repeat the SQL.
+
+    Examples
+    --------
+    >>> first_lines(ValueError("no such column\n\nLINE 1: SELECT"), 2)
+    'no such column'
+    """
+    said = re.split(r"\n\n|\nLINE ", str(error), maxsplit=1)[0]
+    return "\n".join(said.splitlines()[:count])
+
+
+def refuse_repeated_columns(wanted: Iterable[str], names: Sequence[str], label: str) -> None:
+    """Raise an error if a column that is wanted is there twice.
+
+    Examples
+    --------
+    >>> refuse_repeated_columns(["id"], ["id", "ID"], "preds.csv")
+    Traceback (most recent call last):
+    assay.errors.PredictionsError: preds.csv has several columns named 'id'
+    columns: id, ID
+    hint: rename them, by more than upper and lower case
+    """
+    # DuckDB does not tell upper from lower case in names.
+    counts = Counter(name.casefold() for name in names)
+    for name in wanted:
+        if counts[name.casefold()] > 1:
+            raise PredictionsError(
+                f"{label} has several columns named {name!r}",
+                details=f"columns: {', '.join(names)}",
+                hint="rename them, by more than upper and lower case",
+            )
+
+
+def nothing_in(label: str) -> PredictionsError:
+    """Return the error that there is not a single row."""
+    return PredictionsError(f"{label} is empty", details="it must hold at least one row")

@@ -1,0 +1,248 @@
+"""What is asked of each row, as SQL that DuckDB and Spark both read: its id, score and label.
+
+The same decisions that `scores.py` and `labels.py` take on columns in memory, for engines that read
+the rows where they lie.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+import numpy as np
+
+from assay.core.variable import Scale, Variable
+from assay.errors import PredictionsError
+from assay.predictions.bin_sql import double_sql
+from assay.predictions.roles import Roles
+
+__all__ = ["Dialect", "Family", "RowSql", "family_of", "quoted", "row_sql", "value_sql"]
+
+Dialect = Literal["duckdb", "spark"]
+Family = Literal["boolean", "integer", "wide integer", "float", "decimal", "text", "other"]
+
+_INTEGERS = {
+    *("tinyint", "smallint", "integer", "bigint"),
+    *("utinyint", "usmallint", "uinteger", "ubigint"),
+    "int",
+}
+_FAMILIES: dict[str, Family] = {
+    "boolean": "boolean",
+    **dict.fromkeys(_INTEGERS, "integer"),
+    "hugeint": "wide integer",
+    "uhugeint": "wide integer",
+    "float": "float",
+    "double": "float",
+    "decimal": "decimal",
+    "varchar": "text",
+    "char": "text",
+    "string": "text",
+    "enum": "text",
+    "uuid": "text",
+}
+_TEXT: dict[Dialect, str] = {"duckdb": "VARCHAR", "spark": "STRING"}
+_NUMBERS = ("integer", "wide integer", "float", "decimal")
+
+
+@dataclass(frozen=True)
+class RowSql:
+    """Expressions over a row.
+
+    Parameters
+    ----------
+    id : str
+        The id, as the column has it.
+    score : str
+        Of type DOUBLE or FLOAT; NULL, NaN or infinite where there is no score to use.
+    says : str
+        0 where the classifier says no, 1 where it says yes, 2 where it cannot be told, NULL where
+        there is no label.
+    is_sure : bool
+        Whether it can always be told: `says` is never 2.
+    """
+
+    id: str
+    score: str
+    says: str
+    is_sure: bool = False
+
+
+def family_of(type_name: str) -> Family:
+    """Return what kind of values a column holds, from the name of its type in DuckDB or Spark.
+
+    Examples
+    --------
+    >>> family_of("DECIMAL(9,2)"), family_of("bigint"), family_of("TIMESTAMP")
+    ('decimal', 'integer', 'other')
+    """
+    return _FAMILIES.get(type_name.split("(", maxsplit=1)[0].strip().lower(), "other")
+
+
+def quoted(text: str, dialect: Dialect) -> str:
+    """Return a string literal.
+
+    Examples
+    --------
+    >>> quoted("it's", "duckdb")
+    "'it''s'"
+    """
+    if dialect == "spark":
+        escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+        return f"'{escaped}'"
+    return "'" + text.replace("'", "''") + "'"
+
+
+def row_sql(
+    roles: Roles,
+    names: Mapping[str, str],
+    types: Mapping[str, str],
+    *,
+    dialect: Dialect,
+    is_text: bool,
+    source: str,
+) -> RowSql:
+    """Return the expressions for some columns.
+
+    Parameters
+    ----------
+    roles : Roles
+        Which column is what; there is one for the id.
+    names : mapping of str to str
+        Of each column its name as SQL, quoted.
+    types : mapping of str to str
+        Of each column its type, as the engine names it.
+    dialect : {"duckdb", "spark"}
+        Whose SQL it is.
+    is_text : bool
+        Whether the columns are the text of a CSV file, out of which values are still to be read.
+    source : str
+        Where they come from, for people.
+
+    Examples
+    --------
+    >>> roles = Roles(score="p", predicted="spam", id="url", threshold=None, positive="yes")
+    >>> names = {"p": '"p"', "spam": '"spam"', "url": '"url"'}
+    >>> types = {"p": "FLOAT", "spam": "VARCHAR", "url": "VARCHAR"}
+    >>> row = row_sql(roles, names, types, dialect="duckdb", is_text=False, source="a table")
+    >>> print(row.says)
+    CAST("spam" = 'yes' AS SMALLINT)
+    """
+    if roles.id is None:
+        raise PredictionsError(
+            f"{source} is read where it lies, and for that its rows need ids",
+            details="the order of rows in many files is no name that lasts",
+            hint="name the column of ids, or read it all into memory: engine 'memory'",
+        )
+    score = "0e0"
+    if roles.score is not None:
+        family = family_of(types[roles.score])
+        score = _score(names[roles.score], family, dialect, is_text=is_text)
+        if not score:
+            raise PredictionsError(
+                f"the scores in column {roles.score!r} of {source} are of type "
+                f"{types[roles.score]}",
+                details="a score is a number",
+                hint="is another column meant? Text that holds numbers must be converted first",
+            )
+    if roles.predicted is not None:
+        label = _Label(names[roles.predicted], family_of(types[roles.predicted]), dialect, is_text)
+        says = label.says(roles.positive)
+    elif roles.threshold is not None:  # Roles sees to it that one of the two is given
+        says = f"CAST({score} >= {double_sql(roles.threshold)} AS SMALLINT)"
+    return RowSql(names[roles.id], score, says, is_sure="THEN 2" not in says)
+
+
+def value_sql(row: RowSql, variable: Variable, scale: Scale, threshold: float | None) -> str:
+    """Return the stratification variable, `assay.core.variable`, of a row.
+
+    Examples
+    --------
+    >>> value_sql(RowSql("id", "p", "q"), "confidence", "probability", None)
+    'CASE WHEN q = 1 THEN p ELSE 1e0 - p END'
+    """
+    if variable != "confidence":
+        return row.score
+    if scale == "probability":
+        return f"CASE WHEN {row.says} = 1 THEN {row.score} ELSE 1e0 - {row.score} END"
+    return f"abs({row.score} - {double_sql(threshold or 0.0)})"
+
+
+def _score(name: str, family: Family, dialect: Dialect, *, is_text: bool) -> str:
+    if family == "text" and is_text:
+        return f"TRY_CAST(trim({name}) AS DOUBLE)"
+    if family == "decimal":
+        # By way of its digits, so that it becomes the nearest float64 in every engine.
+        return f"CAST(CAST({name} AS {_TEXT[dialect]}) AS DOUBLE)"
+    if family == "float" and dialect == "duckdb":
+        return name  # the cast would cost a tenth of the pass; beside a DOUBLE it is made anyway
+    return f"CAST({name} AS DOUBLE)" if family in _NUMBERS else ""
+
+
+@dataclass(frozen=True)
+class _Label:
+    """The column of predicted labels."""
+
+    name: str
+    family: Family
+    dialect: Dialect
+    is_text: bool
+
+    def says(self, positive: object) -> str:
+        """Return what the label says, as `RowSql` has it."""
+        if positive is not None:
+            scalar = positive.item() if isinstance(positive, np.generic) else positive
+            return f"CAST({self._is(scalar)} AS SMALLINT)"
+        if self.family == "boolean":
+            return f"CAST({self.name} AS SMALLINT)"
+        if self.family == "text" and self.is_text:
+            return _told(f"lower(trim({self.name}))", "'1', 'true'", "'0', 'false'")
+        if self.family in _NUMBERS:
+            return _told(self.name, "1", "0")
+        return f"CASE WHEN {self.name} IS NOT NULL THEN 2 END"
+
+    def _is(self, positive: object) -> str:
+        """Return the condition that the label is the one that means yes; NULL without a label.
+
+        Text stands for what is written like it in Python, too: the command line has nothing else.
+        """
+        if not isinstance(positive, str | bool | int | float | date):
+            raise PredictionsError(
+                f"positive={positive!r} is of type {type(positive).__name__}",
+                details="it must be one value that can stand in the column: text, a number, a date",
+            )
+        never = f"{self.name} IS NULL AND NULL"  # false, and NULL without a label
+        if self.is_text and isinstance(positive, bool):
+            return f"lower(trim({self.name})) = '{str(positive).lower()}'"
+        if self.family == "text":
+            same_kind = self.is_text or isinstance(positive, str)
+            return f"{self.name} = {quoted(str(positive), self.dialect)}" if same_kind else never
+        if self.family == "boolean":
+            meant = [value for value in (True, False) if positive in (value, str(value))]
+            return f"{self.name} = {str(meant[0]).upper()}" if meant else never
+        if self.family in _NUMBERS and not (self.family == "decimal" and isinstance(positive, str)):
+            number = _number_like(positive, self.family)
+            return f"{self.name} = {number}" if number else never
+        if isinstance(positive, str | date):
+            written = f"CAST({self.name} AS {_TEXT[self.dialect]})"
+            return f"{written} = {quoted(str(positive), self.dialect)}"
+        return never
+
+
+def _told(value: str, yes: str, no: str) -> str:
+    return (
+        f"CASE WHEN {value} IN ({yes}) THEN 1 WHEN {value} IN ({no}) THEN 0 "
+        f"WHEN {value} IS NOT NULL THEN 2 END"
+    )
+
+
+def _number_like(positive: object, family: Family) -> str:
+    """Return the literal of the number that is meant; empty if none of that family is."""
+    if isinstance(positive, str):
+        try:
+            number: int | float = float(positive) if family == "float" else int(positive)
+        except ValueError:
+            return ""
+        return _number_like(number, family) if str(number) == positive else ""
+    if isinstance(positive, bool | int):
+        return str(int(positive))
+    return double_sql(positive) if isinstance(positive, float) and np.isfinite(positive) else ""

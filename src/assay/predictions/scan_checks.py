@@ -1,0 +1,179 @@
+"""What is wrong with rows that an engine reads where they lie, told as for rows in memory.
+
+An engine notices in passing that there is something wrong: a row without a bin, a cell on the wrong
+side of the threshold. Only then are the rows looked at again, to tell what it is.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from assay.core.score_cells import ScoreCells
+from assay.errors import PredictionsError, did_you_mean
+from assay.predictions.bin_sql import double_sql
+from assay.predictions.roles import Roles
+from assay.predictions.row_sql import RowSql
+
+__all__ = ["Inspected", "refuse_bad_cells", "refuse_bad_rows", "usable_sql"]
+
+_LARGEST = 1.7976931348623157e308
+_LISTED = 5  # values of a column that an error names
+
+
+class Inspected(Protocol):
+    """Rows that can be asked for what is wrong with them; conditions are SQL on their columns."""
+
+    @property
+    def source(self) -> str:
+        """Where the rows come from, for people."""
+
+    @property
+    def types(self) -> Mapping[str, str]:
+        """Of each column its type, as the engine names it."""
+
+    def count(self, conditions: Sequence[str]) -> Sequence[int]:
+        """Return for each condition the number of rows that fulfil it."""
+
+    def first(self, columns: Sequence[str], condition: str) -> list[Sequence[object]]:
+        """Return columns of up to three rows that fulfil it: the first if ordered by them."""
+
+    def distinct(self, column: str, condition: str, limit: int) -> list[object]:
+        """Return the smallest values of the column among the rows that fulfil it."""
+
+
+def usable_sql(row: RowSql) -> str:
+    """Return the condition that nothing is wrong with a row: never NULL, in DuckDB or in Spark.
+
+    Examples
+    --------
+    >>> usable_sql(RowSql("id", "p", "q"))
+    'coalesce(id IS NOT NULL AND p BETWEEN -1.79...e+308 AND 1.79...e+308 AND q IN (0, 1), FALSE)'
+    """
+    return f"coalesce({row.id} IS NOT NULL AND {_finite(row)} AND {row.says} IN (0, 1), FALSE)"
+
+
+def refuse_bad_rows(rows: Inspected, row: RowSql, roles: Roles, *, written: str | None) -> None:
+    """Raise `PredictionsError` for what is wrong with some rows: how many there are, and which.
+
+    Parameters
+    ----------
+    rows : Inspected
+        All rows.
+    row : RowSql
+        What is asked of each.
+    roles : Roles
+        Which column is what.
+    written : str or None
+        The column of scores as SQL, where it is text out of which they are read.
+    """
+    conditions = {
+        "all": "TRUE",
+        "no id": f"{row.id} IS NULL",
+        "no number": f"{row.score} IS NULL AND {written} IS NOT NULL" if written else "FALSE",
+        "bad score": f"NOT coalesce({_finite(row)}, FALSE)",
+        "no label": f"{row.says} IS NULL",
+        "unclear label": f"{row.says} = 2",
+    }
+    counts = dict(zip(conditions, rows.count(list(conditions.values())), strict=True))
+    size = counts["all"]
+    others = [name for name in roles.columns if name != roles.id]
+    judged = [name for name in (roles.id, roles.score) if name is not None]
+    if counts["no id"]:
+        raise PredictionsError(
+            f"{counts['no id']:,} of {size:,} ids in {_column(roles.id, rows)} are missing",
+            details=_examples(rows, others, conditions["no id"]),
+            hint="give these rows an id, or drop them",
+        )
+    if counts["no number"]:
+        raise PredictionsError(
+            f"{counts['no number']:,} of {size:,} scores in {_column(roles.score, rows)} are not "
+            "numbers",
+            details=_examples(rows, judged, conditions["no number"]),
+            hint="is another column meant? If not, mend or drop these rows",
+        )
+    if counts["bad score"]:
+        raise PredictionsError(
+            f"{counts['bad score']:,} of {size:,} scores in {_column(roles.score, rows)} are "
+            "missing, NaN or infinite",
+            details=_examples(rows, judged, conditions["bad score"]),
+            hint="a score is a finite number that float64 can hold; mend or drop these rows",
+        )
+    label = _column(roles.predicted, rows)
+    if counts["no label"]:
+        raise PredictionsError(
+            f"{counts['no label']:,} of {size:,} predicted labels in {label} are missing",
+            details=_examples(rows, judged, conditions["no label"]),
+            hint="mend or drop these rows",
+        )
+    if counts["unclear label"]:
+        got, values = _values(rows, str(roles.predicted), conditions["unclear label"])
+        raise PredictionsError(
+            f"the predicted labels in {label} are neither true or false nor 0 or 1",
+            details=got,
+            hint=f"say which value means yes, for example positive={values[0]!r}",
+        )
+
+
+def refuse_bad_cells(cells: ScoreCells, rows: Inspected, row: RowSql, roles: Roles) -> None:
+    """Raise `PredictionsError` where nothing says yes that should, or labels and scores disagree.
+
+    Parameters
+    ----------
+    cells : ScoreCells
+        The counts of all rows; they tell whether there is anything to look for.
+    rows, row, roles
+        As in `refuse_bad_rows`.
+    """
+    if roles.positive is not None and not cells.positives:
+        got, values = _values(rows, str(roles.predicted), "TRUE")
+        raise PredictionsError(
+            f"positive={roles.positive!r} occurs nowhere in {_column(roles.predicted, rows)}",
+            details=got,
+            hint=did_you_mean(
+                str(roles.positive), [text for text in values if isinstance(text, str)]
+            ),
+        )
+    threshold = roles.threshold
+    if threshold is None or roles.predicted is None:
+        return
+    # A score equal to the threshold goes with either label.
+    if not ((cells.yes & (cells.low < threshold)) | (~cells.yes & (cells.high > threshold))).any():
+        return
+    at = double_sql(threshold)
+    contradicts = (
+        f"({row.says} = 1 AND {row.score} < {at}) OR ({row.says} = 0 AND {row.score} > {at})"
+    )
+    (bad,) = rows.count([contradicts])
+    raise PredictionsError(
+        f"{bad:,} of {cells.size:,} predicted labels in {_column(roles.predicted, rows)} "
+        f"contradict threshold={threshold}",
+        details=_examples(rows, roles.columns, contradicts),
+        hint="predicted is yes from the threshold upwards; "
+        "correct the threshold, or leave it out to trust the labels",
+    )
+
+
+def _finite(row: RowSql) -> str:
+    # Both engines take NaN for larger than any number.
+    return f"{row.score} BETWEEN {double_sql(-_LARGEST)} AND {double_sql(_LARGEST)}"
+
+
+def _column(name: str | None, rows: Inspected) -> str:
+    return f"column {name!r} of {rows.source}"
+
+
+def _examples(rows: Inspected, columns: Sequence[str], condition: str) -> str:
+    texts = []
+    for values in rows.first(columns, condition):
+        told = (
+            f"{name} {'missing' if value is None else repr(value)}"
+            for name, value in zip(columns, values, strict=True)
+        )
+        texts.append(f"({', '.join(told)})")
+    return f"such as {', '.join(texts)}" if columns else ""
+
+
+def _values(rows: Inspected, column: str, condition: str) -> tuple[str, list[object]]:
+    values = rows.distinct(column, condition, _LISTED + 1)
+    texts = ", ".join(repr(value) for value in values[:_LISTED])
+    more = " and more" if len(values) > _LISTED else ""
+    return f"got {texts}{more}, of type {rows.types[column]}", values

@@ -1,0 +1,331 @@
+"""Predictions that stay where they are: an engine counts them, and hands out the cards drawn."""
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
+from math import inf
+
+import numpy as np
+
+from assay.core import deck
+from assay.core.profile import Profile
+from assay.core.score_cells import ScoreCells
+from assay.core.strata import Strata
+from assay.core.types import Bools, Ints
+from assay.core.variable import VARIABLES, Scale, Variable
+from assay.errors import PredictionsError
+from assay.predictions.base import Card, Decks, Found, IdKind, Side
+from assay.predictions.dealing import TOP, checked_counts, first_cards, first_shares, limits
+from assay.predictions.ids import Ids
+from assay.predictions.scanner import Scanner, Span, Survey
+from assay.predictions.values import (
+    refuse_distant,
+    refuse_improbable,
+    refuse_unknown_variable,
+)
+
+__all__ = ["ScannedPredictions"]
+
+
+class ScannedPredictions:
+    """`Predictions` by a `Scanner`.
+
+    Parameters
+    ----------
+    scanner : Scanner
+        The engine.
+    threshold : float or None
+        Where the predicted label changes.
+    seed : int
+        Whose first cards the first pass may bring along. With another seed all answers are right,
+        too, at the price of a pass.
+    check_ids : bool
+        Whether to look at every id for repetitions, not only at those drawn.
+    """
+
+    def __init__(
+        self, scanner: Scanner, *, threshold: float | None, seed: int, check_ids: bool
+    ) -> None:
+        self.threshold = threshold
+        self.ids_checked: int | None = None
+        self._scanner = scanner
+        if check_ids:
+            scanner.refuse_repeated_ids()
+        self._survey = scanner.survey(seed)
+        self._cells: dict[tuple[Variable, Scale], ScoreCells] = {}
+        if self._survey.listed is not None and not check_ids:
+            self._refuse_repeated(self._survey.listed.ids)
+            self.ids_checked = len(self._survey.listed.ids)
+
+    def __repr__(self) -> str:
+        """Say where the predictions come from, and how many say yes."""
+        return f"<predictions of {self.source}: {self.positives:,} say yes>"
+
+    @property
+    def source(self) -> str:
+        """Where they come from, for people."""
+        return self._scanner.source
+
+    @property
+    def id_kind(self) -> IdKind:
+        """Whether the ids are integers or strings."""
+        return self._scanner.id_kind
+
+    @property
+    def size(self) -> int:
+        """The number of items."""
+        return self._survey.cells.size
+
+    @property
+    def positives(self) -> int:
+        """The number of items predicted yes."""
+        return self._survey.cells.positives
+
+    @property
+    def score_range(self) -> tuple[float, float]:
+        """The smallest and the largest score."""
+        low, high = self._survey.cells.score_range
+        return low + 0.0, high + 0.0  # -0.0 becomes 0.0, as it does in memory
+
+    @property
+    def score_cells(self) -> ScoreCells:
+        """What the first pass counted."""
+        return self._survey.cells
+
+    def fingerprint(self) -> str:
+        """Return a text that changes when an id, a predicted label or the bin of a score does."""
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        return self._survey.cells.fingerprint()
+
+    def profile(
+        self, variable: Variable, scale: Scale, sides: Sequence[Side]
+    ) -> dict[Side, Profile]:
+        """Return the distribution of the stratification variable on each side."""
+        cells = self._cells_by(variable, scale)
+        return {side: cells.profile(side) for side in sides}
+
+    def count(self, strata: Decks, *, scale: Scale) -> Ints:
+        """Return the number of items in each stratum, by the strata's own cuts."""
+        known, variable = _of_one(strata)
+        cells = self._cells_by(variable, scale)
+        of_cell = _stratum_of_cells(known, cells)
+        sizes = np.zeros(known.n_strata, dtype=np.int64)
+        if of_cell is None:
+            stratum, spans = _spans(known, [TOP] * known.n_strata)
+            np.add.at(sizes, stratum, self._scanner.count(spans, variable, scale))
+        else:
+            inside = of_cell >= 0
+            np.add.at(sizes, of_cell[inside], cells.count[inside])
+        return sizes
+
+    def deal(
+        self, strata: Decks, *, scale: Scale, seed: int, counts: Sequence[int]
+    ) -> list[list[Card]]:
+        """Return the first ``counts[h]`` cards of every stratum h, in deck order."""
+        known, variable = _of_one(strata)
+        # Counted, as the strata may be those of a population that these are only a part of.
+        sizes = self.count(known, scale=scale)
+        wanted = np.minimum(checked_counts(counts, known.n_strata), sizes)
+        if not wanted.any():
+            return [[] for _ in wanted]
+        parts = []
+        listed = _listed(self._survey, known, variable, seed)
+        held = np.zeros(known.n_strata, dtype=np.int64)
+        if listed is not None:
+            held = np.bincount(listed.stratum, minlength=known.n_strata)
+        short = held < wanted
+        if listed is not None:
+            parts.append(listed.only(~short))
+        if short.any():
+            part = self._ask(
+                known, wanted * short, sizes, variable=variable, scale=scale, seed=seed
+            )
+            parts.append(part)
+        found = _joined(parts)
+        places = first_cards(
+            number=deck.mix(found.ids.digest ^ np.uint64(deck.key(seed))),
+            stratum=found.stratum,
+            counts=wanted,
+            sizes=np.maximum(sizes, 1),
+            utf8=lambda at: [str(id).encode() for id in found.ids.at(at)],
+        )
+        return self._cards(found, places)
+
+    def find(
+        self, ids: Sequence[deck.Id], *, variable: Variable, scale: Scale
+    ) -> list[Found | None]:
+        """Return the items with these ids; None where there is none."""
+        kind = str if self.id_kind == "string" else int
+        wanted = [id for id in dict.fromkeys(ids) if type(id) is kind]
+        if not wanted:
+            return [None for _ in ids]
+        self._refuse_impossible(variable, scale)
+        rows = self._scanner.find(wanted, variable=variable, scale=scale)
+        self._refuse_repeated(rows.ids)
+        there = rows.ids.at(np.arange(len(rows.ids)))
+        shown = self._scanner.show(there) if rows.shown is None else rows.shown
+        values = (rows.values + 0.0).tolist()
+        facts = zip(there, rows.predicted.tolist(), shown, values, strict=True)
+        found = {id: Found(Card(id, said, seen), value) for id, said, seen, value in facts}
+        return [found.get(id) for id in ids]
+
+    def _cells_by(self, variable: Variable, scale: Scale) -> ScoreCells:
+        self._refuse_impossible(variable, scale)
+        if variable == "score":
+            return self._survey.cells
+        if (variable, scale) not in self._cells:
+            self._cells[variable, scale] = self._scanner.cells(variable, scale)
+        return self._cells[variable, scale]
+
+    def _refuse_impossible(self, variable: str, scale: Scale) -> None:
+        refuse_unknown_variable(variable, VARIABLES)
+        if variable == "confidence" and scale == "probability":
+            refuse_improbable(self.score_range, self.source)
+        elif variable == "confidence":
+            refuse_distant(self.score_range, self.threshold, self.source)
+
+    def _ask(
+        self,
+        strata: Strata,
+        wanted: Ints,
+        sizes: Ints,
+        *,
+        variable: Variable,
+        scale: Scale,
+        seed: int,
+    ) -> "_Candidates":
+        """Fetch at least as many of the first cards of each stratum as are wanted."""
+        share = first_shares(wanted, np.maximum(sizes, 1))
+        while True:
+            _, spans = _spans(strata, [int(limit) for limit in limits(share)], wanted > 0)
+            rows = self._scanner.rows(spans, variable=variable, scale=scale, seed=seed)
+            stratum = strata.assign(rows.values, rows.predicted)
+            short = np.bincount(stratum, minlength=strata.n_strata) < wanted
+            if not (short & (share < 1)).any():
+                break
+            share[short] *= 2
+        if short.any():
+            raise PredictionsError(
+                f"{self.source} has changed since it was read",
+                details=f"of {wanted.sum():,} drawn items only {len(rows.ids):,} are there",
+            )
+        self._refuse_repeated(rows.ids)
+        return _Candidates(rows.ids, stratum, rows.predicted, rows.shown)
+
+    def _cards(self, found: "_Candidates", places: list[Ints]) -> list[list[Card]]:
+        chosen = np.concatenate(places)
+        ids = found.ids.at(chosen)
+        if found.shown is None:
+            shown = self._scanner.show(ids) if ids else []
+        else:
+            shown = [found.shown[place] for place in chosen.tolist()]
+        facts = zip(ids, found.predicted[chosen].tolist(), shown, strict=True)
+        cards = iter([Card(id, said, seen) for id, said, seen in facts])
+        return [[next(cards) for _ in place] for place in places]
+
+    def _refuse_repeated(self, ids: Ids) -> None:
+        """Raise where an id repeats among those at hand.
+
+        Rows with one id have one number, so they are drawn together: the share of repetitions
+        among the drawn is an estimate of their share among all.
+        """
+        words = np.sort(ids.digest)
+        repeated = np.unique(words[1:][words[1:] == words[:-1]])
+        if not repeated.size:
+            return
+        suspects = ids.at(np.flatnonzero(np.isin(ids.digest, repeated)))
+        often = {id: times for id, times in Counter(suspects).items() if times > 1}
+        if not often:
+            return
+        rows = sum(often.values())
+        some = ", ".join(f"{id!r} in {times} rows" for id, times in list(often.items())[:3])
+        raise PredictionsError(
+            f"{self.source} has ids that occur more than once: {len(often):,} among the "
+            f"{len(ids):,} rows that were looked at",
+            details=f"first: {some}; by that about {rows / len(ids):.2g} of all {self.size:,} rows "
+            "share their id with another",
+            hint="an item is one row with an id of its own; drop the repetitions",
+        )
+
+
+class _Candidates:
+    """Rows from which cards are taken, each with its stratum."""
+
+    def __init__(
+        self,
+        ids: Ids,
+        stratum: Ints,
+        predicted: Bools,
+        shown: list[dict[str, object]] | None = None,
+    ) -> None:
+        self.ids, self.stratum, self.predicted, self.shown = ids, stratum, predicted, shown
+
+    def only(self, strata: Bools) -> "_Candidates":
+        """Return those of some strata; nothing is shown of them yet."""
+        rows = np.flatnonzero(strata[self.stratum])
+        return _Candidates(self.ids.take(rows), self.stratum[rows], self.predicted[rows])
+
+
+def _joined(parts: list[_Candidates]) -> _Candidates:
+    if len(parts) == 1:
+        return parts[0]
+    return _Candidates(
+        Ids.concatenated([part.ids for part in parts]),
+        np.concatenate([part.stratum for part in parts]),
+        np.concatenate([part.predicted for part in parts]),
+    )
+
+
+def _listed(survey: Survey, strata: Strata, variable: Variable, seed: int) -> _Candidates | None:
+    """Return the first pass's cards with their strata, if they serve these strata and this seed."""
+    listed = survey.listed
+    if listed is None or listed.seed != seed or variable != "score":
+        return None
+    of_cell = _stratum_of_cells(strata, survey.cells)
+    if of_cell is None:
+        return None
+    stratum = of_cell[listed.cell]
+    rows = np.flatnonzero(stratum >= 0)
+    cell = listed.cell[rows]
+    return _Candidates(listed.ids.take(rows), stratum[rows], survey.cells.yes[cell])
+
+
+def _stratum_of_cells(strata: Strata, cells: ScoreCells) -> Ints | None:
+    """Return the stratum of each cell, -1 for none; None where a cut goes through a cell."""
+    lowest = strata.assign(cells.low, cells.yes)
+    whole = (lowest == strata.assign(cells.high, cells.yes)).all()
+    # A stratum of two flanks may hold both ends of a cell and not its middle.
+    whole &= all(layer.cuts.owner == tuple(range(len(layer.sizes))) for layer in strata.layers)
+    return lowest if whole else None
+
+
+def _of_one(strata: Decks) -> tuple[Strata, Variable]:
+    if not isinstance(strata, Strata):
+        raise PredictionsError(
+            "the cells of several classifiers are dealt in memory only",
+            hint="read the predictions with engine 'memory'",
+        )
+    variable: Variable = "confidence" if strata.variable == "confidence" else "score"
+    refuse_unknown_variable(strata.variable, VARIABLES)
+    return strata, variable
+
+
+def _spans(
+    strata: Strata, limit: Sequence[int], wanted: Bools | None = None
+) -> tuple[Ints, list[Span]]:
+    """Return the intervals of all strata that are wanted, and the stratum of each."""
+    owners, spans = [], []
+    first = 0
+    for layer in strata.layers:
+        edges = [-inf, *layer.cuts.points, inf]
+        for owner, (low, high) in zip(layer.cuts.owner, pairwise(edges), strict=True):
+            stratum = first + owner
+            if wanted is None or wanted[stratum]:
+                owners.append(stratum)
+                spans.append(Span(layer.side, low, high, limit[stratum]))
+        first += layer.cuts.n_strata
+    return np.array(owners, dtype=np.int64), spans

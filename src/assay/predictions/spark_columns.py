@@ -1,0 +1,133 @@
+"""What Spark computes of a row: its word in the deck, its number, the bins of its score.
+
+A product modulo 2^64 is what Spark's ANSI mode, the default, calls an overflow. Here a word is two
+halves of 32 bits, and every product fits into a BIGINT with its sign. So nothing depends on the
+session's settings, which belong to whoever made it and may serve other queries at the same time.
+
+h (`assay.core.deck`) is a chain of projections, because a single expression would repeat each
+step's result in the next. Spark keeps them apart and compiles them into one loop. The expression
+`assay.predictions.deck_sql.spark_number` is evaluated without being compiled.
+"""
+
+from typing import TYPE_CHECKING
+
+from assay.core.bins import Rule
+from assay.core.deck import MULTIPLIER, SHIFT, key
+from assay.predictions.base import IdKind
+from assay.predictions.bin_sql import spread_sql
+from assay.predictions.deck_sql import spark_text_digest
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["column_name", "spark_bin", "with_digest", "with_place", "word_of_limit"]
+
+_MASK = 2**SHIFT - 1
+_LOWER = MULTIPLIER & _MASK
+_UPPER = (MULTIPLIER >> SHIFT) - 2**SHIFT  # with its sign, below 2^30 in size
+_SIGN = 2**63
+
+# (upper 2^32 + lower) M modulo 2^64. As _LOWER is below 0.81 2^31 and _UPPER is negative, neither
+# a product nor their sum reaches 2^63.
+_TIMES = (
+    f"(upper * {_LOWER}L + lower * {_UPPER}L + shiftrightunsigned(lower * {_LOWER}L, {SHIFT}))"
+    f" & {_MASK}L AS upper",
+    f"(lower * {_LOWER}L) & {_MASK}L AS lower",
+)
+_SHIFTED = ("upper", "lower ^ upper AS lower")
+_WORD = f"shiftleft(upper, {SHIFT}) | lower"
+
+
+def column_name(name: str) -> str:
+    """Return the name of a column as Spark's SQL has it.
+
+    Examples
+    --------
+    >>> column_name("p.spam")
+    '`p.spam`'
+    """
+    return "`" + name.replace("`", "``") + "`"
+
+
+def spark_bin(value: str, rule: Rule) -> str:
+    """Return the expression for the bin of a value, an INT.
+
+    Parameters
+    ----------
+    value : str
+        An expression of type DOUBLE, finite; between 0 and 1 unless the rule is for margins.
+    rule : {"probability", "tail", "margin"}
+        As in `assay.core.bins`.
+
+    Examples
+    --------
+    >>> spark_bin("p", "probability")
+    'CAST(rint(2047 * (sqrt(p) - sqrt(1e0 - p))) AS INT)'
+    """
+    return f"CAST(rint({spread_sql(value, rule)}) AS INT)"
+
+
+def with_digest(rows: "DataFrame", id: str, kind: IdKind) -> "DataFrame":
+    """Return the rows with one more column: digest, d(id) as a BIGINT of the same 64 bits.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Has no columns named upper and lower.
+    id : str
+        The column of ids, BIGINT or STRING.
+    kind : {"integer", "string"}
+        What the ids are.
+    """
+    keep = [column_name(name) for name in rows.columns]
+    return _digested(rows, keep, id, kind).selectExpr(*keep, f"{_WORD} AS digest")
+
+
+def with_place(rows: "DataFrame", id: str, kind: IdKind, seed: int) -> "DataFrame":
+    """Return the rows with one more column: place, their number in the deck less 2^63, a BIGINT.
+
+    To be compared with `word_of_limit`.
+
+    Parameters
+    ----------
+    rows, id, kind
+        As in `with_digest`.
+    seed : int
+        0 to 2^63 - 1.
+    """
+    keep = [column_name(name) for name in rows.columns]
+    secret = key(seed)
+    keyed = _digested(rows, keep, id, kind).selectExpr(
+        *keep, f"upper ^ {secret >> SHIFT}L AS upper", f"lower ^ {secret & _MASK}L AS lower"
+    )
+    # What depends on the partition, if only seemingly, no filter is moved in front of: it would be
+    # written in terms of the id, with every step's result repeated in the next.
+    seemingly = "CAST(spark_partition_id() < 0 AS INT)"
+    place = f"shiftleft(upper ^ {2 ** (SHIFT - 1)}L ^ {seemingly}, {SHIFT}) | lower"
+    return _mixed(keyed, keep).selectExpr(*keep, f"{place} AS place")
+
+
+def word_of_limit(limit: int) -> str:
+    """Return a number of the deck as the literal that a place is compared with.
+
+    Examples
+    --------
+    >>> word_of_limit(2**63), word_of_limit(0)
+    ('0L', '-9223372036854775808L')
+    """
+    return f"{limit - _SIGN}L"
+
+
+def _digested(rows: "DataFrame", keep: list[str], id: str, kind: IdKind) -> "DataFrame":
+    word = spark_text_digest(id) if kind == "string" else id
+    halves = rows.selectExpr(*keep, f"{word} AS lower").selectExpr(
+        *keep, f"shiftrightunsigned(lower, {SHIFT}) AS upper", f"lower & {_MASK}L AS lower"
+    )
+    return halves if kind == "string" else _mixed(halves, keep)
+
+
+def _mixed(halves: "DataFrame", keep: list[str]) -> "DataFrame":
+    """Return h of the words."""
+    for _ in range(2):
+        halves = halves.selectExpr(*keep, *_SHIFTED).selectExpr(*keep, *_TIMES)
+    return halves.selectExpr(*keep, *_SHIFTED)

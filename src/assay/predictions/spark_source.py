@@ -1,0 +1,241 @@
+"""Which Spark reads the predictions, and the rows that it reads."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from assay.errors import AssayError, MissingDependencyError, PredictionsError
+from assay.predictions.conditions import bad_condition
+from assay.predictions.queries import is_query
+from assay.predictions.readable import first_lines
+from assay.predictions.scan import Scan
+from assay.predictions.spark_columns import column_name
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["SparkRows", "open_rows", "reading_with_spark"]
+
+_JSON = (".json", ".jsonl", ".ndjson")
+
+# As DuckDB reads CSV files (`assay.predictions.files`): nothing is guessed, and a quoted field may
+# have line breaks in it. A line with too few or too many fields is an error, and so is a file with
+# another first line; where it parses only some columns, Spark does not see the former.
+_CSV: dict[str, Any] = {
+    "header": True,
+    "inferSchema": False,
+    "escape": '"',
+    # What a field with nothing in it reads as, and is told from a quoted "" by.
+    "nullValue": "\0",
+    "emptyValue": "",
+    "multiLine": True,
+    "mode": "FAILFAST",
+    "columnPruning": False,
+    "enforceSchema": False,
+}
+_SESSIONS = "a session, or a URL such as 'local[2]', 'spark://host:7077' or 'sc://host:15002'"
+
+
+@dataclass(frozen=True, eq=False)
+class SparkRows:
+    """Rows in Spark, which can be asked for what is wrong with them.
+
+    Parameters
+    ----------
+    source : str
+        What they are, for people.
+    frame : DataFrame
+        The rows of the population, with all their columns.
+    is_text : bool
+        Whether every column is the text of a CSV file.
+    where : str or None
+        The condition that they fulfil.
+    """
+
+    source: str
+    frame: "DataFrame"
+    is_text: bool
+    where: str | None
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """Of each column its type, as Spark names it."""
+        return dict(self.frame.dtypes)
+
+    def fetch(self, frame: "DataFrame") -> "pa.Table":
+        """Run what was asked of the rows, and bring the answer here."""
+        with reading_with_spark(self.source):
+            return frame.toArrow()
+
+    def count(self, conditions: Sequence[str]) -> list[int]:
+        """Return for each condition the number of rows that fulfil it."""
+        counts = self.frame.selectExpr(*(f"count_if({condition})" for condition in conditions))
+        return [int(column[0].as_py()) for column in self.fetch(counts).columns]
+
+    def first(self, columns: Sequence[str], condition: str) -> list[Sequence[object]]:
+        """Return columns of up to three rows that fulfil it: the first if ordered by them."""
+        some = self.frame.where(condition).selectExpr(*map(column_name, columns))
+        rows = self.fetch(some.orderBy(*map(column_name, columns)).limit(3))
+        return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+
+    def distinct(self, column: str, condition: str, limit: int) -> list[object]:
+        """Return the smallest values of the column among the rows that fulfil it."""
+        values = self.frame.where(condition).selectExpr(f"{column_name(column)} AS value")
+        rows = values.where("value IS NOT NULL").distinct().orderBy("value").limit(limit)
+        return self.fetch(rows)["value"].to_pylist()
+
+
+def open_rows(scan: Scan) -> SparkRows:
+    """Find the session, and in it the rows; nothing but the files' own schemas is read yet.
+
+    JSON files have no schema, and are read for it.
+
+    Parameters
+    ----------
+    scan : Scan
+        A DataFrame of Spark, a path that Spark can read, a query, or a table of Spark's catalog. A
+        path is one of CSV files (with a line of names) or of JSON lines if it ends so, and of
+        Parquet files otherwise; it may be a pattern or a folder, and lie wherever Spark can read.
+    """
+    try:
+        from pyspark.sql import DataFrame
+    except ImportError:
+        raise MissingDependencyError(
+            "reading with Spark needs pyspark", hint="pip install 'assay[spark]'"
+        ) from None
+    source = scan.source
+    label = _label(scan)
+    if (source is None) == (scan.table is None):
+        raise PredictionsError(
+            "Spark needs a DataFrame, a path or a query, or else a table",
+            details=f"got source={source!r} and table={scan.table!r}",
+        )
+    is_text = False
+    if isinstance(source, DataFrame):
+        if scan.spark is not None and scan.spark is not source.sparkSession:
+            raise PredictionsError(
+                f"spark={scan.spark!r} is not the session of the DataFrame",
+                hint="leave it out: a DataFrame is read in its own session",
+            )
+        frame = source
+    elif source is None or scan.path is not None:
+        session = _session(scan.spark)
+        with reading_with_spark(label, hint=_hint(scan.path)):
+            frame, is_text = _read(session, scan)
+    else:
+        raise PredictionsError(
+            f"Spark cannot read a {type(source).__name__}",
+            details="it reads its own DataFrames, paths, queries and tables",
+            hint="make a DataFrame of it: spark.createDataFrame(...)",
+        )
+    return SparkRows(label, _filtered(frame, scan.where), is_text, scan.where)
+
+
+@contextmanager
+def reading_with_spark(label: str, hint: str = "") -> Iterator[None]:
+    """Let the errors of Spark be told as errors of what is read."""
+    try:
+        yield
+    except AssayError:
+        raise
+    except _spark_errors() as error:
+        raise PredictionsError(
+            f"{label} cannot be read by Spark", details=first_lines(error, 3), hint=hint
+        ) from error
+
+
+def _label(scan: Scan) -> str:
+    if scan.path is not None:
+        return f"query {scan.path!r}" if is_query(scan.path) else scan.path
+    return "Spark DataFrame" if scan.table is None else f"table {scan.table}"
+
+
+def _spark_errors() -> tuple[type[Exception], ...]:
+    from pyspark.errors import PySparkException
+
+    try:
+        return PySparkException, import_module("py4j.protocol").Py4JError
+    except ImportError:  # a client of remote Sparks only
+        return (PySparkException,)
+
+
+def _session(spark: object) -> "SparkSession":
+    from pyspark.sql import SparkSession
+
+    if isinstance(spark, str):
+        return _session_at(spark)
+    session: Any = SparkSession.getActiveSession() if spark is None else spark
+    if session is None:
+        raise PredictionsError(
+            "there is no active Spark session", hint=f"say which Spark: spark= {_SESSIONS}"
+        )
+    # Not by its class: that of a remote session is none of pyspark.sql.
+    if not hasattr(session, "createDataFrame"):
+        raise PredictionsError(
+            f"spark={spark!r} is of type {type(spark).__name__}", details=f"it must be {_SESSIONS}"
+        )
+    found: SparkSession = session
+    return found
+
+
+def _session_at(url: str) -> "SparkSession":
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName("assay")
+    with reading_with_spark(url):
+        if url.startswith("sc://"):
+            try:
+                return builder.remote(url).getOrCreate()
+            except ImportError:
+                raise MissingDependencyError(
+                    f"{url} is reached by Spark Connect, which needs more than pyspark",
+                    hint="pip install 'pyspark[connect]'",
+                ) from None
+        session = builder.master(url).getOrCreate()
+        master = session.sparkContext.master
+    if master != url:
+        raise PredictionsError(
+            f"this process already has a Spark, at {master}",
+            details="a process can have one only",
+            hint=f"leave spark= out to use it, or stop it first to use {url}",
+        )
+    return session
+
+
+def _read(session: "SparkSession", scan: Scan) -> tuple["DataFrame", bool]:
+    """Return the rows, and whether they are text."""
+    if scan.table is not None:
+        return session.table(scan.table), False
+    path = str(scan.path)
+    if is_query(path):
+        return session.sql(path), False
+    name = path.lower().rstrip("/").removesuffix(".gz")
+    if name.endswith(".csv"):
+        return session.read.options(**_CSV).csv(path), True
+    if name.endswith(_JSON):
+        return session.read.json(path), False
+    return session.read.parquet(path), False
+
+
+def _hint(path: str | None) -> str:
+    if path is None or path.lower().endswith((".parquet", ".csv", ".csv.gz", *_JSON)):
+        return ""
+    return f"a folder is one of Parquet files; name others by a pattern, such as {path}/*.csv"
+
+
+def _filtered(frame: "DataFrame", where: str | None) -> "DataFrame":
+    if where is None:
+        return frame
+    from pyspark.errors import PySparkException
+
+    try:
+        filtered = frame.where(where)
+        _ = filtered.columns  # a remote Spark looks at the condition only when asked
+    except PySparkException as error:
+        raise bad_condition(where, error, frame.columns) from error
+    return filtered

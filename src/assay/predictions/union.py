@@ -1,0 +1,256 @@
+"""Predictions that are kept in several places, as one population."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+import numpy as np
+
+from assay.core.bins import Rule, bins_of, rule_of
+from assay.core.deck import Id, number
+from assay.core.profile import Profile
+from assay.core.types import Ints
+from assay.core.variable import Scale, Variable
+from assay.errors import PredictionsError
+from assay.predictions.base import Card, Decks, Found, IdKind, Predictions, Side
+
+__all__ = ["Top", "UnionPredictions", "joint_fingerprint", "listed", "merge", "refuse_unlike"]
+
+
+class UnionPredictions:
+    """`Predictions` made of several, which hold different items.
+
+    Parameters
+    ----------
+    parts : sequence of Predictions
+        Of one classifier; two or more.
+
+    Examples
+    --------
+    >>> from assay.predictions import from_arrays
+    >>> monday = from_arrays(y_score=[0.9, 0.2], ids=["a", "b"], threshold=0.5)
+    >>> tuesday = from_arrays(y_score=[0.6], ids=["c"], threshold=0.5)
+    >>> both = UnionPredictions([monday, tuesday])
+    >>> both.size, both.positives, both.score_range
+    (3, 2, (0.2, 0.9))
+    """
+
+    def __init__(self, parts: Sequence[Predictions]) -> None:
+        first, *others = parts
+        for other in others:
+            refuse_unlike(first, other)
+        self.parts = tuple(parts)
+        self.id_kind: IdKind = first.id_kind
+        self.threshold = first.threshold
+
+    def __repr__(self) -> str:
+        """Say where the predictions come from, and how many say yes."""
+        return f"<predictions of {self.source}: {self.positives:,} say yes>"
+
+    @property
+    def source(self) -> str:
+        """Where they come from."""
+        return listed([part.source for part in self.parts])
+
+    @property
+    def size(self) -> int:
+        """The number of items."""
+        return sum(part.size for part in self.parts)
+
+    @property
+    def positives(self) -> int:
+        """The number of items predicted yes."""
+        return sum(part.positives for part in self.parts)
+
+    @property
+    def score_range(self) -> tuple[float, float]:
+        """The smallest and the largest score."""
+        lowest, highest = zip(*(part.score_range for part in self.parts), strict=True)
+        return min(lowest), max(highest)
+
+    def fingerprint(self) -> str:
+        """Return a text that changes when that of a part does."""
+        return joint_fingerprint([part.fingerprint() for part in self.parts], self.size)
+
+    def profile(
+        self, variable: Variable, scale: Scale, sides: Sequence[Side]
+    ) -> dict[Side, Profile]:
+        """Return the distribution of the stratification variable on each side.
+
+        It is that of all items in one place. Only where some parts' values lie between 0 and 1 and
+        others' do not are cells wider than there: each was made by the rule for its part.
+        """
+        rule = self._rule(variable, scale)
+        profiles: dict[Side, list[Profile]] = {side: [] for side in sides}
+        for part in self.parts:
+            there = {True: part.positives > 0, False: part.positives < part.size, None: True}
+            its = part.profile(variable, scale, [side for side in sides if there[side]])
+            for side, profile in its.items():
+                profiles[side].append(profile)
+        return {side: _joined(found, rule) for side, found in profiles.items()}
+
+    def count(self, strata: Decks, *, scale: Scale) -> Ints:
+        """Return the number of items in each stratum."""
+        counts = np.zeros(strata.n_strata, dtype=np.int64)
+        for part in self.parts:
+            counts += part.count(strata, scale=scale)
+        return counts
+
+    def deal(
+        self, strata: Decks, *, scale: Scale, seed: int, counts: Sequence[int]
+    ) -> list[list[Card]]:
+        """Return the first ``counts[h]`` cards of every stratum h, in deck order."""
+        tops = []
+        for part in self.parts:
+            decks = part.deal(strata, scale=scale, seed=seed, counts=counts)
+            whole = [len(deck) < most for deck, most in zip(decks, counts, strict=True)]
+            tops.append(Top(part.source, decks, whole))
+        return [deck[:most] for deck, most in zip(merge(tops, seed), counts, strict=True)]
+
+    def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> list[Found | None]:
+        """Return the items with these ids; None where there is none."""
+        answers = [part.find(ids, variable=variable, scale=scale) for part in self.parts]
+        return [
+            next((item for item in found if item is not None), None)
+            for found in zip(*answers, strict=True)
+        ]
+
+    def _rule(self, variable: Variable, scale: Scale) -> Rule:
+        """Return how all values of the variable are binned."""
+        if variable == "score":
+            return rule_of(*self.score_range)
+        profiles = [part.profile(variable, scale, [None])[None] for part in self.parts]
+        return rule_of(min(each.min for each in profiles), max(each.max for each in profiles))
+
+
+@dataclass(frozen=True)
+class Top:
+    """The first cards of every deck of one part.
+
+    Parameters
+    ----------
+    source : str
+        Where the part comes from.
+    decks : sequence of sequences of Card
+        They hold every card down to their last one.
+    whole : sequence of bool
+        Whether nothing lies below the last card.
+    """
+
+    source: str
+    decks: Sequence[Sequence[Card]]
+    whole: Sequence[bool]
+
+
+def merge(tops: Sequence[Top], seed: int) -> list[list[Card]]:
+    """Return the first cards of the decks of all parts together.
+
+    They go down to where the first of the parts leaves off; what another part holds further below
+    is left out, since cards of the first may lie between.
+
+    Parameters
+    ----------
+    tops : sequence of Top
+        Of the same strata.
+    seed : int
+        What the decks are shuffled by.
+
+    Examples
+    --------
+    >>> monday, tuesday = ([Card(id, True, {}) for id in ids] for ids in ((8, 3), (4, 2)))
+    >>> whole, cut_off = Top("monday", [monday], [True]), Top("tuesday", [tuesday], [False])
+    >>> [card.id for card in merge([whole, cut_off], seed=1)[0]]
+    [8, 4, 2]
+    """
+    _refuse_shared(tops)
+    merged = []
+    for stratum in range(len(tops[0].decks)):
+        placed = []
+        end: tuple[int, bytes] | None = None
+        for top in tops:
+            its = [(_place(card.id, seed), card) for card in top.decks[stratum]]
+            placed += its
+            if not top.whole[stratum]:
+                last = its[-1][0] if its else (-1, b"")
+                end = last if end is None else min(end, last)
+        placed.sort(key=lambda pair: pair[0])
+        merged.append([card for place, card in placed if end is None or place <= end])
+    return merged
+
+
+def refuse_unlike(first: Predictions, other: Predictions) -> None:
+    """Raise where two cannot be parts of one population."""
+    for what, one, two in (
+        ("ids are", f"{first.id_kind}s", f"{other.id_kind}s"),
+        ("predicted label changes at", first.threshold, other.threshold),
+    ):
+        if one != two:
+            raise PredictionsError(
+                f"{first.source} and {other.source} cannot be one population",
+                details=f"the {what} {one} in the first and {two} in the second",
+            )
+
+
+def joint_fingerprint(fingerprints: Sequence[str], size: int) -> str:
+    """Return the fingerprint of all parts: of one, its own.
+
+    Examples
+    --------
+    >>> joint_fingerprint(["assay-predictions-2:3:00ff"], 3)
+    'assay-predictions-2:3:00ff'
+    """
+    if len(fingerprints) == 1:
+        return fingerprints[0]
+    seen = sha256("\n".join(sorted(fingerprints)).encode())
+    return f"assay-union-1:{size}:{seen.hexdigest()[:16]}"
+
+
+def listed(sources: Sequence[str]) -> str:
+    """Return where all parts come from, in a few words.
+
+    Examples
+    --------
+    >>> listed(["a.csv", "b.csv"]), listed(["a.csv", "b.csv", "c.csv"])
+    ('a.csv and b.csv', 'a.csv and 2 more')
+    """
+    first, *others = sources
+    if len(others) > 1:
+        return f"{first} and {len(others)} more"
+    return " and ".join(sources)
+
+
+def _place(id: Id, seed: int) -> tuple[int, bytes]:
+    return number(id, seed), str(id).encode()
+
+
+def _refuse_shared(tops: Sequence[Top]) -> None:
+    """Raise where an item is in two parts: it would be drawn twice as often as others."""
+    holder: dict[Id, str] = {}
+    for top in tops:
+        ids = [card.id for deck in top.decks for card in deck]
+        twice = [id for id in ids if id in holder]
+        if twice:
+            raise PredictionsError(
+                f"item {twice[0]!r} is in {holder[twice[0]]} and in {top.source}",
+                details=f"{len(twice):,} such among the cards that were dealt; "
+                "each part holds items of its own",
+                hint="leave the repeated items out of one of them",
+            )
+        holder.update(dict.fromkeys(ids, top.source))
+
+
+def _joined(profiles: Sequence[Profile], rule: Rule) -> Profile:
+    """Return the profile of the items of all: cells of one bin, or that overlap, become one."""
+    low = np.concatenate([each.low for each in profiles])
+    high = np.concatenate([each.high for each in profiles])
+    count = np.concatenate([each.count for each in profiles])
+    order = np.argsort(low, kind="stable")
+    low, high, count = low[order], high[order], count[order]
+    reach = np.maximum.accumulate(high)[:-1]
+    apart = (low[1:] > reach) & (bins_of(low[1:], rule) > bins_of(reach, rule))
+    starts = np.flatnonzero(np.concatenate([[True], apart]))
+    return Profile.of_ranges(
+        low=low[starts],
+        high=np.maximum.reduceat(high, starts),
+        count=np.add.reduceat(count, starts),
+    )

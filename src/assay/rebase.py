@@ -1,0 +1,124 @@
+"""Labels that outlive a change of the predictions."""
+
+from warnings import warn
+
+from assay.beginning import Beginning, begin_with_one, begin_with_several
+from assay.campaign import Campaign
+from assay.create import find_campaign, open_storage, settings_of
+from assay.errors import AssayWarning, PredictionsError
+from assay.predictions import Predictions, Scan
+from assay.reserve import depth, more_cards, read_again, scans_of, whereabouts
+from assay.settings import Settings
+from assay.succession import count_there, refuse_other_ids, succeed
+from assay.targets import JointGoal, Target
+
+__all__ = ["rebase_campaign"]
+
+
+def rebase_campaign(
+    name: str = "campaign", *, storage: str | None = None, predictions: object = None
+) -> Campaign:
+    """Go on with a campaign on predictions that have changed, and keep all labels.
+
+    The predictions are read again and cut into strata anew; the design, the goal, the seed and the
+    columns stay. Items keep their place in the order for ever, so most of those that were judged
+    are drawn again: their answers count, and nobody is asked again. Answers to items that are not
+    drawn (yet) wait, and are not counted before: only a random sample may count.
+
+    Parameters
+    ----------
+    name, storage : str
+        As they were given to `create_campaign`. The campaign as it was is kept under the name
+        ``NAME until 2026-11-15 12:00:03`` (UTC).
+    predictions : optional
+        The predictions as they are now; when left out, they are read from where they were. A list
+        may hold several parts. Where the campaign was made with a condition on the rows
+        (`assay.Scan`), it holds for a path, too.
+
+    Returns
+    -------
+    Campaign
+        Its ``settings.before`` says how many items had been judged, and how many of these are
+        gone.
+
+    Notes
+    -----
+    The answers must not have made the predictions: a classifier that was trained on the judged
+    items looks better on them than on others.
+
+    Examples
+    --------
+    >>> import assay, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> storage = f"sqlite:///{folder.name}/labels.db"
+    >>> old = {"url": ["a", "b", "c"], "p": [0.9, 0.8, 0.7]}
+    >>> campaign = assay.create_campaign(
+    ...     old, id="url", score="p", threshold=0.5, budget=4, storage=storage)
+    >>> estimate = campaign.tell({item.id: True for item in campaign.ask(3)})
+    >>> new = {"url": ["a", "b", "d", "e"], "p": [0.9, 0.6, 0.8, 0.7]}
+    >>> campaign = assay.rebase_campaign(storage=storage, predictions=new)
+    >>> sorted(item.id for item in campaign.ask(4))
+    ['d', 'e']
+    >>> campaign.settings.before.judged, campaign.settings.before.gone
+    (3, 1)
+    >>> folder.cleanup()
+    """
+    store = open_storage(storage)
+    with store.read() as session:
+        key, old = find_campaign(session, name)
+        judged = {event.item_id for event in session.labels(key)}
+    scans = _where_they_were(old) if predictions is None else scans_of(predictions, old.source)
+    found = read_again(scans, old)
+    refuse_other_ids(found, old)
+    if old.source.columns["id"] is None and not isinstance(predictions, Predictions):
+        warn(
+            "the items have no ids but the numbers of their rows: where rows have moved, the "
+            "labels are now other items'",
+            AssayWarning,
+            stacklevel=2,
+        )
+    settings = settings_of(_begin_again(found, old), scans, name=name, seed=old.seed)
+    return succeed(
+        store,
+        key,
+        settings,
+        more_cards(settings, found, depth(settings)),
+        gone=len(judged) - count_there(judged, found, settings),
+        predictions=found,
+    )
+
+
+def _where_they_were(settings: Settings) -> list[Scan]:
+    try:
+        return whereabouts(settings.source)
+    except PredictionsError as error:
+        raise PredictionsError(
+            error.problem,
+            details=f"campaign {settings.name!r} cannot read them again by itself",
+            hint=f"rebase_campaign({settings.name!r}, predictions=...), or assay rebase FILE",
+        ) from None
+
+
+def _begin_again(found: Predictions, old: Settings) -> Beginning:
+    """Cut other predictions as a campaign was made."""
+    goal, columns = old.goal, old.source.columns
+    if isinstance(goal, JointGoal):
+        return begin_with_several(
+            found,
+            {name: columns[name] for name in ("id", "show")},
+            classifiers=columns["classifiers"],
+            metric="",
+            metrics=[_written(target) for target in goal.targets],
+            within=None,
+            budget=goal.budget,
+            confidence=goal.confidence,
+            simultaneous=goal.simultaneous,
+            design=old.design,
+        )
+    # Probabilities are told by their range again: they may have become margins, not the reverse.
+    scale = None if old.source.scale == "probability" else old.source.scale
+    return begin_with_one(found, columns, goal, design=old.design, scale=scale, labels=None)
+
+
+def _written(target: Target) -> str:
+    return target.name if target.within is None else f"{target.name} within {target.within!r}"

@@ -1,0 +1,91 @@
+"""One campaign in the place of another: on other predictions, with all its labels.
+
+An item's number in the deck is permanent, so the new campaign deals mostly the same items, and an
+answer from before counts as soon as its item is dealt. It is exactly a new campaign whose reviewers
+remember what they said: nothing else is to be known about where its labels come from.
+"""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import chain, repeat
+
+import numpy as np
+
+from assay.campaign import Campaign
+from assay.errors import PredictionsError, StorageError
+from assay.predictions import Predictions
+from assay.settings import Before, Settings
+from assay.store import CardRow, Store
+from assay.targets import JointGoal
+
+__all__ = ["count_there", "refuse_other_ids", "succeed"]
+
+_BATCH = 20  # of `Campaign.ask`
+
+
+def succeed(
+    store: Store,
+    former: int,
+    settings: Settings,
+    cards: Sequence[CardRow],
+    *,
+    gone: int,
+    predictions: Predictions | None,
+) -> Campaign:
+    """Put a campaign in the place of another, all at once, and return it.
+
+    Parameters
+    ----------
+    former : int
+        The other's number in the store. It is kept under another name.
+    settings, cards
+        What is fixed of the new one, and its reserve.
+    gone : int
+        How many judged items the metric is no longer about.
+    predictions : Predictions, optional
+        Where more cards come from.
+    """
+    name = settings.name
+    with store.write() as session:
+        if session.name_of(former) != name:
+            raise StorageError(
+                f"somebody else has rebased or extended campaign {name!r} meanwhile",
+                hint="look at it with `assay status`, and do it again if it is still needed",
+            )
+        judged = {event.item_id for event in session.labels(former)}
+        before = Before(session.retire(name), len(judged), gone)
+        settings = replace(settings, before=before)
+        key = session.create(name, settings.to_dict())
+        session.add_cards(key, cards)
+        session.copy_labels(former, key)
+        sizes = [sum(counts) for counts in session.rounds(former, 0)]
+    campaign = Campaign(store, key, settings, predictions)
+    # Rounds as large as they were, so that the stopping rule looks as often. A reserve that does
+    # not reach so far is told of when items are asked for; the campaign is stored all the same.
+    with suppress(PredictionsError):
+        campaign.recall(chain(filter(None, sizes), repeat(_BATCH)))
+    return campaign
+
+
+def refuse_other_ids(found: Predictions, settings: Settings) -> None:
+    """Raise where ids are integers and were strings, or the reverse."""
+    if found.id_kind != settings.id_kind:
+        raise PredictionsError(
+            f"the ids in {found.source} are {found.id_kind}s, and those of campaign "
+            f"{settings.name!r} are {settings.id_kind}s",
+            details="labels belong to ids: 7 and '7' are two items",
+            hint="give predictions with ids of the same kind, or make a new campaign",
+        )
+
+
+def count_there(judged: Iterable[str], found: Predictions, settings: Settings) -> int:
+    """Return how many of the judged items are in a stratum."""
+    variable = "rank" if isinstance(settings.goal, JointGoal) else settings.design.variable
+    ids = [settings.item_id(text) for text in judged]
+    items = found.find(ids, variable=variable, scale=settings.source.scale)
+    there = [item for item in items if item is not None]
+    if not there:
+        return 0
+    values, said = zip(*((item.value, item.card.predicted) for item in there), strict=True)
+    return int((settings.strata.assign(np.array(values), np.array(said)) >= 0).sum())

@@ -1,0 +1,168 @@
+"""The bins against the formulas in plain Python, and how finely they part scores that pile up."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from assay.core.bins import LARGEST_BIN, Rule, bins_of, rule_of
+from assay.core.cutting import cut
+from assay.core.profile import profile_of
+from assay.core.score_cells import cells_of
+from assay.core.types import Floats, Ints
+
+RNG = np.random.default_rng(60)
+SIZE = 200_000
+LARGEST = float(np.finfo(np.float64).max)
+
+ANY: dict[Rule, st.SearchStrategy[float]] = {
+    "probability": st.one_of(st.floats(0, 1), st.floats(0, 1e-300), st.floats(1 - 1e-14, 1)),
+    "tail": st.one_of(st.floats(0, 1), st.floats(0, 1e-300), st.floats(1 - 1e-14, 1)),
+    "margin": st.one_of(
+        st.floats(allow_nan=False, allow_infinity=False), st.floats(-9, 9), st.floats(-1e-310, 0)
+    ),
+}
+RULES: list[Rule] = list(ANY)
+
+
+def plain_bin(x: float, rule: Rule) -> int:
+    """Return the bin by the formula, one operation after the other; `round` goes to the even."""
+    if rule == "probability":
+        return round(2047 * (math.sqrt(x) - math.sqrt(1 - x)))
+
+    def r(x: float) -> float:
+        return math.sqrt(math.sqrt(math.sqrt(x)))
+
+    def s(x: float) -> float:
+        return 1 / (1 + r(max(x, 0.0)))
+
+    return round(2047 * (r(x) - r(1 - x)) if rule == "tail" else 16383 * (s(-x) - s(x)))
+
+
+def sigmoid(z: Floats) -> Floats:
+    return np.asarray(1 / (1 + np.exp(-z)))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_bins_are_those_of_the_formula(rule: Rule) -> None:
+    @given(arrays(np.float64, st.integers(1, 50), elements=ANY[rule]))
+    def check(values: Floats) -> None:
+        assert bins_of(values, rule).tolist() == [plain_bin(x, rule) for x in values.tolist()]
+
+    check()
+    many = RNG.normal(0, 50, 20_000) if rule == "margin" else RNG.random(20_000)
+    assert bins_of(many, rule).tolist() == [plain_bin(x, rule) for x in many.tolist()]
+    inside = RNG.random(9)
+    for other in set(RULES) - {rule}:
+        assert bins_of(inside, rule).tolist() != [plain_bin(x, other) for x in inside.tolist()]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_larger_score_never_has_a_smaller_bin(rule: Rule) -> None:
+    def check(values: Floats, bins: Callable[[Floats], Ints]) -> None:
+        low, high = (-LARGEST, LARGEST) if rule == "margin" else (0.0, 1.0)
+        beside = [values, np.nextafter(values, low), np.nextafter(values, high)]
+        found = bins(np.sort(np.concatenate(beside)))
+        assert (np.diff(found) >= 0).all()
+        assert np.abs(found).max() <= LARGEST_BIN
+
+    @given(arrays(np.float64, st.integers(1, 50), elements=ANY[rule]))
+    def check_any(values: Floats) -> None:
+        check(values, lambda values: bins_of(values, rule))
+
+    check_any()
+    with pytest.raises(AssertionError):  # a rule that is no such thing
+        check(np.linspace(-1, 1, 9), lambda values: np.rint(100 * np.sin(9 * values)).astype(int))
+
+
+def test_bins_are_symmetric() -> None:
+    # Multiples of 2^-53, so that 1 - x is the very same number seen from the other end.
+    scores = RNG.integers(0, 2**53 + 1, SIZE) / 2**53
+    for rule in ("probability", "tail"):
+        assert (bins_of(1 - scores, rule) == -bins_of(scores, rule)).all()
+    margins = RNG.standard_cauchy(SIZE)
+    assert (bins_of(-margins, "margin") == -bins_of(margins, "margin")).all()
+
+
+def test_a_half_goes_to_the_even_bin() -> None:
+    """At 1 the margins' rule gives 8191.5; with halves upwards it would not be symmetric."""
+    ends = np.array([-1.0, 1.0])
+    assert bins_of(ends, "margin").tolist() == [-8192, 8192]
+    assert np.floor(np.array([-8191.5, 8191.5]) + 0.5).tolist() != [-8192, 8192]
+
+
+def test_the_ends_have_the_outermost_bins() -> None:
+    scores, margins = np.array([-0.0, 0.0, 5e-324, 1.0]), np.array([-LARGEST, -0.0, 0.0, LARGEST])
+    assert bins_of(scores, "probability").tolist() == [-2047, -2047, -2047, 2047]
+    assert bins_of(margins, "margin").tolist() == [-16383, 0, 0, 16383]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "rule"),
+    [
+        (0.0, 1.0, "probability"),
+        (-0.0, 0.5, "probability"),
+        (0.2, 0.3, "probability"),
+        (-5e-324, 1.0, "margin"),
+        (0.0, np.nextafter(1, 2), "margin"),
+        (-3.0, 0.5, "margin"),
+    ],
+)
+def test_the_rule_follows_from_the_range(low: float, high: float, rule: Rule) -> None:
+    assert rule_of(low, high) == rule
+
+
+# Scores that pile up, and the largest share of them that one bin may hold.
+PILED: dict[str, tuple[Floats, float]] = {
+    "logits with sd 3": (sigmoid(RNG.normal(0, 3, SIZE)), 0.001),
+    "logits with sd 8": (sigmoid(RNG.normal(0, 8, SIZE)), 0.02),
+    "beta(0.05, 0.05)": (RNG.beta(0.05, 0.05, SIZE), 0.02),
+    "of a rare class": (10 ** RNG.uniform(-9, -4, SIZE), 0.005),
+}
+
+
+@pytest.mark.parametrize("piled", PILED)
+def test_no_bin_holds_a_large_share_of_different_scores(piled: str) -> None:
+    scores, most = PILED[piled]
+    different = scores[(scores > 0) & (scores < 1)]  # equal ones cannot be parted
+
+    def check(bins: Ints) -> None:
+        _, count = np.unique(bins, return_counts=True)
+        assert count.max() <= most * different.size
+
+    rule = cells_of(different, np.zeros(different.size, dtype=np.bool_)).rule
+    check(bins_of(different, rule))
+    if rule == "tail":
+        with pytest.raises(AssertionError):
+            check(bins_of(different, "probability"))
+    with pytest.raises(AssertionError):  # as many bins, of equal width
+        check(np.floor(different * 4095).astype(np.int64))
+
+
+EVEN: dict[str, Floats] = {
+    "uniform": RNG.random(SIZE),
+    "beta(0.4, 0.6)": RNG.beta(0.4, 0.6, SIZE),
+    "logits with sd 3": PILED["logits with sd 3"][0],
+    "logits with sd 8": PILED["logits with sd 8"][0],
+    "margins": RNG.normal(0, 1, SIZE),
+    "heavy tails": RNG.standard_cauchy(SIZE),
+}
+
+
+@pytest.mark.parametrize("scores", EVEN)
+def test_ten_strata_of_equal_size_are_so_within_two_percent(scores: str) -> None:
+    profile = profile_of(EVEN[scores])
+    sizes = cut(profile, "perc", 10).sizes(profile)
+    assert sizes.size == 10
+    assert np.abs(sizes / (SIZE / 10) - 1).max() <= 0.02
+
+
+def test_ten_strata_by_bins_of_equal_width_would_not_be_of_equal_size() -> None:
+    scores = EVEN["logits with sd 8"]
+    _, number = np.unique(np.floor(scores * 4095), return_inverse=True)
+    tenth = np.bincount(np.cumsum(np.bincount(number))[number] * 10 // (SIZE + 1), minlength=10)
+    assert np.abs(tenth / (SIZE / 10) - 1).max() > 0.1

@@ -1,0 +1,317 @@
+"""What is wrong with predictions is told alike by all engines; repeated ids, as far as they see."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assay.errors import PredictionsError
+from assay.predictions import duck_ids, duck_scanner, read_predictions
+from assay.predictions.scan import ENGINES, Scan
+from tests.predictions.contract import SEED, Population, scan_by
+from tests.predictions.contract_populations import population
+
+GOOD: dict[str, Any] = {
+    "key": [101, 102, 103, 104, 105, 106],
+    "p": [0.1, 0.2, 0.4, 0.6, 0.8, 0.9],
+    "said": [0, 0, 0, 1, 1, 1],
+}
+ROLES: dict[str, Any] = {"id": "key", "score": "p", "predicted": "said"}
+NAN, INF = float("nan"), float("inf")
+
+SCORES = "of 6 scores in column 'p' of PATH are missing, NaN or infinite"
+NEITHER = "the predicted labels in column 'said' of PATH are neither true or false nor 0 or 1"
+TEXTS = ["ham", "ham", "ham", "spam", "spam", "spam"]
+
+# Columns that are changed, options that are, the first line of the error, and what else is in it.
+FAULTS: dict[str, tuple[Mapping[str, object], Mapping[str, Any], str, str]] = {
+    "NaN": ({"p": [0.1, 0.2, 0.4, NAN, 0.8, 0.9]}, {}, f"1 {SCORES}", "104"),
+    "infinity": ({"p": [0.1, 0.2, 0.4, 0.6, INF, 0.9]}, {}, f"1 {SCORES}", "105"),
+    "minus infinity": ({"p": [-INF, 0.2, 0.4, 0.6, 0.8, 0.9]}, {}, f"1 {SCORES}", "101"),
+    "no score": ({"p": [0.1, 0.2, None, None, 0.8, 0.9]}, {}, f"2 {SCORES}", "103"),
+    "all of these, of margins": ({"p": [-9, NAN, INF, -INF, None, 5]}, {}, f"4 {SCORES}", "102"),
+    "no score at all": ({"p": pa.nulls(6, pa.float32())}, {}, f"6 {SCORES}", "101"),
+    "no id": (
+        {"key": [101, 102, 103, None, None, 106]},
+        {},
+        "2 of 6 ids in column 'key' of PATH are missing",
+        "",
+    ),
+    "no label": (
+        {"said": [0, None, 0, 1, 1, 1]},
+        {},
+        "1 of 6 predicted labels in column 'said' of PATH are missing",
+        "102",
+    ),
+    "a label 2": ({"said": [0, 0, 2, 1, 1, 1]}, {}, NEITHER, "got 2"),
+    "a label 0.5": ({"said": [0, 0, 0.5, 1, 1, 1]}, {}, NEITHER, "got 0.5"),
+    "labels of text": ({"said": TEXTS}, {}, NEITHER, "got 'ham', 'spam'"),
+    "no such positive": (
+        {"said": TEXTS},
+        {"positive": "spm"},
+        "positive='spm' occurs nowhere in column 'said' of PATH",
+        "did you mean 'spam'?",
+    ),
+    "a contradiction": (
+        {"said": [0, 1, 1, 1, 1, 0]},
+        {"threshold": 0.5},
+        "3 of 6 predicted labels in column 'said' of PATH contradict threshold=0.5",
+        "102",
+    ),
+    "ids, scores and labels": (
+        {"key": [101, None, 103, 104, 105, 106], "p": [NAN] * 6, "said": [None, 2, 1, 1, 1, 0]},
+        {},
+        "1 of 6 ids in column 'key' of PATH are missing",
+        "",
+    ),
+    "scores and labels": (
+        {"p": [NAN, *GOOD["p"][1:]], "said": [0, 0, None, 1, 1, 2]},
+        {},
+        f"1 {SCORES}",
+        "101",
+    ),
+    "scores of text": (
+        {"p": ["0.1", "0.2", "0.4", "0.6", "0.8", "0.9"]},
+        {},
+        "the scores in column 'p' of PATH are of type ...",
+        "a score is a number",
+    ),
+    "ids of floats": (
+        {"key": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]},
+        {},
+        "the ids in column 'key' of PATH are of type ...",
+        "an id is a whole number of 64 bits or a string",
+    ),
+    "no such column": (
+        {},
+        {"score": "P_spam"},
+        "column 'P_spam' not found in PATH",
+        "key, p, said",
+    ),
+    "nothing to show": ({}, {"show": ["text"]}, "column 'text' not found in PATH", "key, p, said"),
+}
+
+
+def _told(source: Scan, options: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the first line of the error, without the path and an engine's names, and all of it."""
+    with pytest.raises(PredictionsError) as caught:
+        read_predictions(source, **{**ROLES, **options})
+    text = str(caught.value)
+    first = text.splitlines()[0].replace(str(source.path), "PATH")
+    return re.sub("are of type .*", "are of type ...", first), text
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults(fault: str, engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    columns, options, first, more = FAULTS[fault]
+    pq.write_table(pa.table({**GOOD, **columns}), tmp_path / "a.parquet")
+    told, text = _told(scan_by(request, engine, tmp_path / "a.parquet"), options)
+    assert told == first
+    assert more in text
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_without_a_fault_nothing_is_told(
+    engine: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    pq.write_table(pa.table(GOOD), tmp_path / "a.parquet")
+    scan = scan_by(request, engine, tmp_path / "a.parquet")
+    assert read_predictions(scan, **ROLES, threshold=0.5).positives == 3
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        (("p", "abc"), ("1 of 6 scores in column 'p' of PATH are not numbers", "'abc'")),
+        (("p", "1e400"), (f"1 {SCORES}", "103")),
+        (("p", "nan"), (f"1 {SCORES}", "103")),
+        (("p", ""), (f"1 {SCORES}", "103")),
+        (("key", ""), ("1 of 6 ids in column 'key' of PATH are missing", "")),
+        (("said", ""), ("1 of 6 predicted labels in column 'said' of PATH are missing", "103")),
+        (("said", "maybe"), (NEITHER, "got 'maybe'")),
+    ],
+)
+def test_faults_of_csv_files(
+    fault: tuple[str, str],
+    expected: tuple[str, str],
+    engine: str,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+) -> None:
+    rows = [dict(zip(GOOD, map(str, row), strict=True)) for row in zip(*GOOD.values(), strict=True)]
+    column, text = fault
+    rows[2][column] = text
+    lines = [",".join(GOOD), *(",".join(row.values()) for row in rows)]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    told, whole = _told(scan_by(request, engine, tmp_path / "a.csv"), {})
+    assert told == expected[0]
+    assert expected[1] in whole
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_rows_without_ids(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    pq.write_table(pa.table(GOOD), tmp_path / "a.parquet")
+    told, text = _told(scan_by(request, engine, tmp_path / "a.parquet"), {"id": None})
+    assert told == "PATH is read where it lies, and for that its rows need ids"
+    assert "engine 'memory'" in text
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_files_that_differ_in_the_type_of_a_column(
+    engine: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    pq.write_table(pa.table(GOOD), tmp_path / "a.parquet")
+    pq.write_table(pa.table({**GOOD, "key": list("abcdef")}), tmp_path / "b.parquet")
+    scan = scan_by(request, engine, tmp_path)
+    with pytest.raises(PredictionsError, match=re.escape(str(tmp_path))):
+        read_predictions(scan, **ROLES)
+
+
+def _in_duckdb(folder: Path, ids: Sequence[int]) -> Scan:
+    """Write ids of 128 bits, which no file format has."""
+    with duckdb.connect(str(folder / "a.duckdb")) as connection:
+        connection.execute("CREATE TABLE t (key HUGEINT, p DOUBLE, said BOOLEAN)")
+        rows = [[str(id), place / 10, place > 2] for place, id in enumerate(ids)]
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+    return Scan(folder / "a.duckdb", table="t", engine="duckdb")
+
+
+@pytest.mark.parametrize(
+    ("ids", "first"),
+    [
+        ([1, 2, 3, 2**64], "1 of 4 ids in column 'key' of table t of PATH do not fit in 64 bits"),
+        (
+            [2**100, -(2**100), 3, 4],
+            "2 of 4 ids in column 'key' of table t of PATH do not fit in 64 bits",
+        ),
+        (
+            [-1, 2, 3, 2**63],
+            "ids, taken together, in column 'key' of table t of PATH do not fit in 64 bits",
+        ),
+    ],
+)
+def test_ids_of_more_than_64_bits(ids: list[int], first: str, tmp_path: Path) -> None:
+    told, text = _told(_in_duckdb(tmp_path, ids), {})
+    assert told == first
+    assert f"they run from {min(ids)} to {max(ids)}" in text
+    assert "make them strings" in text
+
+
+@pytest.mark.parametrize("ids", [[5, -(2**63), 2**63 - 1], [5, 0, 2**64 - 1]])
+def test_wide_ids_that_fit(ids: list[int], tmp_path: Path) -> None:
+    found = read_predictions(_in_duckdb(tmp_path, ids), **ROLES)
+    in_memory = read_predictions({"key": ids, "p": [0.0, 0.1, 0.2], "said": [False] * 3}, **ROLES)
+    assert found.fingerprint() == in_memory.fingerprint()
+    assert found.find(ids, variable="score", scale="margin") == in_memory.find(
+        ids, variable="score", scale="margin"
+    )
+
+
+# Repeated ids.
+
+
+def _repeated(meant: Population, rows: Sequence[int]) -> "pa.Table":
+    """Return the table with some rows twice."""
+    return pa.concat_tables([meant.table, meant.table.take(list(rows))])
+
+
+def _share(text: str) -> float:
+    told = re.search(r"by that about (\S+) of all", text)
+    assert told is not None, text
+    return float(told.group(1))
+
+
+@pytest.fixture(scope="module")
+def meant() -> Population:
+    return population("probabilities").showing("lang")
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_the_share_of_repeated_ids_is_estimated_from_the_rows_drawn(
+    engine: str,
+    meant: Population,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Rows with one id are drawn together.
+
+    Of all rows 3% share their id. Of 45 pairs two thirds at least are among the rows looked at,
+    with a standard deviation of 3.2 pairs: 0.32% of 2,000 rows. The bound is three times that, and
+    to count each pair once, or rows of a pair each for itself, would be beyond it.
+    """
+    monkeypatch.setattr(duck_scanner, "_LISTED", 2_000)
+    pairs = len(meant.items) * 3 // 200
+    pq.write_table(_repeated(meant, range(pairs)), tmp_path / "a.parquet")
+    rows = len(meant.items) + pairs
+    strata = meant.strata("perc", "score", "probability", [None])
+    with pytest.raises(PredictionsError, match="has ids that occur more than once") as caught:
+        found = meant.read(scan_by(request, engine, tmp_path / "a.parquet"))
+        found.deal(strata, scale="probability", seed=SEED, counts=[400] * strata.n_strata)
+    text = str(caught.value)
+    assert f"of all {rows:,} rows" in text
+    assert abs(_share(text) - 2 * pairs / rows) < 0.0096
+    looked_at = re.search(r"among the (\S+) rows", text)
+    assert looked_at is not None
+    assert 1_900 < int(looked_at.group(1).replace(",", "")) < rows
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_single_pair_is_seen_by_who_looks(
+    engine: str,
+    meant: Population,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(duck_scanner, "_LISTED", 300)
+    numbers = [item.number(SEED) for item in meant.items]
+    last = int(np.argmax(numbers))
+    pq.write_table(_repeated(meant, [last]), tmp_path / "a.parquet")
+    scan = scan_by(request, engine, tmp_path / "a.parquet")
+    checked = scan_by(request, engine, tmp_path / "a.parquet", check_ids=True)
+    for source in [checked, *([scan] if engine == "memory" else [])]:
+        with pytest.raises(PredictionsError, match="more than once: 1\n") as caught:
+            meant.read(source)
+        assert "first" in str(caught.value)
+        assert f"{meant.items[last].id} in" in str(caught.value)
+    if engine == "memory":
+        return
+    found = meant.read(scan)
+    strata = meant.strata("perc", "score", "probability", [None])
+    few = [5] * strata.n_strata
+    dealt = found.deal(strata, scale="probability", seed=SEED, counts=few)
+    assert dealt == meant.dealt(strata, "probability", SEED, few)
+    with pytest.raises(PredictionsError, match="more than once: 1 among"):
+        found.deal(strata, scale="probability", seed=SEED, counts=[3_000] * strata.n_strata)
+    with pytest.raises(PredictionsError, match="more than once: 1 among"):
+        found.find([meant.items[last].id], variable="score", scale="margin")
+
+
+def _check_parts(meant: Population, path: Path) -> None:
+    with pytest.raises(PredictionsError, match="more than once: 45\n") as caught:
+        meant.read(Scan(path, engine="duckdb", check_ids=True))
+    first = sorted(item.id for item in meant.items[:45])[:3]
+    assert ", ".join(f"{id} in 2 rows" for id in first) in str(caught.value)
+
+
+def test_all_ids_are_looked_at_part_by_part(
+    meant: Population, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(duck_ids, "_AT_ONCE", 500)
+    pq.write_table(meant.table, tmp_path / "good.parquet")
+    assert meant.read(Scan(tmp_path / "good.parquet", engine="duckdb", check_ids=True)).size
+    pq.write_table(_repeated(meant, range(45)), tmp_path / "a.parquet")
+    _check_parts(meant, tmp_path / "a.parquet")
+    # Parts into which equal ids do not fall together would not do.
+    monkeypatch.setattr(duck_ids, "duckdb_digest", lambda *_: "(random() * 1e6)::UBIGINT")
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        _check_parts(meant, tmp_path / "a.parquet")

@@ -1,0 +1,259 @@
+"""What DuckDB reads, and how often; and that engines which compute otherwise would be found out."""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assay.core.bins import LARGEST_BIN, Rule, bins_of
+from assay.core.deck import key
+from assay.core.types import Floats, Ints
+from assay.errors import PredictionsError
+from assay.predictions import duck_scanner, read_predictions
+from assay.predictions.bin_sql import spread_sql
+from assay.predictions.duck_scanner import DuckScanner
+from assay.predictions.progress import telling_progress
+from assay.predictions.row_sql import value_sql
+from assay.predictions.scan import Scan
+from tests.predictions.contract import (
+    SEED,
+    Population,
+    check_counts,
+    check_deals,
+    check_draw,
+)
+from tests.predictions.contract_populations import population
+
+made = cache(population)
+
+
+def _written(meant: Population, folder: Path) -> Scan:
+    pq.write_table(meant.table, folder / "a.parquet", row_group_size=1_000)
+    return Scan(folder / "a.parquet", engine="duckdb")
+
+
+@pytest.fixture
+def plans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the plans of all questions that are asked from now on."""
+    asked: list[str] = []
+
+    def noting(ask: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(self: DuckScanner, rows: duckdb.DuckDBPyRelation) -> Any:
+            asked.append(rows.explain())
+            return ask(self, rows)
+
+        return noted
+
+    for name in ("_arrow", "_fetch"):
+        monkeypatch.setattr(DuckScanner, name, noting(getattr(DuckScanner, name)))
+    return asked
+
+
+def _passes(plans: list[str]) -> int:
+    """Return how often the rows of the files were read."""
+    return sum("read parquet" in plan.lower() for plan in plans)
+
+
+def test_one_pass_counts_and_lists_the_first_cards(plans: list[str], tmp_path: Path) -> None:
+    meant = made("unsigned").showing()
+    found = meant.read(_written(meant, tmp_path))
+    assert (len(plans), _passes(plans)) == (2, 1)  # the range is in the files' own statistics
+    check_draw(found, meant)
+    assert _passes(plans) == 1
+
+
+def test_uneven_scores_are_counted_once_more(plans: list[str], tmp_path: Path) -> None:
+    meant = made("rare").showing()
+    check_draw(meant.read(_written(meant, tmp_path)), meant)
+    assert _passes(plans) == 2
+
+
+def test_what_people_see_takes_a_second_pass(plans: list[str], tmp_path: Path) -> None:
+    meant = made("unsigned").showing("text")
+    check_draw(meant.read(_written(meant, tmp_path)), meant)
+    assert _passes(plans) == 2
+
+
+def test_another_seed_takes_a_pass_more(plans: list[str], tmp_path: Path) -> None:
+    meant = made("unsigned").showing()
+    found = meant.read(_written(meant, tmp_path))
+    strata = meant.strata("perc", "score", "margin", [True, False])
+    counts = [9] * strata.n_strata
+    dealt = found.deal(strata, scale="margin", seed=SEED + 1, counts=counts)
+    assert dealt == meant.dealt(strata, "margin", SEED + 1, counts)
+    assert _passes(plans) == 2
+
+
+@pytest.mark.parametrize("name", ["probabilities", "margins", "unsigned"])
+def test_a_list_that_is_too_short_is_made_up_for(
+    name: str, plans: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(duck_scanner, "_LISTED", 50)
+    meant = made(name)
+    found = meant.read(_written(meant, tmp_path))
+    before = _passes(plans)
+    check_draw(found, meant)
+    assert _passes(plans) == before + 2  # for more cards, and for what is shown
+    check_deals(found, meant)
+
+
+def test_a_list_that_suffices_for_some_strata(
+    plans: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(duck_scanner, "_LISTED", 300)
+    meant = made("unsigned").showing("row")
+    found = meant.read(_written(meant, tmp_path))
+    strata = meant.strata("perc", "score", "margin", [True, False])
+    for counts in ([3] * 10, [3, 300, 3, 300, 0, 3, 3, 3, 3, 0]):
+        dealt = found.deal(strata, scale="margin", seed=SEED, counts=counts)
+        assert dealt == meant.dealt(strata, "margin", SEED, counts)
+    assert _passes(plans) == 1 + 1 + 2
+
+
+def test_text_is_read_once_and_kept(plans: list[str], tmp_path: Path) -> None:
+    """The range of scores that are text takes a look at them, in the copy."""
+    meant = made("ties").showing()
+    path = tmp_path / "a.csv"
+    duckdb.from_arrow(meant.table.select(meant.columns)).to_csv(str(path))
+    found = meant.read(Scan(path, engine="duckdb"))
+    path.unlink()
+    check_draw(found, meant)
+    assert _passes(plans) == 2
+    assert not any("read csv" in plan.lower() for plan in plans)
+
+
+def test_progress_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.predictions.progress._SECONDS", 0.001)
+    path = tmp_path / "a.parquet"
+    rows = "SELECT i AS key, random() AS p, random() < 0.5 AS said FROM range(3_000_000) t(i)"
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY ({rows}) TO '{path}'")
+    scan, told = Scan(path, engine="duckdb"), list[float]()
+    with telling_progress(told.append):
+        read_predictions(scan, id="key", score="p", predicted="said")
+    assert told[-1] == 1.0
+    assert all(0.0 <= share <= 1.0 for share in told)
+    assert any(0.0 < share < 1.0 for share in told)
+    whole = len(told)
+    read_predictions(scan, id="key", score="p", predicted="said")
+    assert len(told) == whole
+
+
+def test_files_that_change_in_between_are_noticed(tmp_path: Path) -> None:
+    meant = made("probabilities").showing("text")
+    scan = _written(meant, tmp_path)
+    found = meant.read(scan)
+    strata = meant.strata("perc", "score", "probability", [None])
+    _written(meant.only(range(100)), tmp_path)
+    asked: dict[str, Any] = {"scale": "probability", "counts": [100] * strata.n_strata}
+    with pytest.raises(PredictionsError, match=r"(?s)has changed.*drawn items are no longer there"):
+        found.deal(strata, seed=SEED, **asked)
+    with pytest.raises(PredictionsError, match=r"(?s)has changed.*drawn items only \d+ are there"):
+        found.deal(strata, seed=SEED + 1, **asked)
+
+
+# The arithmetic.
+
+
+def test_keys_are_packed_and_unpacked() -> None:
+    bins = np.repeat(np.arange(-LARGEST_BIN, LARGEST_BIN + 1), 2)
+    yes = np.tile([False, True], 2 * LARGEST_BIN + 1)
+    packed = duckdb.from_arrow(pa.table({"bin": bins, "yes": yes})).project(
+        f"xor(bin::SMALLINT, yes::SMALLINT * {2**duck_scanner._YES_BIT}::SMALLINT) AS key"
+    )
+    keys = packed.to_arrow_table()["key"]
+    assert np.unique(keys.to_numpy()).size == bins.size
+    unpacked = duck_scanner._unpacked(keys)
+    assert (unpacked[0] == bins).all()
+    assert (unpacked[1] == yes).all()
+
+
+def test_a_cast_to_smallint_rounds_halves_to_even() -> None:
+    rng = np.random.default_rng(5)
+    halves = np.arange(-LARGEST_BIN, LARGEST_BIN) + 0.5
+    values = np.concatenate(
+        [
+            halves,
+            np.nextafter(halves, -np.inf),
+            np.nextafter(halves, np.inf),
+            rng.uniform(-LARGEST_BIN, LARGEST_BIN, 1_000_000),
+        ]
+    )
+    column = duckdb.from_arrow(pa.table({"x": values}))
+
+    def rounded(expression: str) -> Ints:
+        bins: Ints = np.asarray(column.project(f"{expression} AS bin").to_arrow_table()["bin"])
+        return bins
+
+    assert (rounded("x::SMALLINT") == np.rint(values)).all()
+    assert not (rounded("floor(x + 0.5)::SMALLINT") == np.rint(values)).all()
+    assert not (rounded("round(x)::SMALLINT") == np.rint(values)).all()
+
+
+@pytest.mark.parametrize("type_name", ["FLOAT", "DOUBLE"])
+def test_bins_of_many_scores(type_name: str) -> None:
+    rng = np.random.default_rng(6)
+    scores: dict[Rule, Floats] = {
+        "probability": np.concatenate([rng.random(200_000), rng.random(100_000) ** 9]),
+        "tail": np.concatenate([rng.random(100_000), 10.0 ** rng.uniform(-30, 0, 200_000)]),
+        "margin": rng.normal(0, 1, 300_000) * 10.0 ** rng.integers(-20, 20, 300_000),
+    }
+    for rule, values in scores.items():
+        given = values.astype(np.float32 if type_name == "FLOAT" else np.float64)
+        table = duckdb.from_arrow(pa.table({"x": given}))
+        spread = spread_sql("x", rule)
+        bins = table.project(f"({spread})::SMALLINT AS bin").to_arrow_table()["bin"]
+        assert (np.asarray(bins) == bins_of(given.astype(np.float64), rule)).all()
+
+
+# Deliberately wrong engines, which the contract must find out.
+
+
+def _is_found_out(check: Callable[..., None], meant: Population, folder: Path) -> None:
+    scan = _written(meant, folder)
+    with pytest.raises((AssertionError, PredictionsError)):
+        check(meant.read(scan), meant)
+
+
+def test_a_number_without_a_second_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duck_scanner, "_LISTED", 300)
+    meant = made("probabilities")
+    check_deals(meant.read(_written(meant, tmp_path)), meant)
+    monkeypatch.setattr(
+        duck_scanner, "duckdb_keyed", lambda word, seed: f"xor({word}, {key(seed)}::UBIGINT)"
+    )
+    _is_found_out(check_deals, meant, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["probabilities", "rare", "margins"])
+def test_bins_that_are_not_rounded_to_the_nearest(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        duck_scanner, "spread_sql", lambda value, rule: f"floor({spread_sql(value, rule)})"
+    )
+    _is_found_out(check_counts, made(name), tmp_path)
+    _is_found_out(check_draw, made(name), tmp_path)
+
+
+def test_bins_in_single_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        duck_scanner,
+        "spread_sql",
+        lambda value, rule: re.sub("1e0", "1::FLOAT", spread_sql(value, rule)),
+    )
+    _is_found_out(check_draw, made("probabilities"), tmp_path)
+
+
+def test_confidence_in_single_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        duck_scanner, "value_sql", lambda *asked: re.sub("1e0", "1::FLOAT", value_sql(*asked))
+    )
+    _is_found_out(check_counts, made("probabilities"), tmp_path)

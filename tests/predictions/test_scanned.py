@@ -1,0 +1,132 @@
+"""What follows from an engine's answers: DuckDB's, as one that is always there."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assay.core.strata import Cuts, Layer, Strata
+from assay.core.types import Floats, Ints
+from assay.errors import PredictionsError
+from assay.predictions import Predictions, duck_scanner, read_predictions, scanned
+from assay.predictions.scan import Scan
+from assay.predictions.scanned import ScannedPredictions
+from tests.predictions.contract import SEED, Population, check_deals
+from tests.predictions.contract_populations import population
+
+made = cache(population)
+
+
+def _read(meant: Population, folder: Path) -> Predictions:
+    path = folder / "a.parquet"
+    if not path.exists():
+        pq.write_table(meant.table, path)
+    return meant.read(Scan(path, engine="duckdb"))
+
+
+def test_what_is_said_about_the_predictions(tmp_path: Path) -> None:
+    meant = made("margins")
+    found = _read(meant, tmp_path)
+    assert isinstance(found, Predictions)
+    assert isinstance(found, ScannedPredictions)
+    assert found.source == str(tmp_path / "a.parquet")
+    says_yes = sum(item.yes for item in meant.items)
+    assert repr(found) == f"<predictions of {found.source}: {says_yes:,} say yes>"
+
+
+def test_how_many_ids_were_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    meant = made("margins").showing()
+    found = _read(meant, tmp_path)
+    assert isinstance(found, ScannedPredictions)
+    assert found.ids_checked == len(meant.items)
+    monkeypatch.setattr(duck_scanner, "_LISTED", 300)
+    found = _read(meant, tmp_path)
+    assert isinstance(found, ScannedPredictions)
+    below = [item for item in meant.items if item.number(SEED) <= 300 / len(meant.items) * 2**64]
+    assert found.ids_checked == len(below)
+    checked = meant.read(Scan(tmp_path / "a.parquet", engine="duckdb", check_ids=True))
+    assert isinstance(checked, ScannedPredictions)
+    assert checked.ids_checked is None  # all of them
+
+
+@pytest.mark.parametrize("name", ["probabilities", "margins"])
+def test_limits_that_are_too_low_are_raised(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(duck_scanner, "_LISTED", 1)
+    asked: list[Floats] = []
+
+    def too_low(wanted: Ints, sizes: Ints) -> Floats:
+        asked.append(wanted / sizes / 9)
+        return asked[-1].copy()
+
+    monkeypatch.setattr(scanned, "first_shares", too_low)
+    check_deals(_read(made(name), tmp_path), made(name))
+    assert asked
+
+
+def test_strata_of_two_flanks(tmp_path: Path) -> None:
+    """A cell whose ends both lie in the flanks has its middle elsewhere."""
+    meant = made("probabilities").showing("row")
+    found = _read(meant, tmp_path)
+    profile = meant.profile("score", "probability", None)
+    low, high = (end[np.argmax(profile.count)] for end in (profile.low, profile.high))
+    inside = sorted({item.score for item in meant.items if low <= item.score <= high})
+    cuts = Cuts("gmm", (inside[1], inside[-1]), (1, 0, 1))
+    strata = Strata("score", (Layer(None, cuts, (1, 1)),))
+    sizes = [len(members) for members in meant.members(strata, "probability")]
+    assert min(sizes) > 0
+    assert found.count(strata, scale="probability").tolist() == sizes
+    strata = Strata("score", (Layer(None, cuts, (sizes[0], sizes[1])),))
+    dealt = found.deal(strata, scale="probability", seed=SEED, counts=[50, 50])
+    assert dealt == meant.dealt(strata, "probability", SEED, [50, 50])
+
+
+def test_a_stratum_that_holds_nothing(tmp_path: Path) -> None:
+    meant = made("probabilities").showing()
+    found = _read(meant, tmp_path)
+    cuts = Cuts("equal", (2.0, 3.0), (0, 1, 2))
+    strata = Strata("score", (Layer(True, cuts, (5, 5, 5)),))
+    assert found.count(strata, scale="margin").tolist() == [found.positives, 0, 0]
+    dealt = found.deal(strata, scale="margin", seed=SEED, counts=[2, 2, 2])
+    assert dealt == meant.dealt(strata, "margin", SEED, [2, 2, 2])
+
+
+def test_what_cannot_be_answered(tmp_path: Path) -> None:
+    found = _read(made("margins"), tmp_path)
+    with pytest.raises(PredictionsError, match=r"run from .* to"):
+        found.profile("confidence", "probability", [None])
+    with pytest.raises(PredictionsError, match=r"run from .* to"):
+        found.find(["a"], variable="confidence", scale="probability")
+    with pytest.raises(PredictionsError, match="variable 'rank' cannot be computed"):
+        found.profile("rank", "margin", [None])
+    unknown = Strata("scor", (Layer(None, Cuts("equal", (), (0,)), (found.size,)),))
+    with pytest.raises(PredictionsError, match=r"(?s)variable 'scor'.*did you mean 'score'"):
+        found.deal(unknown, scale="margin", seed=SEED, counts=[1])
+    one = made("margins").strata("perc", "score", "margin", [None])
+    wrong: list[list[Any]] = [[1, 1], [1, 1, 1, 1, -1], [0.5] * 5]
+    for counts in wrong:
+        with pytest.raises(PredictionsError, match="one for each of the 5 strata"):
+            found.deal(one, scale="margin", seed=SEED, counts=counts)
+
+
+def test_a_distance_from_the_threshold_that_overflows(tmp_path: Path) -> None:
+    table = pa.table({"key": [1, 2, 3], "p": [-1.5e308, 1.5e308, 0.0]})
+    pq.write_table(table, tmp_path / "far.parquet")
+    scan = Scan(tmp_path / "far.parquet", engine="duckdb")
+    found = read_predictions(scan, id="key", score="p", threshold=1.5e308)
+    with pytest.raises(PredictionsError, match="fit in a float64"):
+        found.profile("confidence", "margin", [None])
+
+
+def test_a_population_of_one(tmp_path: Path) -> None:
+    meant = made("probabilities").only([5])
+    found = _read(meant, tmp_path)
+    assert found.fingerprint() == meant.fingerprint()
+    strata = Strata("score", (Layer(None, Cuts("equal", (), (0,)), (1,)),))
+    dealt = found.deal(strata, scale="margin", seed=SEED, counts=[3])
+    assert dealt == meant.dealt(strata, "margin", SEED, [3])

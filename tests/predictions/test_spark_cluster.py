@@ -1,0 +1,68 @@
+"""The Spark engine on a real cluster: few jobs, few bytes to the driver, and workers may die."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROWS = 5_000_000
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What `spark_cluster.py` prints."""
+    if not shutil.which("java") and "JAVA_HOME" not in os.environ:
+        pytest.skip("Java is not installed: no java on PATH and no JAVA_HOME")
+    if find_spec("pyspark") is None:
+        pytest.skip("PySpark is not installed")
+    log = tmp_path_factory.mktemp("cluster") / "log"
+    program = Path(__file__).with_name("spark_cluster.py")
+    with (
+        log.open("wb") as errors,
+        # It ends when its standard input does, which happens even if pytest is killed.
+        subprocess.Popen(
+            [sys.executable, str(program), str(ROWS)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+        ) as process,
+    ):
+        assert process.stdout is not None
+        printed = process.stdout.read()
+    assert process.returncode == 0, log.read_text()[-3_000:]
+    told: dict[str, Any] = json.loads(printed)
+    return told
+
+
+def test_strata_and_cards_are_those_in_memory(figures: dict[str, Any]) -> None:
+    assert figures["strata"] == 10
+    assert figures["cards"] == 1_000
+    assert figures["same"] == dict.fromkeys(figures["same"], True)
+    assert not figures["same cards by another seed"]
+
+
+def test_two_jobs_read_the_data(figures: dict[str, Any]) -> None:
+    for step in ("survey", "draw"):
+        assert (figures["jobs"][step]["reading"], figures["jobs"][step]["rows"]) == (1, ROWS)
+
+
+def test_what_comes_to_the_driver_does_not_grow_with_the_data(figures: dict[str, Any]) -> None:
+    fifth, whole = (
+        sum(figures["jobs"][f"{step}{of}"]["returned"] for step in ("survey", "draw"))
+        for of in (" of a fifth", "")
+    )
+    assert whole < 1.1 * fifth
+    assert whole < 8 * ROWS / 20  # the ids alone would be 8 bytes for each row
+
+
+def test_a_worker_may_die_in_mid_job(figures: dict[str, Any]) -> None:
+    """That the counts are the same is told above; here that a worker did die, with its tasks."""
+    assert figures["jobs"]["survey with a worker killed"]["lost"] > 0
+    assert figures["jobs"]["survey"]["lost"] == 0
+    assert figures["jobs"]["survey with a worker killed"]["reading"] == 1
