@@ -25,7 +25,7 @@ from assay.core.strata import METHODS, Layer, Strata, stratify
 from assay.core.variable import Scale, Variable
 from assay.predictions import Card, Predictions, read_predictions
 from assay.predictions.base import Side
-from assay.predictions.scan import Scan
+from assay.predictions.scan import Engine, Scan
 
 SEED = 7
 """The seed that predictions are read with."""
@@ -246,7 +246,7 @@ def _bytes(profile: Profile) -> list[bytes]:
     return [*(column.astype("<f8").tobytes() for column in floats), profile.count.tobytes()]
 
 
-def scan_by(request: pytest.FixtureRequest, engine: str, source: object, **more: Any) -> Scan:
+def scan_by(request: pytest.FixtureRequest, engine: Engine, source: object, **more: Any) -> Scan:
     """Say that an engine is to read something; Java is started only if it is Spark."""
     spark = request.getfixturevalue("spark") if engine == "spark" else None
     return Scan(source, engine=engine, spark=spark, **more)

@@ -79,6 +79,7 @@ def server(name: str, *options: str, folder: Path) -> Iterator[subprocess.Popen[
         "SPARK_LOCAL_IP": HOST,
         "SPARK_LOCAL_DIRS": str(folder),
         "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # starts sooner
     }
     command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}"]
     with (

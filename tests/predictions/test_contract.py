@@ -10,7 +10,7 @@ import pytest
 
 from assay.errors import PredictionsError
 from assay.predictions import Predictions
-from assay.predictions.scan import ENGINES
+from assay.predictions.scan import ENGINES, Engine
 from tests.predictions.contract import (
     Population,
     check_counts,
@@ -37,7 +37,7 @@ def made_plain(name: str) -> Population:
 @pytest.fixture(scope="module")
 def opened(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[str, str], Predictions]:
+) -> Callable[[str, Engine], Predictions]:
     """Read a population with an engine, once."""
     folder = tmp_path_factory.mktemp("contract")
 
@@ -48,7 +48,7 @@ def opened(
         return path
 
     @cache
-    def read(name: str, engine: str) -> Predictions:
+    def read(name: str, engine: Engine) -> Predictions:
         if engine == "spark" and name == "unsigned":
             pytest.skip("Spark has no unsigned integers of 64 bits")
         return made(name).read(scan_by(request, engine, path_of(name)))
@@ -57,8 +57,9 @@ def opened(
 
 
 @pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+def engine(request: pytest.FixtureRequest) -> Engine:
+    given: Engine = request.param
+    return given
 
 
 @pytest.fixture(params=POPULATIONS)
@@ -67,7 +68,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def found(opened: Callable[[str, str], Predictions], name: str, engine: str) -> Predictions:
+def found(opened: Callable[[str, Engine], Predictions], name: str, engine: Engine) -> Predictions:
     return opened(name, engine)
 
 
@@ -92,7 +93,7 @@ def test_items_that_are_looked_for(found: Predictions, name: str) -> None:
 
 
 def test_an_item_that_is_looked_for_twice(
-    opened: Callable[[str, str], Predictions], engine: str
+    opened: Callable[[str, Engine], Predictions], engine: Engine
 ) -> None:
     first, second = made("margins").items[:2]
     ids = [first.id, second.id, first.id]
@@ -102,7 +103,7 @@ def test_an_item_that_is_looked_for_twice(
 
 @pytest.mark.parametrize("part", [False, True], ids=["of another", "of which these are a part"])
 def test_cards_of_strata_of_another_population(
-    part: bool, request: pytest.FixtureRequest, engine: str, tmp_path: Path
+    part: bool, request: pytest.FixtureRequest, engine: Engine, tmp_path: Path
 ) -> None:
     whole = made("probabilities")
     some = whole.only(range(0, len(whole.items), 5))
@@ -116,7 +117,7 @@ def test_cards_of_strata_of_another_population(
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", ["margins", "ties"])
 def test_layouts(
-    name: str, layout: str, engine: str, request: pytest.FixtureRequest, tmp_path: Path
+    name: str, layout: str, engine: Engine, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     meant = made_plain(name)
     if engine == "spark" and name == "ties" and layout not in ("CSV", "JSON lines"):
@@ -135,7 +136,7 @@ def test_partitions(partitions: int, spark: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("layout", ["one file", "by language", "CSV"])
 def test_a_condition_is_to_filter_first(
-    layout: str, engine: str, request: pytest.FixtureRequest, tmp_path: Path
+    layout: str, engine: Engine, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     whole = made_plain("margins")
     meant = whole.only([row for row, item in enumerate(whole.items) if item.shown["lang"] == "en"])

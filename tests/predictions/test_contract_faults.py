@@ -13,7 +13,7 @@ import pytest
 
 from assay.errors import PredictionsError
 from assay.predictions import duck_ids, duck_scanner, read_predictions
-from assay.predictions.scan import ENGINES, Scan
+from assay.predictions.scan import ENGINES, Engine, Scan
 from tests.predictions.contract import SEED, Population, scan_by
 from tests.predictions.contract_populations import population
 
@@ -109,7 +109,7 @@ def _told(source: Scan, options: Mapping[str, Any]) -> tuple[str, str]:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("fault", FAULTS)
-def test_faults(fault: str, engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_faults(fault: str, engine: Engine, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     columns, options, first, more = FAULTS[fault]
     pq.write_table(pa.table({**GOOD, **columns}), tmp_path / "a.parquet")
     told, text = _told(scan_by(request, engine, tmp_path / "a.parquet"), options)
@@ -119,7 +119,7 @@ def test_faults(fault: str, engine: str, request: pytest.FixtureRequest, tmp_pat
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_without_a_fault_nothing_is_told(
-    engine: str, request: pytest.FixtureRequest, tmp_path: Path
+    engine: Engine, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     pq.write_table(pa.table(GOOD), tmp_path / "a.parquet")
     scan = scan_by(request, engine, tmp_path / "a.parquet")
@@ -142,7 +142,7 @@ def test_without_a_fault_nothing_is_told(
 def test_faults_of_csv_files(
     fault: tuple[str, str],
     expected: tuple[str, str],
-    engine: str,
+    engine: Engine,
     request: pytest.FixtureRequest,
     tmp_path: Path,
 ) -> None:
@@ -157,7 +157,7 @@ def test_faults_of_csv_files(
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "spark"])
-def test_rows_without_ids(engine: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_rows_without_ids(engine: Engine, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     pq.write_table(pa.table(GOOD), tmp_path / "a.parquet")
     told, text = _told(scan_by(request, engine, tmp_path / "a.parquet"), {"id": None})
     assert told == "PATH is read where it lies, and for that its rows need ids"
@@ -166,7 +166,7 @@ def test_rows_without_ids(engine: str, request: pytest.FixtureRequest, tmp_path:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_files_that_differ_in_the_type_of_a_column(
-    engine: str, request: pytest.FixtureRequest, tmp_path: Path
+    engine: Engine, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     pq.write_table(pa.table(GOOD), tmp_path / "a.parquet")
     pq.write_table(pa.table({**GOOD, "key": list("abcdef")}), tmp_path / "b.parquet")
@@ -207,8 +207,9 @@ def test_ids_of_more_than_64_bits(ids: list[int], first: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize("ids", [[5, -(2**63), 2**63 - 1], [5, 0, 2**64 - 1]])
 def test_wide_ids_that_fit(ids: list[int], tmp_path: Path) -> None:
-    found = read_predictions(_in_duckdb(tmp_path, ids), **ROLES)
-    in_memory = read_predictions({"key": ids, "p": [0.0, 0.1, 0.2], "said": [False] * 3}, **ROLES)
+    columns = {"key": ids, "p": [0.0, 0.1, 0.2], "said": [False] * 3}
+    in_memory = read_predictions(columns, **ROLES, show=["p"])
+    found = read_predictions(_in_duckdb(tmp_path, ids), **ROLES, show=["p"])
     assert found.fingerprint() == in_memory.fingerprint()
     assert found.find(ids, variable="score", scale="margin") == in_memory.find(
         ids, variable="score", scale="margin"
@@ -236,7 +237,7 @@ def meant() -> Population:
 
 @pytest.mark.parametrize("engine", ["duckdb", "spark"])
 def test_the_share_of_repeated_ids_is_estimated_from_the_rows_drawn(
-    engine: str,
+    engine: Engine,
     meant: Population,
     request: pytest.FixtureRequest,
     tmp_path: Path,
@@ -266,7 +267,7 @@ def test_the_share_of_repeated_ids_is_estimated_from_the_rows_drawn(
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_single_pair_is_seen_by_who_looks(
-    engine: str,
+    engine: Engine,
     meant: Population,
     request: pytest.FixtureRequest,
     tmp_path: Path,

@@ -16,9 +16,11 @@ from assay.core.bins import LARGEST_BIN, Rule, bins_of
 from assay.core.deck import key
 from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
-from assay.predictions import duck_scanner, read_predictions
+from assay.predictions import duck_scanner, duck_trial, read_predictions
 from assay.predictions.bin_sql import spread_sql
+from assay.predictions.duck import fetch_shown
 from assay.predictions.duck_scanner import DuckScanner
+from assay.predictions.duck_trial import duckdb_bin, refuse_other_bins
 from assay.predictions.progress import telling_progress
 from assay.predictions.row_sql import value_sql
 from assay.predictions.scan import Scan
@@ -51,8 +53,13 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         return noted
 
+    def shown(*wanted: Any) -> list[dict[str, object]]:
+        asked.append("read parquet, for what is shown")
+        return fetch_shown(*wanted)
+
     for name in ("_arrow", "_fetch"):
         monkeypatch.setattr(DuckScanner, name, noting(getattr(DuckScanner, name)))
+    monkeypatch.setattr(duck_scanner, "fetch_shown", shown)
     return asked
 
 
@@ -208,12 +215,15 @@ def test_bins_of_many_scores(type_name: str) -> None:
     for rule, values in scores.items():
         given = values.astype(np.float32 if type_name == "FLOAT" else np.float64)
         table = duckdb.from_arrow(pa.table({"x": given}))
-        spread = spread_sql("x", rule)
-        bins = table.project(f"({spread})::SMALLINT AS bin").to_arrow_table()["bin"]
+        bins = table.project(f"{duckdb_bin('x', rule)} AS bin").to_arrow_table()["bin"]
         assert (np.asarray(bins) == bins_of(given.astype(np.float64), rule)).all()
 
 
 # Deliberately wrong engines, which the contract must find out.
+
+
+def _floored(value: str, rule: Rule) -> str:
+    return f"floor({spread_sql(value, rule)})::SMALLINT"
 
 
 def _is_found_out(check: Callable[..., None], meant: Population, folder: Path) -> None:
@@ -236,9 +246,7 @@ def test_a_number_without_a_second_round(tmp_path: Path, monkeypatch: pytest.Mon
 def test_bins_that_are_not_rounded_to_the_nearest(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        duck_scanner, "spread_sql", lambda value, rule: f"floor({spread_sql(value, rule)})"
-    )
+    monkeypatch.setattr(duck_scanner, "duckdb_bin", _floored)
     _is_found_out(check_counts, made(name), tmp_path)
     _is_found_out(check_draw, made(name), tmp_path)
 
@@ -246,8 +254,8 @@ def test_bins_that_are_not_rounded_to_the_nearest(
 def test_bins_in_single_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         duck_scanner,
-        "spread_sql",
-        lambda value, rule: re.sub("1e0", "1::FLOAT", spread_sql(value, rule)),
+        "duckdb_bin",
+        lambda value, rule: re.sub("1e0", "1::FLOAT", duckdb_bin(value, rule)),
     )
     _is_found_out(check_draw, made("probabilities"), tmp_path)
 
@@ -257,3 +265,10 @@ def test_confidence_in_single_precision(tmp_path: Path, monkeypatch: pytest.Monk
         duck_scanner, "value_sql", lambda *asked: re.sub("1e0", "1::FLOAT", value_sql(*asked))
     )
     _is_found_out(check_counts, made("probabilities"), tmp_path)
+
+
+def test_a_duckdb_that_computes_other_bins_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse_other_bins.__wrapped__()
+    monkeypatch.setattr(duck_trial, "duckdb_bin", _floored)
+    with pytest.raises(PredictionsError, match="computes otherwise than numpy"):
+        refuse_other_bins.__wrapped__()

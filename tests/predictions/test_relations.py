@@ -26,7 +26,7 @@ from assay.errors import AssayError, MissingDependencyError, PredictionsError
 from assay.predictions import Card, Predictions, read_predictions
 from assay.predictions.duck import fetch_shown
 from assay.predictions.relations import Relation, open_relation
-from assay.predictions.scan import Scan, as_scan
+from assay.predictions.scan import Engine, Scan, as_scan
 
 COLUMNS = ["id", "score", "said", "text"]
 
@@ -185,7 +185,7 @@ def looks(table: "pa.Table", tmp_path_factory: pytest.TempPathFactory) -> dict[s
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 @pytest.mark.parametrize("source", SOURCES)
 def test_each_source_gives_the_same_predictions(
-    source: str, engine: str, table: "pa.Table", looks: Mapping[str, object], tmp_path: Path
+    source: str, engine: Engine, table: "pa.Table", looks: Mapping[str, object], tmp_path: Path
 ) -> None:
     scan = replace(SOURCES[source](table, tmp_path), engine=engine)
     assert {id: _look(scan, id) for id in looks} == looks
@@ -750,7 +750,7 @@ PREDS = 'Odd " schema.preds'
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 def test_postgres_gives_the_same_predictions(
-    engine: str, postgres: str, looks: Mapping[str, object]
+    engine: Engine, postgres: str, looks: Mapping[str, object]
 ) -> None:
     scan = Scan(postgres, table=PREDS, engine=engine)
     assert {id: _look(scan, id) for id in looks} == looks

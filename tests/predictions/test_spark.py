@@ -1,8 +1,10 @@
 """The Spark engine against numpy: what it counts, draws, finds and refuses."""
 
 import csv
+import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from math import inf, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -497,3 +499,21 @@ def test_without_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'assay\[spark\]'"):
         open_spark(Scan("a.parquet", spark="local[2]"), roles(), ())
+
+
+def test_a_remote_spark_without_its_client(tmp_path: Path) -> None:
+    if find_spec("pyspark") is None or find_spec("grpc") is not None:
+        pytest.skip("pyspark is not installed, or is with the client of Spark Connect")
+    # In a process of its own, which pyspark takes for a remote one's from then on.
+    program = tmp_path / "program.py"
+    program.write_text("""
+from assay.predictions.roles import Roles
+from assay.predictions.scan import Scan
+from assay.predictions.spark import open_spark
+open_spark(Scan("a.parquet", spark="sc://127.0.0.1:1"), Roles("p", None, "id", 0.5, None), ())
+""")
+    run = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert "MissingDependencyError" in run.stderr
+    assert run.stderr.endswith("hint: pip install 'pyspark[connect]'\n")

@@ -16,13 +16,13 @@ from assay.core.types import Bools, Ints, Words
 from assay.core.variable import Scale, Variable
 from assay.errors import PredictionsError
 from assay.predictions.base import IdKind
-from assay.predictions.bin_sql import spread_sql
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.dealing import TOP
 from assay.predictions.deck_sql import duckdb_digest, duckdb_keyed
 from assay.predictions.duck import fetch_shown
 from assay.predictions.duck_ids import DuckIds
 from assay.predictions.duck_inspected import DuckInspected
+from assay.predictions.duck_trial import duckdb_bin, refuse_other_bins
 from assay.predictions.progress import polled
 from assay.predictions.readable import identifier
 from assay.predictions.relations import Relation, open_relation
@@ -38,6 +38,8 @@ __all__ = ["DuckScanner", "open_duck"]
 # How many ids the first pass brings along: enough for 2,000 cards of every stratum that holds a
 # hundredth of all items, and 4 MB at most.
 _LISTED = 220_000
+
+_MEMORY = "200MB"  # enough for two threads that read row groups of a million rows
 
 # What a row says goes into that one of a bin's 16 bits that is, for bins of up to 16,383, a copy
 # of its sign. A key of 16 bits is counted in an array, without a hash table.
@@ -56,6 +58,7 @@ def open_duck(scan: Scan, roles: Roles, show: Sequence[str]) -> "DuckScanner":
     show : sequence of str
         The columns that people see.
     """
+    refuse_other_bins()
     columns = list(dict.fromkeys([*roles.columns, *show]))
     return DuckScanner(open_relation(scan, columns, staged=True), roles, show)
 
@@ -193,19 +196,33 @@ class DuckScanner:
         self, value: str, rule: Rule, columns: Sequence[str] = (), aggregates: Sequence[str] = ()
     ) -> "pa.Table":
         """Count all rows by bin and label."""
-        bin = f"({spread_sql(value, rule)})::SMALLINT"  # the cast rounds halves to even
         # Where it cannot be told what a row says, there is no key, as where something is missing.
         said = self._row.says if self._row.is_sure else f"nullif({self._row.says}, 2)"
         said = f"CAST({said} AS SMALLINT) * {2**_YES_BIT}::SMALLINT"
         rows = self._rows.project(
-            ", ".join([f"xor({bin}, {said}) AS key", f"{value} AS value", *columns])
+            ", ".join(
+                [f"xor({duckdb_bin(value, rule)}, {said}) AS key", f"{value} AS value", *columns]
+            )
         )
         basic = ["key", "count(*) AS count", "min(value) AS low", "max(value) AS high"]
+        counted = rows.aggregate(", ".join([*basic, *aggregates]), "key")
         try:
-            return self._arrow(rows.aggregate(", ".join([*basic, *aggregates]), "key"))
+            return self._in_little_memory(counted)
         except duckdb.Error:
             self._tell_what_is_wrong()
             raise
+
+    def _in_little_memory(self, rows: duckdb.DuckDBPyRelation) -> "pa.Table":
+        """Run what needs little; without a limit DuckDB would take more to read ahead."""
+        connection = self._relation.connection
+        try:
+            connection.execute(f"SET memory_limit = '{_MEMORY}'")
+            return self._arrow(rows)
+        except duckdb.OutOfMemoryException:
+            connection.execute("RESET memory_limit")  # row groups may be large
+            return self._arrow(rows)
+        finally:
+            connection.execute("RESET memory_limit")
 
     def _in_order(self, counted: "pa.Table") -> Ints:
         """Return where the cells are, in the order of `ScoreCells`; raise if any is bad."""

@@ -10,12 +10,11 @@ from assay.core.profile import Profile
 from assay.core.score_cells import ScoreCells, cells_of
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import VARIABLES, Scale, Variable, confidence
-from assay.errors import PredictionsError
 from assay.predictions.base import Card, Decks, Found, IdKind, Side
 from assay.predictions.column import Show
 from assay.predictions.dealing import checked_counts, first_cards
 from assay.predictions.ids import Ids
-from assay.predictions.values import refuse_improbable, refuse_unknown_variable
+from assay.predictions.values import refuse_distant, refuse_improbable, refuse_unknown_variable
 
 __all__ = ["MemoryPredictions"]
 
@@ -121,7 +120,7 @@ class MemoryPredictions:
             number=deck.mix(digest ^ np.uint64(deck.key(seed))),
             stratum=stratum,
             counts=wanted,
-            sizes=strata.sizes,
+            sizes=np.maximum(np.bincount(stratum, minlength=strata.n_strata), 1),
             utf8=lambda at: [str(id).encode() for id in self._ids.at(rows[at])],
         )
         return self._cards([rows[place] for place in places])
@@ -132,7 +131,7 @@ class MemoryPredictions:
         """Return the items with these ids; None where there is none."""
         if not ids:
             return []
-        wanted = [id for id in ids if self._could_be(id)]
+        wanted = [id for id in dict.fromkeys(ids) if self._could_be(id)]
         # Two ids in 2^64 share a digest; the ids themselves, as keys below, tell them apart.
         suspects = np.flatnonzero(np.isin(self._ids.digest, deck.digest(wanted)))
         row_of = dict(zip(self._ids.at(suspects), suspects.tolist(), strict=True))
@@ -162,13 +161,6 @@ class MemoryPredictions:
             return self._score
         if scale == "probability":
             refuse_improbable(self.score_range, self.source)
-        with np.errstate(over="ignore"):
-            values = confidence(self._score, self._predicted, scale, self.threshold or 0.0)
-        if not np.isfinite(values).all():
-            low, high = self.score_range
-            raise PredictionsError(
-                f"scores of {self.source} run from {low} to {high}, too far from the threshold "
-                f"{self.threshold}",
-                details="the distance between a score and the threshold must fit in a float64",
-            )
-        return values
+        else:
+            refuse_distant(self.score_range, self.threshold, self.source)
+        return confidence(self._score, self._predicted, scale, self.threshold or 0.0)

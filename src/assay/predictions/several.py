@@ -247,6 +247,7 @@ def _judge(loaded: Loaded, roles: Mapping[str, Roles], ids: Ids) -> tuple[Ints, 
         codes |= predicted.astype(np.int64) << bit
         words = judged_words(words, score, predicted)
         if role.score is not None:
-            total += rank(score, profile_of(score))
+            rule = cells_of(score, predicted).rule
+            total += rank(score, profile_of(score, rule))
     scored = sum(role.score is not None for role in roles.values())
     return codes, total / scored if scored else np.full(len(ids), _NO_SCORE), words

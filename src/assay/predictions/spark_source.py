@@ -40,6 +40,8 @@ _CSV: dict[str, Any] = {
 }
 _SESSIONS = "a session, or a URL such as 'local[2]', 'spark://host:7077' or 'sc://host:15002'"
 
+_remote: dict[str, Any] = {}  # the sessions by Spark Connect that were opened by their URL
+
 
 @dataclass(frozen=True, eq=False)
 class SparkRows:
@@ -141,7 +143,7 @@ def reading_with_spark(label: str, hint: str = "") -> Iterator[None]:
     """Let the errors of Spark be told as errors of what is read."""
     try:
         yield
-    except AssayError:
+    except (AssayError, ImportError):
         raise
     except _spark_errors() as error:
         raise PredictionsError(
@@ -186,17 +188,10 @@ def _session(spark: object) -> "SparkSession":
 def _session_at(url: str) -> "SparkSession":
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.appName("assay")
+    if url.startswith("sc://"):
+        return _remote_session(url)
     with reading_with_spark(url):
-        if url.startswith("sc://"):
-            try:
-                return builder.remote(url).getOrCreate()
-            except ImportError:
-                raise MissingDependencyError(
-                    f"{url} is reached by Spark Connect, which needs more than pyspark",
-                    hint="pip install 'pyspark[connect]'",
-                ) from None
-        session = builder.master(url).getOrCreate()
+        session = SparkSession.builder.appName("assay").master(url).getOrCreate()
         master = session.sparkContext.master
     if master != url:
         raise PredictionsError(
@@ -204,6 +199,23 @@ def _session_at(url: str) -> "SparkSession":
             details="a process can have one only",
             hint=f"leave spark= out to use it, or stop it first to use {url}",
         )
+    return session
+
+
+def _remote_session(url: str) -> "SparkSession":
+    from pyspark.sql import SparkSession
+
+    if url not in _remote or _remote[url].is_stopped:
+        try:
+            with reading_with_spark(url):
+                # Not getOrCreate, which returns an existing session whatever its URL.
+                _remote[url] = SparkSession.builder.appName("assay").remote(url).create()
+        except ImportError:
+            raise MissingDependencyError(
+                f"{url} is reached by Spark Connect, which needs more than pyspark",
+                hint="pip install 'pyspark[connect]'",
+            ) from None
+    session: SparkSession = _remote[url]
     return session
 
 

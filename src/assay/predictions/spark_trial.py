@@ -6,10 +6,10 @@ from weakref import WeakSet
 import numpy as np
 
 from assay.core import deck
-from assay.core.bins import Rule, bins_of
+from assay.core.bins import bins_of
 from assay.errors import PredictionsError
 from assay.predictions.base import IdKind
-from assay.predictions.bin_sql import double_sql
+from assay.predictions.bin_sql import TRIED, double_sql
 from assay.predictions.row_sql import quoted
 from assay.predictions.spark_columns import spark_bin, with_digest, with_place
 
@@ -35,11 +35,6 @@ _TEXTS = [
     "a\tb",
     "x" * 99,
 ]
-_VALUES: dict[Rule, list[float]] = {
-    "probability": [0, 5e-324, 1e-300, 2.4e-7, 1e-6, 0.1, 0.25, 0.5, 2 / 3, 0.9, 1 - 2**-53, 1],
-    "tail": [0, 5e-324, 1e-300, 1e-30, 2.4e-7, 1e-6, 0.1, 0.25, 0.5, 0.9, 1 - 2**-53, 1],
-    "margin": [-1.7e308, -1e12, -3, -1e-6, -5e-324, 0, 1e-300, 0.3, 1, 7.5, 1e6, 1.7e308],
-}
 
 _tried: "WeakSet[SparkSession]" = WeakSet()
 
@@ -58,20 +53,20 @@ def refuse_other_arithmetic(session: "SparkSession") -> None:
         "id AS row",
         _nth([f"{id}L" for id in _IDS], "whole"),
         _nth([quoted(text, "spark") for text in _TEXTS], "text"),
-        *(_nth([double_sql(value) for value in values], rule) for rule, values in _VALUES.items()),
+        *(_nth([double_sql(value) for value in values], rule) for rule, values in TRIED.items()),
     )
     for name, kind in _KINDS.items():
         rows = with_digest(rows, name, kind).withColumnRenamed("digest", f"digest of {kind} ids")
         rows = with_place(rows, name, kind, _SEED)
         rows = rows.withColumnRenamed("place", f"number of {kind} ids")
-    bins = [f"{spark_bin(rule, rule)} AS `bin of a {rule}`" for rule in _VALUES]
+    bins = [f"{spark_bin(rule, rule)} AS `bin of a {rule}`" for rule in TRIED]
     table = rows.selectExpr("*", *bins).toArrow().sort_by("row")
     expected = {
         "digest of integer ids": deck.digest(_IDS).view(np.int64),
         "digest of string ids": deck.digest(_TEXTS).view(np.int64),
         "number of integer ids": _place(_IDS),
         "number of string ids": _place(_TEXTS),
-        **{f"bin of a {rule}": bins_of(np.array(_VALUES[rule]), rule) for rule in _VALUES},
+        **{f"bin of a {rule}": bins_of(np.array(TRIED[rule]), rule) for rule in TRIED},
     }
     wrong = [name for name, right in expected.items() if table[name].to_pylist() != right.tolist()]
     if wrong:

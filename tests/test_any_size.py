@@ -1,0 +1,119 @@
+"""Campaigns on predictions that stay where they are, beside the same in memory."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import assay
+from assay.errors import PredictionsError
+from assay.predictions.scan import Engine
+
+SIZE = 20_000
+RNG = np.random.default_rng(62)
+SCORE = RNG.beta(0.5, 0.5, SIZE)
+TRUTH = RNG.random(SIZE) < SCORE
+
+
+def _write(path: Path, score: np.ndarray) -> Path:
+    rows = {"id": np.arange(SIZE), "p": score, "text": [f"item {row}" for row in range(SIZE)]}
+    pq.write_table(pa.table(rows).take(RNG.permutation(SIZE)), path, row_group_size=3_000)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _small_reserve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that it must grow."""
+    monkeypatch.setattr("assay.create.depth", lambda settings: [50] * settings.strata.n_strata)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return _write(tmp_path / "rows.parquet", SCORE)
+
+
+def _create(path: Path, engine: Engine, storage: str | None = None) -> assay.Campaign:
+    return assay.create_campaign(
+        assay.Scan(path, engine=engine, where="p >= 0.1"),
+        id="id",
+        score="p",
+        threshold=0.5,
+        show=["text"],
+        metric="precision",
+        budget=2_000,
+        design=assay.Design(bins=3),
+        storage=storage,
+        seed=5,
+    )
+
+
+def _answer(campaign: assay.Campaign, batch: int, labels: int) -> list[assay.Item]:
+    asked: list[assay.Item] = []
+    while len(asked) < labels and not campaign.done:
+        items = campaign.ask(batch)
+        campaign.tell({item.id: bool(TRUTH[int(item.id)]) for item in items})
+        asked += items
+    return asked
+
+
+def test_the_same_items_are_asked_for_and_the_same_is_answered(path: Path) -> None:
+    memory, duckdb = (_create(path, engine) for engine in ("memory", "duckdb"))
+    assert _answer(memory, 250, 2_000) == _answer(duckdb, 250, 2_000)
+    assert memory.estimate() == duckdb.estimate()
+    assert memory.settings.strata == duckdb.settings.strata
+    assert memory.settings.source.fingerprint == duckdb.settings.source.fingerprint
+    low, high = memory.estimate().low, memory.estimate().high
+    assert low <= TRUTH[SCORE >= 0.5].mean() <= high
+
+
+def test_a_campaign_goes_on_in_another_process_and_its_where_with_it(
+    path: Path, tmp_path: Path
+) -> None:
+    storage = f"sqlite:///{tmp_path}/labels.db"
+    first = _answer(_create(path, "duckdb", storage), 100, 300)
+    campaign = assay.load_campaign(storage=storage)
+    rest = _answer(campaign, 400, 2_000)
+    assert campaign.settings.source.parts[0].scan == {
+        "source": str(path),
+        "where": "p >= 0.1",
+        "engine": "duckdb",
+    }
+    assert len({item.id for item in [*first, *rest]}) == len(first) + len(rest) == 2_000
+
+
+def test_a_changed_file_is_refused_when_more_cards_are_needed_and_rebased(
+    path: Path, tmp_path: Path
+) -> None:
+    storage = f"sqlite:///{tmp_path}/labels.db"
+    _answer(_create(path, "duckdb", storage), 100, 300)
+    changed = SCORE.copy()
+    changed[:50] = 1 - changed[:50]
+    _write(path, changed)
+    with pytest.raises(PredictionsError, match="is not what campaign 'campaign' was made from"):
+        _answer(assay.load_campaign(storage=storage), 1_500, 2_000)
+    assert len(assay.load_campaign(storage=storage).answers()) == 300  # nothing was lost
+    campaign = assay.rebase_campaign(storage=storage)
+    assert campaign.settings.before is not None
+    assert campaign.settings.before.judged == 300
+    _answer(campaign, 500, 2_000)
+    assert campaign.done
+
+
+def test_many_processes_may_write_while_the_predictions_are_read(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The predictions are read outside of a transaction: another may write meanwhile."""
+    storage = f"sqlite:///{tmp_path}/labels.db"
+    campaign = _create(path, "duckdb", storage)
+    waiting = campaign.ask(5)
+    source = campaign._reserve._source
+
+    def slow() -> assay.Predictions:
+        assay.load_campaign(storage=storage).tell({waiting[0].id: True})
+        return source()
+
+    monkeypatch.setattr(campaign._reserve, "_source", slow)
+    assert len(campaign.ask(1_500)) == 1_500
+    assert campaign.answers() == {waiting[0].id: assay.Answer.YES}
