@@ -33,7 +33,7 @@ from assay.predictions import Predictions, from_arrays
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.scanned import ScannedPredictions
-from assay.predictions.spark import open_spark
+from assay.predictions.spark.scanner import open_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

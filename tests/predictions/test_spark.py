@@ -20,15 +20,15 @@ from assay.core.score_cells import ScoreCells, cells_of
 from assay.core.types import Bools, Floats
 from assay.core.variable import Scale, Variable, confidence
 from assay.errors import MissingDependencyError, PredictionsError
-from assay.predictions import spark_trial
 from assay.predictions.base import IdKind
 from assay.predictions.bin_sql import spread_sql
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.scanner import Rows, Span
-from assay.predictions.spark import SparkScanner, open_spark
-from assay.predictions.spark_columns import with_digest, with_place
-from assay.predictions.spark_trial import refuse_other_arithmetic
+from assay.predictions.spark import trial as spark_trial
+from assay.predictions.spark.columns import with_digest, with_place
+from assay.predictions.spark.scanner import SparkScanner, open_spark
+from assay.predictions.spark.trial import refuse_other_arithmetic
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -509,7 +509,7 @@ def test_a_remote_spark_without_its_client(tmp_path: Path) -> None:
     program.write_text("""
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
-from assay.predictions.spark import open_spark
+from assay.predictions.spark.scanner import open_spark
 open_spark(Scan("a.parquet", spark="sc://127.0.0.1:1"), Roles("p", None, "id", 0.5, None), ())
 """)
     run = subprocess.run(

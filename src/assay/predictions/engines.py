@@ -5,9 +5,9 @@ from math import inf
 
 import duckdb
 
-from assay.predictions.databases import is_database
-from assay.predictions.finding import find_files, is_remote
-from assay.predictions.queries import is_query
+from assay.predictions.duck.databases import is_database
+from assay.predictions.duck.finding import find_files, is_remote
+from assay.predictions.duck.queries import is_query
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Engine, Scan
 from assay.predictions.scanner import Scanner
@@ -56,10 +56,10 @@ def open_scanner(scan: Scan, engine: Engine, roles: Roles, show: Sequence[str]) 
         The columns that people see.
     """
     if engine == "spark":
-        from assay.predictions.spark import open_spark
+        from assay.predictions.spark.scanner import open_spark
 
         return open_spark(scan, roles, show)
-    from assay.predictions.duck_scanner import open_duck
+    from assay.predictions.duck.scanner import open_duck
 
     return open_duck(scan, roles, show)
 

@@ -7,7 +7,7 @@ import numpy as np
 from assay.core.types import Bools, Floats
 from assay.errors import PredictionsError
 from assay.predictions.column import Loaded
-from assay.predictions.duck import read_scan
+from assay.predictions.duck.loading import read_scan
 from assay.predictions.ids import Ids, read_ids
 from assay.predictions.labels import read_predicted, refuse_contradictions
 from assay.predictions.roles import Roles

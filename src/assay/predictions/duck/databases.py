@@ -6,8 +6,8 @@ from pathlib import Path
 import duckdb
 
 from assay.errors import PredictionsError, did_you_mean
-from assay.predictions.finding import is_remote
-from assay.predictions.readable import Readable, identifier
+from assay.predictions.duck.finding import is_remote
+from assay.predictions.duck.readable import Readable, identifier
 from assay.predictions.row_sql import quoted
 
 __all__ = ["DatabaseTable", "find_table", "is_database", "readable_table"]

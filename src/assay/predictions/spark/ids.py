@@ -10,8 +10,8 @@ from assay.errors import PredictionsError
 from assay.predictions.base import IdKind
 from assay.predictions.ids import Ids
 from assay.predictions.row_sql import family_of
-from assay.predictions.spark_columns import column_name
-from assay.predictions.spark_source import SparkRows
+from assay.predictions.spark.columns import column_name
+from assay.predictions.spark.source import SparkRows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

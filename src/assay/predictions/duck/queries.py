@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 
 from assay.errors import PredictionsError
-from assay.predictions.readable import Readable, refuse_repeated_columns
+from assay.predictions.duck.readable import Readable, refuse_repeated_columns
 
 __all__ = ["is_query", "name_of", "readable_query"]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import duckdb
 
 from assay.errors import PredictionsError
-from assay.predictions.readable import first_lines
+from assay.predictions.duck.readable import first_lines
 
 __all__ = ["bad_condition", "condition", "filtered"]
 

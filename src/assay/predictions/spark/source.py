@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from assay.errors import AssayError, MissingDependencyError, PredictionsError
-from assay.predictions.conditions import bad_condition
-from assay.predictions.queries import is_query
-from assay.predictions.readable import first_lines
+from assay.predictions.duck.conditions import bad_condition
+from assay.predictions.duck.queries import is_query
+from assay.predictions.duck.readable import first_lines
 from assay.predictions.scan import Scan
-from assay.predictions.spark_columns import column_name
+from assay.predictions.spark.columns import column_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -23,9 +23,9 @@ __all__ = ["SparkRows", "open_rows", "reading_with_spark"]
 
 _JSON = (".json", ".jsonl", ".ndjson")
 
-# As DuckDB reads CSV files (`assay.predictions.files`): nothing is guessed, and a quoted field may
-# have line breaks in it. A line with too few or too many fields is an error, and so is a file with
-# another first line; where it parses only some columns, Spark does not see the former.
+# As DuckDB reads CSV files (`assay.predictions.duck.files`): nothing is guessed, and a quoted field
+# may have line breaks in it. A line with too few or too many fields is an error, and so is a file
+# with another first line; where it parses only some columns, Spark does not see the former.
 _CSV: dict[str, Any] = {
     "header": True,
     "inferSchema": False,

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from assay.errors import PredictionsError
-from assay.predictions.finding import Files
-from assay.predictions.readable import refuse_repeated_columns
+from assay.predictions.duck.finding import Files
+from assay.predictions.duck.readable import refuse_repeated_columns
 
 __all__ = ["Schema", "Schemas", "grouped", "refuse_differences"]
 

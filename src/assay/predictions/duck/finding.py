@@ -10,7 +10,7 @@ from typing import Literal
 import duckdb
 
 from assay.errors import PredictionsError
-from assay.predictions.readable import reading
+from assay.predictions.duck.readable import reading
 from assay.predictions.row_sql import quoted
 
 __all__ = ["Files", "Kind", "find_files", "is_remote"]

@@ -19,11 +19,11 @@ from assay.predictions.scan_checks import refuse_bad_cells, refuse_bad_rows
 from assay.predictions.scanner import Rows, Span, Survey
 from assay.predictions.shown import shown_values
 from assay.predictions.span_sql import case_sql
-from assay.predictions.spark_cells import grouped, merged
-from assay.predictions.spark_columns import column_name, with_digest, with_place, word_of_limit
-from assay.predictions.spark_ids import SparkIds
-from assay.predictions.spark_source import SparkRows, open_rows, reading_with_spark
-from assay.predictions.spark_trial import refuse_other_arithmetic
+from assay.predictions.spark.cells import grouped, merged
+from assay.predictions.spark.columns import column_name, with_digest, with_place, word_of_limit
+from assay.predictions.spark.ids import SparkIds
+from assay.predictions.spark.source import SparkRows, open_rows, reading_with_spark
+from assay.predictions.spark.trial import refuse_other_arithmetic
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -41,7 +41,7 @@ def open_spark(scan: Scan, roles: Roles, show: Sequence[str]) -> "SparkScanner":
     Parameters
     ----------
     scan : Scan
-        Where they are, as `assay.predictions.spark_source.open_rows` takes it.
+        Where they are, as `assay.predictions.spark.source.open_rows` takes it.
     roles : Roles
         Which column is what.
     show : sequence of str

@@ -11,7 +11,7 @@ from assay.errors import PredictionsError
 from assay.predictions.base import IdKind
 from assay.predictions.bin_sql import TRIED, double_sql
 from assay.predictions.row_sql import quoted
-from assay.predictions.spark_columns import spark_bin, with_digest, with_place
+from assay.predictions.spark.columns import spark_bin, with_digest, with_place
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,9 +11,9 @@ import duckdb
 
 from assay.errors import MissingDependencyError, PredictionsError
 from assay.predictions.column import refuse_missing_columns
-from assay.predictions.conditions import bad_condition, condition
-from assay.predictions.databases import find_table
-from assay.predictions.readable import Readable, first_lines, refuse_repeated_columns
+from assay.predictions.duck.conditions import bad_condition, condition
+from assay.predictions.duck.databases import find_table
+from assay.predictions.duck.readable import Readable, first_lines, refuse_repeated_columns
 from assay.predictions.row_sql import quoted
 
 if TYPE_CHECKING:

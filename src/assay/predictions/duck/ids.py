@@ -11,9 +11,9 @@ from assay.core.deck import Id
 from assay.errors import PredictionsError
 from assay.predictions.base import IdKind
 from assay.predictions.deck_sql import duckdb_digest
+from assay.predictions.duck.relations import Relation
 from assay.predictions.ids import Ids
 from assay.predictions.progress import polled
-from assay.predictions.relations import Relation
 from assay.predictions.row_sql import family_of
 
 __all__ = ["DuckIds"]

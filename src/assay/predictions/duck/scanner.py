@@ -19,13 +19,13 @@ from assay.predictions.base import IdKind
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.dealing import TOP
 from assay.predictions.deck_sql import duckdb_digest, duckdb_keyed
-from assay.predictions.duck import fetch_shown
-from assay.predictions.duck_ids import DuckIds
-from assay.predictions.duck_inspected import DuckInspected
-from assay.predictions.duck_trial import duckdb_bin, refuse_other_bins
+from assay.predictions.duck.ids import DuckIds
+from assay.predictions.duck.inspected import DuckInspected
+from assay.predictions.duck.loading import fetch_shown
+from assay.predictions.duck.readable import identifier
+from assay.predictions.duck.relations import Relation, open_relation
+from assay.predictions.duck.trial import duckdb_bin, refuse_other_bins
 from assay.predictions.progress import polled
-from assay.predictions.readable import identifier
-from assay.predictions.relations import Relation, open_relation
 from assay.predictions.roles import Roles
 from assay.predictions.row_sql import row_sql, value_sql
 from assay.predictions.scan import Scan

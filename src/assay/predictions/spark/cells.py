@@ -15,7 +15,7 @@ from assay.core.score_cells import ScoreCells, evenest
 from assay.core.types import Floats
 from assay.predictions.row_sql import RowSql
 from assay.predictions.scan_checks import usable_sql
-from assay.predictions.spark_columns import spark_bin
+from assay.predictions.spark.columns import spark_bin
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

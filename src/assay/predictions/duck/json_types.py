@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import duckdb
 
-from assay.predictions.readable import identifier
+from assay.predictions.duck.readable import identifier
 from assay.predictions.row_sql import quoted
 
 __all__ = ["JsonColumns", "json_columns"]

@@ -11,13 +11,13 @@ import duckdb
 
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
-from assay.predictions.conditions import filtered
-from assay.predictions.databases import is_database, readable_table
-from assay.predictions.files import readable_files
-from assay.predictions.finding import find_files
-from assay.predictions.postgres import address_of, is_postgres, readable_copy
-from assay.predictions.queries import is_query, name_of, readable_query
-from assay.predictions.readable import Readable, identifier, nothing_in, reading
+from assay.predictions.duck.conditions import filtered
+from assay.predictions.duck.databases import is_database, readable_table
+from assay.predictions.duck.files import readable_files
+from assay.predictions.duck.finding import find_files
+from assay.predictions.duck.postgres import address_of, is_postgres, readable_copy
+from assay.predictions.duck.queries import is_query, name_of, readable_query
+from assay.predictions.duck.readable import Readable, identifier, nothing_in, reading
 from assay.predictions.row_sql import quoted
 from assay.predictions.scan import Scan
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import duckdb
 
-from assay.predictions.readable import identifier
-from assay.predictions.relations import Relation
+from assay.predictions.duck.readable import identifier
+from assay.predictions.duck.relations import Relation
 
 __all__ = ["DuckInspected"]
 

@@ -7,10 +7,10 @@ import duckdb
 
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
-from assay.predictions.file_schemas import Schema, Schemas, grouped, refuse_differences
-from assay.predictions.finding import Files
-from assay.predictions.json_types import json_columns
-from assay.predictions.readable import Readable, nothing_in, refuse_repeated_columns
+from assay.predictions.duck.file_schemas import Schema, Schemas, grouped, refuse_differences
+from assay.predictions.duck.finding import Files
+from assay.predictions.duck.json_types import json_columns
+from assay.predictions.duck.readable import Readable, nothing_in, refuse_repeated_columns
 
 __all__ = ["readable_files"]
 
