@@ -36,7 +36,7 @@ bench: setup
 	$(BIN)/python benchmarks/campaign_cost.py
 	$(BIN)/python benchmarks/deck_cost.py
 	$(BIN)/python -m benchmarks.simulation_speed
-	$(BIN)/python -m benchmarks.any_size .bench --millions 1 10
+	$(BIN)/python -m benchmarks.any_size .benchmarks --millions 1 10
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
