@@ -24,7 +24,7 @@ demo: setup
 	@$(BIN)/assay demo
 
 test: setup system lint
-	$(BIN)/python -m pytest --numprocesses 2
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
 
 lint: setup
 	$(BIN)/ruff check .

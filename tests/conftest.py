@@ -24,6 +24,14 @@ settings.register_profile(
 )
 settings.load_profile("assay")
 
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let one worker run all tests that need Spark, so that its Java is started and warmed once."""
+    for item in items:
+        if "spark" in item.nodeid:
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
 # The shell stops the server when its standard input ends, which happens even if pytest is killed.
 # SIGINT is PostgreSQL's "fast shutdown": it does not wait for clients.
 RUN_WHILE_STDIN_IS_OPEN = '"$@" & read -r _; kill -INT $!; wait $!'

@@ -117,3 +117,33 @@ def test_many_processes_may_write_while_the_predictions_are_read(
     monkeypatch.setattr(campaign._reserve, "_source", slow)
     assert len(campaign.ask(1_500)) == 1_500
     assert campaign.answers() == {waiting[0].id: assay.Answer.YES}
+
+
+def test_a_file_that_changes_while_the_campaign_lives_is_noticed(path: Path) -> None:
+    """Also by the very process that made the campaign, and knows the file as it was."""
+    campaign = _create(path, "duckdb")
+    _answer(campaign, 100, 100)
+    _write(path, 1 - SCORE)
+    with pytest.raises(PredictionsError, match="is not what campaign 'campaign' was made from"):
+        _answer(campaign, 1_500, 2_000)
+    path.unlink()
+    with pytest.raises(PredictionsError, match=r"rows.parquet cannot be read"):
+        campaign.ask(1_500)
+    assert len(campaign.answers()) == 100
+
+
+def test_a_condition_that_is_up_to_chance_is_refused(path: Path) -> None:
+    with pytest.raises(PredictionsError, match=r"is up to chance: random\(\)"):
+        assay.Scan(path, where="random() < 0.5")
+    assert assay.Scan(path, where="randomised < 0.5").where is not None
+
+
+def test_no_password_is_stored() -> None:
+    for url in (
+        "postgresql://ann:secret@host/db",
+        "postgresql+psycopg://ann:secret@host/db?sslpassword=secret",
+        "postgres:///db?user=ann&password=secret&sslmode=require",
+    ):
+        told = assay.Scan(url, table="t").to_dict()
+        assert "secret" not in str(told)
+        assert "ann" in told["source"]

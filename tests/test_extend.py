@@ -222,7 +222,8 @@ def test_labels_from_before_the_campaign_take_their_own_places(tmp_path: Path) -
     known = {f"n{row}": bool(TRUTH[row]) for row in sample}
     campaign = create(table(MONDAY), storage, labels=known)
     assert campaign.estimate().labels > 100
-    extended = assay.extend_campaign(table(TUESDAY), storage=storage)
+    with pytest.warns(assay.AssayWarning, match="count only as their items are drawn"):
+        extended = assay.extend_campaign(table(TUESDAY), storage=storage)
     check_decks(extended, ids(reserve(extended)), np.arange(4200))
     counting = set(map(str, extended.answers()))
     assert counting < set(known)
@@ -235,7 +236,7 @@ def test_scores_outside_of_the_old_range_and_labels_without_strata_join(tmp_path
     """The outer strata are open; items predicted no are none of precision's business."""
     storage = storage_in(tmp_path)
     old = create({"name": ["a", "b", "c"], "p": [0.5, 0.6, 0.7], "text": ["", "", ""]}, storage)
-    more = {"name": ["x", "y", "z"], "p": [7.0, 0.41, 0.1], "text": ["", "", ""]}
+    more = {"name": ["x", "y", "z"], "p": [0.97, 0.41, 0.1], "text": ["", "", ""]}
     extended = assay.extend_campaign(more, storage=storage)
     sizes, before = extended.settings.strata.sizes, old.settings.strata.sizes
     assert sizes[0] == before[0] + 1
@@ -257,6 +258,8 @@ def test_what_cannot_join_is_refused_with_a_remedy(tmp_path: Path) -> None:
     assert "leave the repeated" in refused("item 'n.*' is in", table(np.arange(2000, 3100)))
     with_numbers = {"name": [1, 2], "p": [0.5, 0.6], "text": ["", ""]}
     refused("are integers, and those of campaign 'campaign' are strings", with_numbers)
+    margins = {"name": ["x", "y"], "p": [-0.5, 0.6], "text": ["", ""]}
+    assert "rebase" in refused("run from -0.5 to 0.6", margins)
     refused("no campaign named 'other'", table(TUESDAY), "other")
     refused("column 'name' not found", {"p": [0.5]})
 

@@ -1,6 +1,7 @@
 """A campaign: ask for items, tell what they are, and be told when to stop."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from numbers import Integral
 from typing import Any
@@ -278,12 +279,22 @@ class Campaign:
 
     def _refuse_after_rebase(self, session: Session) -> None:
         """Raise where another campaign has taken this one's place: its labels go there now."""
+        self._refuse_if_retired(session)
         now = session.name_of(self._key)
         if now != self.name:
             raise StorageError(
                 f"campaign {self.name!r} was rebased or extended meanwhile; nothing was recorded",
                 details=f"labels from before are kept; what it was is called {now!r} now",
                 hint=f"go on with load_campaign({self.name!r})",
+            )
+
+    def _refuse_if_retired(self, session: Session) -> None:
+        """Raise where another campaign has long taken this one's place."""
+        successor = re.match(r"(.*) until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d", self.name)
+        if successor and successor[1] in session.names():
+            raise StorageError(
+                f"campaign {self.name!r} is over: {successor[1]!r} has its labels and goes on",
+                hint=f"go on with load_campaign({successor[1]!r})",
             )
 
     def _check(self, given: dict[str, Answer], *, revise: bool) -> list[tuple[str, str]]:

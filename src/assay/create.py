@@ -13,7 +13,7 @@ from assay.core import deck
 from assay.core.strata import Strata
 from assay.core.variable import Scale
 from assay.design import Design, Goal
-from assay.earlier import Earlier
+from assay.earlier import FROM_BEFORE, Earlier
 from assay.errors import AssayWarning, DesignError
 from assay.predictions import Classifiers, Predictions, Scan
 from assay.predictions.scan import as_scan
@@ -268,4 +268,4 @@ def _go_on_from(
     # be all that the goal takes: an empty round lets the campaign look at them.
     session.add_round(key, 1, [0] * n_strata)
     told = [(row.item_id, answer.value) for row, answer in zip(rows, earlier.answers, strict=True)]
-    session.add_labels(key, told, reviewer="before")
+    session.add_labels(key, told, reviewer=FROM_BEFORE)

@@ -23,7 +23,10 @@ from assay.errors import LabelError
 from assay.label_files import read_label_file
 from assay.predictions import Card, Predictions, Side
 
-__all__ = ["Earlier", "find_earlier"]
+__all__ = ["FROM_BEFORE", "Earlier", "find_earlier"]
+
+FROM_BEFORE = "before"
+"""The reviewer of labels that were there before the campaign."""
 
 _SHOW_AT_MOST = 3  # examples in an error
 _IMPLAUSIBLE = 0.001  # random samples look worse than this once in a thousand

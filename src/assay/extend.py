@@ -119,8 +119,7 @@ def _refuse_misfit(new: Predictions, old: Settings, strata: Strata, goal: Goal) 
                 hint=_rebase(old),
             )
     low, high = new.score_range
-    probability = old.source.scale == "probability" and strata.variable == "confidence"
-    if probability and not 0.0 <= low <= high <= 1.0:
+    if old.source.scale == "probability" and not 0.0 <= low <= high <= 1.0:
         raise PredictionsError(
             f"scores of {new.source} run from {low} to {high}",
             details="until now all lay between 0 and 1, and were taken for probabilities",

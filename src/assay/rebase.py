@@ -77,6 +77,13 @@ def rebase_campaign(
             AssayWarning,
             stacklevel=2,
         )
+    if len(scans) < len(old.source.parts) and found.size < old.source.rows:
+        warn(
+            f"campaign {name!r} was made from {len(old.source.parts)} places, of which "
+            f"{len(scans)} is given: {found.size:,} items instead of {old.source.rows:,}",
+            AssayWarning,
+            stacklevel=2,
+        )
     settings = settings_of(_begin_again(found, old), scans, name=name, seed=old.seed)
     return succeed(
         store,

@@ -15,7 +15,7 @@ from assay.core.types import Floats
 from assay.errors import AssayError, PredictionsError
 from assay.predictions import Card, Predictions, Scan, read_classifiers, read_predictions
 from assay.predictions.scan import as_scan
-from assay.predictions.union import UnionPredictions
+from assay.predictions.union import UnionPredictions, as_it_is_now
 from assay.settings import Settings, Source
 from assay.store import CardRow, Session, Store
 
@@ -100,7 +100,9 @@ class Reserve:
         with store.read() as session:
             held = session.reserve(self._key, len(wanted))
             lying = self._lying(session, [(0, stop) for stop in held])
-        cards = more_cards(self._settings, self._source(), wanted, lying)
+        found = self._source()
+        check_same(self._settings, found)
+        cards = more_cards(self._settings, found, wanted, lying)
         if not cards:
             raise PredictionsError(
                 f"there are no more cards in {self._settings.source.description}",
@@ -112,7 +114,10 @@ class Reserve:
             session.add_cards(self._key, new)
 
     def _source(self) -> Predictions:
-        if self._predictions is None:
+        """Return the predictions as they are now."""
+        if self._predictions is not None:
+            self._predictions = as_it_is_now(self._predictions)
+        else:
             source = self._settings.source
             remedy = f"load_campaign({self._settings.name!r}, predictions={_places(source)})"
             try:
@@ -123,7 +128,6 @@ class Reserve:
                     details=str(error),
                     hint=f"give them from where they are now: {remedy}; all labels are safe",
                 ) from error
-            check_same(self._settings, found)
             self._predictions = found
         return self._predictions
 
@@ -196,7 +200,7 @@ def read_again(scans: Sequence[Scan], settings: Settings) -> Predictions:
         (scan,) = scans
         if several:
             held = scan.source if isinstance(scan.source, Predictions) else scan
-            return read_classifiers(held, **columns)
+            return read_classifiers(held, **columns, seed=settings.seed)
         return read_predictions(scan, **columns, seed=settings.seed)
     if several or not scans:
         raise PredictionsError(
@@ -223,6 +227,14 @@ def check_same(settings: Settings, predictions: Predictions) -> None:
             hint=f"give all of them, in that order: predictions={_places(settings.source)}",
         )
     for part, now in zip(parts, found, strict=True):
+        kinds = [text.split(":")[0] for text in (now.fingerprint(), part.fingerprint)]
+        if kinds[0] != kinds[1]:
+            raise PredictionsError(
+                f"campaign {settings.name!r} was made by an older Assay, which told predictions "
+                "apart in another way",
+                details=f"its fingerprint is {part.fingerprint}, and not of kind {kinds[0]}",
+                hint=f"{shlex.join(['assay', 'rebase', '--name', settings.name])} keeps all labels",
+            )
         if now.fingerprint() != part.fingerprint:
             raise PredictionsError(
                 f"{now.source} is not what campaign {settings.name!r} was made from",

@@ -9,11 +9,13 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, repeat
+from warnings import warn
 
 import numpy as np
 
 from assay.campaign import Campaign
-from assay.errors import PredictionsError, StorageError
+from assay.earlier import FROM_BEFORE
+from assay.errors import AssayWarning, PredictionsError, StorageError
 from assay.predictions import Predictions
 from assay.settings import Before, Settings
 from assay.store import CardRow, Store
@@ -53,13 +55,21 @@ def succeed(
                 f"somebody else has rebased or extended campaign {name!r} meanwhile",
                 hint="look at it with `assay status`, and do it again if it is still needed",
             )
-        judged = {event.item_id for event in session.labels(former)}
+        events = session.labels(former)
+        judged = {event.item_id for event in events}
         before = Before(session.retire(name), len(judged), gone)
         settings = replace(settings, before=before)
         key = session.create(name, settings.to_dict())
         session.add_cards(key, cards)
         session.copy_labels(former, key)
         sizes = [sum(counts) for counts in session.rounds(former, 0)]
+    if any(event.reviewer == FROM_BEFORE for event in events):
+        warn(
+            "labels that were there before the campaign count only as their items are drawn: they "
+            "are no sample of the predictions as they are now",
+            AssayWarning,
+            stacklevel=3,
+        )
     campaign = Campaign(store, key, settings, predictions)
     # Rounds as large as they were, so that the stopping rule looks as often. A reserve that does
     # not reach so far is told of when items are asked for; the campaign is stored all the same.

@@ -21,7 +21,7 @@ REAL = Path(os.environ.get("ASSAY_DATA", Path(__file__).parents[2] / ".." / "sha
 
 @pytest.fixture(scope="module")
 def generated() -> Result:
-    return bennett_carvalho.run(deltas=(0.03,), replications=30, seed=1, workers=1)
+    return bennett_carvalho.run(deltas=(0.03,), replications=60, seed=1, workers=1)
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +67,11 @@ def test_the_check_rejects_designs_that_were_mixed_up(generated: Result) -> None
 
 
 def check_upward_bias(cells: list[Cell]) -> None:
-    """The mean error is more than three standard errors above 0 (by chance: once in 700)."""
-    spread = [each.row.rmse**2 / 30 for each in cells]
+    """The mean error is more than three standard errors above 0 (by chance: once in 700).
+
+    With 120 runs it was 8.4 for the published rule, so that with 60 it is less once in 500.
+    """
+    spread = [each.row.rmse**2 / 60 for each in cells]
     assert np.sum([each.row.bias for each in cells]) > 3 * np.sqrt(np.sum(spread))
 
 

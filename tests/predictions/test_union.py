@@ -191,3 +191,19 @@ def test_the_fingerprint_is_of_all_parts_in_any_order() -> None:
     every = [each.fingerprint() for each in (union, fewer, changed, whole)]
     assert all(one != two for one, two in pairwise(sorted(every)))
     assert joint_fingerprint([whole.fingerprint()], whole.size) == whole.fingerprint()
+
+
+def test_scores_of_a_rare_class_are_parted_as_in_one_place() -> None:
+    """Where the bins for probabilities are too wide for the parts, they are so for all."""
+    score = 10 ** np.random.default_rng(7).uniform(-9, -4, 6_000)
+    ids = np.arange(score.size)
+    parts = [
+        from_arrays(y_score=score[half], ids=ids[half], threshold=1e-5)
+        for half in (slice(0, 3_000), slice(3_000, None))
+    ]
+    whole = from_arrays(y_score=score, ids=ids, threshold=1e-5)
+    for side in (True, False, None):
+        joined = UnionPredictions(parts).profile("score", "probability", [side])[side]
+        alone = whole.profile("score", "probability", [side])[side]
+        assert joined.count.tolist() == alone.count.tolist()
+        assert joined.low.tolist() == alone.low.tolist()

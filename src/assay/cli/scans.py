@@ -14,7 +14,16 @@ from assay.predictions.progress import telling_progress
 from assay.predictions.scan import Engine
 from assay.report import printable
 
-__all__ = ["CheckIds", "EngineName", "SparkUrl", "TableName", "Where", "reading", "scan_of"]
+__all__ = [
+    "CheckIds",
+    "EngineName",
+    "SparkUrl",
+    "TableName",
+    "Where",
+    "other_scan",
+    "reading",
+    "scan_of",
+]
 
 EngineName = Annotated[
     str | None,
@@ -52,6 +61,23 @@ def scan_of(
         raise typer.BadParameter("no predictions are named: give FILE, or with --spark a --table")
     chosen = cast(Engine | None, engine)  # what is not one is refused by name
     return Scan(file, table, where, chosen, spark, check_ids)
+
+
+def other_scan(
+    file: str | None,
+    *,
+    engine: str | None,
+    where: str | None,
+    table: str | None,
+    spark: str | None,
+) -> Scan | str | None:
+    """Return predictions for a campaign that has some; where nothing is said, what it has holds.
+
+    A file alone is read as the campaign's own were.
+    """
+    if engine is None and where is None and table is None and spark is None:
+        return file
+    return scan_of(file, engine=engine, where=where, table=table, spark=spark, check_ids=False)
 
 
 @contextmanager

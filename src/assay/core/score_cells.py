@@ -13,10 +13,10 @@ from assay.core.tally_ranges import Ranges, pieces
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.errors import InputError
 
-__all__ = ["ScoreCells", "cells_of", "evenest"]
+__all__ = ["HEAVY", "ScoreCells", "cells_of", "evenest"]
 
 # A cell with more of a label's items would make one of ten strata larger by a fifth.
-_HEAVY = 1 / 50
+HEAVY = 1 / 50
 
 Counted = TypeVar("Counted")
 
@@ -91,7 +91,7 @@ class ScoreCells:
     @property
     def finer_rule(self) -> Rule | None:
         """The rule to try where the scores are too uneven for this one; None where they are not."""
-        uneven = self.rule == "probability" and self.heaviest > _HEAVY
+        uneven = self.rule == "probability" and self.heaviest > HEAVY
         return "tail" if uneven else None
 
     def profile(self, side: bool | None) -> Profile:
@@ -110,8 +110,8 @@ class ScoreCells:
         """Return a text that changes when the cells do.
 
         It sees every id and predicted label, and every score as far as its bin and the extremes of
-        each cell go: all that strata and draws depend on. It guards against mistakes, not against
-        somebody who wants to deceive.
+        each cell go: all that strata cut from these cells depend on. It guards against mistakes,
+        not against somebody who wants to deceive.
         """
         seen = sha256(self.rule.encode())
         for column, kind in (

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from assay.errors import PredictionsError, did_you_mean
@@ -11,6 +12,7 @@ from assay.errors import PredictionsError, did_you_mean
 __all__ = ["ENGINES", "Engine", "Scan", "as_scan"]
 
 Engine = Literal["memory", "duckdb", "spark"]
+_CHANCE = re.compile(r"\b(random|rand|randn|uuid|gen_random_uuid)\s*\(", re.IGNORECASE)
 ENGINES: tuple[str, ...] = get_args(Engine)
 
 
@@ -41,8 +43,8 @@ class Scan:
 
     Examples
     --------
-    >>> Scan("preds/*.parquet", where="lang = 'en'").to_dict()
-    {'source': 'preds/*.parquet', 'where': "lang = 'en'"}
+    >>> Scan("/preds/*.parquet", where="lang = 'en'").to_dict()
+    {'source': '/preds/*.parquet', 'where': "lang = 'en'"}
     """
 
     source: object = None
@@ -64,6 +66,13 @@ class Scan:
             raise PredictionsError(
                 f"engine {self.engine!r} is given beside spark={self.spark!r}",
                 hint="leave one of the two out",
+            )
+        chance = _CHANCE.search(self.where if isinstance(self.where, str) else "")
+        if chance:
+            raise PredictionsError(
+                f"where={self.where!r} is up to chance: {chance[1]}()",
+                details="other rows would be left each time that the predictions are read",
+                hint="take a part by the ids: hash(id) % 2 = 0",
             )
         for name in ("table", "where"):
             value = getattr(self, name)
@@ -88,7 +97,7 @@ class Scan:
         ``PGPASSWORD`` or in ``~/.pgpass``.
         """
         told = {
-            "source": None if self.path is None else _without_password(self.path),
+            "source": None if self.path is None else _without_password(_absolute(self.path)),
             "table": self.table,
             "where": self.where,
             "engine": self.engine,
@@ -113,6 +122,14 @@ def as_scan(predictions: object) -> Scan:
     return predictions if isinstance(predictions, Scan) else Scan(predictions)
 
 
+def _absolute(path: str) -> str:
+    """Return a path that can be followed from any folder; a query or a URL stays as it is."""
+    from assay.predictions.duck.finding import is_remote
+    from assay.predictions.duck.queries import is_query
+
+    return path if is_remote(path) or is_query(path) else str(Path(path).absolute())
+
+
 def _without_password(path: str) -> str:
     """Return a database's URL without its password, and any other path as it is.
 
@@ -121,7 +138,7 @@ def _without_password(path: str) -> str:
     >>> _without_password("postgresql://ann:secret@host/db?password=secret&sslmode=require")
     'postgresql://ann@host/db?sslmode=require'
     """
-    if not re.match("postgres(ql)?://", path):
+    if not re.match(r"postgres(ql)?(\+\w+)?://", path):
         return path
     without = re.sub(r"(://[^:/@?]*):[^/?]*@", r"\1@", path, count=1)
-    return re.sub(r"([?&])password=[^&]*(&|$)", r"\1", without).rstrip("?&")
+    return re.sub(r"([?&])(?:ssl)?password=[^&]*(&|$)", r"\1", without).rstrip("?&")

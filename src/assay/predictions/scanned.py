@@ -49,7 +49,7 @@ class ScannedPredictions:
     ) -> None:
         self.threshold = threshold
         self.ids_checked: int | None = None
-        self._scanner = scanner
+        self._scanner, self._seed = scanner, seed
         if check_ids:
             scanner.refuse_repeated_ids()
         self._survey = scanner.survey(seed)
@@ -87,6 +87,12 @@ class ScannedPredictions:
         """The smallest and the largest score."""
         low, high = self._survey.cells.score_range
         return low + 0.0, high + 0.0  # -0.0 becomes 0.0, as it does in memory
+
+    def as_it_is_now(self) -> "ScannedPredictions":
+        """Return the same after another pass: the data may have changed since the last."""
+        return ScannedPredictions(
+            self._scanner, threshold=self.threshold, seed=self._seed, check_ids=False
+        )
 
     @property
     def score_cells(self) -> ScoreCells:
@@ -211,7 +217,7 @@ class ScannedPredictions:
         if short.any():
             raise PredictionsError(
                 f"{self.source} has changed since it was read",
-                details=f"of {wanted.sum():,} drawn items only {len(rows.ids):,} are there",
+                details=f"{short.sum()} strata hold fewer items than were counted",
             )
         self._refuse_repeated(rows.ids)
         return _Candidates(rows.ids, stratum, rows.predicted, rows.shown)

@@ -49,6 +49,10 @@ class ScannedCellPredictions:
         (name,) = self.classifiers
         return f"<predictions of {self.source} by {name}: to {self.positives:,} it says yes>"
 
+    def as_it_is_now(self) -> "ScannedCellPredictions":
+        """Return the same after another pass: the data may have changed since the last."""
+        return ScannedCellPredictions(self._found.as_it_is_now(), self.classifiers[0])
+
     @property
     def score_range(self) -> tuple[float, float]:
         """The smallest and the largest rank."""

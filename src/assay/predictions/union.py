@@ -1,6 +1,6 @@
 """Predictions that are kept in several places, as one population."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -9,12 +9,23 @@ import numpy as np
 from assay.core.bins import Rule, bins_of, rule_of
 from assay.core.deck import Id, number
 from assay.core.profile import Profile
+from assay.core.score_cells import HEAVY
 from assay.core.types import Ints
 from assay.core.variable import Scale, Variable
 from assay.errors import PredictionsError
 from assay.predictions.base import Card, Decks, Found, IdKind, Predictions, Side
+from assay.predictions.scanned import ScannedPredictions
+from assay.predictions.scanned_cells import ScannedCellPredictions
 
-__all__ = ["Top", "UnionPredictions", "joint_fingerprint", "listed", "merge", "refuse_unlike"]
+__all__ = [
+    "Top",
+    "UnionPredictions",
+    "as_it_is_now",
+    "joint_fingerprint",
+    "listed",
+    "merge",
+    "refuse_unlike",
+]
 
 
 class UnionPredictions:
@@ -46,6 +57,10 @@ class UnionPredictions:
     def __repr__(self) -> str:
         """Say where the predictions come from, and how many say yes."""
         return f"<predictions of {self.source}: {self.positives:,} say yes>"
+
+    def as_it_is_now(self) -> "UnionPredictions":
+        """Return the same, with parts that lie elsewhere looked at again."""
+        return UnionPredictions([as_it_is_now(part) for part in self.parts])
 
     @property
     def source(self) -> str:
@@ -80,14 +95,17 @@ class UnionPredictions:
         It is that of all items in one place. Only where some parts' values lie between 0 and 1 and
         others' do not are cells wider than there: each was made by the rule for its part.
         """
-        rule = self._rule(variable, scale)
         profiles: dict[Side, list[Profile]] = {side: [] for side in sides}
         for part in self.parts:
             there = {True: part.positives > 0, False: part.positives < part.size, None: True}
             its = part.profile(variable, scale, [side for side in sides if there[side]])
             for side, profile in its.items():
                 profiles[side].append(profile)
-        return {side: _joined(found, rule) for side, found in profiles.items()}
+        rules: list[Rule] = ["margin"]
+        if rule_of(*_range(profiles.values())) == "probability":
+            rules = ["probability", "tail"]
+        tried = [{side: _joined(each, rule) for side, each in profiles.items()} for rule in rules]
+        return next((each for each in tried if _heaviest(each) <= HEAVY), min(tried, key=_heaviest))
 
     def count(self, strata: Decks, *, scale: Scale) -> Ints:
         """Return the number of items in each stratum."""
@@ -115,12 +133,11 @@ class UnionPredictions:
             for found in zip(*answers, strict=True)
         ]
 
-    def _rule(self, variable: Variable, scale: Scale) -> Rule:
-        """Return how all values of the variable are binned."""
-        if variable == "score":
-            return rule_of(*self.score_range)
-        profiles = [part.profile(variable, scale, [None])[None] for part in self.parts]
-        return rule_of(min(each.min for each in profiles), max(each.max for each in profiles))
+
+def as_it_is_now(predictions: Predictions) -> Predictions:
+    """Return predictions as they are now; those in memory do not change."""
+    lie_elsewhere = (ScannedPredictions, ScannedCellPredictions, UnionPredictions)
+    return predictions.as_it_is_now() if isinstance(predictions, lie_elsewhere) else predictions
 
 
 @dataclass(frozen=True)
@@ -237,6 +254,19 @@ def _refuse_shared(tops: Sequence[Top]) -> None:
                 hint="leave the repeated items out of one of them",
             )
         holder.update(dict.fromkeys(ids, top.source))
+
+
+def _range(profiles: Iterable[Sequence[Profile]]) -> tuple[float, float]:
+    every = [profile for parts in profiles for profile in parts]
+    return min(each.min for each in every), max(each.max for each in every)
+
+
+def _heaviest(profiles: Mapping[Side, Profile]) -> float:
+    """Return the largest share of a side's items in a cell of different values."""
+    return max(
+        float(np.max(each.count / each.total, where=each.low < each.high, initial=0.0))
+        for each in profiles.values()
+    )
 
 
 def _joined(profiles: Sequence[Profile], rule: Rule) -> Profile:

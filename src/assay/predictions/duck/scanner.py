@@ -22,7 +22,7 @@ from assay.predictions.deck_sql import duckdb_digest, duckdb_keyed
 from assay.predictions.duck.ids import DuckIds
 from assay.predictions.duck.inspected import DuckInspected
 from assay.predictions.duck.loading import fetch_shown
-from assay.predictions.duck.readable import identifier
+from assay.predictions.duck.readable import identifier, reading
 from assay.predictions.duck.relations import Relation, open_relation
 from assay.predictions.duck.trial import duckdb_bin, refuse_other_bins
 from assay.predictions.progress import polled
@@ -105,10 +105,11 @@ class DuckScanner:
 
     def survey(self, seed: int) -> Survey:
         """Count all items by score, and list the first cards, in one pass."""
-        size, rule = self._size_and_rule()
-        limit = min(TOP, int(_LISTED / size * 2**64))
-        found = evenest(lambda rule: self._surveyed(rule, seed, limit), rule, lambda it: it.cells)
-        refuse_bad_cells(found.cells, self._inspected, self._row, self._roles)
+        with reading(self.source):
+            size, rule = self._size_and_rule()
+            limit = min(TOP, int(_LISTED / size * 2**64))
+            found = evenest(lambda rule: self._surveyed(rule, seed, limit), rule, _cells_in)
+            refuse_bad_cells(found.cells, self._inspected, self._row, self._roles)
         return found
 
     def _surveyed(self, rule: Rule, seed: int, limit: int) -> Survey:
@@ -134,8 +135,9 @@ class DuckScanner:
     def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
         """Count all items by another stratification variable."""
         value = self._value(variable, scale)
-        rule = rule_of(*self._fetch(self._rows.aggregate(f"min({value}), max({value})"))[0])
-        return evenest(lambda rule: self._cells_of(value, rule), rule, lambda cells: cells)
+        with reading(self.source):
+            rule = rule_of(*self._fetch(self._rows.aggregate(f"min({value}), max({value})"))[0])
+            return evenest(lambda rule: self._cells_of(value, rule), rule, lambda cells: cells)
 
     def _cells_of(self, value: str, rule: Rule) -> ScoreCells:
         counted = self._counted(value, rule)
@@ -145,9 +147,11 @@ class DuckScanner:
     def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
         """Return the number of items in each span."""
         inside = case_sql(spans, [str(number) for number in range(len(spans))])
-        rows = self._judged(variable, scale).project(f"{inside} AS span")
         counts = np.zeros(len(spans), dtype=np.int64)
-        for span, count in self._fetch(rows.aggregate("span, count(*)", "span")):
+        with reading(self.source):
+            rows = self._judged(variable, scale).project(f"{inside} AS span")
+            found = self._fetch(rows.aggregate("span, count(*)", "span"))
+        for span, count in found:
             if span is not None:
                 counts[span] = count
         return counts
@@ -157,13 +161,16 @@ class DuckScanner:
         limit = case_sql(spans, [f"{span.limit}::UBIGINT" for span in spans])
         highest = max(span.limit for span in spans)
         number = duckdb_keyed(self._digest, seed)
-        rows = self._judged(variable, scale, f"{number} AS number")
         # Most rows are above every limit: they are passed over before it is asked in which span.
-        return self._taken(rows.filter(f"number <= {highest} AND number <= {limit}"))
+        low_enough = f"number <= {highest} AND number <= {limit}"
+        with reading(self.source):
+            rows = self._judged(variable, scale, f"{number} AS number")
+            return self._taken(rows.filter(low_enough))
 
     def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
         """Return the rows with these ids."""
-        return self._taken(self._only(ids, self._judged(variable, scale)))
+        with reading(self.source):
+            return self._taken(self._only(ids, self._judged(variable, scale)))
 
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
         """Return what people see of the items with these ids, in their order."""
@@ -277,6 +284,10 @@ class DuckScanner:
 
     def _polled(self) -> AbstractContextManager[None]:
         return polled(lambda: self._relation.connection.query_progress() / 100.0)
+
+
+def _cells_in(survey: Survey) -> ScoreCells:
+    return survey.cells
 
 
 def _unpacked(column: "pa.ChunkedArray[Any]") -> tuple[Ints, Bools]:
