@@ -91,7 +91,7 @@ def test_the_fingerprint_does_not_depend_on_the_order_of_the_rows() -> None:
     fingerprint = cells_of(scores, said, DIGEST).fingerprint()
     assert fingerprint == cells_of(scores[order], said[order], DIGEST[order]).fingerprint()
     assert fingerprint != cells_of(scores[order], said, DIGEST).fingerprint()
-    assert fingerprint.startswith(f"assay-predictions-2:{SIZE}:")
+    assert fingerprint.startswith(f"assay-predictions-2:margin:{SIZE}:")
 
 
 def test_the_fingerprint_changes_with_an_id_a_label_and_a_bin() -> None:

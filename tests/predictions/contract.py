@@ -158,7 +158,7 @@ class Population:
         ]
         for kind, column in columns:
             seen.update(struct.pack(f"<{len(column)}{kind}", *column))
-        return f"assay-predictions-2:{len(self.items)}:{seen.hexdigest()[:16]}"
+        return f"assay-predictions-2:{rule}:{len(self.items)}:{seen.hexdigest()[:16]}"
 
     def strata(
         self, method: str, variable: Variable, scale: Scale, sides: Sequence[Side]

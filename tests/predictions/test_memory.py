@@ -271,7 +271,7 @@ def _plain_fingerprint(rows: list[Row]) -> str:
     )
     packed = b"".join(struct.pack(f"<{len(column)}{kind}", *column) for kind, column in columns)
     told = hashlib.sha256(rule.encode() + packed).hexdigest()[:16]
-    return f"assay-predictions-2:{len(rows)}:{told}"
+    return f"assay-predictions-2:{rule}:{len(rows)}:{told}"
 
 
 def _fingerprint(rows: list[Row]) -> str:

@@ -107,7 +107,7 @@ class ScoreCells:
         )
 
     def fingerprint(self) -> str:
-        """Return a text that changes when the cells do.
+        """Return a text that changes when the cells do, and names the rule and the number of items.
 
         It sees every id and predicted label, and every score as far as its bin and the extremes of
         each cell go: all that strata cut from these cells depend on. It guards against mistakes,
@@ -123,7 +123,7 @@ class ScoreCells:
             (self.digest, "<u8"),
         ):
             seen.update(np.ascontiguousarray(column, dtype=kind).tobytes())
-        return f"assay-predictions-2:{self.size}:{seen.hexdigest()[:16]}"
+        return f"assay-predictions-2:{self.rule}:{self.size}:{seen.hexdigest()[:16]}"
 
 
 def evenest(

@@ -213,8 +213,8 @@ def joint_fingerprint(fingerprints: Sequence[str], size: int) -> str:
 
     Examples
     --------
-    >>> joint_fingerprint(["assay-predictions-2:3:00ff"], 3)
-    'assay-predictions-2:3:00ff'
+    >>> joint_fingerprint(["assay-predictions-2:tail:3:00ff"], 3)
+    'assay-predictions-2:tail:3:00ff'
     """
     if len(fingerprints) == 1:
         return fingerprints[0]
