@@ -28,7 +28,7 @@ settings.load_profile("assay")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let one worker run all tests that need Spark, so that its Java is started and warmed once."""
     for item in items:
-        if "spark" in item.nodeid:
+        if "spark" in item.nodeid or "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("spark"))
 
 

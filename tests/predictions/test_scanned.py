@@ -39,21 +39,6 @@ def test_what_is_said_about_the_predictions(tmp_path: Path) -> None:
     assert repr(found) == f"<predictions of {found.source}: {says_yes:,} say yes>"
 
 
-def test_how_many_ids_were_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    meant = made("margins").showing()
-    found = _read(meant, tmp_path)
-    assert isinstance(found, ScannedPredictions)
-    assert found.ids_checked == len(meant.items)
-    monkeypatch.setattr(duck_scanner, "_LISTED", 300)
-    found = _read(meant, tmp_path)
-    assert isinstance(found, ScannedPredictions)
-    below = [item for item in meant.items if item.number(SEED) <= 300 / len(meant.items) * 2**64]
-    assert found.ids_checked == len(below)
-    checked = meant.read(Scan(tmp_path / "a.parquet", engine="duckdb", check_ids=True))
-    assert isinstance(checked, ScannedPredictions)
-    assert checked.ids_checked is None  # all of them
-
-
 @pytest.mark.parametrize("name", ["probabilities", "margins"])
 def test_limits_that_are_too_low_are_raised(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

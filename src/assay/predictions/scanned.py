@@ -48,7 +48,6 @@ class ScannedPredictions:
         self, scanner: Scanner, *, threshold: float | None, seed: int, check_ids: bool
     ) -> None:
         self.threshold = threshold
-        self.ids_checked: int | None = None
         self._scanner, self._seed = scanner, seed
         if check_ids:
             scanner.refuse_repeated_ids()
@@ -56,7 +55,6 @@ class ScannedPredictions:
         self._cells: dict[tuple[Variable, Scale], ScoreCells] = {}
         if self._survey.listed is not None and not check_ids:
             self._refuse_repeated(self._survey.listed.ids)
-            self.ids_checked = len(self._survey.listed.ids)
 
     def __repr__(self) -> str:
         """Say where the predictions come from, and how many say yes."""
