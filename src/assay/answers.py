@@ -12,17 +12,29 @@ __all__ = ["Answer", "parse_answer", "parse_answers"]
 
 
 class Answer(StrEnum):
-    """Yes, no, or that the item cannot be judged (which counts as no answer to the question)."""
+    """Yes, no, or why there is neither: it cannot be judged, or cannot be seen (broken)."""
 
     YES = "yes"
     NO = "no"
     CANNOT_JUDGE = "cannot judge"
+    BROKEN = "broken"
+
+    @property
+    def outcome(self) -> bool | None:
+        """Whether the item is positive; None where the question has no answer."""
+        return {Answer.YES: True, Answer.NO: False}.get(self)
+
+    @property
+    def judged(self) -> bool:
+        """Whether it answers the question."""
+        return self.outcome is not None
 
 
 _WORDS = {
     **dict.fromkeys(("yes", "y", "true", "t", "1"), Answer.YES),
     **dict.fromkeys(("no", "n", "false", "f", "0"), Answer.NO),
     **dict.fromkeys(("cannot judge", "cannot_judge", "cannot-judge", "?"), Answer.CANNOT_JUDGE),
+    "broken": Answer.BROKEN,
 }
 
 
@@ -44,7 +56,7 @@ def parse_answer(value: object) -> Answer:
         return _WORDS[word]
     raise LabelError(
         f"{value!r} is not an answer",
-        details="answers: True, False, 'yes', 'no', 1, 0, 'cannot judge'",
+        details="answers: True, False, 'yes', 'no', 1, 0, 'cannot judge', 'broken'",
         hint="leave out items without an answer yet; say 'cannot judge' where there can be none",
     )
 

@@ -1,38 +1,36 @@
 """A campaign: ask for items, tell what they are, and be told when to stop."""
 
-import json
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from assay.answers import Answer, parse_answers
+from assay.answers import Answer, parse_answer, parse_answers
+from assay.core.agreement import Agreement, agreement_of
 from assay.core.deck import Id
 from assay.core.intervals import INTERVALS
 from assay.core.stop import Reason
 from assay.core.unjudged import worst_case
-from assay.errors import (
-    InputError,
-    LabelConflictError,
-    LabelError,
-    StorageError,
-    did_you_mean,
-)
-from assay.evaluation import Standing, evaluation_of
-from assay.ledger import Ledger
+from assay.desk import LEASE_SECONDS, Desk
+from assay.errors import InputError, did_you_mean
+from assay.evaluation import Standing
+from assay.history import HistoryPoint
 from assay.predictions import Predictions
-from assay.reserve import Reserve, ShortReserveError
+from assay.reserve import ShortReserveError
 from assay.results import Estimate, Estimates, Item, StratumRow
+from assay.reviewing import Dispute, Receipt, Recorded, ReviewerRow, Submit, Told, Turn
+from assay.reviews import Review
 from assay.settings import Settings
-from assay.store import CardRow, Event, Session, Store
+from assay.store import Event, Store
+from assay.table import Table
 from assay.targets import JointGoal
+from assay.telling import check_lease, check_submit, check_text, told_by_one, told_by_several
 
 __all__ = ["Campaign"]
 
-_SHOW_AT_MOST = 3  # examples in an error
-_ROWS = {Answer.YES: 0, Answer.NO: 1, Answer.CANNOT_JUDGE: 2}
+_ROWS = {True: 0, False: 1, None: 2}  # by outcome
 
 
 class Campaign:
@@ -45,14 +43,9 @@ class Campaign:
     def __init__(
         self, store: Store, key: int, settings: Settings, predictions: Predictions | None
     ) -> None:
-        self._store, self._key, self._settings = store, key, settings
-        self._evaluation = evaluation_of(settings)
-        self._ledger = Ledger(self._evaluation)
-        self._reserve = Reserve(key, settings, predictions)
-        self._last_event = 0
-        # Answers from before a rebase, to items that have not been dealt since.
-        self._remembered: dict[str, list[Answer]] = {}
-        self._rounds: list[frozenset[str]] = []  # the items of each
+        self._settings, self._store = settings, store
+        self._table = Table(store, key, settings, predictions)
+        self._desk = Desk(self._table)
 
     @property
     def name(self) -> str:
@@ -65,11 +58,30 @@ class Campaign:
         return self._settings
 
     @property
+    def store(self) -> Store:
+        """Where it is kept."""
+        return self._store
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it still has its name, and not another campaign that took its place."""
+        with self._store.read() as session:
+            return session.name_of(self._table.key) == self.name
+
+    @property
     def done(self) -> bool:
         """Whether no more labels are needed."""
         return self._reason() is not Reason.GO_ON
 
-    def ask(self, n: int = 20) -> list[Item]:
+    @property
+    def version(self) -> str:
+        """A text that changes whenever something is stored that estimates and counts rest on."""
+        self._table.catch_up()
+        return self._table.version
+
+    def ask(
+        self, n: int = 20, *, reviewer: str | None = None, lease: float = LEASE_SECONDS
+    ) -> list[Item]:
         """Return up to `n` items to judge.
 
         Items that were asked for and have no answer yet come first, so nothing is lost when a
@@ -79,14 +91,106 @@ class Campaign:
         near; and after a rebase, as items that were judged before it are not asked for again. The
         list is empty when the campaign is done. The order within a batch tells nothing about the
         strata.
+
+        Parameters
+        ----------
+        n : int
+        reviewer : str, optional
+            Who will judge them. Nobody else is given these items for `lease` seconds; asking again
+            renews that. Without it, items that others have before them are left out, but may be
+            given to others.
+        lease : float
         """
         if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
             raise InputError(f"ask for a whole number of items, at least 1; got {n!r}")
-        while self._deal_round(int(n)) and not self._ledger.outstanding:
-            pass  # all of it was judged before a rebase
-        if self._ledger.reason is not Reason.GO_ON:
-            return []
-        return [self._item(card) for card in self._ledger.outstanding[: int(n)]]
+        check_lease(lease)
+        if reviewer is not None:
+            check_text(reviewer, "reviewer")
+        elif self._settings.reviewing.per_item > 1:
+            raise InputError(
+                f"campaign {self.name!r} wants several reviewers for some items, and nobody says "
+                "who asks",
+                hint="ask(..., reviewer='ann') and tell(..., reviewer='ann')",
+            )
+        return self._desk.ask(int(n), reviewer=reviewer, lease=lease)
+
+    def review(
+        self,
+        submits: Sequence[Submit],
+        *,
+        reviewer: str,
+        want: int = 0,
+        lease: float = LEASE_SECONDS,
+    ) -> Turn:
+        """Take what one reviewer's page sends, and give it the next items, all at once.
+
+        What is ``saved`` is on disk. Sending something again is harmless, whatever became of the
+        first time: its key tells.
+
+        Parameters
+        ----------
+        submits : sequence of Submit
+        reviewer : str
+        want : int
+            How many items the page wants to have before it. Those that it has are among them, and
+            their leases are renewed.
+        lease : float
+            For how many seconds nobody else is given them.
+
+        Examples
+        --------
+        >>> import assay
+        >>> from assay.reviewing import Submit
+        >>> campaign = assay.create_campaign(
+        ...     {"p": [0.9, 0.8, 0.7]}, score="p", threshold=0.5, budget=3)
+        >>> turn = campaign.review([], reviewer="ann", want=1)
+        >>> answer = Submit(key="a4f1", item=turn.items[0].id, answer="yes")
+        >>> campaign.review([answer], reviewer="ann").receipts
+        (Receipt(key='a4f1', status='saved', late=False, message=''),)
+        >>> campaign.review([answer], reviewer="ann").receipts[0].status
+        'again'
+        """
+        check_lease(lease)
+        for submit in submits:
+            check_submit(submit)
+        check_text(reviewer, "reviewer")
+        return self._desk.turn(submits, reviewer=reviewer, want=want, lease=lease)
+
+    def rule(self, item: Id, answer: object, *, reviewer: str, key: str) -> Receipt:
+        """Decide an item over the heads of its reviewers.
+
+        Parameters
+        ----------
+        item : int or str
+        answer : Answer, or what `tell` takes for one
+        reviewer : str
+            Who decides.
+        key : str
+            As in `Submit`.
+        """
+        submit = Submit(key, item, parse_answer(answer).value)
+        check_submit(submit)
+        return self._desk.rule(submit, reviewer=check_text(reviewer, "reviewer"))
+
+    def disputes(self) -> list[Dispute]:
+        """Return the items on which reviewers disagree, and which wait for a ruling."""
+        return self._desk.disputes()
+
+    def reviewers(self) -> list[ReviewerRow]:
+        """Return what each reviewer has done."""
+        return self._desk.reviewers(self.events())
+
+    def agreement(self) -> Agreement:
+        """Return how often reviewers agree, on the items that several of them have judged."""
+        self._table.catch_up()
+        reviews = self._table.reviews.values()
+        return agreement_of(
+            [
+                {name: _category(answer) for name, answer in review.answers.items()}
+                for review in reviews
+                if len(review.answers) > 1
+            ]
+        )
 
     def recall(self, sizes: Iterable[int]) -> None:
         """Deal rounds of these sizes, as long as answers from before a rebase complete them.
@@ -95,7 +199,7 @@ class Campaign:
         the same when its turn comes.
         """
         for size in sizes:
-            if self._ledger.outstanding or not self._deal_round(size):
+            if self._table.ledger.outstanding or not self._deal_round(size):
                 return
 
     def tell(
@@ -122,12 +226,29 @@ class Campaign:
             Without it, a different answer is refused.
         """
         given = parse_answers(labels, self._settings.id_kind)
-        with self._store.write() as session:
-            self._refuse_after_rebase(session)
-            self._catch_up(session)
-            new = self._check(given, revise=revise)
-            session.add_labels(self._key, new, reviewer)
+        check_text(reviewer, "reviewer", empty=True)
+        with self._table.write() as session:
+            self._table.add(session, told_by_one(self._table, given, reviewer, revise=revise))
         return self.estimate()
+
+    def record(self, told: Sequence[Told], *, revise: bool = False) -> Recorded:
+        """Record answers of several reviewers, all of them or, with an error, none.
+
+        An answer that its reviewer has given before changes nothing. Answers of more reviewers than
+        an item wants are kept, and do not count (`assay.reviews` has the rule).
+
+        Parameters
+        ----------
+        told : sequence of Told
+        revise : bool
+            Let a reviewer's different answer take the place of their earlier one.
+        """
+        for each in told:
+            check_text(each.reviewer, "reviewer", empty=True)
+        with self._table.write() as session:
+            said, recorded = told_by_several(self._table, told, revise=revise)
+            self._table.add(session, said)
+        return recorded
 
     def estimate(self, metric: str | None = None) -> Estimate:
         """Return what is known now of a metric.
@@ -149,7 +270,7 @@ class Campaign:
     def estimates(self) -> Estimates:
         """Return what is known now of every metric that was asked for, by its name."""
         reason = self._reason()
-        standings = self._evaluation.standings(self._ledger.state)
+        standings = self._table.evaluation.standings(self._table.ledger.state)
         return Estimates({each.name: self._estimate(each, reason) for each in standings})
 
     def _estimate(self, standing: Standing, reason: Reason) -> Estimate:
@@ -183,10 +304,10 @@ class Campaign:
         """Return one row a stratum: what it is, its size, and its labels so far."""
         self._reason()
         counts = np.zeros((3, self._settings.strata.n_strata), dtype=np.int64)
-        for item_id, answer in self._ledger.answers.items():
-            card = self._ledger.card(item_id)
+        for item_id, answer in self._table.ledger.answers.items():
+            card = self._table.ledger.card(item_id)
             if card is not None:
-                counts[_ROWS[answer], card.stratum] += 1
+                counts[_ROWS[answer.outcome], card.stratum] += 1
         return [
             StratumRow(text, size, int(yes + no), int(yes), int(unjudged))
             for text, size, (yes, no, unjudged) in zip(
@@ -199,15 +320,29 @@ class Campaign:
 
     def events(self) -> list[Event]:
         """Return every label ever told, oldest first."""
-        with self._store.read() as session:
-            return session.labels(self._key)
+        with self._table.read() as session:
+            return session.labels(self._table.key)
+
+    def history(self) -> Mapping[str, Sequence[HistoryPoint]]:
+        """Return what was known of each metric after each complete round, by what counts now."""
+        self._table.catch_up()
+        return self._table.ledger.history
 
     def answers(self) -> dict[Id, Answer]:
         """Return the answer that counts for every judged item."""
         self._reason()
         return {
             self._settings.item_id(item_id): answer
-            for item_id, answer in self._ledger.answers.items()
+            for item_id, answer in self._table.ledger.answers.items()
+        }
+
+    def reviews(self) -> dict[Id, Review]:
+        """Return what reviewers have said of every item that was drawn, by the rule's book."""
+        self._table.catch_up()
+        return {
+            self._settings.item_id(item_id): deepcopy(review)
+            for item_id, review in self._table.reviews.items()
+            if self._table.ledger.card(item_id) is not None
         }
 
     def waiting_answers(self) -> dict[Id, Answer]:
@@ -217,111 +352,27 @@ class Campaign:
         """
         self._reason()
         return {
-            self._settings.item_id(item_id): answers[-1]
-            for item_id, answers in self._remembered.items()
+            self._settings.item_id(item_id): answer
+            for item_id, review in self._table.reviews.items()
+            if (answer := review.settled) is not None and self._table.ledger.card(item_id) is None
         }
 
     def __repr__(self) -> str:
         return f"<Campaign {self.name!r}: {str(self.estimates()).splitlines()[0]}>"
 
     def _reason(self) -> Reason:
-        with self._store.read() as session:
-            self._catch_up(session)
-        return self._ledger.reason
-
-    def _catch_up(self, session: Session) -> None:
-        """Take in the rounds and labels that were stored since the last time."""
-        for counts in session.rounds(self._key, self._ledger.state.rounds):
-            cards = self._reserve.take(session, self._ledger.state.dealt, counts)
-            self._ledger.deal(cards)
-            self._rounds.append(frozenset(card.item_id for card in cards))
-            for card in cards:
-                for answer in self._remembered.pop(card.item_id, ()):
-                    self._ledger.record(card.item_id, answer)
-        for event in session.labels(self._key, self._last_event):
-            answer = Answer(event.answer)
-            if self._ledger.card(event.item_id) is None:
-                self._remembered.setdefault(event.item_id, []).append(answer)
-            else:
-                self._ledger.record(event.item_id, answer)
-            self._last_event = event.id
+        self._table.catch_up()
+        return self._table.ledger.reason
 
     def _deal_round(self, n: int) -> bool:
         """Deal what is missing to `n` items, if it is time for that; tell whether it was."""
-        dealt = None
-        while dealt is None:
+        while True:
             try:
-                with self._store.write() as session:
-                    dealt = self._deal_in(session, n)
+                with self._table.write() as session:
+                    waiting = len(self._table.ledger.outstanding)
+                    return waiting < n and self._table.deal(session, n - waiting)
             except ShortReserveError as short:
-                self._reserve.grow(self._store, short.wanted)
-        self._reason()  # takes in the round, now that it is stored
-        return dealt
-
-    def _deal_in(self, session: Session, n: int) -> bool:
-        self._refuse_after_rebase(session)
-        self._catch_up(session)
-        if self._ledger.reason is not Reason.GO_ON:
-            return False
-        waiting = len(self._ledger.outstanding)
-        ahead = self._evaluation.deals_ahead(self._ledger.state.rounds)
-        return (waiting == 0 or (ahead and waiting < n)) and self._deal(session, n - waiting)
-
-    def _deal(self, session: Session, asked: int) -> bool:
-        state = self._ledger.state
-        rng = np.random.default_rng([self._settings.seed, state.rounds])
-        counts = self._evaluation.plan(state, asked, rng).tolist()
-        if not any(counts):
-            return False
-        self._reserve.take(session, state.dealt, counts)  # raises where there are not so many
-        session.add_round(self._key, state.rounds, counts)
-        return True
-
-    def _refuse_after_rebase(self, session: Session) -> None:
-        """Raise where another campaign has taken this one's place: its labels go there now."""
-        self._refuse_if_retired(session)
-        now = session.name_of(self._key)
-        if now != self.name:
-            raise StorageError(
-                f"campaign {self.name!r} was rebased or extended meanwhile; nothing was recorded",
-                details=f"labels from before are kept; what it was is called {now!r} now",
-                hint=f"go on with load_campaign({self.name!r})",
-            )
-
-    def _refuse_if_retired(self, session: Session) -> None:
-        """Raise where another campaign has long taken this one's place."""
-        successor = re.match(r"(.*) until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d", self.name)
-        if successor and successor[1] in session.names():
-            raise StorageError(
-                f"campaign {self.name!r} is over: {successor[1]!r} has its labels and goes on",
-                hint=f"go on with load_campaign({successor[1]!r})",
-            )
-
-    def _check(self, given: dict[str, Answer], *, revise: bool) -> list[tuple[str, str]]:
-        """Return the answers that are new; raise where one cannot be taken."""
-        unknown = [item_id for item_id in given if self._ledger.card(item_id) is None]
-        if unknown:
-            raise LabelError(
-                f"{_some(unknown)} not asked for in this campaign, so labels for them are refused",
-                details="only labels of items that the design drew at random may count",
-                hint=f"ids are {self._settings.id_kind}s here; tell the ids that ask() returned",
-                ids=unknown,
-            )
-        before = self._ledger.answers
-        new = [(key, answer) for key, answer in given.items() if before.get(key) is not answer]
-        changed = [key for key, _ in new if key in before]
-        if changed and not revise:
-            key = changed[0]
-            raise LabelConflictError(
-                f"item {key!r} was told {before[key].value!r} before and now "
-                f"{given[key].value!r}; {len(changed)} such in all, nothing was recorded",
-                hint="with tell(..., revise=True) the new answer counts; the old stays in the log",
-                ids=changed,
-            )
-        return [(key, answer.value) for key, answer in new]
-
-    def _item(self, card: CardRow) -> Item:
-        return Item(self._settings.item_id(card.item_id), json.loads(card.shown))
+                self._table.grow(short)
 
     def _notes(self, standing: Standing) -> tuple[str, ...]:
         moments, goal = standing.look.moments, standing.goal
@@ -344,7 +395,7 @@ class Campaign:
                     "the interval assumes one look; stopping on its width makes it hold less often "
                     "(docs/certainty.md)"
                 )
-            elif self._ledger.reason is Reason.GO_ON:
+            elif self._table.ledger.reason is Reason.GO_ON:
                 notes.append(
                     "the interval is made for one look, at the end of the budget; "
                     "do not stop on what it shows before"
@@ -358,11 +409,10 @@ class Campaign:
 
     def _half_answered(self) -> int:
         """Return how many items wait for an answer in rounds that have some."""
-        waiting = {card.item_id for card in self._ledger.outstanding}
-        return sum(len(ids & waiting) for ids in self._rounds if not ids <= waiting)
+        waiting = {card.item_id for card in self._table.ledger.outstanding}
+        return sum(len(ids & waiting) for ids in self._table.rounds if not ids <= waiting)
 
 
-def _some(ids: list[str]) -> str:
-    shown = ", ".join(repr(item) for item in ids[:_SHOW_AT_MOST])
-    more = f" and {len(ids) - _SHOW_AT_MOST} more" if len(ids) > _SHOW_AT_MOST else ""
-    return f"{shown}{more}: {'was' if len(ids) == 1 else 'were'}"
+def _category(answer: Answer) -> str:
+    """Return what two answers must share to agree."""
+    return answer.value if answer.judged else Answer.CANNOT_JUDGE.value

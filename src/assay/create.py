@@ -19,8 +19,8 @@ from assay.predictions import Classifiers, Predictions, Scan
 from assay.predictions.scan import as_scan
 from assay.predictions.union import UnionPredictions
 from assay.reserve import card_row, check_same, depth, more_cards, read_again, scans_of
-from assay.settings import Part, Settings, Source
-from assay.store import CardRow, Session, Store, open_store
+from assay.settings import Part, Reviewing, Settings, Source
+from assay.store import CardRow, Said, Session, Store, open_store
 
 __all__ = [
     "create_campaign",
@@ -52,6 +52,9 @@ def create_campaign(
     at_least: float | None = None,
     design: Design | None = None,
     labels: object = None,
+    question: str | None = None,
+    reviewers_per_item: int = 1,
+    overlap: float = 0.0,
     name: str = "campaign",
     storage: str | None = None,
     seed: int = 0,
@@ -101,9 +104,14 @@ def create_campaign(
         a CSV or Parquet file with columns ``id`` (or named like `id`) and ``label``, or ids and
         answers. They count as the first round, also towards a budget, and are never asked for
         again.
+    question : str, optional
+        What reviewers are asked of every item: ``Is this page spam?``
+    reviewers_per_item, overlap
+        So many reviewers judge each item of a random share `overlap` of all, so that their
+        agreement can be told; an item on which they disagree waits for a ruling.
     name, storage : str
-        What the campaign is called and where it is kept: ``sqlite:///file.db``, the environment's
-        ``ASSAY_STORAGE``, or else in memory.
+        What the campaign is called and where it is kept: ``sqlite:///file.db``,
+        ``postgresql://user@host/database``, the environment's ``ASSAY_STORAGE``, or else in memory.
     seed : int
         Fixes every draw. The same seed and id give an item the same place in the order for ever.
 
@@ -124,6 +132,7 @@ def create_campaign(
     if isinstance(seed, Integral) and not isinstance(seed, bool):
         seed = int(seed)  # numpy's integers too; what is no seed is refused below
     deck.key(seed)
+    reviewing = Reviewing(question, reviewers_per_item, overlap)
     columns = {
         "score": score,
         "predicted": predicted,
@@ -154,11 +163,9 @@ def create_campaign(
         )
     for caution in beginning.cautions:
         warn(caution, AssayWarning, stacklevel=2)
-    return _keep(
-        beginning,
-        settings_of(beginning, [as_scan(predictions)], name=name, seed=seed),
-        open_storage(storage),
-    )
+    scans = [as_scan(predictions)]
+    settings = settings_of(beginning, scans, name=name, seed=seed, reviewing=reviewing)
+    return _keep(beginning, settings, open_storage(storage))
 
 
 def load_campaign(
@@ -206,7 +213,9 @@ def _refuse_for_several(**given: object) -> None:
             )
 
 
-def settings_of(beginning: Beginning, scans: Sequence[Scan], *, name: str, seed: int) -> Settings:
+def settings_of(
+    beginning: Beginning, scans: Sequence[Scan], *, name: str, seed: int, reviewing: Reviewing
+) -> Settings:
     """Return what is fixed of a new campaign; `scans` are where its predictions were read from."""
     found = beginning.predictions
     source = Source(
@@ -215,7 +224,15 @@ def settings_of(beginning: Beginning, scans: Sequence[Scan], *, name: str, seed:
         id_kind=found.id_kind,
         scale=beginning.scale,
     )
-    return Settings(name, beginning.design, beginning.goal, beginning.strata, seed, source)
+    return Settings(
+        name=name,
+        design=beginning.design,
+        goal=beginning.goal,
+        strata=beginning.strata,
+        seed=seed,
+        source=source,
+        reviewing=reviewing,
+    )
 
 
 def parts_of(found: Predictions, scans: Sequence[Scan]) -> tuple[Part, ...]:
@@ -242,6 +259,7 @@ def _keep(beginning: Beginning, settings: Settings, store: Store) -> Campaign:
     below = more_cards(settings, found, depth(settings), on_top)
     with store.write() as session:
         key = session.create(settings.name, settings.to_dict())
+        session.add_strata(key, strata.sizes.tolist())
         session.add_cards(key, [*on_top, *below])
         if earlier is not None:
             _go_on_from(session, key, earlier, on_top, strata.n_strata)
@@ -267,5 +285,9 @@ def _go_on_from(
     # No look counts before the second round is complete (Figure 1 of paper 1), but these labels may
     # be all that the goal takes: an empty round lets the campaign look at them.
     session.add_round(key, 1, [0] * n_strata)
-    told = [(row.item_id, answer.value) for row, answer in zip(rows, earlier.answers, strict=True)]
-    session.add_labels(key, told, reviewer=FROM_BEFORE)
+    # Rulings, because nobody is to be asked again, however many reviewers items are for.
+    told = [
+        Said(item_id=row.item_id, answer=answer.value, reviewer=FROM_BEFORE, ruling=True)
+        for row, answer in zip(rows, earlier.answers, strict=True)
+    ]
+    session.add_labels(key, told)

@@ -16,6 +16,7 @@ from assay.errors import DesignError, PredictionsError
 from assay.predictions import Card, Predictions
 from assay.predictions.union import Top, merge
 from assay.reserve import card_row, depth, read_again, scans_of
+from assay.reviews import answered
 from assay.settings import Settings
 from assay.store import CardRow, Session
 from assay.succession import count_there, refuse_other_ids, succeed
@@ -61,7 +62,7 @@ def extend_campaign(
     with store.read() as session:
         key, old = find_campaign(session, name)
         strata, goal = _of_one_metric(old)
-        judged = {event.item_id for event in session.labels(key)}
+        judged = answered(session.labels(key))
         rounds = np.array(session.rounds(key, 0), dtype=np.int64).reshape(-1, strata.n_strata)
         reserve = _reserve(session, key, old)
     if old.source.columns["id"] is None and not isinstance(predictions, Predictions):

@@ -22,6 +22,7 @@ from assay.core.tallies import Tallies
 from assay.core.types import Floats, Ints
 from assay.engine import State
 from assay.evaluation import Evaluation
+from assay.history import HistoryPoint
 from assay.store import CardRow
 
 __all__ = ["Ledger"]
@@ -60,6 +61,7 @@ class Ledger:
         self._cards: dict[str, tuple[CardRow, int]] = {}
         self._waiting: dict[str, CardRow] = {}
         self._answers: dict[str, Answer] = {}
+        self._ever_answered: set[str] = set()
         self._rounds: list[_Round] = []
         self._total = self._empty_table()
         self._total_first = self._empty_table()
@@ -82,8 +84,17 @@ class Ledger:
         return self._reason
 
     @property
+    def history(self) -> Mapping[str, Sequence[HistoryPoint]]:
+        """What was known of each metric after each complete round, by the answers that count now.
+
+        It ends where there was a reason to stop.
+        """
+        self._look_at_complete_rounds()
+        return {name: tuple(points) for name, points in self._history.items()}
+
+    @property
     def outstanding(self) -> list[CardRow]:
-        """Cards that wait for an answer, in the order they were dealt."""
+        """Cards that wait for an answer, in the order they came to wait."""
         return list(self._waiting.values())
 
     def card(self, item_id: str) -> CardRow | None:
@@ -106,17 +117,29 @@ class Ledger:
         """Take an answer; a later one to the same item takes the earlier one's place."""
         card, number = self._cards[item_id]
         its = self._rounds[number]
-        before = self._answers.get(item_id)
-        if before is None:
-            del self._waiting[item_id]
-            its.missing -= 1
+        if item_id in self._answers:
+            self.withdraw(item_id)
+        if item_id not in self._ever_answered:
+            self._ever_answered.add(item_id)
             self._count(card, answer, +1, its.first, self._total_first)
-        else:
-            self._count(card, before, -1, its.table, self._total)
-            if number < self._looked:
-                self._forget_looks()
+        del self._waiting[item_id]
+        its.missing -= 1
         self._count(card, answer, +1, its.table, self._total)
         self._answers[item_id] = answer
+
+    def withdraw(self, item_id: str) -> None:
+        """Let an item wait for an answer again.
+
+        What it was first told stays what it was first told: rounds that were dealt since rest on
+        it.
+        """
+        card, number = self._cards[item_id]
+        its = self._rounds[number]
+        self._count(card, self._answers.pop(item_id), -1, its.table, self._total)
+        self._waiting[item_id] = card
+        its.missing += 1
+        if number < self._looked:
+            self._forget_looks()
 
     def _look_at_complete_rounds(self) -> None:
         while self._reason is Reason.GO_ON and self._looked < len(self._rounds):
@@ -131,15 +154,18 @@ class Ledger:
                 self._state(self._seen, self._seen_first, self._looked),
                 self._kinds(latest),
             )
-            streak, reason = self._evaluation.decide(after)
-            self._complete = replace(after, streak=streak)
-            self._reason = Reason(int(reason))
+            decision = self._evaluation.decide(after)
+            self._complete = replace(after, streak=decision.streak)
+            self._reason = decision.reason
+            for standing in decision.standings:
+                self._history.setdefault(standing.name, []).append(HistoryPoint.of(standing))
 
     def _forget_looks(self) -> None:
         self._looked = 0
         self._seen, self._seen_first = self._empty_table(), self._empty_table()
         self._complete = self._evaluation.begin()
         self._reason = Reason.GO_ON
+        self._history: dict[str, list[HistoryPoint]] = {}
 
     def _empty_table(self) -> Floats:
         return np.zeros((4, len(self._evaluation.sizes)))
@@ -167,7 +193,7 @@ class Ledger:
 
     def _kind(self, card: CardRow) -> int:
         answer = self._answers[card.item_id]
-        if answer is Answer.CANNOT_JUDGE:
+        if not answer.judged:
             return -1
         return 2 * card.stratum + self._is_outcome(card, answer)
 
@@ -177,7 +203,7 @@ class Ledger:
     def _count(self, card: CardRow, answer: Answer, by: int, *tables: Floats) -> None:
         place = self._evaluation.place(card)
         for table in tables:
-            if answer is Answer.CANNOT_JUDGE:
+            if not answer.judged:
                 table[_UNJUDGED, place] += by
                 continue
             table[_JUDGED, place] += by

@@ -140,7 +140,7 @@ class _Counts:
             items=strata.sizes,
             judged=count(Answer.YES, Answer.NO),
             positives=count(Answer.YES),
-            unjudged=count(Answer.CANNOT_JUDGE),
+            unjudged=count(Answer.CANNOT_JUDGE, Answer.BROKEN),
             says_yes=np.array([layer.side is True for layer in strata.layers for _ in layer.sizes]),
         )
 
@@ -160,7 +160,7 @@ def _strata(found: Predictions, earlier: Earlier, sides: list[Side], metric: str
     judged = [
         card.predicted
         for card, answer in zip(earlier.cards, earlier.answers, strict=True)
-        if answer is not Answer.CANNOT_JUDGE
+        if answer.judged
     ]
     for side, profile in profiles.items():
         labels = judged.count(side is True)

@@ -8,6 +8,7 @@ from assay.create import find_campaign, open_storage, settings_of
 from assay.errors import AssayWarning, PredictionsError
 from assay.predictions import Predictions, Scan
 from assay.reserve import depth, more_cards, read_again, scans_of, whereabouts
+from assay.reviews import answered
 from assay.settings import Settings
 from assay.succession import count_there, refuse_other_ids, succeed
 from assay.targets import JointGoal, Target
@@ -66,7 +67,7 @@ def rebase_campaign(
     store = open_storage(storage)
     with store.read() as session:
         key, old = find_campaign(session, name)
-        judged = {event.item_id for event in session.labels(key)}
+        judged = answered(session.labels(key))
     scans = _where_they_were(old) if predictions is None else scans_of(predictions, old.source)
     found = read_again(scans, old)
     refuse_other_ids(found, old)
@@ -84,7 +85,8 @@ def rebase_campaign(
             AssayWarning,
             stacklevel=2,
         )
-    settings = settings_of(_begin_again(found, old), scans, name=name, seed=old.seed)
+    again = _begin_again(found, old)
+    settings = settings_of(again, scans, name=name, seed=old.seed, reviewing=old.reviewing)
     return succeed(
         store,
         key,

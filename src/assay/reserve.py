@@ -212,7 +212,8 @@ def read_again(scans: Sequence[Scan], settings: Settings) -> Predictions:
 
 def card_row(card: Card, stratum: int, position: int) -> CardRow:
     """Return a card as it is kept in the store."""
-    return CardRow(stratum, position, str(card.id), card.predicted, json.dumps(dict(card.shown)))
+    shown = json.dumps(dict(card.shown))
+    return CardRow(stratum, position, str(card.id), int(card.predicted), shown)
 
 
 def check_same(settings: Settings, predictions: Predictions) -> None:

@@ -9,10 +9,13 @@ from assay.core.strata import Strata
 from assay.core.variable import Scale
 from assay.core.venn import CellStrata
 from assay.design import Design, Goal
+from assay.errors import DesignError
 from assay.predictions.union import joint_fingerprint, listed
 from assay.targets import JointGoal
 
-__all__ = ["Before", "Part", "Settings", "Source"]
+__all__ = ["Before", "Part", "Reviewing", "Settings", "Source"]
+
+MOST_REVIEWERS = 20  # of one item
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,47 @@ class Before:
 
 
 @dataclass(frozen=True)
+class Reviewing:
+    """How people judge.
+
+    Parameters
+    ----------
+    question : str, optional
+        What they are asked of every item.
+    per_item : int
+        How many reviewers judge an item of the share.
+    share : float
+        The share of items, drawn at random, that so many reviewers judge; all others have one.
+    """
+
+    question: str | None = None
+    per_item: int = 1
+    share: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be done."""
+        if self.question is not None and not str(self.question).strip():
+            raise DesignError(f"a question must be a word or more, got {self.question!r}")
+        whole = isinstance(self.per_item, int) and not isinstance(self.per_item, bool)
+        if not whole or not 1 <= self.per_item <= MOST_REVIEWERS:
+            raise DesignError(
+                f"{self.per_item!r} reviewers an item",
+                details=f"a whole number from 1 to {MOST_REVIEWERS}",
+            )
+        if isinstance(self.share, bool) or not 0 <= self.share <= 1:
+            raise DesignError(
+                f"{self.share!r} of all items for several reviewers",
+                details="a share from 0 (none) to 1 (all)",
+            )
+        if (self.per_item > 1) != (self.share > 0):
+            raise DesignError(
+                f"{self.per_item} reviewer(s) on a share of {self.share:g} of the items",
+                details="several reviewers an item and a share above 0 go together",
+                hint="for two reviewers on a tenth of the items: reviewers_per_item=2, overlap=0.1",
+            )
+
+
+@dataclass(frozen=True)
 class Settings:
     """The frozen part of a campaign: of one metric, or of several targets at once."""
 
@@ -122,6 +166,7 @@ class Settings:
     seed: int
     source: Source
     before: Before | None = None
+    reviewing: Reviewing = Reviewing()
 
     @property
     def id_kind(self) -> Literal["integer", "string"]:
@@ -142,6 +187,7 @@ class Settings:
             "seed": self.seed,
             "source": asdict(self.source),
             "before": None if self.before is None else asdict(self.before),
+            "reviewing": asdict(self.reviewing),
         }
 
     @classmethod
@@ -157,4 +203,5 @@ class Settings:
             seed=values["seed"],
             source=Source.from_dict(values["source"]),
             before=None if before is None else Before(**before),
+            reviewing=Reviewing(**values.get("reviewing", {})),
         )

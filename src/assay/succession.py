@@ -17,6 +17,7 @@ from assay.campaign import Campaign
 from assay.earlier import FROM_BEFORE
 from assay.errors import AssayWarning, PredictionsError, StorageError
 from assay.predictions import Predictions
+from assay.reviews import answered
 from assay.settings import Before, Settings
 from assay.store import CardRow, Store
 from assay.targets import JointGoal
@@ -56,12 +57,14 @@ def succeed(
                 hint="look at it with `assay status`, and do it again if it is still needed",
             )
         events = session.labels(former)
-        judged = {event.item_id for event in events}
+        judged = answered(events)
         before = Before(session.retire(name), len(judged), gone)
         settings = replace(settings, before=before)
         key = session.create(name, settings.to_dict())
+        session.add_strata(key, settings.strata.sizes.tolist())
         session.add_cards(key, cards)
         session.copy_labels(former, key)
+        session.copy_claims(former, key)
         sizes = [sum(counts) for counts in session.rounds(former, 0)]
     if any(event.reviewer == FROM_BEFORE for event in events):
         warn(

@@ -84,7 +84,7 @@ def test_labels_are_on_disk_in_the_safe_mode(tmp_path: Path) -> None:
         assert pragma("PRAGMA synchronous").scalar() == 2  # FULL
 
 
-@pytest.mark.parametrize("bad", ["", "labels.db", "redis://x", "postgresql://h/d", 7, "sqlite"])
+@pytest.mark.parametrize("bad", ["", "labels.db", "redis://x", "mysql://h/d", 7, "sqlite"])
 def test_what_is_no_storage_is_refused(bad: str) -> None:
     with pytest.raises(StorageError, match="not a storage"):
         open_store(bad)

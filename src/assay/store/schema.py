@@ -1,12 +1,14 @@
 """The tables. Nothing in them is ever deleted, and labels and rounds are only appended.
 
-One thing is ever updated: the name of a campaign whose place a new one takes, which is kept under
-another name (`Session.retire`).
+Updated are only: the name of a campaign whose place a new one takes, which is kept under another
+name; a claim's time, when it is renewed or given back; and a token, when it is revoked.
 """
 
 from sqlalchemy import (
     BigInteger,
+    Boolean,
     Column,
+    Double,
     ForeignKey,
     Index,
     Integer,
@@ -15,15 +17,31 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 
-__all__ = ["SCHEMA_VERSION", "campaign", "card", "label_event", "metadata", "round_", "version"]
+__all__ = [
+    "SCHEMA_VERSION",
+    "campaign",
+    "claim",
+    "item",
+    "label_event",
+    "metadata",
+    "round_",
+    "stratum",
+    "token",
+    "version",
+]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 metadata = MetaData()
 
-version = Table("assay_schema", metadata, Column("version", Integer, primary_key=True))
+version = Table(
+    "assay_schema",
+    metadata,
+    Column("version", Integer, primary_key=True, autoincrement=False),
+)
 
 campaign = Table(
     "campaign",
@@ -35,10 +53,19 @@ campaign = Table(
     Column("settings", Text, nullable=False),
 )
 
+# Sizes, so that SQL alone can weigh the labels of the log; what they are cut by is in the settings.
+stratum = Table(
+    "stratum",
+    metadata,
+    Column("campaign_id", ForeignKey("campaign.id"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("size", BigInteger, nullable=False),
+)
+
 # The reserve: the first cards of every stratum's deck, with what reviewers see. A card is on the
 # table once a round has dealt it; until then nobody is shown it.
-card = Table(
-    "card",
+item = Table(
+    "item",
     metadata,
     Column("campaign_id", ForeignKey("campaign.id"), primary_key=True),
     Column("stratum", Integer, primary_key=True),
@@ -60,15 +87,47 @@ round_ = Table(
     Column("counts", Text, nullable=False),
 )
 
+# Who has an item before them, from when until when: seconds since 1970 by the database's clock.
+claim = Table(
+    "claim",
+    metadata,
+    Column("campaign_id", ForeignKey("campaign.id"), primary_key=True),
+    Column("item_id", String, primary_key=True),
+    Column("reviewer", String, primary_key=True),
+    Column("since", Double, nullable=False),
+    Column("until", Double, nullable=False),
+    Index("claim_of_campaign", "campaign_id", "until"),
+)
+
 label_event = Table(
     "label_event",
     metadata,
-    Column("id", Integer, primary_key=True),
+    Column("id", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
     Column("campaign_id", ForeignKey("campaign.id"), nullable=False),
     Column("item_id", String, nullable=False),
     Column("answer", String, nullable=False),
     Column("reviewer", String, nullable=False),
     Column("told_at", String, nullable=False),
+    # What a client calls this submit, so that sending it again changes nothing.
+    Column("submit_key", String),
+    # It came when the reviewer's lease had run out.
+    Column("late", Boolean, nullable=False, server_default=false()),
+    # It decides the item over the heads of its reviewers.
+    Column("ruling", Boolean, nullable=False, server_default=false()),
     Index("label_event_of_campaign", "campaign_id", "id"),
+    Index("label_event_of_submit", "campaign_id", "submit_key", unique=True),
     sqlite_autoincrement=True,
+)
+
+# Who may use the page of a campaign. By name, because a rebased campaign has a new number.
+token = Table(
+    "token",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("campaign", String, nullable=False),
+    Column("role", String, nullable=False),
+    Column("name", String, nullable=False),
+    Column("digest", String, nullable=False, unique=True),
+    Column("created_at", String, nullable=False),
+    Column("revoked_at", String),
 )

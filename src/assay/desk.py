@@ -1,0 +1,209 @@
+"""Where several people judge at once: who is given which item, and what becomes of their answers.
+
+An item is before at most as many reviewers as it wants, each with a lease in the database's time.
+An item whose lease has run out is given to the next who asks. What comes late is recorded, flagged,
+and counts by the same rule as any other answer (`assay.reviews`).
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from operator import itemgetter
+
+from assay.core.stop import Reason
+from assay.reserve import ShortReserveError
+from assay.results import Item
+from assay.reviewing import Dispute, Receipt, ReviewerRow, Submit, Turn
+from assay.reviews import SKIP, WITHDRAWN
+from assay.store import CardRow, Claim, Event, Said, Session
+from assay.table import Table
+
+__all__ = ["LEASE_SECONDS", "Desk"]
+
+LEASE_SECONDS = 600.0
+
+# Cards a round has at least, as with `ask`: a round for every answer would let the stopping rule
+# look after every answer, and would show which strata the next item is from.
+_ROUND = 20
+
+
+class Desk:
+    """A campaign's desk for its reviewers.
+
+    Parameters
+    ----------
+    table : Table
+        What lies on it.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def turn(self, submits: Sequence[Submit], *, reviewer: str, want: int, lease: float) -> Turn:
+        """Record what a reviewer sends, and give them the next items, in one transaction."""
+        receipts: tuple[Receipt, ...] = ()
+        while True:
+            short = None
+            with self._table.write() as session:
+                for submit in submits:
+                    receipts += (self._receive(session, submit, reviewer, lease=lease),)
+                try:
+                    items = self._serve(session, reviewer, want, lease=lease, least=_ROUND)
+                except ShortReserveError as error:
+                    short = error
+            if short is None:
+                return self._answer(receipts, items, reviewer)
+            # The answers are stored; the predictions are read outside of the transaction.
+            submits = ()
+            self._table.grow(short)
+
+    def ask(self, n: int, *, reviewer: str | None, lease: float) -> list[Item]:
+        """Give a reviewer up to so many items, for so many seconds; None: without a claim."""
+        while True:
+            try:
+                with self._table.write() as session:
+                    return self._serve(session, reviewer, n, lease=lease, least=1)
+            except ShortReserveError as short:
+                self._table.grow(short)
+
+    def rule(self, submit: Submit, *, reviewer: str) -> Receipt:
+        """Decide an item over the heads of its reviewers."""
+        with self._table.write() as session:
+            return self._receive(session, submit, reviewer, lease=0.0, ruling=True)
+
+    def disputes(self) -> list[Dispute]:
+        """Return the items that wait for a ruling, in the order in which they were dealt."""
+        self._table.catch_up()
+        waiting = [
+            (card, self._table.review(card.item_id)) for card in self._table.ledger.outstanding
+        ]
+        return [
+            Dispute(self._item(card), review.counted) for card, review in waiting if review.disputed
+        ]
+
+    def reviewers(self, events: Sequence[Event]) -> list[ReviewerRow]:
+        """Return what each reviewer has done, by name."""
+        self._table.catch_up()
+        people: dict[str, Counter[str]] = {}
+        last_at: dict[str, str] = {}
+        latest = {(event.reviewer, event.item_id): event for event in events if not event.ruling}
+        for event in events:
+            people.setdefault(event.reviewer, Counter())["skipped"] += event.answer == SKIP
+            last_at[event.reviewer] = event.told_at
+        for item_id, review in self._table.reviews.items():
+            for name, answer in review.answers.items():
+                counts = people[name]
+                counts["answers"] += 1
+                counts[answer.value] += 1
+                counts["late"] += latest[name, item_id].late
+                counts["spare"] += name in review.spare
+        return [
+            ReviewerRow(
+                name=name,
+                answers=counts["answers"],
+                cannot_judge=counts["cannot judge"],
+                broken=counts["broken"],
+                skipped=counts["skipped"],
+                late=counts["late"],
+                spare=counts["spare"],
+                last_at=last_at[name],
+            )
+            for name, counts in sorted(people.items())
+        ]
+
+    def _answer(self, receipts: tuple[Receipt, ...], items: Sequence[Item], reviewer: str) -> Turn:
+        done = self._table.ledger.reason is not Reason.GO_ON
+        return Turn(
+            receipts=receipts,
+            items=tuple(items),
+            state="done" if done else "go on" if items else "wait",
+            yours=self._table.answers_of[reviewer],
+            team=len(self._table.ledger.answers),
+        )
+
+    def _receive(
+        self,
+        session: Session,
+        submit: Submit,
+        reviewer: str,
+        *,
+        lease: float,
+        ruling: bool = False,
+    ) -> Receipt:
+        key, item_id = self._table.key, str(submit.item)
+        said = Said(
+            item_id=item_id,
+            answer=submit.answer,
+            reviewer=reviewer,
+            submit_key=submit.key,
+            ruling=ruling,
+        )
+        if (before := session.submitted(key, submit.key)) is not None:
+            if _content(before) == replace(said, late=before.late):
+                return Receipt(submit.key, "again", before.late)
+            told = "something else was sent under this key before, and stands"
+            return Receipt(submit.key, "conflict", message=told)
+        claimed = session.claimed(key, reviewer, [item_id])
+        # A claim alone will do: since it was made the campaign may have been rebased.
+        if self._table.ledger.card(item_id) is None and not claimed:
+            return Receipt(submit.key, "refused", message="nobody was asked about this item")
+        late = bool(claimed) and not ruling and self._comes_late(session, said)
+        self._table.add(session, [replace(said, late=late)])
+        if submit.answer == WITHDRAWN and not ruling:
+            session.claim(key, reviewer, [item_id], lease)  # they will want to say something else
+        else:
+            session.give_back(key, reviewer, [item_id])
+        return Receipt(submit.key, "saved", late)
+
+    def _comes_late(self, session: Session, said: Said) -> bool:
+        """Tell whether a first answer comes when the lease has run out."""
+        if said.answer in (SKIP, WITHDRAWN):
+            return False
+        if said.reviewer in self._table.review(said.item_id).answers:
+            return False
+        return Claim(said.item_id, said.reviewer) not in session.live_claims(self._table.key)
+
+    def _serve(
+        self, session: Session, reviewer: str | None, n: int, *, lease: float, least: int
+    ) -> list[Item]:
+        """Return up to `n` items, and claim them."""
+        if n < 1:
+            return []
+        cards = self._to_judge(session, reviewer)
+        # More than one round only where all of one was judged before a rebase.
+        while len(cards) < n and self._table.deal(session, max(n - len(cards), least)):
+            cards = self._to_judge(session, reviewer)
+            if cards:
+                break
+        cards = cards[:n]
+        if self._table.ledger.reason is not Reason.GO_ON:
+            return []
+        if reviewer is not None:
+            session.claim(self._table.key, reviewer, [card.item_id for card in cards], lease)
+        return [self._item(card) for card in cards]
+
+    def _to_judge(self, session: Session, reviewer: str | None) -> list[CardRow]:
+        """Return what a reviewer may judge now: first what they have, last what they skipped."""
+        holders: dict[str, set[str]] = {}
+        for claim in session.live_claims(self._table.key):
+            holders.setdefault(claim.item_id, set()).add(claim.reviewer)
+        found: list[tuple[int, CardRow]] = []
+        for card in self._table.ledger.outstanding:
+            review, held = self._table.review(card.item_id), holders.get(card.item_id, set())
+            if review.complete or reviewer in review.answers:
+                continue
+            others = {name for name in held if name != reviewer and name not in review.answers}
+            if len(review.answers) + len(others) >= review.wanted:
+                continue
+            rank = -1 if reviewer in held else review.skips[reviewer or ""]
+            found.append((rank, card))
+        return [card for _, card in sorted(found, key=itemgetter(0))]
+
+    def _item(self, card: CardRow) -> Item:
+        return Item(self._table.settings.item_id(card.item_id), json.loads(card.shown))
+
+
+def _content(event: Event) -> Said:
+    """Return an event without its place in the log."""
+    return Said(**{field.name: getattr(event, field.name) for field in fields(Said)})

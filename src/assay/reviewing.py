@@ -1,0 +1,123 @@
+"""What passes between a campaign and those who judge its items."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.answers import Answer
+from assay.core.deck import Id
+from assay.results import Item
+
+__all__ = ["Dispute", "Receipt", "Recorded", "ReviewerRow", "Submit", "Told", "Turn"]
+
+
+@dataclass(frozen=True)
+class Told:
+    """An answer that came from somewhere else: a file, another tool.
+
+    A `ruling` decides over the heads of the item's reviewers.
+    """
+
+    item: Id
+    answer: Answer
+    reviewer: str
+    ruling: bool = False
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What became of answers that were recorded together.
+
+    Attributes
+    ----------
+    new, revised, unchanged : int
+    spare : int
+        How many of the new ones do not count, because their items had all the answers they want.
+    """
+
+    new: int
+    revised: int
+    unchanged: int
+    spare: int
+
+
+@dataclass(frozen=True)
+class Submit:
+    """An answer as a page sends it.
+
+    Attributes
+    ----------
+    key : str
+        Made by the sender, at random. The same key again is the same answer, not another.
+    item : int or str
+    answer : str
+        ``yes``, ``no``, ``cannot judge``, ``broken``; ``skip``; or ``withdrawn``, which takes back
+        what this reviewer has said of the item.
+    """
+
+    key: str
+    item: Id
+    answer: str
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What became of a submit.
+
+    Attributes
+    ----------
+    status : {"saved", "again", "conflict", "refused"}
+        ``saved`` is on disk. ``again``: the same was sent before, and is. ``conflict``: something
+        else was sent under this key, and stands. ``refused``: the item is none that this reviewer
+        was given.
+    late : bool
+        It came when the lease had run out, and counts by the same rule as any other.
+    message : str
+        What to tell the reviewer, where it was not saved.
+    """
+
+    key: str
+    status: Literal["saved", "again", "conflict", "refused"]
+    late: bool = False
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a reviewer gets back: receipts, and the next items.
+
+    `state` is ``wait`` where there is nothing for this reviewer now but may be later; `yours` and
+    `team` count items with an answer.
+    """
+
+    receipts: tuple[Receipt, ...]
+    items: tuple[Item, ...]
+    state: Literal["go on", "wait", "done"]
+    yours: int
+    team: int
+
+
+@dataclass(frozen=True)
+class Dispute:
+    """An item on which its reviewers disagree, with what each has said."""
+
+    item: Item
+    answers: Mapping[str, Answer]
+
+
+@dataclass(frozen=True)
+class ReviewerRow:
+    """One reviewer's part in the campaign.
+
+    `answers` counts items; `late` and `spare` are among them. `last_at` is when they last said
+    something.
+    """
+
+    name: str
+    answers: int
+    cannot_judge: int
+    broken: int
+    skipped: int
+    late: int
+    spare: int
+    last_at: str

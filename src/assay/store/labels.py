@@ -1,0 +1,86 @@
+"""The part of a session that is about labels: events that are only ever appended."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import sqlalchemy as sa
+
+from assay.store import schema
+from assay.store.connected import Connected
+
+__all__ = ["Event", "Labels", "Said"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """What a reviewer said of an item.
+
+    `answer` is a word of `assay.reviews`. `submit_key` is what a client calls the submit; `late`
+    flags what came when the lease had run out; `ruling` what decides over the reviewers' heads.
+    """
+
+    item_id: str
+    answer: str
+    reviewer: str
+    submit_key: str | None = None
+    late: bool = False
+    ruling: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event(Said):
+    """A label as it was told, with its place in the log."""
+
+    id: int
+    told_at: str
+
+
+_CONTENT = tuple(Said.__dataclass_fields__)
+
+
+class Labels(Connected):
+    """The log of labels."""
+
+    def add_labels(self, campaign: int, said: Sequence[Said]) -> list[Event]:
+        """Append to the log, and return what stands there now.
+
+        Whoever writes has the store's lock, so numbers grow in the order of commits: a reader who
+        has seen one number has missed none below it.
+        """
+        table = schema.label_event
+        added = []
+        for each in said:
+            row = {"campaign_id": campaign, "told_at": self._timestamp, **asdict(each)}
+            result = self._connection.execute(table.insert(), row)
+            number = int((result.inserted_primary_key or (0,))[0])
+            added.append(Event(id=number, told_at=self._timestamp, **asdict(each)))
+        return added
+
+    def copy_labels(self, campaign: int, to: int) -> None:
+        """Append all labels of a campaign to those of another, by whom and when they were told."""
+        table = schema.label_event.c
+        told = [table[name] for name in (*_CONTENT, "told_at")]
+        query = (
+            sa.select(sa.literal(to), *told).where(table.campaign_id == campaign).order_by(table.id)
+        )
+        into = ["campaign_id", *(column.name for column in told)]
+        self._connection.execute(schema.label_event.insert().from_select(into, query))
+
+    def labels(self, campaign: int, after: int = 0) -> list[Event]:
+        """Return the label events with a number above `after`, oldest first."""
+        table = schema.label_event.c
+        return self._events(
+            sa.and_(table.campaign_id == campaign, table.id > after),
+        )
+
+    def submitted(self, campaign: int, key: str) -> Event | None:
+        """Return what was submitted under a key."""
+        table = schema.label_event.c
+        found = self._events(sa.and_(table.campaign_id == campaign, table.submit_key == key))
+        return found[0] if found else None
+
+    def _events(self, which: sa.ColumnElement[bool]) -> list[Event]:
+        table = schema.label_event.c
+        names = ("id", "told_at", *_CONTENT)
+        query = sa.select(*(table[name] for name in names)).where(which).order_by(table.id)
+        return [Event(**row) for row in self._connection.execute(query).mappings()]

@@ -1,0 +1,132 @@
+"""How a database comes to the schema that this version knows: ordered steps, each recorded.
+
+A step and its record are one transaction: a process that dies in between has changed nothing. The
+steps are written out as they were then, because the tables of `schema` go on changing.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from assay.errors import StorageError
+from assay.store import schema
+
+__all__ = ["is_current", "prepare"]
+
+
+def is_current(connection: sa.Connection, namespace: str | None) -> bool:
+    """Tell whether the tables are there, as this version knows them."""
+    if not sa.inspect(connection).has_table(schema.version.name, schema=namespace):
+        return False
+    return _found(connection) == schema.SCHEMA_VERSION
+
+
+def prepare(connection: sa.Connection, namespace: str | None) -> None:
+    """Make the tables in a new database, or bring those of an older Assay up to date.
+
+    Raises
+    ------
+    StorageError
+        Where the database is somebody else's, or a newer Assay has written it.
+    """
+    tables = sa.inspect(connection).get_table_names(schema=namespace)
+    if not tables:
+        schema.metadata.create_all(connection)
+        _record(connection, schema.SCHEMA_VERSION)
+        return
+    if schema.version.name not in tables:
+        raise StorageError(
+            f"the database holds something else: {', '.join(sorted(tables)[:5])}",
+            hint="give a file of its own, such as sqlite:///labels.db",
+        )
+    found = _found(connection)
+    if found > schema.SCHEMA_VERSION:
+        raise StorageError(
+            f"the storage has schema version {found}, this Assay knows {schema.SCHEMA_VERSION}",
+            hint="use the version of Assay that wrote it, or a newer one",
+        )
+    for number in range(found + 1, schema.SCHEMA_VERSION + 1):
+        _STEPS[number](connection)
+        _record(connection, number)
+
+
+def _found(connection: sa.Connection) -> int:
+    return int(connection.scalar(sa.select(sa.func.max(schema.version.c.version))) or 0)
+
+
+def _record(connection: sa.Connection, number: int) -> None:
+    connection.execute(schema.version.insert(), {"version": number})
+
+
+def _to_2(connection: sa.Connection) -> None:
+    """Bring in claims, submit keys, rulings, tokens, and strata that SQL can read.
+
+    In version 1 the latest answer to an item counted, whoever gave it. One that took another
+    person's place is a ruling from now on, so every item keeps the answer that it had.
+    """
+    statements = (
+        "ALTER TABLE card RENAME TO item",
+        "ALTER TABLE label_event ADD COLUMN submit_key VARCHAR",
+        "ALTER TABLE label_event ADD COLUMN late BOOLEAN DEFAULT 0 NOT NULL",
+        "ALTER TABLE label_event ADD COLUMN ruling BOOLEAN DEFAULT 0 NOT NULL",
+        "CREATE UNIQUE INDEX label_event_of_submit ON label_event (campaign_id, submit_key)",
+        """CREATE TABLE stratum (
+            campaign_id INTEGER NOT NULL,
+            number INTEGER NOT NULL,
+            size BIGINT NOT NULL,
+            PRIMARY KEY (campaign_id, number),
+            FOREIGN KEY(campaign_id) REFERENCES campaign (id)
+        )""",
+        """CREATE TABLE claim (
+            campaign_id INTEGER NOT NULL,
+            item_id VARCHAR NOT NULL,
+            reviewer VARCHAR NOT NULL,
+            since DOUBLE NOT NULL,
+            until DOUBLE NOT NULL,
+            PRIMARY KEY (campaign_id, item_id, reviewer),
+            FOREIGN KEY(campaign_id) REFERENCES campaign (id)
+        )""",
+        "CREATE INDEX claim_of_campaign ON claim (campaign_id, until)",
+        """CREATE TABLE token (
+            id INTEGER NOT NULL,
+            campaign VARCHAR NOT NULL,
+            role VARCHAR NOT NULL,
+            name VARCHAR NOT NULL,
+            digest VARCHAR NOT NULL,
+            created_at VARCHAR NOT NULL,
+            revoked_at VARCHAR,
+            PRIMARY KEY (id),
+            UNIQUE (digest)
+        )""",
+        """UPDATE label_event SET ruling = 1
+        WHERE EXISTS (
+            SELECT 1 FROM label_event AS earlier
+            WHERE earlier.campaign_id = label_event.campaign_id
+              AND earlier.item_id = label_event.item_id
+              AND earlier.id < label_event.id
+              AND earlier.reviewer <> label_event.reviewer
+        )""",
+    )
+    for statement in statements:
+        connection.exec_driver_sql(statement)
+    campaigns = connection.exec_driver_sql("SELECT id, settings FROM campaign").all()
+    for key, settings in campaigns:
+        for number, size in enumerate(_sizes_in_1(json.loads(settings)["strata"])):
+            row = (key, number, size)
+            connection.exec_driver_sql("INSERT INTO stratum VALUES (?, ?, ?)", row)
+
+
+def _sizes_in_1(strata: Mapping[str, Any]) -> list[int]:
+    """Return the strata's sizes from the settings as version 1 kept them."""
+    if "layers" in strata:
+        return [int(size) for layer in strata["layers"] for size in layer["sizes"]]
+    sizes: dict[int, int] = {}
+    for stratum, _, size in strata["parts"]:
+        sizes[stratum] = sizes.get(stratum, 0) + size
+    return [sizes[number] for number in sorted(sizes)]
+
+
+# By the version that they lead to. Version 1 was for SQLite only.
+_STEPS: dict[int, Callable[[sa.Connection], None]] = {2: _to_2}

@@ -1,0 +1,185 @@
+"""The table that a campaign's cards lie on: what was dealt and said, as the store has it now.
+
+Every transaction begins by taking in what other processes have stored since the last one.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from assay.answers import Answer
+from assay.core.deck import number
+from assay.core.stop import Reason
+from assay.errors import StorageError
+from assay.evaluation import evaluation_of
+from assay.ledger import Ledger
+from assay.predictions import Predictions
+from assay.reserve import Reserve, ShortReserveError
+from assay.reviews import Review
+from assay.settings import Settings
+from assay.store import Event, Said, Session, Store
+
+__all__ = ["Table"]
+
+_NUMBERS = 2**64  # of `deck.number`
+
+
+class Table:
+    """What lies on the table.
+
+    Parameters
+    ----------
+    store, key, settings
+        The campaign, its number in the store, and what was fixed when it was made.
+    predictions : Predictions, optional
+        Where more cards come from.
+    """
+
+    def __init__(
+        self, store: Store, key: int, settings: Settings, predictions: Predictions | None
+    ) -> None:
+        self.key, self.settings = key, settings
+        self.evaluation = evaluation_of(settings)
+        self._store = store
+        self._reserve = Reserve(key, settings, predictions)
+        self._clear()
+
+    def _clear(self) -> None:
+        self.ledger = Ledger(self.evaluation)
+        self.reviews: dict[str, Review] = {}
+        self.answers_of: Counter[str] = Counter()  # items that each reviewer has answered
+        self.rounds: list[frozenset[str]] = []  # the items of each
+        self._first: dict[str, Answer] = {}  # of items that are not dealt: the first settled answer
+        self._last_event = 0
+        self._ahead = False  # of what is known to be stored
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """Open a transaction that reads, up to date."""
+        with self._store.read() as session:
+            self._catch_up(session)
+            yield session
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """Open a transaction that may write, up to date; refused where the campaign is over."""
+        try:
+            with self._store.write() as session:
+                self._refuse_after_rebase(session)
+                self._catch_up(session)
+                yield session
+        except BaseException:
+            if self._ahead:
+                self._clear()  # what was added here may or may not be stored: look again
+            raise
+        self._ahead = False
+
+    @property
+    def version(self) -> str:
+        """What has been taken in: the campaign, its rounds, its events."""
+        return f"{self.key}-{len(self.rounds)}-{self._last_event}"
+
+    def catch_up(self) -> None:
+        """Take in what was stored since the last time."""
+        with self.read():
+            pass
+
+    def review(self, item_id: str) -> Review:
+        """Return what has been said of an item."""
+        return self.reviews.get(item_id) or Review(self.wanted(item_id))
+
+    def wanted(self, item_id: str) -> int:
+        """Return how many reviewers an item is for.
+
+        Who gets more than one is drawn by the items' permanent numbers under a key of its own, so
+        it has nothing to do with the strata, the order, or what is said.
+        """
+        reviewing = self.settings.reviewing
+        if reviewing.share <= 0:
+            return 1
+        drawn = number(self.settings.item_id(item_id), self.settings.seed ^ 2)
+        return reviewing.per_item if drawn < reviewing.share * _NUMBERS else 1
+
+    def add(self, session: Session, said: Sequence[Said]) -> None:
+        """Append to the log, and take it in."""
+        self._ahead = True
+        for event in session.add_labels(self.key, said):
+            self._take(event)
+
+    def deal(self, session: Session, asked: int) -> bool:
+        """Deal a round of up to so many cards, if it is time for one; tell whether it was.
+
+        Raises `ShortReserveError` where there are too few cards; nothing is changed then.
+        """
+        if self.ledger.reason is not Reason.GO_ON:
+            return False
+        state = self.ledger.state
+        if self.ledger.outstanding and not self.evaluation.deals_ahead(state.rounds):
+            return False
+        rng = np.random.default_rng([self.settings.seed, state.rounds])
+        counts = self.evaluation.plan(state, asked, rng).tolist()
+        if not any(counts):
+            return False
+        self._reserve.take(session, state.dealt, counts)  # raises where there are not so many
+        self._ahead = True
+        session.add_round(self.key, state.rounds, counts)
+        self._take_rounds(session)
+        return True
+
+    def grow(self, short: ShortReserveError) -> None:
+        """Put down more cards; not in a transaction, because the predictions are read."""
+        self._reserve.grow(self._store, short.wanted)
+
+    def _take(self, event: Event) -> None:
+        review = self.reviews.setdefault(event.item_id, Review(self.wanted(event.item_id)))
+        before = event.reviewer in review.answers
+        review.take(event)
+        self.answers_of[event.reviewer] += (event.reviewer in review.answers) - before
+        self._last_event = event.id
+        if self.ledger.card(event.item_id) is not None:
+            self._record(event.item_id)
+        elif (settled := review.settled) is not None:
+            self._first.setdefault(event.item_id, settled)
+
+    def _record(self, item_id: str) -> None:
+        before, now = self.ledger.answers.get(item_id), self.review(item_id).settled
+        if now is not None and now is not before:
+            self.ledger.record(item_id, now)
+        elif now is None and before is not None:
+            self.ledger.withdraw(item_id)
+
+    def _catch_up(self, session: Session) -> None:
+        self._take_rounds(session)
+        for event in session.labels(self.key, self._last_event):
+            self._take(event)
+
+    def _take_rounds(self, session: Session) -> None:
+        for counts in session.rounds(self.key, self.ledger.state.rounds):
+            cards = self._reserve.take(session, self.ledger.state.dealt, counts)
+            self.ledger.deal(cards)
+            self.rounds.append(frozenset(card.item_id for card in cards))
+            for card in cards:
+                # Answers from before a rebase have waited for this.
+                if (first := self._first.pop(card.item_id, None)) is not None:
+                    self.ledger.record(card.item_id, first)
+                    self._record(card.item_id)
+
+    def _refuse_after_rebase(self, session: Session) -> None:
+        """Raise where another campaign has taken this one's place: its labels go there now."""
+        name = self.settings.name
+        successor = re.match(r"(.*) until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d", name)
+        if successor and successor[1] in session.names():
+            raise StorageError(
+                f"campaign {name!r} is over: {successor[1]!r} has its labels and goes on",
+                hint=f"go on with load_campaign({successor[1]!r})",
+            )
+        now = session.name_of(self.key)
+        if now != name:
+            raise StorageError(
+                f"campaign {name!r} was rebased or extended meanwhile; nothing was recorded",
+                details=f"labels from before are kept; what it was is called {now!r} now",
+                hint=f"go on with load_campaign({name!r})",
+            )

@@ -1,0 +1,142 @@
+"""What may be told: the checks that answers pass before they are recorded."""
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from math import isfinite
+
+from assay.answers import Answer
+from assay.errors import InputError, LabelConflictError, LabelError
+from assay.reviewing import Recorded, Submit, Told
+from assay.reviews import WORDS, Review
+from assay.store import Said
+from assay.table import Table
+
+__all__ = ["check_lease", "check_submit", "check_text", "told_by_one", "told_by_several"]
+
+LONGEST_TEXT = 200  # characters of a reviewer's name, or of a key
+LONGEST_LEASE = 366 * 86_400.0  # seconds
+
+_SHOW_AT_MOST = 3  # examples in an error
+
+
+def check_lease(lease: float) -> None:
+    """Raise where a lease is no time to judge in."""
+    if not isfinite(lease) or not 0 < lease <= LONGEST_LEASE:
+        raise InputError(f"a lease of {lease!r} seconds", details="more than 0, and at most a year")
+
+
+def check_text(text: str, what: str, *, empty: bool = False) -> str:
+    """Return a name or key, or raise where a database could not keep it."""
+    if not isinstance(text, str) or not (text.strip() or empty) or len(text) > LONGEST_TEXT:
+        raise InputError(
+            f"{what} {str(text)[:40]!r} cannot be used",
+            details=f"a text of 1 to {LONGEST_TEXT} characters",
+        )
+    if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in text):
+        raise InputError(f"{what} {text!r} has characters that no database keeps")
+    return text
+
+
+def check_submit(submit: Submit) -> None:
+    """Raise where a submit is none."""
+    check_text(submit.key, "key")
+    if submit.answer not in WORDS:
+        raise LabelError(f"{submit.answer!r} is not an answer", details=", ".join(WORDS))
+
+
+def told_by_one(
+    table: Table, given: Mapping[str, Answer], reviewer: str, *, revise: bool
+) -> list[Said]:
+    """Return what is new of one reviewer's answers; raise where one cannot be taken.
+
+    An item that has its answer is not answered again without `revise`, whoever does it.
+    """
+    _refuse_unknown(table, given)
+    new, changed = [], []
+    for item_id, answer in given.items():
+        review = table.review(item_id)
+        before = review.settled if review.complete else review.answers.get(reviewer)
+        if before is answer:
+            continue
+        if before is not None or review.disputed:
+            changed.append(item_id)
+        others = review.ruling is not None or bool(review.answers.keys() - {reviewer})
+        ruling = review.complete and others
+        new.append(Said(item_id=item_id, answer=answer.value, reviewer=reviewer, ruling=ruling))
+    if changed and not revise:
+        raise _conflict(changed, table.review(changed[0]), given[changed[0]], reviewer)
+    return new
+
+
+def told_by_several(
+    table: Table, told: Sequence[Told], *, revise: bool
+) -> tuple[list[Said], Recorded]:
+    """Return what is new of several reviewers' answers, and how many of each kind there are."""
+    _refuse_unknown(table, {str(each.item): each.answer for each in told})
+    reviews: dict[str, Review] = {}
+    said, revised, unchanged, spare = [], 0, 0, 0
+    changed: list[tuple[str, Told, Answer]] = []
+    for each in told:
+        item_id = str(each.item)
+        review = reviews.setdefault(item_id, deepcopy(table.review(item_id)))
+        before = review.ruling if each.ruling else review.answers.get(each.reviewer)
+        if before is each.answer:
+            unchanged += 1
+            continue
+        if before is not None:
+            changed.append((item_id, each, before))
+            revised += 1
+        elif review.complete and not each.ruling:
+            spare += 1
+        now = Said(
+            item_id=item_id,
+            answer=each.answer.value,
+            reviewer=each.reviewer,
+            ruling=each.ruling,
+        )
+        said.append(now)
+        review.take(now)
+    if changed and not revise:
+        item_id, each, before = changed[0]
+        raise _refusal(
+            f"item {item_id!r} was told {before.value!r} by {each.reviewer!r} before and now "
+            f"{each.answer.value!r}",
+            [item_id for item_id, _, _ in changed],
+        )
+    return said, Recorded(len(said) - revised, revised, unchanged, spare)
+
+
+def _refuse_unknown(table: Table, given: Mapping[str, Answer]) -> None:
+    unknown = [item_id for item_id in given if table.ledger.card(item_id) is None]
+    if unknown:
+        raise LabelError(
+            f"{_some(unknown)} not asked for in this campaign, so labels for them are refused",
+            details="only labels of items that the design drew at random may count",
+            hint=f"ids are {table.settings.id_kind}s here; tell the ids that ask() returned",
+            ids=unknown,
+        )
+
+
+def _conflict(
+    changed: Sequence[str], review: Review, answer: Answer, reviewer: str
+) -> LabelConflictError:
+    before = review.settled or review.answers.get(reviewer)
+    if review.disputed or before is None:
+        was = ", ".join(f"{each.value!r} by {name!r}" for name, each in review.counted.items())
+    else:
+        was = repr(before.value)
+    return _refusal(f"item {changed[0]!r} was told {was} before and now {answer.value!r}", changed)
+
+
+def _refusal(problem: str, changed: Sequence[str]) -> LabelConflictError:
+    return LabelConflictError(
+        f"{problem}; {len(changed)} such in all, nothing was recorded",
+        hint="with tell(..., revise=True) the new answer counts; the old stays in the log",
+        ids=changed,
+    )
+
+
+def _some(ids: Sequence[str]) -> str:
+    shown = ", ".join(repr(item) for item in ids[:_SHOW_AT_MOST])
+    more = f" and {len(ids) - _SHOW_AT_MOST} more" if len(ids) > _SHOW_AT_MOST else ""
+    return f"{shown}{more}: {'was' if len(ids) == 1 else 'were'}"
