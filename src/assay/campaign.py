@@ -10,12 +10,10 @@ import numpy as np
 from assay.answers import Answer, parse_answer, parse_answers
 from assay.core.agreement import Agreement, agreement_of
 from assay.core.deck import Id
-from assay.core.intervals import INTERVALS
 from assay.core.stop import Reason
-from assay.core.unjudged import worst_case
 from assay.desk import LEASE_SECONDS, Desk
 from assay.errors import InputError, did_you_mean
-from assay.evaluation import Standing
+from assay.estimating import estimates_of
 from assay.history import HistoryPoint
 from assay.predictions import Predictions
 from assay.reserve import ShortReserveError
@@ -25,7 +23,6 @@ from assay.reviews import Review
 from assay.settings import Settings
 from assay.store import Event, Store
 from assay.table import Table
-from assay.targets import JointGoal
 from assay.telling import check_lease, check_submit, check_text, told_by_one, told_by_several
 
 __all__ = ["Campaign"]
@@ -181,14 +178,17 @@ class Campaign:
         return self._desk.reviewers(self.events())
 
     def agreement(self) -> Agreement:
-        """Return how often reviewers agree, on the items that several of them have judged."""
+        """Return how often reviewers agree, on the items that were meant for several of them.
+
+        Rulings do not matter here, nor do answers of more reviewers than an item wants.
+        """
         self._table.catch_up()
-        reviews = self._table.reviews.values()
+        counted = (review.counted for review in self._table.reviews.values())
         return agreement_of(
             [
-                {name: _category(answer) for name, answer in review.answers.items()}
-                for review in reviews
-                if len(review.answers) > 1
+                {name: _category(answer) for name, answer in each.items()}
+                for each in counted
+                if len(each) > 1
             ]
         )
 
@@ -269,33 +269,8 @@ class Campaign:
 
     def estimates(self) -> Estimates:
         """Return what is known now of every metric that was asked for, by its name."""
-        reason = self._reason()
-        standings = self._table.evaluation.standings(self._table.ledger.state)
-        return Estimates({each.name: self._estimate(each, reason) for each in standings})
-
-    def _estimate(self, standing: Standing, reason: Reason) -> Estimate:
-        goal, design, tallies = standing.goal, self._settings.design, standing.tallies
-        now = standing.look
-        defined = bool(now.moments.defined)
-        unjudged = int(tallies.u.sum())
-        least, most = worst_case(tallies, standing.metric)
-        return Estimate(
-            metric=standing.name,
-            value=float(now.moments.value) if defined else None,
-            low=float(now.low),
-            high=float(now.high),
-            confidence=goal.confidence,
-            standard_error=float(np.sqrt(now.moments.variance)) if defined else None,
-            labels=int(tallies.n.sum()),
-            cannot_judge=unjudged,
-            worst_case=(float(least), float(most)) if unjudged else None,
-            interval=INTERVALS[design.interval].reference,
-            anytime=design.anytime,
-            stopped=None if reason is Reason.GO_ON else reason.told(goal.at_least),
-            notes=self._notes(standing),
-            verdict=reason.verdict,
-            within=goal.within,
-        )
+        self._table.catch_up()
+        return estimates_of(self._table)
 
     def _distance(self, estimate: Estimate) -> float:
         return estimate.half_width / (estimate.within or 1.0)
@@ -323,10 +298,27 @@ class Campaign:
         with self._table.read() as session:
             return session.labels(self._table.key)
 
-    def history(self) -> Mapping[str, Sequence[HistoryPoint]]:
-        """Return what was known of each metric after each complete round, by what counts now."""
+    def history(self, *, unfinished: int = 0) -> Mapping[str, Sequence[HistoryPoint]]:
+        """Return what was known of each metric after each complete round, by what counts now.
+
+        Parameters
+        ----------
+        unfinished : int
+            At most so many points more, of rounds that still wait for answers.
+
+        Examples
+        --------
+        >>> import assay
+        >>> campaign = assay.create_campaign(
+        ...     {"p": [0.9, 0.8, 0.7]}, score="p", threshold=0.5, budget=2)
+        >>> for _ in range(2):
+        ...     estimate = campaign.tell({item.id: True for item in campaign.ask(1)})
+        >>> [point.labels for point in campaign.history()["precision"]]
+        [1, 2]
+        """
         self._table.catch_up()
-        return self._table.ledger.history
+        past, more = self._table.ledger.history, self._table.ledger.unfinished(unfinished)
+        return {name: (*past.get(name, ()), *more.get(name, ())) for name in {**past, **more}}
 
     def answers(self) -> dict[Id, Answer]:
         """Return the answer that counts for every judged item."""
@@ -373,44 +365,6 @@ class Campaign:
                     return waiting < n and self._table.deal(session, n - waiting)
             except ShortReserveError as short:
                 self._table.grow(short)
-
-    def _notes(self, standing: Standing) -> tuple[str, ...]:
-        moments, goal = standing.look.moments, standing.goal
-        bounded = moments.bounded.nonzero()[0].tolist()
-        notes: list[str] = []
-        if not moments.defined:
-            notes.append("there are too few labels to say anything yet")
-        elif bounded:
-            which = ", ".join(str(h + 1) for h in bounded)
-            where = f"strata {which} of {standing.tallies.N.size}"
-            if isinstance(self._settings.goal, JointGoal):
-                where = "some strata"  # one metric's strata have no numbers that people see
-            notes.append(
-                f"too few labels in {where} to estimate their variance: "
-                "its largest possible value is used"
-            )
-        if moments.defined and not self._settings.design.anytime:
-            if goal.within is not None:
-                notes.append(
-                    "the interval assumes one look; stopping on its width makes it hold less often "
-                    "(docs/certainty.md)"
-                )
-            elif self._table.ledger.reason is Reason.GO_ON:
-                notes.append(
-                    "the interval is made for one look, at the end of the budget; "
-                    "do not stop on what it shows before"
-                )
-        if self._settings.before is not None and (open_ := self._half_answered()):
-            notes.append(
-                f"{open_:,} drawn items have no answer yet, and what was drawn with them had one "
-                "before; until they have, new items count too little"
-            )
-        return tuple(notes)
-
-    def _half_answered(self) -> int:
-        """Return how many items wait for an answer in rounds that have some."""
-        waiting = {card.item_id for card in self._table.ledger.outstanding}
-        return sum(len(ids & waiting) for ids in self._table.rounds if not ids <= waiting)
 
 
 def _category(answer: Answer) -> str:

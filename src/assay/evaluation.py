@@ -10,6 +10,7 @@ import numpy as np
 
 from assay.cell_strata import joint_of
 from assay.core.metrics import Metric, ratio
+from assay.core.stop import Reason
 from assay.core.strata import Strata
 from assay.core.tallies import Tallies
 from assay.core.types import Floats, Ints
@@ -21,7 +22,7 @@ from assay.settings import Settings
 from assay.store import CardRow
 from assay.targets import JointGoal
 
-__all__ = ["Evaluation", "Standing", "evaluation_of"]
+__all__ = ["Decision", "Evaluation", "Standing", "evaluation_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,15 @@ class Standing:
     metric: Metric
     tallies: Tallies
     look: Look
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What a look at a complete round led to: the streak, the reason to stop, and what was seen."""
+
+    streak: Ints
+    reason: Reason
+    standings: tuple[Standing, ...]
 
 
 class Evaluation(Protocol):
@@ -61,8 +71,8 @@ class Evaluation(Protocol):
     def fold(self, before: State, after: State, kinds: Ints, /) -> State:
         """Return the state after a round with the bets on its cards settled, if there are any."""
 
-    def decide(self, state: State) -> tuple[Ints, Ints]:
-        """Return the streak and the reason to stop, if there is one."""
+    def decide(self, state: State) -> Decision:
+        """Look at a complete round, and tell whether there is a reason to stop."""
 
     def plan(self, state: State, asked: int, rng: np.random.Generator, /) -> Ints:
         """Return how many cards of each stratum the next round deals."""
@@ -108,9 +118,9 @@ class _One:
     def fold(self, before: State, after: State, kinds: Ints, /) -> State:
         return fold(self._design, self._goal, self._metric, before=before, after=after, kinds=kinds)
 
-    def decide(self, state: State) -> tuple[Ints, Ints]:
-        now = look(self._design, self._goal, self._metric, state)
-        return now.streak, now.reason
+    def decide(self, state: State) -> Decision:
+        (standing,) = self.standings(state)
+        return Decision(standing.look.streak, Reason(int(standing.look.reason)), (standing,))
 
     def plan(self, state: State, asked: int, rng: np.random.Generator, /) -> Ints:
         return plan(self._design, self._goal, self._metric, state, rng=rng, asked=asked)
@@ -147,8 +157,9 @@ class _Several:
     def fold(self, _before: State, after: State, _kinds: Ints, /) -> State:
         return after
 
-    def decide(self, state: State) -> tuple[Ints, Ints]:
-        return state.streak, self._look(state).reason
+    def decide(self, state: State) -> Decision:
+        reason = Reason(int(self._look(state).reason))
+        return Decision(state.streak, reason, self.standings(state))
 
     def plan(self, state: State, asked: int, _rng: np.random.Generator, /) -> Ints:
         return self._joint.plan(state, self._look(state), asked=asked)

@@ -92,6 +92,25 @@ class Ledger:
         self._look_at_complete_rounds()
         return {name: tuple(points) for name, points in self._history.items()}
 
+    def unfinished(self, looks: int) -> Mapping[str, Sequence[HistoryPoint]]:
+        """Return what is known after rounds that wait for answers, by those that are there.
+
+        Nothing is decided by it. Where there are more such rounds than `looks`, evenly spaced ones
+        are taken; the last is where the evaluation stands (`state`), and is left out.
+        """
+        waiting = self._rounds[self._looked : -1] if self.reason is Reason.GO_ON else []
+        chosen = np.linspace(0, len(waiting) - 1, min(looks, len(waiting))).round()
+        table, first = self._seen.copy(), self._seen_first.copy()
+        points: dict[str, list[HistoryPoint]] = {}
+        for place, each in enumerate(waiting):
+            table += each.table
+            first += each.first
+            if place in chosen:
+                state = self._state(table, first, self._looked + place + 1)
+                for standing in self._evaluation.standings(state):
+                    points.setdefault(standing.name, []).append(HistoryPoint.of(standing))
+        return points
+
     @property
     def outstanding(self) -> list[CardRow]:
         """Cards that wait for an answer, in the order they came to wait."""

@@ -173,6 +173,12 @@ class Settings:
         """Whether the items' ids are integers or strings."""
         return self.source.id_kind
 
+    @property
+    def question(self) -> str:
+        """What reviewers are asked of every item."""
+        positive = self.source.positive
+        return self.reviewing.question or f"Is it {'positive' if positive is None else positive}?"
+
     def item_id(self, text: str) -> Id:
         """Return an id as the predictions have it, from the text that is stored."""
         return int(text) if self.id_kind == "integer" else text

@@ -55,13 +55,14 @@ def told_by_one(
     new, changed = [], []
     for item_id, answer in given.items():
         review = table.review(item_id)
-        before = review.settled if review.complete else review.answers.get(reviewer)
+        # Those who count change their own answer; over their heads others can only rule.
+        own = None if review.ruling is not None else review.counted.get(reviewer)
+        before = review.settled if own is None else own
         if before is answer:
             continue
-        if before is not None or review.disputed:
+        ruling = review.complete and own is None
+        if before is not None or ruling:
             changed.append(item_id)
-        others = review.ruling is not None or bool(review.answers.keys() - {reviewer})
-        ruling = review.complete and others
         new.append(Said(item_id=item_id, answer=answer.value, reviewer=reviewer, ruling=ruling))
     if changed and not revise:
         raise _conflict(changed, table.review(changed[0]), given[changed[0]], reviewer)

@@ -21,7 +21,8 @@ def test_a_batch_goes_out_and_comes_back(create: Fixture, run: Fixture, labels: 
         filled = [[*row[:-1], answer] for row, answer in zip(rows, answers, strict=True)]
         csv.writer(file).writerows([header, *filled])
     told = run("import", "spam", "done.csv", "--reviewer", "ann")
-    assert "4 new, 0 revised, 0 unchanged, 1 without label" in told.stdout
+    assert "read as csv" in told.stdout
+    assert "4 new, 0 revised, 0 unchanged, 1 without label\n" in told.stdout
     assert labels() == dict(
         zip(
             [row[0] for row in rows if row != rows[3]],
@@ -29,13 +30,17 @@ def test_a_batch_goes_out_and_comes_back(create: Fixture, run: Fixture, labels: 
             strict=True,
         )
     )
-    document = json.loads(run("import", "spam", "done.csv", "--json").stdout)
+    again = run("import", "spam", "done.csv", "--reviewer", "ann", "--json")
+    document = json.loads(again.stdout)
     assert document == {
         "campaign": "spam",
         "new": 0,
         "revised": 0,
         "unchanged": 4,
         "without_label": 1,
+        "spare": 0,
+        "skipped": 0,
+        "format": "csv",
         "done": False,
     }
 
@@ -44,18 +49,72 @@ def test_labels_go_out_as_csv_and_json(create: Fixture, run: Fixture) -> None:
     create()
     run("label", "spam", input="y\nn\n")
     header, *rows = csv.reader(run("export", "spam").stdout.splitlines())
-    assert header == ["id", "label", "reviewer", "told_at"]
+    assert header == ["id", "label", "reviewer", "told_at", "late", "ruling", "counts"]
     assert [row[1] for row in rows] == ["yes", "no"]
     document = json.loads(run("export", "spam", "--json").stdout)
-    assert [list(row.values()) for row in document["rows"]] == rows
+    assert [list(row.values())[:4] for row in document["rows"]] == [row[:4] for row in rows]
     assert document["count"] == 2
+    lines = run("export", "spam", "--format", "jsonl").stdout.splitlines()
+    assert [json.loads(line) for line in lines] == document["rows"]
 
 
 def test_json_beside_a_file_names_it(create: Fixture, run: Fixture) -> None:
     create()
     words = ["--what", "batch", "--size", "3", "--output", "batch.csv", "--json"]
     document = json.loads(run("export", "spam", *words).stdout)
-    assert document == {"campaign": "spam", "what": "batch", "count": 3, "file": "batch.csv"}
+    assert document == {
+        "campaign": "spam",
+        "what": "batch",
+        "format": "csv",
+        "count": 3,
+        "file": "batch.csv",
+    }
+
+
+def test_label_studio_gets_its_configuration(create: Fixture, run: Fixture) -> None:
+    create()
+    words = ["export", "spam", "--what", "batch", "--format", "label-studio", "--size", "2"]
+    told = run(*words, "-o", "tasks.json")
+    assert "tasks.json.config.xml" in told.stdout
+    assert len(json.loads(Path("tasks.json").read_text())) == 2
+    assert Path("tasks.json.config.xml").read_text().startswith("<View>")
+    Path("tasks.json").unlink()
+    refused = run(*words, "-o", "tasks.json")
+    assert "tasks.json.config.xml is there already" in refused.stderr
+    assert not Path("tasks.json").exists()
+    run(*words, "-o", "tasks.json", "--config", "own.xml")
+    assert Path("own.xml").is_file()
+    piped = run(*words)
+    assert len(json.loads(piped.stdout)) == 2
+    assert "--config FILE" in piped.stderr
+
+
+def test_a_format_is_said_aloud_unless_it_was_given(
+    create: Fixture, run: Fixture, labels: Fixture
+) -> None:
+    create()
+    run("export", "spam", "--what", "batch", "--format", "doccano", "--size", "2", "-o", "d.jsonl")
+    lines = Path("d.jsonl").read_text().splitlines()
+    filled = [line.replace('"label": []', '"label": ["yes"]') for line in lines]
+    Path("back.jsonl").write_text("\n".join(filled))
+    told = run("import", "spam", "back.jsonl", "--reviewer", "ann")
+    assert "read as doccano" in told.stdout
+    again = run("import", "spam", "back.jsonl", "--reviewer", "ann", "--format", "doccano")
+    assert "read as" not in again.stdout
+    assert "2 unchanged" in again.stdout
+    assert list(labels().values()) == ["yes", "yes"]
+
+
+def test_a_batch_is_held_for_whom_it_is(create: Fixture, run: Fixture) -> None:
+    create()
+
+    def ids(*words: str) -> set[str]:
+        written = run("export", "spam", "--what", "batch", "--size", "5", "--json", *words)
+        return {row["id"] for row in json.loads(written.stdout)["rows"]}
+
+    mine = ids("--reviewer", "ann", "--hold", "2h")
+    assert mine.isdisjoint(ids("--reviewer", "bob"))
+    assert ids("--reviewer", "ann") == mine
 
 
 def test_a_file_that_is_there_is_never_written_over(create: Fixture, run: Fixture) -> None:
@@ -90,6 +149,12 @@ def test_bad_requests_are_told(create: Fixture, run: Fixture) -> None:
         (["export", "spam", "-o", "no/such/folder.csv"], "cannot be written"),
         (["export", "span"], "did you mean 'spam'?"),
         (["import", "spam", "absent.csv"], "cannot be read"),
+        (["import", "spam", "predictions.csv", "--format", "json"], "did you mean 'jsonl'?"),
+        (["export", "spam", "--format", "doccano"], "formats: csv, jsonl"),
+        (["export", "spam", "--reviewer", "ann"], "add --what batch"),
+        (["export", "spam", "--what", "batch", "--hold", "1h"], "--reviewer WHO"),
+        (["export", "spam", "--what", "batch", "--reviewer", "a", "--hold", "1"], "not a time"),
+        (["export", "spam", "--config", "c.xml"], "leave --config out"),
     ):
         result = run(*words)
         assert result.exit_code == 1, words

@@ -1,5 +1,6 @@
-"""``assay import`` and ``assay export``: labels in and out as CSV."""
+"""``assay import`` and ``assay export``: labels in and out, for spreadsheets and other tools."""
 
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -10,37 +11,54 @@ from rich.text import Text
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.cli.storage import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.errors import InputError, did_you_mean
-from assay.exchange import Sheet, batch_sheet, import_labels, labels_sheet
+from assay.exchange import FORMATS, Written, import_labels, write_batch, write_labels
 from assay.report import printable
 
 __all__ = ["export", "import_"]
 
-_SHEETS = ("labels", "batch")
+_WHAT = ("labels", "batch")
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_READ = ", ".join(FORMATS)
+_WRITTEN = ", ".join(name for name, format in FORMATS.items() if format.write_batch)
 
 
 def import_(
     name: CampaignName,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A CSV file with a label a row.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file with labels.")],
     *,
-    id_column: Annotated[str, typer.Option(metavar="COL", help="Where the ids are.")] = "id",
+    format: Annotated[
+        str | None,
+        typer.Option(metavar="FORMAT", help=f"{_READ}; by default told from the file."),
+    ] = None,
+    id_column: Annotated[
+        str, typer.Option(metavar="COL", help="Where tables and jsonl have the ids.")
+    ] = "id",
     label_column: Annotated[
-        str, typer.Option(metavar="COL", help="Where the labels are: yes, no, cannot judge.")
+        str, typer.Option(metavar="COL", help="And the labels: yes, no, cannot judge, broken.")
     ] = "label",
-    reviewer: Annotated[str, typer.Option(metavar="WHO", help="Who gave the labels.")] = "",
+    reviewer_column: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="And who gave them: 'reviewer', if there is such a one."),
+    ] = None,
+    reviewer: Annotated[
+        str, typer.Option(metavar="WHO", help="Who gave the labels that have no name with them.")
+    ] = "",
     revise: Annotated[
         bool, typer.Option("--revise", help="Let labels replace different earlier ones.")
     ] = False,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take labels from a CSV file: all of them or, with an error, none."""
+    """Take labels from a file: all of them or, with an error, none."""
     with telling_errors(as_json=as_json):
         campaign = open_campaign(name, storage)
         result = import_labels(
             campaign,
             file,
+            format=format,
             id_column=id_column,
             label_column=label_column,
+            reviewer_column=reviewer_column,
             reviewer=reviewer,
             revise=revise,
         )
@@ -48,10 +66,9 @@ def import_(
             emit({"campaign": name, **asdict(result), "done": campaign.done})
             return
         screen = console()
-        counts = ", ".join(
-            f"{count:,} {what.replace('_', ' ')}" for what, count in asdict(result).items()
-        )
-        screen.print(Text.assemble(("saved: ", "green"), counts))
+        if format is None:
+            screen.print(f"read as {result.format}, by its name and content (--format overrides)")
+        screen.print(Text.assemble(("saved: ", "green"), _counts(asdict(result))))
         say_next(screen, follow_up("status", name, storage))
 
 
@@ -60,50 +77,127 @@ def export(
     *,
     what: Annotated[
         str,
-        typer.Option(help="labels: every answer that counts; batch: the next items to judge."),
+        typer.Option(help="labels: what everybody says now; batch: the next items to judge."),
     ] = "labels",
+    format: Annotated[
+        str, typer.Option(metavar="FORMAT", help=f"A batch: {_WRITTEN}; labels: csv, jsonl.")
+    ] = "csv",
     size: Annotated[int, typer.Option(help="How many items make a batch.")] = 20,
+    reviewer: Annotated[
+        str | None,
+        typer.Option(metavar="WHO", help="Who will judge the batch: nobody else is given it."),
+    ] = None,
+    hold: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="For how long, such as 90m, 8h or 2d.  [default: 1d]"),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="A new file, instead of the screen."),
     ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where Label Studio's labelling configuration goes: by default beside the output.",
+        ),
+    ] = None,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write labels, or the next items to judge, as CSV."""
+    """Write labels, or the next items to judge, for a spreadsheet or another tool."""
     with telling_errors(as_json=as_json):
-        if what not in _SHEETS:
-            raise InputError(
-                f"there is no {what!r} to export",
-                details=f"what: {', '.join(_SHEETS)}",
-                hint=did_you_mean(what, _SHEETS),
-            )
+        _check(what, reviewer=reviewer, hold=hold)
+        seconds = _seconds("1d" if hold is None else hold)
+        if config is None and output is not None and format in FORMATS and FORMATS[format].config:
+            config = Path(f"{output}.config.xml")
+        for file in (output, config):
+            _refuse_what_is_there(file)
         campaign = open_campaign(name, storage)
-        sheet = labels_sheet(campaign) if what == "labels" else batch_sheet(campaign, size)
-        if output is not None:
-            _write_new(output, sheet)
-        if as_json:
-            where = {"rows": sheet.records()} if output is None else {"file": str(output)}
-            emit({"campaign": name, "what": what, "count": len(sheet.rows), **where})
-        elif output is not None:
-            told = f"{len(sheet.rows):,} rows in {printable(output)}"
-            console().print(Text.assemble(("saved: ", "green"), told), soft_wrap=True)
-        elif console().is_terminal:
-            typer.echo(printable(sheet.to_csv().replace("\r\n", "\n")), nl=False)
+        if what == "labels":
+            written = write_labels(campaign, format=format)
         else:
-            # Bytes, because the locale's encoding must not change ids.
-            typer.get_binary_stream("stdout").write(sheet.to_csv().encode())
+            written = write_batch(campaign, size, format=format, reviewer=reviewer, lease=seconds)
+        if config is not None and written.config is None:
+            raise InputError(f"{format} needs no configuration", hint="leave --config out")
+        for file, content in ((output, written.content), (config, written.config)):
+            if file is not None and content is not None:
+                _write_new(file, content)
+        saved = {"file": output, "config": config}
+        if as_json:
+            files = {what: str(file) for what, file in saved.items() if file is not None}
+            rows = {"rows": written.sheet.records()} if output is None else {}
+            told = {"campaign": name, "what": what, "format": format, "count": written.count}
+            emit({**told, **rows, **files})
+            return
+        _tell(written, output, config)
 
 
-def _write_new(file: Path, sheet: Sheet) -> None:
-    """Write the sheet to a file that is not there yet: the old one may hold somebody's labels."""
-    try:
-        with file.open("xb") as stream:
-            stream.write(sheet.to_csv().encode())
-    except FileExistsError:
+def _tell(written: Written, output: Path | None, config: Path | None) -> None:
+    """Say what was saved, or print it; what is said beside it must not get into a pipe."""
+    screen = console(stderr=output is None)
+    if output is not None:
+        told = f"{written.count:,} rows in {printable(output)}"
+        screen.print(Text.assemble(("saved: ", "green"), told), soft_wrap=True)
+    elif console().is_terminal:
+        typer.echo(printable(written.content.decode().replace("\r\n", "\n")), nl=False)
+    else:
+        # Bytes, because the locale's encoding must not change ids.
+        typer.get_binary_stream("stdout").write(written.content)
+    if config is not None:
+        told = f"the labelling configuration in {printable(config)}"
+        screen.print(Text.assemble(("saved: ", "green"), told), soft_wrap=True)
+    elif written.config is not None:
+        screen.print("note: --config FILE saves the labelling configuration that goes with it")
+
+
+def _counts(result: dict[str, object]) -> str:
+    """Return what became of the rows; what most files have none of only where there is some."""
+    always = ("new", "revised", "unchanged", "without_label")
+    return ", ".join(
+        f"{count:,} {what.replace('_', ' ')}"
+        for what, count in result.items()
+        if isinstance(count, int) and (count or what in always)
+    )
+
+
+def _check(what: str, *, reviewer: str | None, hold: str | None) -> None:
+    if what not in _WHAT:
+        raise InputError(
+            f"there is no {what!r} to export",
+            details=f"what: {', '.join(_WHAT)}",
+            hint=did_you_mean(what, _WHAT),
+        )
+    if reviewer is not None and what != "batch":
+        raise InputError("--reviewer is about a batch to judge", hint="add --what batch")
+    if hold is not None and reviewer is None:
+        raise InputError("--hold keeps a batch for somebody", hint="say for whom: --reviewer WHO")
+
+
+def _seconds(text: str) -> float:
+    """Return a time such as 90m in seconds."""
+    found = re.fullmatch(r"([0-9]{1,9})([smhd])", text.strip())
+    if found is None or int(found[1]) == 0:
+        raise InputError(
+            f"{text!r} is not a time", details="a number and s, m, h or d: 90m, 8h, 2d"
+        )
+    return float(int(found[1]) * _UNITS[found[2]])
+
+
+def _refuse_what_is_there(file: Path | None) -> None:
+    """Raise where a file is there already: it may hold somebody's labels."""
+    if file is not None and file.exists():
         raise InputError(
             f"{file} is there already, and may hold labels",
             hint="choose another name, or move it away",
-        ) from None
+        )
+
+
+def _write_new(file: Path, content: bytes) -> None:
+    try:
+        with file.open("xb") as stream:
+            stream.write(content)
+    except FileExistsError:
+        _refuse_what_is_there(file)
     except OSError as error:
         raise InputError(f"{file} cannot be written: {error.strerror}") from None

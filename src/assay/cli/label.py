@@ -110,9 +110,7 @@ def _view(campaign: Campaign, labelling: Labelling, item: Item) -> RenderableTyp
 
 
 def _question(campaign: Campaign) -> Text:
-    positive = campaign.settings.source.positive
-    what = "positive" if positive is None else printable(positive)
-    line = Text(f"Is it {what}?", "bold")
+    line = Text(printable(campaign.settings.question), "bold")
     for command in Command:
         line.append(f"  {command.key} ", "bold cyan").append(command, "not bold")
     return line

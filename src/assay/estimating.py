@@ -1,0 +1,94 @@
+"""What is known of each metric by the answers on the table, with what a reader should know."""
+
+import numpy as np
+
+from assay.core.intervals import INTERVALS
+from assay.core.stop import Reason
+from assay.core.unjudged import worst_case
+from assay.evaluation import Standing
+from assay.results import Estimate, Estimates
+from assay.table import Table
+from assay.targets import JointGoal
+
+__all__ = ["estimates_of"]
+
+
+def estimates_of(table: Table) -> Estimates:
+    """Return what is known now of every metric that was asked for, by its name."""
+    reason = table.ledger.reason  # before the state, whose bets are settled by looking
+    standings = table.evaluation.standings(table.ledger.state)
+    around = _notes_on_answers(table)
+    return Estimates({each.name: _estimate(table, each, reason, around) for each in standings})
+
+
+def _estimate(
+    table: Table, standing: Standing, reason: Reason, around: tuple[str, ...]
+) -> Estimate:
+    goal, design, tallies = standing.goal, table.settings.design, standing.tallies
+    now = standing.look
+    defined = bool(now.moments.defined)
+    unjudged = int(tallies.u.sum())
+    least, most = worst_case(tallies, standing.metric)
+    return Estimate(
+        metric=standing.name,
+        value=float(now.moments.value) if defined else None,
+        low=float(now.low),
+        high=float(now.high),
+        confidence=goal.confidence,
+        standard_error=float(np.sqrt(now.moments.variance)) if defined else None,
+        labels=int(tallies.n.sum()),
+        cannot_judge=unjudged,
+        worst_case=(float(least), float(most)) if unjudged else None,
+        interval=INTERVALS[design.interval].reference,
+        anytime=design.anytime,
+        stopped=None if reason is Reason.GO_ON else reason.told(goal.at_least),
+        notes=(*_notes_on_interval(table, standing), *around),
+        verdict=reason.verdict,
+        within=goal.within,
+    )
+
+
+def _notes_on_interval(table: Table, standing: Standing) -> list[str]:
+    moments, goal = standing.look.moments, standing.goal
+    bounded = moments.bounded.nonzero()[0].tolist()
+    notes: list[str] = []
+    if not moments.defined:
+        notes.append("there are too few labels to say anything yet")
+    elif bounded:
+        which = ", ".join(str(h + 1) for h in bounded)
+        where = f"strata {which} of {standing.tallies.N.size}"
+        if isinstance(table.settings.goal, JointGoal):
+            where = "some strata"  # one metric's strata have no numbers that people see
+        notes.append(
+            f"too few labels in {where} to estimate their variance: "
+            "its largest possible value is used"
+        )
+    if moments.defined and not table.settings.design.anytime:
+        if goal.within is not None:
+            notes.append(
+                "the interval assumes one look; stopping on its width makes it hold less often "
+                "(docs/certainty.md)"
+            )
+        elif table.ledger.reason is Reason.GO_ON:
+            notes.append(
+                "the interval is made for one look, at the end of the budget; "
+                "do not stop on what it shows before"
+            )
+    return notes
+
+
+def _notes_on_answers(table: Table) -> tuple[str, ...]:
+    """Return what is to be said of answers that are missing, and not by chance."""
+    waiting = {card.item_id for card in table.ledger.outstanding}
+    notes: list[str] = []
+    half_answered = sum(len(ids & waiting) for ids in table.rounds if not ids <= waiting)
+    if table.settings.before is not None and half_answered:
+        notes.append(
+            f"{half_answered:,} drawn items have no answer yet, and what was drawn with them had "
+            "one before; until they have, new items count too little"
+        )
+    if disputed := sum(table.review(item_id).disputed for item_id in waiting):
+        notes.append(
+            f"reviewers disagree on {disputed:,} items, which count only when somebody has ruled"
+        )
+    return tuple(notes)

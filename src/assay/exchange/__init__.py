@@ -1,0 +1,27 @@
+"""Labels in and out of a campaign, for people who judge items in a spreadsheet or another tool."""
+
+from assay.exchange.batch import Batch, shown_columns
+from assay.exchange.formats import FORMATS, Format
+from assay.exchange.reading import Imported, Labels, import_labels, read_labels
+from assay.exchange.sheets import Sheet, batch_sheet, labels_sheet
+from assay.exchange.writing import Written, write_batch, write_labels
+from assay.label_files import LimitError, Limits
+
+__all__ = [
+    "FORMATS",
+    "Batch",
+    "Format",
+    "Imported",
+    "Labels",
+    "LimitError",
+    "Limits",
+    "Sheet",
+    "Written",
+    "batch_sheet",
+    "import_labels",
+    "labels_sheet",
+    "read_labels",
+    "shown_columns",
+    "write_batch",
+    "write_labels",
+]

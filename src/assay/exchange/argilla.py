@@ -1,0 +1,123 @@
+"""Argilla 2: records as `Record.from_dict` takes them, and answers from its exports.
+
+`Record.to_dict` and `dataset.records.to_json` leave out whether a response was submitted,
+discarded, or is only a draft; ``to_list(flatten=True)`` tells. So a response whose status is not
+told is taken only where it must have been submitted: it is its record's only one, and the record is
+completed. Discarded is a skip, a draft is nothing yet, suggestions are never written or read.
+
+References
+----------
+.. [1] https://docs.argilla.io/latest/reference/argilla/records/records
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from assay.errors import InputError, LabelError
+from assay.exchange.batch import Batch
+from assay.exchange.json_texts import as_text, ascii_json, records_of
+from assay.label_files import Columns, Content, Limits, Row
+
+__all__ = ["read", "write_batch"]
+
+_QUESTION = "answer"
+_FLAT = ".responses"
+_HOW = "json.dump(dataset.records.to_list(flatten=True), file) tells"
+
+
+@dataclass(frozen=True)
+class _Response:
+    value: object
+    user: object
+    status: object
+
+
+def write_batch(batch: Batch) -> bytes:
+    """Return one record an item: our id is its id, and what it shows are its fields.
+
+    Argilla's names have small letters, digits, - and _ only: columns become `text_1` and so on.
+    """
+    if any(str(item.id) == "" for item in batch.items):
+        raise InputError("an item has an empty id, which Argilla takes for none")
+    return ascii_json(
+        [
+            {
+                "id": str(item.id),
+                "fields": {
+                    "item": str(item.id),
+                    **{
+                        f"text_{number}": as_text(item[column])
+                        for number, column in enumerate(batch.columns, start=1)
+                    },
+                },
+                "metadata": {},
+                "responses": {},
+            }
+            for item in batch.items
+        ],
+        indent=1,
+    )
+
+
+def read(content: Content, _columns: Columns, limits: Limits) -> Iterator[Row]:
+    """Yield every response to the question, by whoever gave it."""
+    for where, record in records_of(content, limits, "record"):
+        try:
+            responses = _responses(record)
+        except LabelError as error:
+            yield Row(where, problem=error.problem)
+            continue
+        if not responses:
+            yield Row(where, id=record.get("id"))
+        for response in responses:
+            yield _row(where, record, response, alone=len(responses) == 1)
+
+
+def _row(where: str, record: dict[str, Any], response: _Response, *, alone: bool) -> Row:
+    user, status = response.user, response.status
+    row = Row(where, id=record.get("id"), reviewer="" if user is None else f"argilla:{user}")
+    if status is None and alone and record.get("status") == "completed":
+        status = "submitted"
+    if status == "submitted":
+        return replace(row, label=response.value)
+    if status == "discarded":
+        return replace(row, skipped=True)
+    if status == "draft":
+        return row
+    if status is None:
+        return replace(row, problem=f"it is not told whether a response was submitted; {_HOW}")
+    return replace(row, problem=f"{status!r} is no status of a response")
+
+
+def _responses(record: dict[str, Any]) -> list[_Response]:
+    """Return the responses of a record: nested, as `to_dict` has them, or flattened."""
+    if "fields" in record:
+        return _nested(record.get("responses"))
+    # Where one record has responses, all have the keys.
+    names = [key for key, value in record.items() if key.endswith(_FLAT) and value is not None]
+    if not names:
+        return []
+    name = _one([key.removesuffix(_FLAT) for key in names]) + _FLAT
+    columns = [record[name], record.get(f"{name}.users"), record.get(f"{name}.status")]
+    if not all(isinstance(each, list) and len(each) == len(columns[0]) for each in columns):
+        raise LabelError(f"{name!r}, its users and its status are not lists of one length")
+    return [_Response(*each) for each in zip(*columns, strict=True)]
+
+
+def _nested(responses: object) -> list[_Response]:
+    if not isinstance(responses, dict):
+        raise LabelError("its responses are not an object")
+    if not responses:
+        return []
+    given = responses[_one(list(responses))]
+    if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
+        raise LabelError("its responses are not a list of objects")
+    return [_Response(each.get("value"), each.get("user_id"), each.get("status")) for each in given]
+
+
+def _one(questions: list[str]) -> str:
+    """Return the question that is ours: so called, or the only one."""
+    if _QUESTION in questions or len(questions) == 1:
+        return _QUESTION if _QUESTION in questions else questions[0]
+    raise LabelError(f"none of its questions is {_QUESTION!r}: {', '.join(questions)}")

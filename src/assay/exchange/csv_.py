@@ -1,0 +1,24 @@
+"""CSV, for spreadsheets."""
+
+from collections.abc import Iterable
+
+from assay.exchange.batch import Batch
+from assay.exchange.sheets import Sheet, sheet_of
+from assay.label_files import Columns, Content, Limits, Row, csv_rows
+
+__all__ = ["read", "write_batch", "write_labels"]
+
+
+def read(content: Content, columns: Columns, limits: Limits) -> Iterable[Row]:
+    """Return the rows of a file with a first line of names."""
+    return csv_rows(content, columns, limits)
+
+
+def write_batch(batch: Batch) -> bytes:
+    """Return items to judge, with an empty column for the label."""
+    return write_labels(sheet_of(batch))
+
+
+def write_labels(sheet: Sheet) -> bytes:
+    """Return labels, a row each."""
+    return sheet.to_csv().encode()

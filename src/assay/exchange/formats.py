@@ -1,0 +1,126 @@
+"""The formats that labels travel in, and how to tell them apart."""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from assay.errors import InputError, did_you_mean
+from assay.exchange import argilla, csv_, doccano, jsonl, label_studio
+from assay.exchange.batch import Batch
+from assay.exchange.sheets import Sheet
+from assay.label_files import Columns, Content, Limits, Row, parquet_rows
+
+__all__ = ["FORMATS", "Format", "find_format", "format_of"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format: what it is called, and what reads and writes it.
+
+    Attributes
+    ----------
+    name, suffix, media_type : str
+    read : callable
+        From a file's content to its rows.
+    write_batch, write_labels : callable, optional
+        From items to judge, or labels, to a file's content.
+    config : callable, optional
+        From items to judge to what the tool must be told before it takes them.
+    """
+
+    name: str
+    suffix: str
+    media_type: str
+    read: Callable[[Content, Columns, Limits], Iterable[Row]]
+    write_batch: Callable[[Batch], bytes] | None = None
+    write_labels: Callable[[Sheet], bytes] | None = None
+    config: Callable[[Batch], bytes] | None = None
+
+
+_ALL = (
+    Format("csv", ".csv", "text/csv", csv_.read, csv_.write_batch, csv_.write_labels),
+    Format(
+        "jsonl", ".jsonl", "application/jsonl", jsonl.read, jsonl.write_batch, jsonl.write_labels
+    ),
+    Format(
+        "label-studio",
+        ".json",
+        "application/json",
+        label_studio.read,
+        label_studio.write_batch,
+        config=label_studio.config,
+    ),
+    Format("doccano", ".jsonl", "application/jsonl", doccano.read, doccano.write_batch),
+    Format("argilla", ".json", "application/json", argilla.read, argilla.write_batch),
+    Format("parquet", ".parquet", "application/vnd.apache.parquet", parquet_rows),
+)
+FORMATS = {each.name: each for each in _ALL}
+"""What `assay import` reads, by name; `assay export` writes those that can be written."""
+
+_PARQUET = b"PAR1"  # what such a file begins with
+
+
+def find_format(name: str) -> Format:
+    """Return the format of this name, or raise with those there are.
+
+    Examples
+    --------
+    >>> find_format("doccano").suffix
+    '.jsonl'
+    """
+    if name not in FORMATS:
+        raise InputError(
+            f"{name!r} is not a format",
+            details=f"formats: {', '.join(FORMATS)}",
+            hint=did_you_mean(name, FORMATS),
+        )
+    return FORMATS[name]
+
+
+def format_of(content: Content) -> Format:
+    """Return the format of a file, told from how its name ends and what it begins with.
+
+    Examples
+    --------
+    >>> format_of(Content(b"id,label")).name
+    'csv'
+    >>> format_of(Content(b'{"assay_id": "7", "text": "a", "label": ["yes"]}')).name
+    'doccano'
+    """
+    if content.suffix in (".csv", ".parquet"):
+        return FORMATS[content.suffix[1:]]
+    if doccano.is_zip(content):
+        return FORMATS["doccano"]
+    if content.data().startswith(_PARQUET):
+        return FORMATS["parquet"]
+    text = content.text().lstrip()
+    if text.startswith("["):
+        return FORMATS[_of_list(text, content.name)]
+    if text.startswith("{"):
+        return FORMATS[_of_lines(text)]
+    return FORMATS["csv"]
+
+
+def _of_list(text: str, name: str) -> str:
+    try:
+        first = next(iter(json.loads(text)), None)
+    except (ValueError, RecursionError):
+        first = None  # what is wrong with it is told when it is read
+    keys = first.keys() if isinstance(first, dict) else ()
+    if "data" in keys or "annotation_id" in keys:
+        return "label-studio"
+    if "fields" in keys or "_server_id" in keys or any(key.endswith(".responses") for key in keys):
+        return "argilla"
+    raise InputError(
+        f"{name} begins like JSON, but like no format that is known",
+        details=f"formats: {', '.join(FORMATS)}",
+        hint="say which it is (--format)",
+    )
+
+
+def _of_lines(text: str) -> str:
+    try:
+        first = json.loads(text.split("\n", 1)[0])
+    except (ValueError, RecursionError):
+        return "jsonl"
+    return "doccano" if isinstance(first.get("label"), list) else "jsonl"

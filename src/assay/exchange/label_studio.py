@@ -1,0 +1,149 @@
+"""Label Studio: tasks with our id inside their data, and its full JSON export.
+
+Tasks never hold predictions: who knows what the classifier said judges differently. In an export a
+task has `annotations` (`completions` in versions before 1.0), each by one user. A user's latest
+annotation of a task counts; one that was cancelled is a skip.
+
+References
+----------
+.. [1] https://labelstud.io/guide/task_format
+.. [2] https://labelstud.io/guide/export
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from assay.answers import Answer
+from assay.errors import InputError, LabelError
+from assay.exchange.batch import Batch
+from assay.exchange.json_texts import as_text, ascii_json, records_of
+from assay.label_files import Columns, Content, Limits, Row
+
+__all__ = ["config", "looks_minimal", "read", "write_batch"]
+
+ID = "assay_id"
+_CONTROL = "answer"
+_KEYS = {Answer.YES: "y", Answer.NO: "n", Answer.CANNOT_JUDGE: "c", Answer.BROKEN: "b"}
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+def write_batch(batch: Batch) -> bytes:
+    """Return one task an item.
+
+    Columns may be called anything; Label Studio takes a name after a ``$`` for a variable, and few
+    characters in it. So names and texts are both data, under numbers.
+    """
+    tasks = []
+    for item in batch.items:
+        data = {ID: str(item.id), "question": batch.question}
+        for number, column in enumerate(batch.columns, start=1):
+            data |= {f"name_{number}": column, f"text_{number}": as_text(item[column])}
+        tasks.append({"data": data})
+    return ascii_json(tasks, indent=1)
+
+
+def config(batch: Batch) -> bytes:
+    """Return the labelling configuration that the tasks are made for, as XML."""
+    lines = ["<View>", '  <Header value="$question"/>']
+    for number, _ in enumerate(batch.columns, start=1):
+        lines.append(f'  <Header value="$name_{number}" size="5"/>')
+        lines.append(f'  <Text name="text_{number}" value="$text_{number}"/>')
+    lines += ['  <Header value="id" size="5"/>', f'  <Text name="item" value="${ID}"/>']
+    lines.append(
+        f'  <Choices name="{_CONTROL}" toName="item" choice="single" required="true" '
+        'showInline="true">'
+    )
+    lines += [
+        f"    <Choice value={quoteattr(answer.value)} hotkey={quoteattr(key)}/>"
+        for answer, key in _KEYS.items()
+    ]
+    return "\n".join([*lines, "  </Choices>", "</View>", ""]).encode()
+
+
+def looks_minimal(record: dict[str, Any]) -> bool:
+    """Tell whether a record is of the export that Label Studio calls JSON-MIN."""
+    return "data" not in record and "annotation_id" in record
+
+
+def read(content: Content, _columns: Columns, limits: Limits) -> Iterator[Row]:
+    """Yield what each user says of each task."""
+    for where, task in records_of(content, limits, "task"):
+        if looks_minimal(task):
+            raise InputError(
+                f"{content.name} is a JSON-MIN export, which leaves out what was skipped",
+                hint="export it from Label Studio as JSON",
+            )
+        yield from _rows(where, task)
+
+
+def _rows(where: str, task: dict[str, Any]) -> Iterable[Row]:
+    data = task.get("data")
+    if not isinstance(data, dict) or ID not in data:
+        return [Row(where, problem=f"there is no {ID!r} in its data: it is no task of ours")]
+    given = task.get("annotations", task.get("completions"))
+    if given is None:
+        return [Row(where, problem="there are no annotations: is this the export, as JSON?")]
+    if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
+        return [Row(where, problem="its annotations are not a list of objects")]
+    latest: dict[str, tuple[datetime, Row]] = {}
+    for number, annotation in enumerate(given, start=1):
+        place = f"{where}, annotation {number}"
+        try:
+            row, when = _row(place, data[ID], annotation), _when(annotation)
+        except LabelError as error:
+            return [Row(place, problem=error.problem)]
+        if row.reviewer not in latest or latest[row.reviewer][0] <= when:
+            latest[row.reviewer] = (when, row)
+    return [row for _, row in latest.values()] or [Row(where, id=data[ID])]
+
+
+def _row(where: str, item: object, annotation: dict[str, Any]) -> Row:
+    row = Row(where, id=item, reviewer=_reviewer(annotation.get("completed_by")))
+    if annotation.get("was_cancelled") or annotation.get("skipped"):
+        return replace(row, skipped=True)
+    return replace(row, label=_choice(annotation.get("result")))
+
+
+def _choice(result: object) -> str | None:
+    """Return what was chosen; None where nothing was."""
+    if not isinstance(result, list) or not all(isinstance(part, dict) for part in result):
+        raise LabelError("its result is not a list of objects")
+    made = [part for part in result if part.get("type") == "choices"]
+    ours = [part for part in made if part.get("from_name") == _CONTROL] or made
+    if not ours:
+        return None
+    values = [part["value"] if isinstance(part.get("value"), dict) else {} for part in ours]
+    chosen = [value.get("choices") for value in values]
+    if len(chosen) > 1 or not isinstance(chosen[0], list) or len(chosen[0]) != 1:
+        raise LabelError(f"one choice is wanted, not {chosen!r}")
+    return str(chosen[0][0])
+
+
+def _reviewer(user: object) -> str:
+    """Return a user's name here, made of what every kind of export tells of them: the number.
+
+    Some exports have the number alone, others the address, too; one person must not be two.
+    """
+    if isinstance(user, dict):
+        user = user["id"] if user.get("id") is not None else user.get("email")
+    if user is None:
+        return ""
+    if isinstance(user, bool) or not isinstance(user, int | str):
+        raise LabelError(f"completed_by {user!r} is no user")
+    return f"label-studio:{user}"
+
+
+def _when(annotation: dict[str, Any]) -> datetime:
+    told = annotation.get("updated_at") or annotation.get("created_at")
+    if told is None:
+        return _NEVER
+    if isinstance(told, int | float) and not isinstance(told, bool):  # completions had seconds
+        return datetime.fromtimestamp(told, UTC)
+    try:
+        when = datetime.fromisoformat(str(told))
+    except ValueError:
+        raise LabelError(f"{told!r} is not a time") from None
+    return when if when.tzinfo else when.replace(tzinfo=UTC)

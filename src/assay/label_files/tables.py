@@ -1,0 +1,160 @@
+"""Labels in tables: an id and an answer a row, in CSV or Parquet."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assay.errors import InputError, did_you_mean
+from assay.label_files.cells import unguard
+from assay.label_files.content import Content
+from assay.label_files.limits import Limits
+from assay.label_files.rows import Row
+from assay.label_files.words import count
+
+__all__ = ["Columns", "csv_rows", "parquet_rows"]
+
+_REVIEWER, _RULING = "reviewer", "ruling"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where a table has what.
+
+    Attributes
+    ----------
+    ids : tuple of str
+        The first of these that is there holds the ids.
+    label : str
+    reviewer : str, optional
+        By default `reviewer`, if the table has such a column.
+    """
+
+    ids: tuple[str, ...] = ("id",)
+    label: str = "label"
+    reviewer: str | None = None
+
+
+@dataclass(frozen=True)
+class _Places:
+    """The numbers of the columns, or None where there is none."""
+
+    id: int
+    label: int
+    reviewer: int | None
+    ruling: int | None
+
+    def used(self) -> list[int]:
+        return [
+            place
+            for place in (self.id, self.label, self.reviewer, self.ruling)
+            if place is not None
+        ]
+
+
+def csv_rows(content: Content, columns: Columns, limits: Limits) -> Iterator[Row]:
+    """Yield the rows of a CSV file in UTF-8, as RFC 4180 has it."""
+    (_, header), *rows = _parse(content, limits) or [(1, [])]
+    names = [unguard(name) for name in header]
+    places = _places(content.name, names, columns)
+    for line, row in rows:
+        where = f"line {line}"
+        if len(row) != len(names):
+            yield Row(where, problem=f"{count(row, 'field')}, the first line has {len(names)}")
+        else:
+            yield _row(where, [unguard(cell) for cell in row], places)
+
+
+def parquet_rows(content: Content, columns: Columns, limits: Limits) -> Iterator[Row]:
+    """Yield the rows of a Parquet file; not of an upload, which a few bytes could make endless."""
+    if content.path is None:
+        raise InputError(
+            "Parquet is read from a file, not from an upload", hint="upload CSV, or jsonl"
+        )
+    try:
+        file = pq.ParquetFile(content.path)
+        limits.check_rows(file.metadata.num_rows, content.name)
+        names = file.schema_arrow.names
+        places = _places(content.name, names, columns)
+        table = file.read(columns=[names[place] for place in places.used()])
+    except FileNotFoundError:
+        raise InputError(f"{content.name} cannot be read: there is no such file") from None
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{content.name} cannot be read: {error}") from None
+    values = [column.to_pylist() for column in table.columns]
+    places = _places(content.name, table.column_names, columns)
+    for number, row in enumerate(zip(*values, strict=True), start=1):
+        yield _row(f"row {number}", row, places)
+
+
+def _row(where: str, cells: Sequence[object], places: _Places) -> Row:
+    def at(place: int | None) -> object:
+        value = None if place is None else cells[place]
+        return None if isinstance(value, str) and not value.strip() else value
+
+    ruling = at(places.ruling)
+    return Row(
+        where,
+        id=cells[places.id],
+        label=at(places.label),
+        reviewer=str(at(places.reviewer) or ""),
+        ruling=ruling is True or str(ruling).strip().lower() == "true",
+    )
+
+
+def _parse(content: Content, limits: Limits) -> list[tuple[int, list[str]]]:
+    """Return the rows that are not blank, each with the line on which it begins."""
+    text = content.text()
+    rows: list[tuple[int, list[str]]] = []
+    line = 1
+    limit = csv.field_size_limit(max(len(text), 1))  # the texts of items may be long
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        for row in reader:
+            if row:
+                limits.check_rows(len(rows), content.name)
+                limits.check_field(row, content.name, f"line {line}")
+                rows.append((line, row))
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(f"line {line} of {content.name} is not CSV: {error}") from None
+    finally:
+        csv.field_size_limit(limit)
+    return rows
+
+
+def _places(name: str, there: Sequence[str], columns: Columns) -> _Places:
+    return _Places(
+        id=_place(name, there, *columns.ids),
+        label=_place(name, there, columns.label),
+        reviewer=(
+            _place_if_there(name, there, _REVIEWER)
+            if columns.reviewer is None
+            else _place(name, there, columns.reviewer)
+        ),
+        ruling=_place_if_there(name, there, _RULING),
+    )
+
+
+def _place_if_there(name: str, there: Sequence[str], column: str) -> int | None:
+    return _place(name, there, column) if column in there else None
+
+
+def _place(name: str, there: Sequence[str], *wanted: str) -> int:
+    """Return where the first of the wanted columns is that the file has."""
+    for column in wanted:
+        if there.count(column) == 1:
+            return there.index(column)
+        if column in there:
+            raise InputError(
+                f"column {column!r} is there more than once in {name}",
+                details=f"columns: {', '.join(there)}",
+            )
+    raise InputError(
+        f"column {' or '.join(map(repr, wanted))} is not found in {name}",
+        details=f"columns: {', '.join(there)}",
+        hint=did_you_mean(wanted[0], there),
+    )

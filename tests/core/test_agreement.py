@@ -1,0 +1,145 @@
+from collections.abc import Mapping, Sequence
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+from sklearn.metrics import cohen_kappa_score
+
+from assay.core.agreement import Agreement, agreement_of
+
+Ratings = Sequence[Mapping[str, str]]
+WORDS = ("yes", "no", "cannot judge")
+
+# Fleiss' formula on the example that is passed on in textbooks: 14 raters, 10 subjects, 5
+# categories; kappa 0.210.
+FOURTEEN = """
+    0 0 0 0 14
+    0 2 6 4 2
+    0 0 3 5 6
+    0 3 9 2 0
+    2 2 8 1 1
+    7 7 0 0 0
+    3 2 6 3 0
+    2 5 3 2 2
+    6 5 2 1 0
+    0 2 2 3 7
+"""
+# Fleiss (1971), Table 1: 30 patients, 6 psychiatrists each, 5 diagnoses; the paper has 0.430, and
+# R's irr::kappam.fleiss(diagnoses) 0.4302445.
+PSYCHIATRISTS = """
+    444444 222555 233335 555555 222444 113333 333355 113334 114444 555555
+    144444 124444 222333 144444 224445 333335 111455 111112 224444 133555
+    555555 244444 224555 114444 144445 222224 111155 224444 133333 555555
+"""
+
+
+def by_place(said: Sequence[str]) -> dict[str, str]:
+    return {f"rater {place}": each for place, each in enumerate(said)}
+
+
+def random_ratings(rng: np.random.Generator, reviewers: int) -> Ratings:
+    """Items with a leaning each, so that there is something to agree on; some reviewed once."""
+    items = []
+    for _ in range(rng.integers(2, 9)):
+        leaning = rng.choice(WORDS)
+        who = rng.permutation(reviewers)[: rng.integers(1, reviewers + 1)]
+        said = {str(w): str(leaning if rng.random() < 0.6 else rng.choice(WORDS)) for w in who}
+        items.append(said)
+    return items
+
+
+def brute_force(ratings: Ratings) -> tuple[float, float]:
+    """Return P and Fleiss' P_e from their meaning: draw items, draw reviewers, compare."""
+    shared = [list(item.values()) for item in ratings if len(item) > 1]
+    alike = [[a == b for a, b in permutations(item, 2)] for item in shared]
+    apart = [[a == b for a, b in product(one, two)] for one, two in product(shared, shared)]
+    mean_of_means = [float(np.mean([np.mean(each) for each in pairs])) for pairs in (alike, apart)]
+    return mean_of_means[0], mean_of_means[1]
+
+
+def test_cohens_kappa_is_scikit_learns() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        ann = rng.choice(WORDS, size=30, p=[0.6, 0.3, 0.1])
+        bob = np.where(rng.random(30) < 0.7, ann, rng.choice(WORDS, size=30))
+        found = agreement_of([{"ann": a, "bob": b} for a, b in zip(ann, bob, strict=True)])
+        assert found.kind == "Cohen"
+        assert found.raw == pytest.approx((ann == bob).mean())
+        assert found.kappa == pytest.approx(cohen_kappa_score(ann, bob))
+
+
+def test_fleiss_formula_for_two_reviewers_would_be_caught() -> None:
+    one_sided = [{"ann": "yes", "bob": b} for b in ("yes", "yes", "no", "no")]
+    cohen = agreement_of(one_sided).kappa
+    raw, by_chance = brute_force(one_sided)
+    assert cohen == pytest.approx(0.0)
+    assert (raw - by_chance) / (1 - by_chance) == pytest.approx(-1 / 3)
+
+
+def test_fleiss_kappa_of_fourteen_raters() -> None:
+    rows = [[int(n) for n in line.split()] for line in FOURTEEN.strip().splitlines()]
+    items = [by_place([str(j) for j, n in enumerate(row) for _ in range(n)]) for row in rows]
+    found = agreement_of(items)
+    assert (found.items, found.reviewers, found.kind) == (10, 14, "Fleiss")
+    assert found.raw == pytest.approx(0.378, abs=0.0005)
+    assert found.kappa == pytest.approx(0.210, abs=0.0005)
+    assert found.interval is None
+
+
+def test_fleiss_kappa_of_his_psychiatrists() -> None:
+    found = agreement_of([by_place(each) for each in PSYCHIATRISTS.split()])
+    assert (found.items, found.reviewers) == (30, 6)
+    assert found.kappa == pytest.approx(0.4302445, abs=5e-8)
+
+
+def test_unequal_numbers_of_ratings_as_their_meaning_says() -> None:
+    rng = np.random.default_rng(2)
+    pooled_differs = 0
+    for _ in range(100):
+        ratings = random_ratings(rng, reviewers=4)
+        found = agreement_of(ratings)
+        if found.kind != "Fleiss":
+            continue
+        raw, by_chance = brute_force(ratings)
+        assert found.raw == pytest.approx(raw)
+        if found.kappa is None:
+            assert by_chance == pytest.approx(1.0)
+            continue
+        assert found.kappa == pytest.approx((raw - by_chance) / (1 - by_chance))
+        # The wrong variant: pairs pooled over items, so that items with many reviewers rule.
+        shared = [list(item.values()) for item in ratings if len(item) > 1]
+        pooled = np.mean([a == b for item in shared for a, b in permutations(item, 2)])
+        pooled_differs += pooled != pytest.approx(raw)
+    assert pooled_differs > 30
+
+
+def test_names_and_order_make_no_difference() -> None:
+    ratings = random_ratings(np.random.default_rng(3), reviewers=3)
+    renamed = [{f"x{who}": item[who] for who in sorted(item)[::-1]} for item in ratings[::-1]]
+    assert vars(agreement_of(renamed)) == pytest.approx(vars(agreement_of(ratings)))
+
+
+@pytest.mark.parametrize(("agreed", "n"), [(0, 7), (7, 7), (3, 7), (95, 100)])
+def test_the_interval_is_the_exact_one(agreed: int, n: int) -> None:
+    found = agreement_of([{"a": "yes", "b": "yes" if i < agreed else "no"} for i in range(n)])
+    exact = binomtest(agreed, n).proportion_ci(0.95, method="exact")
+    assert found.interval == pytest.approx((exact.low, exact.high))
+    wilson = binomtest(agreed, n).proportion_ci(0.95, method="wilson")
+    assert found.interval != pytest.approx((wilson.low, wilson.high))
+
+
+def test_where_there_is_nothing_to_say() -> None:
+    assert agreement_of([]) == Agreement(0, 0)
+    assert agreement_of([{"ann": "yes"}, {"bob": "no"}]) == Agreement(0, 0)
+    same = agreement_of([{"ann": "yes", "bob": "yes"}] * 3)
+    assert (same.raw, same.kappa, same.kind) == (1.0, None, "Cohen")
+
+
+def test_it_is_told_in_words() -> None:
+    assert str(agreement_of([])) == "no item was judged by two reviewers yet"
+    three = agreement_of([{"a": "yes", "b": "yes", "c": "yes"}])
+    assert str(three) == (
+        "3 reviewers, 1 item judged by two or more: two of them agree on 100.0%, "
+        "Fleiss' kappa not defined"
+    )

@@ -1,0 +1,188 @@
+"""What several reviewers said goes out, and means the same where it comes in."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from assay.answers import Answer
+from assay.campaign import Campaign
+from assay.core.deck import Id
+from assay.create import create_campaign, load_campaign
+from assay.errors import InputError, LabelConflictError
+from assay.exchange import Imported, import_labels, labels_sheet, write_batch, write_labels
+from assay.rebase import rebase_campaign
+from assay.reviewing import Submit
+from tests.exchange.campaigns import campaign_of
+
+IDS = [f"{number:03d}" for number in range(40)]
+
+
+def team_campaign() -> Campaign:
+    """Return a campaign that wants two reviewers for about half of its items."""
+    rng = random.Random(3)
+    table = {"id": IDS, "p": [round(rng.random(), 3) for _ in IDS]}
+    campaign = create_campaign(
+        table,
+        id="id",
+        score="p",
+        threshold=0.3,
+        budget=len(IDS),
+        storage="sqlite://",
+        reviewers_per_item=2,
+        overlap=0.5,
+        seed=11,
+    )
+    campaign.ask(len(IDS), reviewer="nobody", lease=0.001)
+    return campaign
+
+
+def work(campaign: Campaign) -> None:
+    """Answer, change one's mind, take back, skip, and rule: at random, by four people."""
+    rng = random.Random(5)
+    asked = [item.id for item in campaign.ask(len(IDS), reviewer="nobody", lease=0.001)]
+    for number in range(6 * len(asked)):
+        item, who = rng.choice(asked), rng.choice(["ann", "bob", "eve", "zoë"])
+        words = [*(answer.value for answer in Answer), "skip", "withdrawn", "yes", "no"]
+        campaign.review([Submit(f"k{number}", item, rng.choice(words))], reviewer=who)
+        if number % 20 == 0:
+            campaign.rule(
+                rng.choice(asked), rng.choice(["yes", "no"]), reviewer=who, key=f"r{number}"
+            )
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+def test_labels_in_a_fresh_copy_give_the_same_estimate(format: str) -> None:
+    source, copy = team_campaign(), team_campaign()
+    work(source)
+    content = write_labels(source, format=format).content
+    assert import_labels(copy, content).new == len(labels_sheet(source).rows)
+    assert copy.reviews().keys() >= source.answers().keys()
+    assert said(copy) == said(source)
+    assert copy.estimate() == source.estimate()
+    assert [row.name for row in copy.reviewers()] == ["ann", "bob", "eve", "zoë"]
+    assert strip(labels_sheet(copy).rows) == strip(labels_sheet(source).rows)
+    assert import_labels(copy, content).unchanged == len(labels_sheet(source).rows)
+
+
+def test_the_order_and_the_rulings_of_an_export_matter() -> None:
+    """The wrong variants: rows by when they were last changed, and rulings taken for answers."""
+    source = campaign_of(["a", "b"])
+    source.tell({"a": "yes", "b": "yes"}, reviewer="ann")
+    source.review([Submit("1", "a", "no")], reviewer="bob")
+    source.review([Submit("2", "a", "broken")], reviewer="ann")
+    source.rule("b", "no", reviewer="eve", key="3")
+    records = labels_sheet(source).records()
+    assert source.answers() == {"a": Answer.BROKEN, "b": Answer.NO}
+    assert answers_of(records) == source.answers()
+    by_last_change = sorted(records, key=lambda row: (row["id"], row["reviewer"] == "ann"))
+    assert answers_of(by_last_change) == {"a": Answer.NO, "b": Answer.NO}
+    unruled = [{**record, "ruling": False} for record in records]
+    assert answers_of(unruled) == {"a": Answer.BROKEN, "b": Answer.YES}
+
+
+def answers_of(records: list[dict[str, object]]) -> dict[Id, Answer]:
+    """Return what a fresh copy takes the rows for."""
+    copy = campaign_of(["a", "b"])
+    import_labels(copy, "\n".join(json.dumps(record) for record in records).encode())
+    return copy.answers()
+
+
+def said(campaign: Campaign) -> dict[object, object]:
+    """Return what counts in the end: without who skipped, which no export has."""
+    return {
+        item: (list(review.answers.items()), review.ruling)
+        for item, review in campaign.reviews().items()
+        if review.answers or review.ruling
+    }
+
+
+def strip(rows: tuple[tuple[object, ...], ...]) -> list[tuple[object, ...]]:
+    """Return rows without the time, and without what came late."""
+    return [(*row[:3], *row[5:]) for row in rows]
+
+
+def test_what_counts_is_told_from_what_does_not() -> None:
+    campaign = campaign_of(["a", "b", "c"])
+    campaign.tell({"a": "yes"}, reviewer="ann")
+    campaign.review([Submit("1", "a", "no"), Submit("2", "b", "no")], reviewer="bob")
+    campaign.rule("b", "yes", reviewer="eve", key="3")
+    campaign.review([Submit("4", "c", "yes"), Submit("5", "c", "withdrawn")], reviewer="bob")
+    sheet = labels_sheet(campaign)
+    assert sheet.columns == ("id", "label", "reviewer", "told_at", "late", "ruling", "counts")
+    assert [(*row[:3], *row[5:]) for row in sheet.rows] == [
+        ("a", "yes", "ann", False, True),
+        ("a", "no", "bob", False, False),
+        ("b", "no", "bob", False, False),
+        ("b", "yes", "eve", True, True),
+    ]
+
+
+def test_rows_of_one_item_by_several_people_are_fine() -> None:
+    campaign = campaign_of(["a", "b"], per_item=2)
+    rows = "id,label,reviewer\na,yes,ann\na,no,bob\nb,no,ann\nb,no,bob\nb,yes,eve\n"
+    assert import_labels(campaign, rows.encode()) == Imported(5, 0, 0, 0, spare=1)
+    assert campaign.answers() == {"b": Answer.NO}
+    assert [each.item.id for each in campaign.disputes()] == ["a"]
+    changed = rows.replace("a,no,bob", "a,yes,bob").encode()
+    with pytest.raises(LabelConflictError, match="line 3: 'a' is 'yes' here and was told 'no'"):
+        import_labels(campaign, changed)
+    assert import_labels(campaign, changed, revise=True) == Imported(0, 1, 4, 0)
+    assert campaign.answers() == {"a": Answer.YES, "b": Answer.NO}
+
+
+def test_names_in_the_file_go_before_the_name_that_is_given() -> None:
+    campaign = campaign_of(["a", "b"])
+    import_labels(campaign, b"id,label,who\na,yes,ann\nb,no,\n", reviewer="eve")
+    assert {event.reviewer for event in campaign.events()} == {"eve"}
+    campaign = campaign_of(["a", "b"])
+    rows = b"id,label,who\na,yes,ann\nb,no,\n"
+    import_labels(campaign, rows, reviewer="eve", reviewer_column="who")
+    assert [event.reviewer for event in campaign.events()] == ["ann", "eve"]
+    with pytest.raises(InputError, match="column 'whom' is not found"):
+        import_labels(campaign, rows, reviewer_column="whom")
+
+
+@pytest.mark.parametrize("name", ["x" * 201, "\0", "\ud800"])
+def test_names_that_no_database_keeps_are_told_by_line(name: str) -> None:
+    campaign = campaign_of(["a"])
+    line = json.dumps({"id": "a", "label": "yes", "reviewer": name})
+    with pytest.raises(InputError, match="line 1: reviewer"):
+        import_labels(campaign, line.encode())
+    assert campaign.events() == []
+
+
+def test_a_batch_is_kept_for_whom_it_is_written() -> None:
+    campaign = campaign_of([str(number) for number in range(6)])
+    free = write_batch(campaign, 3, format="jsonl").content
+    assert write_batch(campaign, 3, format="jsonl").content == free
+    mine = ids_of(write_batch(campaign, 3, format="jsonl", reviewer="ann", lease=3600).content)
+    yours = ids_of(write_batch(campaign, 6, format="jsonl", reviewer="bob", lease=3600).content)
+    assert len(mine) == len(yours) == 3
+    assert mine.isdisjoint(yours)
+    again = ids_of(write_batch(campaign, 3, format="jsonl", reviewer="ann", lease=3600).content)
+    assert again == mine
+
+
+def ids_of(content: bytes) -> set[str]:
+    return {json.loads(line)["id"] for line in content.splitlines()}
+
+
+def test_a_batch_for_several_reviewers_needs_a_name() -> None:
+    with pytest.raises(InputError, match="nobody says who judges"):
+        write_batch(campaign_of(["a"], per_item=2), 1)
+
+
+def test_answers_that_wait_after_a_rebase_are_no_labels_yet(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path / 'labels.db'}"
+    old = {"url": ["a", "b", "c"], "p": [0.9, 0.8, 0.7]}
+    create_campaign(old, id="url", score="p", threshold=0.5, budget=3, storage=storage)
+    campaign = load_campaign(storage=storage)
+    campaign.tell({item.id: True for item in campaign.ask(3)}, reviewer="ann")
+    new = {"url": ["a", "b", "c", "d"], "p": [0.9, 0.1, 0.7, 0.8]}
+    campaign = rebase_campaign(storage=storage, predictions=new)
+    waiting = set(campaign.waiting_answers())
+    assert waiting  # 'b' at least: the metric needs no label of it any more
+    assert {row[0] for row in labels_sheet(campaign).rows} == {"a", "b", "c"} - waiting
+    assert {event.item_id for event in campaign.events()} == {"a", "b", "c"}

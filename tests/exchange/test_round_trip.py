@@ -1,0 +1,154 @@
+"""A batch goes out in every format, is judged as the tool would have it, and comes back exactly."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from assay.answers import Answer
+from assay.errors import LabelError
+from assay.exchange import FORMATS, Imported, import_labels, write_batch
+from tests.exchange.campaigns import AWKWARD, campaign_of
+
+ANSWERS = list(Answer)
+SAID = {id: ANSWERS[place % len(ANSWERS)] for place, id in enumerate(AWKWARD)}
+TEXTS = [f"{id}\n<script>é😀\u2028 of {place}" for place, id in enumerate(AWKWARD)]
+Judge = Callable[[bytes, Mapping[str, str]], bytes]
+
+
+def judged_csv(content: bytes, said: Mapping[str, str]) -> bytes:
+    """Whoever judges fills in the last column and leaves all else alone."""
+    header, *rows = csv.reader(io.StringIO(content.decode(), newline=""))
+    out = io.StringIO(newline="")
+    by_place = {row[1]: row for row in rows}
+    for id, text in zip(AWKWARD, TEXTS, strict=True):
+        by_place[guarded(text)][-1] = said[id]
+    csv.writer(out).writerows([header, *rows])
+    return out.getvalue().encode()
+
+
+def guarded(text: str) -> str:
+    return f"'{text}" if text[0] in "=+-@\t\r'" else text
+
+
+def judged_jsonl(content: bytes, said: Mapping[str, str]) -> bytes:
+    records = [json.loads(line) for line in content.decode().split("\n") if line]
+    assert {record["id"]: record["shown"]["text"] for record in records} == SHOWN
+    return "\n".join(json.dumps({**r, "label": said[r["id"]]}) for r in records).encode()
+
+
+def judged_label_studio(content: bytes, said: Mapping[str, str]) -> bytes:
+    tasks = json.loads(content)
+    assert {task["data"]["assay_id"]: task["data"]["text_1"] for task in tasks} == SHOWN
+    assert not any("predictions" in task for task in tasks)
+    for number, task in enumerate(tasks, start=1):
+        choice = {"choices": [said[task["data"]["assay_id"]]]}
+        result = [{"from_name": "answer", "to_name": "item", "type": "choices", "value": choice}]
+        task |= {"id": number, "annotations": [{"result": result, "was_cancelled": False}]}
+    return json.dumps(tasks).encode()
+
+
+def judged_doccano(content: bytes, said: Mapping[str, str]) -> bytes:
+    """As doccano does it: all but text and label is metadata, and pandas writes the export."""
+    content.decode("ascii")  # doccano guesses at any other encoding
+    kept = []
+    for number, line in enumerate(content.decode().splitlines(), start=1):
+        meta: dict[str, Any] = json.loads(line)
+        text, label = meta.pop("text"), meta.pop("label")
+        assert text == SHOWN[meta["assay_id"]] and label == []
+        labels = [said[meta["assay_id"]]]
+        kept.append({"id": number, "text": text, **meta, "label": labels, "Comments": []})
+    return bytes(
+        pd.DataFrame(kept).to_json(orient="records", force_ascii=False, lines=True).encode()
+    )
+
+
+def judged_argilla(content: bytes, said: Mapping[str, str]) -> bytes:
+    records = json.loads(content)
+    assert {record["id"]: record["fields"]["text_1"] for record in records} == SHOWN
+    assert not any(record.get("suggestions") for record in records)
+    for record in records:
+        told = {"value": said[record["id"]], "user_id": None, "status": "submitted"}
+        record["responses"] = {"answer": [told]}
+    return json.dumps(records).encode()
+
+
+SHOWN = dict(zip(AWKWARD, TEXTS, strict=True))
+JUDGES: dict[str, Judge] = {
+    "csv": judged_csv,
+    "jsonl": judged_jsonl,
+    "label-studio": judged_label_studio,
+    "doccano": judged_doccano,
+    "argilla": judged_argilla,
+}
+
+
+def test_every_format_that_is_written_is_tried() -> None:
+    assert list(JUDGES) == [name for name, format in FORMATS.items() if format.write_batch]
+
+
+@pytest.mark.parametrize("format", JUDGES)
+def test_ids_texts_and_answers_are_exact(format: str) -> None:
+    campaign = campaign_of(AWKWARD, {"text": TEXTS})
+    batch = write_batch(campaign, 100, format=format)
+    assert batch.count == len(AWKWARD)
+    answered = JUDGES[format](batch.content, {id: said.value for id, said in SAID.items()})
+    once = import_labels(campaign, answered, reviewer="ann")
+    assert once == Imported(len(AWKWARD), 0, 0, 0, format=format)
+    assert campaign.answers() == SAID
+    assert {event.reviewer for event in campaign.events()} == {"ann"}
+    again = import_labels(campaign, answered, reviewer="ann")
+    assert again == Imported(0, 0, len(AWKWARD), 0, format=format)
+    assert len(campaign.events()) == len(AWKWARD)
+
+
+@pytest.mark.parametrize("format", JUDGES)
+def test_integers_travel_as_strings_too(format: str) -> None:
+    ids = [0, -5, 2**63 - 1]
+    campaign = campaign_of(ids)
+    content = write_batch(campaign, 100, format=format).content
+    for id in ids[1:]:
+        assert f"{id}".encode() in content
+    if format == "csv":
+        return
+    records = [json.loads(line) for line in content.splitlines()] if content[:1] == b"{" else None
+    for record in records or json.loads(content):
+        found = record.get("data", record)
+        assert isinstance(found.get("assay_id", found.get("id")), str)
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl", "doccano"])
+def test_ids_that_a_table_reader_mended_are_noticed(format: str) -> None:
+    """The wrong variant: a tool that takes 007 for 7 and NA for nothing."""
+    campaign = campaign_of(AWKWARD, {"text": TEXTS})
+    said = {id: answer.value for id, answer in SAID.items()}
+    answered = JUDGES[format](write_batch(campaign, 100, format=format).content, said)
+    with pytest.raises(LabelError, match=r"'7'|7 is not a string"):
+        spoiled = answered.replace(b'"007"', b"7").replace(b"\n007,", b"\n7,")
+        import_labels(campaign, spoiled, format=format)
+    assert campaign.events() == []
+
+
+@pytest.mark.parametrize("format", JUDGES)
+def test_one_bad_answer_is_told_by_its_place_and_nothing_is_recorded(format: str) -> None:
+    campaign = campaign_of(AWKWARD, {"text": TEXTS})
+    said = {**dict.fromkeys(AWKWARD, "yes"), "007": "perhaps"}
+    answered = JUDGES[format](write_batch(campaign, 100, format=format).content, said)
+    place = r"(line|task|record) \d+(, annotation 1)?: 'perhaps' is not an answer"
+    with pytest.raises(LabelError, match=place):
+        import_labels(campaign, answered)
+    assert campaign.events() == []
+
+
+@pytest.mark.parametrize("format", JUDGES)
+def test_what_nobody_asked_for_is_refused(format: str) -> None:
+    campaign, other = campaign_of(AWKWARD, {"text": TEXTS}), campaign_of(AWKWARD[2:])
+    said = {id: answer.value for id, answer in SAID.items()}
+    answered = JUDGES[format](write_batch(campaign, 100, format=format).content, said)
+    with pytest.raises(LabelError, match=r"(line|task|record) \d+[^\n]*: '(NA|007)'\n"):
+        import_labels(other, answered)
+    assert other.events() == []
