@@ -175,7 +175,7 @@ class Campaign:
 
     def reviewers(self) -> list[ReviewerRow]:
         """Return what each reviewer has done."""
-        return self._desk.reviewers(self.events())
+        return self._desk.reviewers()
 
     def agreement(self) -> Agreement:
         """Return how often reviewers agree, on the items that were meant for several of them.

@@ -82,22 +82,18 @@ class Desk:
             Dispute(self._item(card), review.counted) for card, review in waiting if review.disputed
         ]
 
-    def reviewers(self, events: Sequence[Event]) -> list[ReviewerRow]:
+    def reviewers(self) -> list[ReviewerRow]:
         """Return what each reviewer has done, by name."""
         self._table.catch_up()
-        people: dict[str, Counter[str]] = {}
-        last_at: dict[str, str] = {}
-        latest = {(event.reviewer, event.item_id): event for event in events if not event.ruling}
-        for event in events:
-            people.setdefault(event.reviewer, Counter())["skipped"] += event.answer == SKIP
-            last_at[event.reviewer] = event.told_at
-        for item_id, review in self._table.reviews.items():
+        people = {name: Counter[str]() for name in self._table.last_said}
+        for review in self._table.reviews.values():
+            for name, times in review.skips.items():
+                people[name]["skipped"] += times
             for name, answer in review.answers.items():
-                counts = people[name]
-                counts["answers"] += 1
-                counts[answer.value] += 1
-                counts["late"] += latest[name, item_id].late
-                counts["spare"] += name in review.spare
+                people[name].update(("answers", answer.value))
+                people[name]["late"] += name in review.late
+            for name in review.spare:
+                people[name]["spare"] += 1
         return [
             ReviewerRow(
                 name=name,
@@ -107,7 +103,7 @@ class Desk:
                 skipped=counts["skipped"],
                 late=counts["late"],
                 spare=counts["spare"],
-                last_at=last_at[name],
+                last_at=self._table.last_said[name],
             )
             for name, counts in sorted(people.items())
         ]
@@ -150,11 +146,15 @@ class Desk:
             return Receipt(submit.key, "refused", message="nobody was asked about this item")
         late = bool(claimed) and not ruling and self._comes_late(session, said)
         self._table.add(session, [replace(said, late=late)])
-        if submit.answer == WITHDRAWN and not ruling:
+        if submit.answer == WITHDRAWN and self._is_free(session, item_id, reviewer):
             session.claim(key, reviewer, [item_id], lease)  # they will want to say something else
         else:
             session.give_back(key, reviewer, [item_id])
         return Receipt(submit.key, "saved", late)
+
+    def _is_free(self, session: Session, item_id: str, reviewer: str) -> bool:
+        """Tell whether a reviewer may have an item: meanwhile it may be before somebody else."""
+        return any(card.item_id == item_id for card in self._to_judge(session, reviewer))
 
     def _comes_late(self, session: Session, said: Said) -> bool:
         """Tell whether a first answer comes when the lease has run out."""

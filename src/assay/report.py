@@ -26,6 +26,7 @@ __all__ = [
     "note_lines",
     "printable",
     "progress_text",
+    "shortened",
     "sizes_table",
     "strata_table",
     "value_text",
@@ -112,7 +113,7 @@ def sizes_table(rows: Sequence[StratumRow]) -> Table:
     """Return the strata before anything is labelled: their sizes."""
     table = new_table("stratum", "items", "share of items")
     total = sum(row.size for row in rows)
-    for row in _shortened(rows):
+    for row in shortened(rows):
         table.add_row(Text(printable(row.stratum)), f"{row.size:,}", f"{row.size / total:.1%}")
     return table
 
@@ -123,7 +124,7 @@ def strata_table(rows: Sequence[StratumRow]) -> Table:
     table = new_table("stratum", "items", "labels", "share yes")
     if any_unjudged:
         table.add_column("cannot judge", justify="right", overflow="fold")
-    for row in _shortened(rows):
+    for row in shortened(rows):
         share = f"{row.positives / row.labels:.3f}" if row.labels else "–"
         unjudged = [f"{row.cannot_judge:,}"] if any_unjudged else []
         table.add_row(
@@ -239,7 +240,7 @@ def _digits(value: float, *, signed: bool) -> str:
     return f"{value:+.3f}" if signed else f"{value:.3f}"
 
 
-def _shortened(rows: Sequence[StratumRow]) -> list[StratumRow]:
+def shortened(rows: Sequence[StratumRow]) -> list[StratumRow]:
     """Return the rows, or of very many the largest and one for all others."""
     if len(rows) <= _STRATA_AT_MOST:
         return list(rows)

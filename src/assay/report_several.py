@@ -10,7 +10,7 @@ from assay.report import facts, interval_text, metric_name, new_table, value_tex
 from assay.results import Estimate
 from assay.targets import JointGoal
 
-__all__ = ["estimates_view", "goal_text", "notes_once"]
+__all__ = ["estimates_view", "goal_text", "notes_once", "state_text"]
 
 _NAMES_AT_MOST = 3  # in front of a note that holds for several metrics, but not for all
 
@@ -89,7 +89,7 @@ def _table(estimates: Mapping[str, Estimate]) -> Table:
     for column in table.columns[1:]:
         column.no_wrap = True  # what does not fit is broken in the metric's name
     for name, estimate in estimates.items():
-        state, colour = _state(estimate)
+        state, colour = state_text(estimate)
         table.add_row(
             metric_name(name),
             "–" if estimate.value is None else value_text(estimate),
@@ -112,7 +112,7 @@ def _unjudged_table(estimates: Mapping[str, Estimate]) -> Table:
     return table
 
 
-def _state(estimate: Estimate) -> tuple[str, str]:
+def state_text(estimate: Estimate) -> tuple[str, str]:
     """Return how a metric stands, and the colour to say it in."""
     over = estimate.stopped is not None
     if estimate.within is None:
@@ -125,7 +125,7 @@ def _state(estimate: Estimate) -> tuple[str, str]:
 def _progress(estimates: Mapping[str, Estimate]) -> str:
     every = list(estimates.values())
     with_goal = [each for each in every if each.within is not None]
-    near = sum(_state(each)[1] == "green" for each in with_goal)
+    near = sum(state_text(each)[1] == "green" for each in with_goal)
     parts = [f"{near} of {len(with_goal)} metrics are within their goals"] if with_goal else []
     if every[0].stopped is not None:
         parts.append(every[0].stopped)

@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 _LEAST = 50  # cards a stratum; fewer would only make more trips
+_MORE = 50  # cards to read from the store beyond what is asked for, for the same reason
 
 
 class ShortReserveError(Exception):
@@ -63,6 +64,7 @@ class Reserve:
 
     def __init__(self, key: int, settings: Settings, predictions: Predictions | None) -> None:
         self._key, self._settings, self._predictions = key, settings, predictions
+        self._read: dict[int, list[CardRow]] = {}  # of each deck, some that follow on each other
 
     def take(self, session: Session, dealt: Floats, counts: Sequence[int]) -> list[CardRow]:
         """Return the next cards of every deck; raise `ShortReserveError` where some are missing.
@@ -73,10 +75,24 @@ class Reserve:
         spans = [
             (int(start), int(start) + count) for start, count in zip(dealt, counts, strict=True)
         ]
-        cards = self._lying(session, spans)
+        cards = [
+            card
+            for stratum, (start, stop) in enumerate(spans)
+            if stop > start
+            for card in self._span(session, stratum, start, stop)
+        ]
         if len(cards) < sum(counts):
             raise ShortReserveError([2 * stop for _, stop in spans])
         return sorted(cards, key=self._show_order)
+
+    def _span(self, session: Session, stratum: int, start: int, stop: int) -> list[CardRow]:
+        """Return a deck's cards, from what was read before if they are there: they never change."""
+        read = self._read.get(stratum, [])
+        first = read[0].position if read else start
+        if not first <= start <= stop <= first + len(read):
+            first, read = start, session.cards(self._key, stratum, start, stop + _MORE)
+            self._read[stratum] = read
+        return read[start - first : stop - first]
 
     def _lying(self, session: Session, spans: Sequence[tuple[int, int]]) -> list[CardRow]:
         """Return the cards of every stratum's span that are in the store."""

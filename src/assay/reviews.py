@@ -45,6 +45,7 @@ class Review:
 
     wanted: int
     answers: dict[str, Answer] = field(default_factory=dict)  # in the order they were first given
+    late: set[str] = field(default_factory=set)  # whose answer came when their lease had run out
     skips: Counter[str] = field(default_factory=Counter)
     ruling: Answer | None = None
 
@@ -58,6 +59,9 @@ class Review:
             self.answers.pop(said.reviewer, None)
         else:
             self.answers[said.reviewer] = Answer(said.answer)
+            self.late.discard(said.reviewer)
+            if said.late:
+                self.late.add(said.reviewer)
 
     @property
     def counted(self) -> Mapping[str, Answer]:

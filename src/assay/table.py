@@ -13,6 +13,7 @@ import numpy as np
 from assay.answers import Answer
 from assay.core.deck import number
 from assay.core.stop import Reason
+from assay.engine import State
 from assay.errors import StorageError
 from assay.evaluation import evaluation_of
 from assay.ledger import Ledger
@@ -51,6 +52,7 @@ class Table:
         self.ledger = Ledger(self.evaluation)
         self.reviews: dict[str, Review] = {}
         self.answers_of: Counter[str] = Counter()  # items that each reviewer has answered
+        self.last_said: dict[str, str] = {}  # when each reviewer last said something
         self.rounds: list[frozenset[str]] = []  # the items of each
         self._first: dict[str, Answer] = {}  # of items that are not dealt: the first settled answer
         self._last_event = 0
@@ -117,7 +119,7 @@ class Table:
         if self.ledger.reason is not Reason.GO_ON:
             return False
         state = self.ledger.state
-        if self.ledger.outstanding and not self.evaluation.deals_ahead(state.rounds):
+        if self.ledger.outstanding and not self._deals_ahead(state):
             return False
         rng = np.random.default_rng([self.settings.seed, state.rounds])
         counts = self.evaluation.plan(state, asked, rng).tolist()
@@ -129,6 +131,16 @@ class Table:
         self._take_rounds(session)
         return True
 
+    def _deals_ahead(self, state: State) -> bool:
+        """Tell whether to deal while cards wait for their answers.
+
+        Not when the answers so far would do: a round that waits for one answer, or for a ruling,
+        would otherwise let the campaign go on for ever. Only complete rounds end it.
+        """
+        if not self.evaluation.deals_ahead(state.rounds):
+            return False
+        return self.evaluation.decide(state).reason is Reason.GO_ON
+
     def grow(self, short: ShortReserveError) -> None:
         """Put down more cards; not in a transaction, because the predictions are read."""
         self._reserve.grow(self._store, short.wanted)
@@ -138,6 +150,7 @@ class Table:
         before = event.reviewer in review.answers
         review.take(event)
         self.answers_of[event.reviewer] += (event.reviewer in review.answers) - before
+        self.last_said[event.reviewer] = event.told_at
         self._last_event = event.id
         if self.ledger.card(event.item_id) is not None:
             self._record(event.item_id)
@@ -157,7 +170,7 @@ class Table:
             self._take(event)
 
     def _take_rounds(self, session: Session) -> None:
-        for counts in session.rounds(self.key, self.ledger.state.rounds):
+        for counts in session.rounds(self.key, len(self.rounds)):
             cards = self._reserve.take(session, self.ledger.state.dealt, counts)
             self.ledger.deal(cards)
             self.rounds.append(frozenset(card.item_id for card in cards))

@@ -18,8 +18,11 @@ from assay.cli.extend import extend
 from assay.cli.label import label
 from assay.cli.rebase import rebase
 from assay.cli.reproduce import reproduce
+from assay.cli.serve import serve
 from assay.cli.simulate import simulate
 from assay.cli.status import status
+from assay.cli.tokens import tokens
+from assay.cli.verify import verify
 
 __all__ = ["app", "main"]
 
@@ -34,17 +37,20 @@ for name, command in (
     ("demo", demo),
     ("create", create),
     ("label", label),
+    ("serve", serve),
     ("rebase", rebase),
     ("extend", extend),
     ("import", import_),
     ("export", export),
     ("status", status),
     ("estimate", estimate),
+    ("verify", verify),
     ("coverage", coverage),
     ("reproduce", reproduce),
     ("simulate", simulate),
 ):
     app.command(name)(command)
+app.add_typer(tokens, name="token")
 
 
 def _show_version(wanted: bool) -> None:

@@ -68,7 +68,7 @@ def open_campaign(name: str, storage: str | None) -> Campaign:
 
 def follow_up(command: str, name: str, storage: str | None) -> str:
     """Return the command line to type next, on the same campaign."""
-    words = ["assay", command, name, *(["--storage", storage] if storage else [])]
+    words = ["assay", *command.split(), name, *(["--storage", storage] if storage else [])]
     return shlex.join(words)
 
 

@@ -1,4 +1,4 @@
-"""How many labels a target takes when the truth is known: what any design can be measured by."""
+"""How many labels a target takes: when the truth is known, and on the way there."""
 
 import numpy as np
 from scipy.optimize import isotonic_regression
@@ -6,7 +6,13 @@ from scipy.special import ndtri
 
 from assay.core.types import Bools, Floats
 
-__all__ = ["isotonic_rates", "labels_needed", "least_variance", "random_variance"]
+__all__ = [
+    "isotonic_rates",
+    "labels_at_width",
+    "labels_needed",
+    "least_variance",
+    "random_variance",
+]
 
 
 def least_variance(scale: Floats, sd: Floats) -> Floats:
@@ -29,6 +35,33 @@ def labels_needed(variance: Floats, within: float, confidence: float) -> Floats:
     1067
     """
     return np.asarray(ndtri((1 + confidence) / 2) ** 2 * variance / within**2)
+
+
+def labels_at_width(labels: float, half_width: float, within: float, items: float) -> float:
+    """Return the labels in all at which a half-width is likely to have come down to `within`.
+
+    Parameters
+    ----------
+    labels, half_width
+        Where an evaluation stands: what it has, and how far that leads.
+    within : float
+        How far it should.
+    items : float
+        The items that labels are drawn from; with all of them labelled nothing is left open.
+
+    Notes
+    -----
+    A half-width falls like the standard error of a sample without replacement, whose square is in
+    proportion to 1/n - 1/N. Half-way to the goal, four forecasts in five are 0.9 to 1.3 times what
+    it takes in the end (tests/simulation/test_labels_at_width.py).
+
+    Examples
+    --------
+    >>> [round(labels_at_width(100, 0.06, 0.03, items=items)) for items in (1e6, 500)]
+    [400, 250]
+    """
+    share = (within / half_width) ** 2
+    return 1 / (1 / items + (1 / labels - 1 / items) * share)
 
 
 def random_variance(metric: str, N: Floats, T: Floats, says_yes: Bools) -> float:

@@ -73,8 +73,9 @@ def _sqlite(url: sa.URL) -> Backend:
 
 def _on_sqlite_connect(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # transactions begin in _begin_sqlite, not where it guesses
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-        connection.execute(f"PRAGMA {pragma}")
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA foreign_keys=ON")
 
 
 def _begin_sqlite(connection: sa.Connection, writes: bool) -> None:

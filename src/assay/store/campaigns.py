@@ -13,6 +13,8 @@ from assay.store.connected import Connected
 
 __all__ = ["Campaigns"]
 
+_NAME = sa.select(schema.campaign.c.name).where(schema.campaign.c.id == sa.bindparam("campaign"))
+
 
 class Campaigns(Connected):
     """Campaigns by name."""
@@ -56,8 +58,7 @@ class Campaigns(Connected):
 
     def name_of(self, campaign: int) -> str:
         """Return what a campaign is called now."""
-        query = sa.select(schema.campaign.c.name).where(schema.campaign.c.id == campaign)
-        return str(self._connection.scalars(query).one())
+        return str(self._connection.scalars(_NAME, {"campaign": campaign}).one())
 
     def names(self) -> list[str]:
         """Return the names of all campaigns, oldest first."""

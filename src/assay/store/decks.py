@@ -23,6 +23,22 @@ class CardRow:
     shown: str
 
 
+_CARDS = (
+    sa.select(*(schema.item.c[name] for name in CardRow.__dataclass_fields__))
+    .where(schema.item.c.campaign_id == sa.bindparam("campaign"))
+    .where(schema.item.c.stratum == sa.bindparam("stratum"))
+    .where(schema.item.c.position >= sa.bindparam("start"))
+    .where(schema.item.c.position < sa.bindparam("stop"))
+    .order_by(schema.item.c.position)
+)
+_ROUNDS = (
+    sa.select(schema.round_.c.counts)
+    .where(schema.round_.c.campaign_id == sa.bindparam("campaign"))
+    .where(schema.round_.c.number >= sa.bindparam("start"))
+    .order_by(schema.round_.c.number)
+)
+
+
 class Decks(Connected):
     """Strata, cards and rounds."""
 
@@ -48,14 +64,8 @@ class Decks(Connected):
 
     def cards(self, campaign: int, stratum: int, start: int, stop: int) -> list[CardRow]:
         """Return a stratum's cards at the positions start <= position < stop."""
-        table = schema.item.c
-        query = (
-            sa.select(table.stratum, table.position, table.item_id, table.predicted, table.shown)
-            .where(table.campaign_id == campaign, table.stratum == stratum)
-            .where(table.position >= start, table.position < stop)
-            .order_by(table.position)
-        )
-        return [CardRow(*row) for row in self._connection.execute(query)]
+        span = {"campaign": campaign, "stratum": stratum, "start": start, "stop": stop}
+        return [CardRow(*row) for row in self._connection.execute(_CARDS, span)]
 
     def reserve(self, campaign: int, n_strata: int) -> list[int]:
         """Return how many cards of each stratum are in the reserve."""
@@ -75,10 +85,5 @@ class Decks(Connected):
 
     def rounds(self, campaign: int, start: int) -> list[list[int]]:
         """Return the counts of every round from number `start` on."""
-        table = schema.round_.c
-        query = (
-            sa.select(table.counts)
-            .where(table.campaign_id == campaign, table.number >= start)
-            .order_by(table.number)
-        )
-        return [json.loads(counts) for counts in self._connection.scalars(query)]
+        found = self._connection.scalars(_ROUNDS, {"campaign": campaign, "start": start})
+        return [json.loads(counts) for counts in found]

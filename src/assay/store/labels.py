@@ -1,7 +1,8 @@
 """The part of a session that is about labels: events that are only ever appended."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -36,6 +37,14 @@ class Event(Said):
 
 
 _CONTENT = tuple(Said.__dataclass_fields__)
+_table = schema.label_event.c
+_EVENTS = (
+    sa.select(*(_table[name] for name in ("id", "told_at", *_CONTENT)))
+    .where(_table.campaign_id == sa.bindparam("campaign"))
+    .order_by(_table.id)
+)
+_AFTER = _EVENTS.where(_table.id > sa.bindparam("after"))
+_SUBMITTED = _EVENTS.where(_table.submit_key == sa.bindparam("key"))
 
 
 class Labels(Connected):
@@ -68,19 +77,12 @@ class Labels(Connected):
 
     def labels(self, campaign: int, after: int = 0) -> list[Event]:
         """Return the label events with a number above `after`, oldest first."""
-        table = schema.label_event.c
-        return self._events(
-            sa.and_(table.campaign_id == campaign, table.id > after),
-        )
+        return self._events(_AFTER, {"campaign": campaign, "after": after})
 
     def submitted(self, campaign: int, key: str) -> Event | None:
         """Return what was submitted under a key."""
-        table = schema.label_event.c
-        found = self._events(sa.and_(table.campaign_id == campaign, table.submit_key == key))
+        found = self._events(_SUBMITTED, {"campaign": campaign, "key": key})
         return found[0] if found else None
 
-    def _events(self, which: sa.ColumnElement[bool]) -> list[Event]:
-        table = schema.label_event.c
-        names = ("id", "told_at", *_CONTENT)
-        query = sa.select(*(table[name] for name in names)).where(which).order_by(table.id)
-        return [Event(**row) for row in self._connection.execute(query).mappings()]
+    def _events(self, query: sa.Select[Any], which: Mapping[str, object]) -> list[Event]:
+        return [Event(**row) for row in self._connection.execute(query, which).mappings()]

@@ -63,10 +63,10 @@ class Store:
                 self._backend.begin(connection, writes)
                 yield connection
         except SQLAlchemyError as error:
-            cause = getattr(error, "orig", None) or error
+            what, remedy = _told(str(getattr(error, "orig", None) or error).strip())
             raise StorageError(
-                f"the storage {self.name} did not do its work: {_told(str(cause))}",
-                hint="labels that were told before are safe; mend the storage and try again",
+                f"the storage {self.name} did not do its work: {what}",
+                hint=f"labels that were told before are safe; {remedy} and try again",
             ) from error
 
 
@@ -75,8 +75,11 @@ def open_store(url: str | None) -> Store:
     return Store(IN_MEMORY if url is None else url)
 
 
-def _told(cause: str) -> str:
-    """Return what a database says in words that tell what is the matter."""
+def _told(cause: str) -> tuple[str, str]:
+    """Return in words what is the matter, by what a database says, and what helps."""
     if "database is locked" in cause or "lock timeout" in cause:
-        return f"another program has held its lock for {BUSY_SECONDS:.0f} seconds ({cause.strip()})"
-    return cause
+        what = f"another program has held its lock for {BUSY_SECONDS:.0f} seconds"
+        return f"{what} ({cause})", "end that program, or wait for it,"
+    if "disk is full" in cause or "No space left" in cause:
+        return f"its disk is full ({cause})", "make room"
+    return cause, "mend the storage"

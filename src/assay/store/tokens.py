@@ -25,6 +25,11 @@ class TokenRow:
 
 
 _SHOWN = tuple(schema.token.c[name] for name in TokenRow.__dataclass_fields__)
+_WITH_DIGEST = (
+    sa.select(*_SHOWN)
+    .where(schema.token.c.campaign == sa.bindparam("campaign"))
+    .where(schema.token.c.digest == sa.bindparam("digest"))
+)
 
 
 class Tokens(Connected):
@@ -50,9 +55,8 @@ class Tokens(Connected):
 
     def token(self, campaign: str, digest: str) -> TokenRow | None:
         """Return the campaign's token with this digest, even if it was revoked."""
-        table = schema.token.c
-        query = sa.select(*_SHOWN).where(table.campaign == campaign, table.digest == digest)
-        row = self._connection.execute(query).one_or_none()
+        which = {"campaign": campaign, "digest": digest}
+        row = self._connection.execute(_WITH_DIGEST, which).one_or_none()
         return None if row is None else TokenRow(*row)
 
     def revoke_token(self, campaign: str, number: int) -> bool:

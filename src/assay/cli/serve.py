@@ -1,0 +1,156 @@
+"""``assay serve``: a page on which people judge items, and the owner sees the estimate."""
+
+from contextlib import nullcontext, suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from assay.campaign import Campaign
+from assay.cli.output import AsJson, console, emit, telling_errors
+from assay.cli.storage import CampaignName, StorageUrl, follow_up, open_campaign
+from assay.errors import InputError, MissingDependencyError, did_you_mean
+from assay.exchange import shown_columns
+from assay.report import printable
+from assay.web.options import Options
+from assay.web.tokens import new_token
+
+__all__ = ["serve"]
+
+_PACKAGES = ("starlette", "uvicorn", "jinja2")
+_LONGEST_GUIDELINES = 100_000
+
+
+def serve(
+    name: CampaignName,
+    *,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where to listen; others than this need tokens.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")] = 8000,
+    guidelines: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="How to judge: a text beside every item.")
+    ] = None,
+    link: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL", help="Show a column's https addresses as links."),
+    ] = None,
+    image: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL", help="Show the images at a column's https addresses."),
+    ] = None,
+    lease: Annotated[
+        float,
+        typer.Option(
+            min=10, max=86_400, metavar="SECONDS", help="How long an item waits for its reviewer."
+        ),
+    ] = 600,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A name by which browsers may call this server."),
+    ] = None,
+    proxy: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Believe this proxy's word (X-Forwarded-Proto)."),
+    ] = None,
+    open_: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+    storage: StorageUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Serve a page on which people judge items, and the owner sees the estimate.
+
+    On this machine alone, it prints a link that logs you in as owner for this run. To serve others,
+    make tokens first (assay token add), and put a proxy that speaks TLS in front.
+    """
+    with telling_errors(as_json=as_json):
+        _refuse_without_packages()
+        from assay.web import serve as server
+
+        campaign = open_campaign(name, storage)
+        also = allow_host or []
+        alone = server.is_loopback(host) and not also and proxy is None
+        if not alone:
+            _refuse_without_tokens(campaign, storage)
+        options = Options(
+            hosts=server.allowed_hosts(host, also),
+            guidelines="" if guidelines is None else _text(guidelines),
+            links=_shown(campaign, link or []),
+            images=_shown(campaign, image or []),
+            lease=lease,
+            local_token=new_token() if alone else None,
+        )
+        listening = server.listen(host, port)
+        address = server.address_of(listening, host)
+        login = f"{address}/login#{options.local_token}" if alone else f"{address}/login"
+        if as_json:
+            emit({"campaign": name, "address": address, "login": login})
+        else:
+            _say(login, alone=alone)
+        opened = server.in_browser(login) if open_ else nullcontext()
+        with opened, suppress(KeyboardInterrupt):
+            server.run(campaign, options, listening, proxy=proxy)
+
+
+def _refuse_without_packages() -> None:
+    missing = [name for name in _PACKAGES if find_spec(name) is None]
+    if missing:
+        raise MissingDependencyError(
+            f"serving a page needs {', '.join(missing)}", hint="pip install 'assay[web]'"
+        )
+
+
+def _refuse_without_tokens(campaign: Campaign, storage: str | None) -> None:
+    with campaign.store.read() as session:
+        tokens = session.tokens(campaign.name)
+    if all(token.revoked_at is not None for token in tokens):
+        add = follow_up("token add", campaign.name, storage)
+        raise InputError(
+            "others could reach this page, and nobody has a token for it",
+            details="without --host, --allow-host and --proxy it serves this machine only",
+            hint=f"make tokens first: {add} --role reviewer --who ann (and --role owner for you)",
+        )
+
+
+def _text(file: Path) -> str:
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{file} is not a text in UTF-8") from None
+    if len(text) > _LONGEST_GUIDELINES:
+        raise InputError(
+            f"{file} has {len(text):,} characters, which nobody reads beside an item",
+            details=f"guidelines may have {_LONGEST_GUIDELINES:,}",
+        )
+    return text
+
+
+def _shown(campaign: Campaign, columns: list[str]) -> tuple[str, ...]:
+    """Return columns that reviewers see; raise where one is not among them."""
+    shown = shown_columns(campaign)
+    for column in columns:
+        if column not in shown:
+            raise InputError(
+                f"column {column!r} is not shown to reviewers",
+                details=f"columns shown: {', '.join(shown) or 'none'}",
+                hint=did_you_mean(column, shown),
+            )
+    return tuple(columns)
+
+
+def _say(login: str, *, alone: bool) -> None:
+    screen = console()
+    if alone:
+        screen.print(Text("Only this machine can reach the page. Open this link to log in:"))
+    else:
+        screen.print(Text("People log in here with the tokens that they were given:"))
+    screen.print(Text.assemble("  ", (printable(login), "bold")), soft_wrap=True)
+    if not alone:
+        told = (
+            "The page is sent as it is: let a proxy in front speak TLS."
+        )
+        screen.print(Text(told, "yellow"))
+    screen.print(Text("Ctrl-C stops it; every answer that a page calls saved is.", "dim"))

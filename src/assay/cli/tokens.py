@@ -1,0 +1,99 @@
+"""``assay token``: who may use a campaign's page."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from assay.cli.output import AsJson, console, emit, say_next, telling_errors
+from assay.cli.storage import CampaignName, StorageUrl, follow_up, open_campaign
+from assay.errors import InputError, did_you_mean
+from assay.report import new_table, printable
+from assay.web.tokens import ROLES, digest_of, new_token
+
+__all__ = ["tokens"]
+
+_LONGEST_NAME = 100
+
+tokens = typer.Typer(no_args_is_help=True, help="Say who may use a campaign's page.")
+
+
+@tokens.command("add")
+def add(
+    name: CampaignName,
+    *,
+    role: Annotated[str, typer.Option(help="owner: sees all; reviewer: sees items only.")],
+    who: Annotated[str, typer.Option(metavar="WHO", help="The name that their answers carry.")],
+    storage: StorageUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a token for somebody. It is shown once, and never stored."""
+    with telling_errors(as_json=as_json):
+        campaign = open_campaign(name, storage)
+        if role not in ROLES:
+            raise InputError(
+                f"there is no role {role!r}",
+                details=f"roles: {', '.join(ROLES)}",
+                hint=did_you_mean(role, ROLES),
+            )
+        if not who.strip() or len(who) > _LONGEST_NAME or not who.isprintable():
+            raise InputError(
+                f"{who!r} is not a name",
+                details=f"names have 1 to {_LONGEST_NAME} signs, all of which can be seen",
+            )
+        token = new_token()
+        with campaign.store.write() as session:
+            number = session.add_token(name, role, who.strip(), digest_of(token))
+        if as_json:
+            emit({"campaign": name, "id": number, "role": role, "who": who, "token": token})
+            return
+        screen = console()
+        screen.print(Text.assemble(("token: ", "green"), (token, "bold")), soft_wrap=True)
+        told = f"{printable(who)} logs in at /login#TOKEN of your server's address, as {role}."
+        screen.print(Text(f"{told} It is not shown again."), soft_wrap=True)
+        say_next(screen, follow_up("serve", name, storage))
+
+
+@tokens.command("list")
+def list_(name: CampaignName, storage: StorageUrl = None, as_json: AsJson = False) -> None:
+    """List the tokens, without what opens the page."""
+    with telling_errors(as_json=as_json):
+        campaign = open_campaign(name, storage)
+        with campaign.store.read() as session:
+            rows = session.tokens(name)
+        if as_json:
+            emit({"campaign": name, "tokens": [asdict(row) for row in rows]})
+            return
+        if not rows:
+            console().print(Text("There is no token yet."))
+            return
+        table = new_table("id", "role", "who", "made", "revoked")
+        for row in rows:
+            made, revoked = row.created_at[:16], (row.revoked_at or "")[:16]
+            table.add_row(str(row.id), row.role, printable(row.name), made, revoked)
+        console().print(table)
+
+
+@tokens.command("revoke")
+def revoke(
+    name: CampaignName,
+    number: Annotated[int, typer.Argument(metavar="ID", help="As `assay token list` has it.")],
+    *,
+    storage: StorageUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a token open nothing from now on. What was answered with it stays."""
+    with telling_errors(as_json=as_json):
+        campaign = open_campaign(name, storage)
+        with campaign.store.write() as session:
+            revoked = session.revoke_token(name, number)
+        if not revoked:
+            raise InputError(
+                f"there is no valid token with id {number}",
+                hint=f"see {follow_up('token list', name, storage)}",
+            )
+        if as_json:
+            emit({"campaign": name, "id": number, "revoked": True})
+            return
+        console().print(Text(f"token {number} opens nothing any more", "green"))

@@ -1,0 +1,171 @@
+"""What the owner sees of a campaign: numbers and words, which a template puts on a page."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.answers import Answer
+from assay.campaign import Campaign
+from assay.core.agreement import Agreement
+from assay.goal import Goal
+from assay.history import HistoryPoint
+from assay.outlook import Outlook, outlook_of
+from assay.report import interval_text, metric_name, printable, shortened, value_text
+from assay.report_several import goal_text, notes_once, state_text
+from assay.results import Estimate, StratumRow
+from assay.reviewing import ReviewerRow
+from assay.targets import JointGoal
+from assay.web.curve import Curve, draw_curve
+
+__all__ = ["Dashboard", "Heading", "MetricView", "dashboard_of", "heading_of"]
+
+_LOOKS = (
+    30  # at rounds that wait for answers, whenever somebody has answered; shared by all metrics
+)
+_PICTURES = 6  # at most; of more metrics, those that are farthest from their goals
+_TONES = {"green": "good", "yellow": "warn", "red": "bad"}
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What the campaign is about: this does not change while people label."""
+
+    title: str
+    source: str
+    items: int
+    goal: str
+
+
+@dataclass(frozen=True)
+class MetricView:
+    """One metric as it is read, with its picture where it has one."""
+
+    name: str
+    value: str
+    interval: str
+    estimate: Estimate
+    state: str
+    tone: str
+    curve: Curve | None
+
+
+@dataclass(frozen=True)
+class Dashboard:
+    """How a campaign stands.
+
+    Attributes
+    ----------
+    stopped : str or None
+        Why no more labels are needed.
+    met : bool
+        Whether that is what was wanted, and not only the end of the budget.
+    answers : int
+        Items that have an answer; `unjudged` counts those that could not be judged, by why.
+    """
+
+    metrics: Sequence[MetricView]
+    stopped: str | None
+    met: bool
+    answers: int
+    budget: int | None
+    outlook: Outlook
+    unjudged: Mapping[str, int]
+    disputes: int
+    strata: Sequence[StratumRow]
+    reviewers: Sequence[ReviewerRow]
+    agreement: Agreement
+    notes: Sequence[str]
+
+
+def heading_of(campaign: Campaign) -> Heading:
+    """Return what the campaign is about."""
+    settings, goal = campaign.settings, campaign.settings.goal
+    if isinstance(goal, JointGoal):
+        title = f"{len(goal.targets)} metrics"
+        words = goal_text(goal)
+    else:
+        title = metric_name(goal.metric).capitalize()
+        words = _goal_words(goal)
+    source = settings.source
+    return Heading(title, printable(source.description), source.rows, words)
+
+
+def dashboard_of(campaign: Campaign) -> Dashboard:
+    """Return how a campaign stands."""
+    settings, estimates = campaign.settings, campaign.estimates()
+    history = campaign.history(unfinished=_LOOKS // len(estimates))
+    answers = Counter(campaign.answers().values())
+    budget = settings.goal.budget
+    stopped = next(iter(estimates.values())).stopped
+    at_least = settings.goal.at_least if isinstance(settings.goal, Goal) else None
+    farthest = sorted(estimates.values(), key=_distance, reverse=True)[:_PICTURES]
+    drawn = {estimate.metric for estimate in farthest}
+    return Dashboard(
+        metrics=[
+            _metric_view(each, history.get(name, ()) if name in drawn else (), at_least)
+            for name, each in estimates.items()
+        ],
+        stopped=stopped,
+        met=stopped is not None and all(_is_met(each, at_least) for each in estimates.values()),
+        answers=answers.total(),
+        budget=budget,
+        outlook=outlook_of(
+            estimates,
+            answers=answers.total(),
+            items=int(settings.strata.sizes.sum()),
+            budget=budget,
+        ),
+        unjudged={each.value: answers[each] for each in Answer if not each.judged},
+        disputes=len(campaign.disputes()),
+        strata=shortened(campaign.strata()),
+        reviewers=campaign.reviewers(),
+        agreement=campaign.agreement(),
+        notes=[*settings.strata.notes, *notes_once(estimates)],
+    )
+
+
+def _metric_view(
+    estimate: Estimate, past: Sequence[HistoryPoint], at_least: float | None
+) -> MetricView:
+    now = HistoryPoint(estimate.labels, estimate.value, estimate.low, estimate.high)
+    points = [*(point for point in past if point.labels < now.labels), now] if past else []
+    state, colour = state_text(estimate)
+    return MetricView(
+        name=printable(metric_name(estimate.metric)),
+        value=value_text(estimate),
+        interval=interval_text(estimate).plain,
+        estimate=estimate,
+        state=state,
+        tone=_TONES[colour],
+        curve=draw_curve(points, within=estimate.within, at_least=at_least),
+    )
+
+
+def _goal_words(goal: Goal) -> str:
+    """Return a goal in words.
+
+    Examples
+    --------
+    >>> _goal_words(Goal("precision", within=0.02, budget=900))
+    '±0.02 at 95% confidence, with at most 900 answers'
+    >>> _goal_words(Goal("recall", at_least=0.9))
+    'is it at least 0.9? At 95% confidence'
+    """
+    sure = f"at {100 * goal.confidence:.4g}% confidence"
+    if goal.at_least is not None:
+        words = f"is it at least {goal.at_least:g}? {sure.capitalize()}"
+    elif goal.within is not None:
+        words = f"±{goal.within:g} {sure}"
+    else:
+        return f"what {goal.budget:,} answers tell, {sure}"
+    return words if goal.budget is None else f"{words}, with at most {goal.budget:,} answers"
+
+
+def _is_met(estimate: Estimate, at_least: float | None) -> bool:
+    if at_least is not None:
+        return estimate.verdict is not None
+    return estimate.within is None or estimate.half_width <= estimate.within
+
+
+def _distance(estimate: Estimate) -> float:
+    return estimate.half_width / (estimate.within or 1.0)

@@ -1,0 +1,86 @@
+"""The reviewer's page, and what it sends and gets."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from assay.campaign import Campaign
+from assay.web.counter import Counter
+from assay.web.documents import number_in, read_document, submits_in
+from assay.web.guidelines import guideline_blocks
+from assay.web.options import Options
+from assay.web.people import Person, needs
+from assay.web.render import render
+from assay.web.shown import item_json
+
+__all__ = ["routes"]
+
+_MOST_ITEMS = 20
+
+
+@needs("reviewer")
+async def show_page(request: Request) -> Response:
+    """Return the page. It holds no item yet: to give one out is a change, which a GET never is."""
+    counter: Counter = request.app.state.counter
+    options: Options = request.app.state.options
+    question, budget = await counter.call(
+        lambda campaign: (campaign.settings.question, campaign.settings.goal.budget)
+    )
+    return render(
+        request,
+        "review.html",
+        question=question,
+        budget=budget,
+        blocks=guideline_blocks(options.guidelines),
+        lease=options.lease,
+    )
+
+
+@needs("reviewer")
+async def take_turn(request: Request) -> Response:
+    """Record answers, renew what the page holds, and give out what to show next."""
+    counter: Counter = request.app.state.counter
+    options: Options = request.app.state.options
+    person: Person = request.state.person
+    document = await read_document(request)
+    _refuse_mistaken(document, {"campaign": counter.name, "reviewer": person.name})
+    want = number_in(document, "want", default=0, at_least=0, at_most=_MOST_ITEMS)
+
+    def turn(campaign: Campaign) -> dict[str, Any]:
+        submits = submits_in(document, campaign.settings)
+        turn = campaign.review(submits, reviewer=person.name, want=want, lease=options.lease)
+        return {
+            "receipts": [asdict(receipt) for receipt in turn.receipts],
+            "items": [item_json(item, campaign, options) for item in turn.items],
+            "state": turn.state,
+            "yours": turn.yours,
+            "team": turn.team,
+        }
+
+    # Escaped to ASCII: an item may hold half a surrogate pair, which UTF-8 cannot.
+    return Response(json.dumps(await counter.call(turn)), media_type="application/json")
+
+
+def _refuse_mistaken(document: Mapping[str, Any], here: Mapping[str, str]) -> None:
+    """Raise where a page speaks for somebody else, or to another campaign, than it thinks.
+
+    A page stays open when another person logs in beside it, and when another campaign is served
+    at the same address; what waits in it must not be taken for theirs.
+    """
+    for name, value in here.items():
+        if document.get(name, value) != value:
+            raise HTTPException(
+                409, f"this page was opened for another {name}; nothing was recorded: reload it"
+            )
+
+
+routes = [
+    Route("/review", show_page, methods=["GET"]),
+    Route("/api/review", take_turn, methods=["POST"]),
+]

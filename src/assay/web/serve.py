@@ -1,0 +1,133 @@
+"""Serving a campaign: by which address, under which names, and to whom."""
+
+import errno
+import html
+import ipaddress
+import socket
+import tempfile
+import webbrowser
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+
+from assay.campaign import Campaign
+from assay.errors import InputError
+from assay.web.app import make_app
+from assay.web.logs import log_to_terminal
+from assay.web.options import LOOPBACK_HOSTS, Options
+
+__all__ = [
+    "address_of",
+    "allowed_hosts",
+    "in_browser",
+    "is_loopback",
+    "listen",
+    "make_server",
+    "run",
+]
+
+_TROUBLE = {
+    errno.EADDRINUSE: ("is in use", "choose another with --port; --port 0 takes any that is free"),
+    errno.EACCES: ("may not be used", "ports below 1024 are for administrators: choose another"),
+    errno.EADDRNOTAVAIL: ("is not an address of this machine", "leave out --host to serve only it"),
+}
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether an address can be reached from this machine only.
+
+    Examples
+    --------
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost")
+    (True, True, True)
+    >>> is_loopback("0.0.0.0"), is_loopback("10.0.0.7"), is_loopback("localhost.example.org")
+    (False, False, False)
+    """
+    address = _address(host)
+    return host.lower() == "localhost" if address is None else address.is_loopback
+
+
+def allowed_hosts(host: str, also: Sequence[str]) -> frozenset[str]:
+    """Return the names by which browsers may call a server at an address.
+
+    Examples
+    --------
+    >>> sorted(allowed_hosts("10.0.0.7", ["Labels.example.org"]))
+    ['10.0.0.7', 'labels.example.org']
+    """
+    address = _address(host)
+    if address is not None and address.is_unspecified and not also:
+        raise InputError(
+            f"{host} is every address of this machine, and browsers call it by none of them",
+            hint="name what people will type with --allow-host, such as --allow-host labels.local",
+        )
+    own = LOOPBACK_HOSTS if is_loopback(host) else frozenset({host.lower()})
+    return own | {name.lower() for name in also}
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; port 0 is any that is free."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family)
+    except socket.gaierror:
+        raise InputError(
+            f"there is no address called {host!r}", hint="leave out --host to serve this machine"
+        ) from None
+    except OSError as error:
+        what, hint = _TROUBLE.get(error.errno or 0, (f"cannot be used: {error.strerror}", ""))
+        raise InputError(f"{host}, port {port}, {what}", hint=hint) from None
+
+
+def address_of(listening: socket.socket, host: str) -> str:
+    """Return the address to type into a browser on this machine."""
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{listening.getsockname()[1]}"
+
+
+def run(
+    campaign: Campaign, options: Options, listening: socket.socket, *, proxy: str | None = None
+) -> None:
+    """Serve until somebody stops it, and log to the terminal."""
+    log_to_terminal()
+    make_server(campaign, options, proxy=proxy).run(sockets=[listening])
+
+
+def make_server(campaign: Campaign, options: Options, *, proxy: str | None) -> uvicorn.Server:
+    """Return a server; `proxy` is an address whose X-Forwarded-Proto is believed."""
+    config = uvicorn.Config(
+        make_app(campaign, options),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        ws="none",
+        lifespan="on",
+        proxy_headers=proxy is not None,
+        forwarded_allow_ips=proxy,
+        timeout_graceful_shutdown=5,
+    )
+    return uvicorn.Server(config)
+
+
+@contextmanager
+def in_browser(link: str) -> Iterator[None]:
+    """Open a link in the browser.
+
+    By way of a file that only its owner can read: a command line, and the token in it, can be
+    seen by everybody on this machine.
+    """
+    with tempfile.TemporaryDirectory(prefix="assay-") as folder:
+        page = Path(folder) / "open.html"
+        target = html.escape(link)
+        page.write_text(f'<meta http-equiv="refresh" content="0; url={target}">', encoding="utf-8")
+        webbrowser.open(page.as_uri())
+        yield
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None

@@ -1,0 +1,128 @@
+// Disputes, one after the other, with the keyboard.
+
+import { itemNode } from "./item.js";
+import { Keys } from "./keys.js";
+
+const keys = new Keys();
+const disputes = document.getElementById("disputes");
+const buttons = [...document.querySelectorAll(".ruling")];
+const later = document.getElementById("later");
+const again = document.getElementById("again");
+const ruled = document.getElementById("ruled");
+const trouble = document.getElementById("trouble");
+
+let last = null; // the case that was decided before: it can be shown again and decided otherwise
+let waiting = null; // a ruling that may not have arrived, with its key
+
+function queue() {
+  const { count, at } = document.getElementById("queue").dataset;
+  return { count: Number(count), at: Number(at) };
+}
+
+function current() {
+  return document.getElementById("case");
+}
+
+function itemOf(node) {
+  return node.dataset.item ? JSON.parse(node.dataset.item) : null;
+}
+
+// What there is to decide has changed: fill it in, and let the keyboard and the reader be there.
+function arrive({ focus = true } = {}) {
+  const item = itemOf(current());
+  if (item) document.getElementById("item").replaceChildren(itemNode(item));
+  document.getElementById("rulings").hidden = !item;
+  for (const button of buttons) button.disabled = !item;
+  later.disabled = !item || queue().count < 2;
+  again.disabled = last === null;
+  keys.shown();
+  if (focus) {
+    current().focus();
+    window.scrollTo(0, 0);
+  }
+}
+
+async function load(at) {
+  const response = await fetch(`/owner/disputes?at=${at}`, { cache: "no-store" });
+  if (!response.ok) throw new Error(String(response.status));
+  const next = new DOMParser().parseFromString(await response.text(), "text/html");
+  for (const id of ["queue", "case"]) {
+    document.getElementById(id).replaceWith(next.getElementById(id));
+  }
+  arrive();
+}
+
+async function decide(answer) {
+  const item = itemOf(current());
+  if (!item) return;
+  if (waiting?.item !== item.id || waiting.answer !== answer) {
+    waiting = { item: item.id, answer, key: randomKey() };
+  }
+  busy(true);
+  try {
+    const response = await fetch("/api/ruling", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(waiting),
+    });
+    const told = await response.json();
+    const receipt = told.receipt;
+    if (!response.ok || (receipt.status !== "saved" && receipt.status !== "again")) {
+      stay(told.error ?? receipt.message);
+      return;
+    }
+    trouble.hidden = true;
+    ruled.hidden = false;
+    ruled.textContent = `Saved: item ${shortened(item.id)} is decided: ${answer}.`;
+    waiting = null;
+    last = current().cloneNode(true);
+    await load(queue().at);
+  } catch {
+    stay("No answer from the server: the ruling may not be saved. Press the same key again; what is sent twice counts once.");
+  }
+}
+
+function stay(words) {
+  trouble.hidden = false;
+  trouble.textContent = words;
+  busy(false);
+}
+
+function busy(yes) {
+  for (const button of [...buttons, later, again]) button.disabled = yes;
+  if (!yes) arrive({ focus: false });
+}
+
+async function goOn() {
+  const { count, at } = queue();
+  try {
+    await load(at < count ? at + 1 : 1);
+  } catch {
+    stay("No answer from the server.");
+  }
+}
+
+function goBack() {
+  current().replaceWith(last);
+  last = null;
+  document.getElementById("queue").textContent = "The last one again: decide it otherwise, or go on";
+  arrive();
+  later.disabled = false;
+}
+
+function randomKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function shortened(text) {
+  return text.length > 60 ? `${text.slice(0, 59)}…` : text;
+}
+
+for (const button of buttons) {
+  keys.bind(button.dataset.key, button, () => decide(button.dataset.answer));
+}
+keys.bind("s", later, goOn);
+keys.bind("u", again, goBack);
+disputes.dataset.ready = "yes";
+arrive({ focus: false });

@@ -1,0 +1,44 @@
+// Single keys that do something, and the cases in which they must not.
+
+const SETTLE = 150; // ms in which a new item cannot be answered by a key that was meant for the last
+const DOUBLE_CLICK = 350; // ms; the second half of a double click is no answer to the next item
+
+export class Keys {
+  enabled = true;
+  #shownAt = 0;
+  #actions = new Map(); // key -> {act, settles}
+
+  constructor() {
+    document.addEventListener("keydown", (event) => this.#pressed(event));
+  }
+
+  // Something new is to be seen.
+  shown() {
+    this.#shownAt = performance.now();
+  }
+
+  // `button` and `key` both do `act`. What `settles` waits until a new item has been seen.
+  bind(key, button, act, { settles = true } = {}) {
+    this.#actions.set(key, { button, act, settles });
+    button.addEventListener("click", (event) => {
+      const wait = event.detail > 0 ? DOUBLE_CLICK : SETTLE; // 0: pressed with a key
+      if (!settles || performance.now() - this.#shownAt >= wait) act();
+    });
+  }
+
+  #pressed(event) {
+    if (event.ctrlKey || event.altKey || event.metaKey || event.repeat || event.isComposing) return;
+    if (!this.enabled || event.target.closest("input, select, textarea, dialog")) return;
+    const action = this.#actions.get(letter(event));
+    if (!action || action.button.disabled) return;
+    event.preventDefault();
+    if (!action.settles || performance.now() - this.#shownAt >= SETTLE) action.act();
+  }
+}
+
+// Where the keyboard's letters are not Latin, the place of the key tells which one is meant.
+function letter(event) {
+  const place = /^Key([A-Z])$/.exec(event.code);
+  const latin = /^[\x20-\x7e]$/.test(event.key);
+  return (latin || !place ? event.key : place[1]).toLowerCase();
+}

@@ -1,0 +1,40 @@
+// The link's token stands behind #, which browsers never send to a server: this sends it in a body.
+const form = document.getElementById("login");
+const field = document.getElementById("token");
+const said = document.getElementById("said");
+
+async function logIn(token) {
+  said.textContent = "Logging in…";
+  try {
+    const response = await fetch("/login", {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ token }),
+    });
+    const answer = await response.json();
+    if (response.ok) {
+      location.replace(answer.next);
+      return;
+    }
+    said.textContent = answer.error;
+  } catch {
+    said.textContent = "No connection to the server. Try again in a moment.";
+  }
+  field.focus();
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  logIn(field.value.trim());
+});
+
+function useLink() {
+  const token = location.hash.slice(1);
+  if (!token) return;
+  // Neither the address bar nor the history may keep it.
+  history.replaceState(null, "", location.pathname);
+  logIn(token);
+}
+
+addEventListener("hashchange", useLink);
+useLink();

@@ -1,0 +1,161 @@
+// The dashboard that follows the campaign, and files in and out. Without it the page still tells
+// all it knows, and reloads itself.
+
+const EVERY = 3000; // ms between looks
+const SLOWEST = 60000; // ms, when the server does not answer
+
+const live = document.getElementById("live");
+const fresh = document.getElementById("fresh");
+const freshWords = document.getElementById("fresh-words");
+const result = document.getElementById("file-result");
+
+let wait = EVERY;
+let timer = 0;
+
+async function look() {
+  clearTimeout(timer);
+  try {
+    const response = await fetch("/owner/live", {
+      headers: { "If-None-Match": `"${live.dataset.version}"` },
+      cache: "no-store",
+    });
+    if (response.status === 401 || response.status === 403) {
+      tell("old", "Your token is no longer valid: reload the page and log in");
+      return; // asking again would not help
+    }
+    if (response.status !== 304) {
+      if (!response.ok) throw new Error(String(response.status));
+      const version = response.headers.get("ETag").replaceAll('"', "");
+      show(await response.text());
+      live.dataset.version = version;
+    }
+    wait = EVERY;
+    tell("new", "Live");
+  } catch {
+    wait = Math.min(2 * wait, SLOWEST);
+    tell("old", "No connection: these numbers may be old");
+  }
+  timer = setTimeout(look, document.hidden ? 10 * wait : wait);
+}
+
+function show(html) {
+  const next = new DOMParser().parseFromString(html, "text/html");
+  const opened = [...live.querySelectorAll("details[open]")].map((details) => details.id);
+  for (const id of opened) next.getElementById(id)?.setAttribute("open", "");
+  const focused = live.contains(document.activeElement) ? document.activeElement : null;
+  const again = focused && selectorOf(focused);
+  live.replaceChildren(...next.body.childNodes);
+  if (again) live.querySelector(again)?.focus({ preventScroll: true });
+  announceStop();
+}
+
+// Where the keyboard was is where it stays, although all around it is new.
+function selectorOf(element) {
+  if (element.id) return `#${element.id}`;
+  if (element.matches("summary")) return `#${element.parentElement.id} > summary`;
+  const label = element.getAttribute("aria-label");
+  return label ? `[aria-label="${CSS.escape(label)}"]` : null;
+}
+
+function announceStop() {
+  const title = live.querySelector(".stop .notice-title")?.textContent ?? "";
+  if (title !== "" && live.dataset.stopped === "") {
+    document.getElementById("announce").textContent = title;
+    document.title = `${title} · ${document.title}`;
+  }
+  live.dataset.stopped = title;
+}
+
+function tell(state, words) {
+  fresh.hidden = false;
+  fresh.dataset.state = state;
+  if (freshWords.textContent !== words) freshWords.textContent = words;
+}
+
+// Files ------------------------------------------------------------------------------------------
+
+document.getElementById("upload").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const form = event.currentTarget;
+  const file = document.getElementById("upload-file").files[0];
+  const query = new URLSearchParams({
+    format: document.getElementById("upload-format").value,
+    reviewer: document.getElementById("upload-reviewer").value,
+    revise: document.getElementById("upload-revise").checked ? "yes" : "",
+  });
+  const response = await send(form, `/api/import?${query}`, file, "application/octet-stream");
+  if (!response) return;
+  const told = await response.json();
+  const parts = [
+    [told.new, "new"],
+    [told.revised, "revised"],
+    [told.unchanged, "told before"],
+    [told.without_label, "rows without an answer"],
+    [told.skipped, "skipped"],
+    [told.spare, "of the new ones are spare"],
+  ];
+  const words = parts.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
+  report("good", `Recorded (${told.format})`, words.join(", ") || "nothing was in it");
+  form.reset();
+  look();
+});
+
+// A form that saves a file works by itself; this way it can also say what went wrong.
+document.getElementById("batch-out").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const form = event.currentTarget;
+  const body = new URLSearchParams(new FormData(form));
+  const response = await send(form, form.action, body, "application/x-www-form-urlencoded");
+  if (!response) return;
+  const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition"))?.[1];
+  const count = Number(response.headers.get("X-Assay-Count"));
+  if (count === 0) {
+    report("warn", "No items", "the campaign has none to give out just now");
+    return;
+  }
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = name ?? "batch";
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+  report("good", `${count === 1 ? "1 item" : `${count} items`} saved`, name ?? "");
+});
+
+async function send(form, address, body, type) {
+  const button = form.querySelector("button");
+  button.disabled = true;
+  try {
+    const response = await fetch(address, {
+      method: "POST", body, headers: { "Content-Type": type },
+    });
+    if (response.ok) return response;
+    const { error, details, hint } = await response.json();
+    report("bad", "Nothing was recorded", error, details, hint && `Hint: ${hint}`);
+  } catch {
+    report("bad", "No answer from the server", "Try again: what is sent twice counts once.");
+  } finally {
+    button.disabled = false;
+    button.focus({ preventScroll: true });
+  }
+  return null;
+}
+
+function report(tone, title, ...lines) {
+  const box = document.createElement("div");
+  box.className = `notice notice-${tone}`;
+  for (const [place, text] of [title, ...lines].entries()) {
+    if (!text) continue;
+    const line = document.createElement("p");
+    line.className = place === 0 ? "notice-title" : "preserve";
+    line.textContent = text;
+    box.append(line);
+  }
+  result.replaceChildren(box);
+  box.scrollIntoView({ block: "nearest" });
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) look();
+});
+timer = setTimeout(look, EVERY);
+tell("new", "Live");

@@ -1,0 +1,175 @@
+// One item at a time: what is shown, what a key or button does to it, and what the page says of it.
+
+import { itemNode } from "./item.js";
+import { Keys } from "./keys.js";
+import { Outbox } from "./outbox.js";
+import { Sender } from "./sender.js";
+import { savedState, showAside, showStopped } from "./state.js";
+
+const HELD = 3; // the item that is shown and two more, so that the next appears at once
+const LOOK_AGAIN = 4_000; // ms, while there is nothing for this reviewer
+const VIEWS = ["item", "view-loading", "view-offline", "view-wait", "view-done"];
+
+const byId = (id) => document.getElementById(id);
+const { campaign, person, lease, budget } = byId("review").dataset;
+
+const outbox = new Outbox(campaign, person);
+const keys = new Keys();
+const sender = new Sender({
+  outbox,
+  introduction: { campaign, reviewer: person },
+  wanted: HELD,
+  onTurn: takeTurn,
+  onChange: render,
+});
+
+let held = []; // {item, node}; the first is shown
+let given = []; // what undo takes back: {key, card}
+let turn = null; // the server's last word
+let shown = null; // the card or view on the screen
+let trouble = false;
+let timer = 0;
+const acted = new Map(); // item -> when something was last said of it, here or in another tab
+
+// What people do --------------------------------------------------------------------------------
+
+function answer(word) {
+  const [card] = held;
+  if (!card) return;
+  const entry = outbox.put(card.item.id, word); // before anything else
+  given.push({ key: entry.key, card });
+  acted.set(card.item.id, performance.now());
+  held.shift();
+  render();
+  sender.wake();
+}
+
+function undo() {
+  const last = given.pop();
+  if (!last) return;
+  if (!outbox.drop(last.key)) outbox.put(last.card.item.id, "withdrawn");
+  held = [{ ...last.card, again: true }, ...without(held, last.card.item.id)];
+  announce("Your answer is taken back. The item is shown again.");
+  render();
+  sender.wake();
+}
+
+for (const button of document.querySelectorAll("[data-answer]")) {
+  keys.bind(button.dataset.key, button, () => answer(button.dataset.answer));
+}
+keys.bind("u", byId("undo"), undo);
+keys.bind("?", byId("help-open"), () => byId("help").showModal(), { settles: false });
+byId("keys-on").addEventListener("change", (event) => {
+  keys.enabled = event.target.checked;
+});
+byId("resume").addEventListener("click", () => sender.wake({ now: true }));
+
+// What the server says --------------------------------------------------------------------------
+
+function takeTurn(news, started) {
+  turn = news;
+  // While the answer was on its way, people went on: what they answered since is not shown again.
+  const fresh = news.items.filter((item) => !(acted.get(item.id) > started));
+  const known = new Map(held.map((card) => [card.item.id, card]));
+  const cards = fresh.map((item) => known.get(item.id) ?? { item, node: itemNode(item) });
+  const [now] = held;
+  const keep = now && (news.state !== "done" || now.again);
+  held = keep ? [now, ...without(cards, now.item.id)].slice(0, HELD) : cards;
+  render();
+  const pause = held.length === 0 && news.state === "wait" ? LOOK_AGAIN : (1000 * lease) / 3;
+  clearTimeout(timer);
+  timer = setTimeout(lookAgain, pause);
+}
+
+// Renews the leases of what is held, too; a page that nobody sees lets them run out.
+function lookAgain() {
+  if (document.visibilityState === "visible") sender.wake();
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "visible") sender.wake({ now: true });
+});
+window.addEventListener("online", () => sender.wake({ now: true }));
+window.addEventListener("beforeunload", (event) => {
+  if (outbox.waiting().length > 0) event.preventDefault();
+});
+outbox.onOtherTab((entry) => {
+  acted.set(entry.item, performance.now());
+  if (entry.answer !== "withdrawn") held = without(held, entry.item);
+  if (held.length === 0) sender.wake();
+}, render);
+
+function without(cards, id) {
+  return cards.filter((card) => card.item.id !== id);
+}
+
+// What is seen ----------------------------------------------------------------------------------
+
+function render() {
+  const [card] = held;
+  const now = card ?? viewWithoutItem();
+  if (now !== shown) show(now, card);
+  for (const button of document.querySelectorAll("[data-answer]")) button.disabled = !card;
+  byId("undo").disabled = given.length === 0;
+  renderProgress();
+  renderSaved();
+  showAside(byId("aside"), outbox, render);
+  showStopped(byId("stopped"), sender, outbox.waiting().length);
+}
+
+function viewWithoutItem() {
+  if (sender.state === "pausing" || sender.state === "stopped") return "view-offline";
+  if (turn === null || (turn.items.length > 0 && sender.state === "sending")) return "view-loading";
+  if (turn.state === "done") return "view-done";
+  return turn.state === "wait" ? "view-wait" : "view-loading";
+}
+
+function show(now, card) {
+  const first = shown === null;
+  shown = now;
+  const id = card ? "item" : now;
+  for (const view of VIEWS) byId(view).hidden = view !== id;
+  if (card) {
+    byId("item-name").textContent = `Item ${card.item.id}`;
+    byId("item-body").replaceChildren(card.node);
+    byId("item").scrollTop = 0;
+    window.scrollTo(0, 0); // on a low screen it is the page that scrolls
+    keys.shown();
+  }
+  if (!first || card) byId(id).focus({ preventScroll: true });
+}
+
+function renderProgress() {
+  if (turn === null) return;
+  const most = budget ? ` of at most ${number(budget)}` : "";
+  byId("progress").textContent = `You ${number(turn.yours)} · team ${number(turn.team)}${most}`;
+  if (budget) byId("bar").value = turn.team;
+}
+
+function number(value) {
+  return Number(value).toLocaleString("en");
+}
+
+function renderSaved() {
+  const now = savedState(sender, outbox, turn !== null);
+  byId("saved").dataset.state = now.state;
+  byId("saved-sign").textContent = now.sign;
+  byId("saved-words").textContent = now.words;
+  byId("saved-until").textContent = now.until;
+  // Every answer said aloud as saved would talk over the items; trouble and its end are news.
+  if (now.state !== "busy" && trouble !== (now.state === "trouble")) {
+    trouble = !trouble;
+    announce(now.words);
+  }
+}
+
+function announce(words) {
+  byId("announce").textContent = words;
+}
+
+setInterval(() => {
+  if (sender.state === "pausing") renderSaved(); // the seconds until the next attempt
+}, 1000);
+// Beside the item there is room for them; below it they open when asked for.
+if (window.matchMedia("(min-width: 60.01rem)").matches) byId("guidelines")?.setAttribute("open", "");
+sender.wake();

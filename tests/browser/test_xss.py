@@ -1,0 +1,153 @@
+"""Hostile texts wherever a person or a file can put one: nothing runs, all is shown as it is."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from jinja2 import Environment, PackageLoader
+from playwright.sync_api import expect
+
+from assay.answers import Answer
+from assay.reviewing import Submit, Told
+from assay.web import app as web_app
+from assay.web.options import Options
+from tests.browser.house import House, Visit, shown
+
+CORPUS: list[str] = json.loads((Path(__file__).parent / "xss.json").read_text())
+ALL = " ".join(CORPUS)  # what is escaped sign by sign can be tried all at once
+WHO = max(CORPUS, key=len)  # a reviewer's name may not be as long as all of them
+
+
+def rotated(by: int) -> list[str]:
+    return CORPUS[by:] + CORPUS[:by]
+
+
+def test_the_corpus_is_large_and_has_no_doubles() -> None:
+    assert len(set(CORPUS)) == len(CORPUS) >= 100
+
+
+# Answers item after item; a clock that runs ahead saves the wait that every new item asks for.
+ANSWER_ALL = """async () => {
+  const now = performance.now.bind(performance);
+  let ahead = 0;
+  performance.now = () => now() + (ahead += 1000);
+  const [item, done] = ["item", "view-done"].map((id) => document.getElementById(id));
+  const texts = (selector) => [...item.querySelectorAll(selector)].map((node) => node.textContent);
+  const seen = [];
+  while (done.hidden) {
+    const name = item.querySelector("h2").textContent;
+    if (!item.hidden && name !== seen.at(-1)?.[0]) {
+      seen.push([name, texts("dd"), texts("a")]);
+      document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "n", bubbles: true}));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  return seen;
+}"""
+
+
+def test_items(open_house: Callable[..., House], enter: Callable[..., Visit]) -> None:
+    columns: dict[str, Any] = {"id": CORPUS, "p": [0.9] * len(CORPUS)}
+    columns |= {"text": rotated(1), "link": rotated(2), "image": rotated(3)}
+    house = open_house(
+        options=Options(links=("link",), images=("image",)),
+        predictions=columns,
+        show=["text", "link", "image"],
+        budget=len(CORPUS),
+    )
+    visit = enter(house)
+    visit.alter("review.js", ("HELD = 3", "HELD = 20"))  # answers go together, which is faster
+    page = visit.open()
+    shown(page)
+    seen = page.evaluate(ANSWER_ALL)
+    rows = zip(CORPUS, rotated(1), rotated(2), rotated(3), strict=True)
+    expected = {f"Item {name}": values for name, *values in rows}
+    assert {name: values for name, values, _ in seen} == expected
+    linked = {text for _, _, links in seen for text in links}
+    assert linked == {text for text in CORPUS if text.startswith("https://") and is_plain(text)}
+    # Images were asked for, and nothing else was fetched.
+    assert all(url.startswith("https://") for url in visit.elsewhere)
+    assert 0 < len(visit.elsewhere) <= len(linked)
+    visit.elsewhere.clear()
+
+
+def is_plain(address: str) -> bool:
+    return address.isprintable() and "@" not in address and " " not in address
+
+
+@pytest.fixture
+def hostile(open_house: Callable[..., House]) -> House:
+    """A campaign with hostile names, question, guidelines, columns, reviewers and keys."""
+    count = 3
+    columns: dict[str, Any] = {"an id": [ALL, *CORPUS[: count - 1]], "a p": [0.9] * count}
+    columns |= {name: [value] * count for name, value in zip(CORPUS, rotated(1), strict=True)}
+    house = open_house(
+        options=Options(guidelines="\n\n".join(CORPUS), links=tuple(CORPUS)),
+        predictions=columns,
+        id="an id",
+        score="a p",
+        show=CORPUS,
+        question=ALL,
+        name=ALL,
+        budget=count,
+        reviewers_per_item=2,
+        overlap=1.0,
+    )
+    campaign = house.campaign()
+    item = campaign.ask(1, reviewer=CORPUS[0])[0].id
+    answers = [Answer.YES, *[Answer.NO] * (len(CORPUS) - 1)]
+    pairs = zip(CORPUS, answers, strict=True)
+    campaign.record([Told(item, answer, reviewer=name) for name, answer in pairs])
+    keys = [Submit(key, item, "cannot judge") for key in CORPUS if len(key) <= 100]
+    campaign.review(keys, reviewer=WHO)
+    return house
+
+
+def look_at_every_page(visit: Visit) -> dict[str, str]:
+    """Return the whole text of every page that a person may see."""
+    texts = {}
+    page = visit.context.new_page()
+    for path in ("/review", "/owner", "/owner/disputes", "/login", f"/{quote(ALL, safe='')}"):
+        page.goto(visit.house.url + path)
+        if path == "/review":
+            expect(
+                page.locator("#item, #view-done, #view-wait").locator("visible=true")
+            ).to_be_visible()
+        texts[path[:20]] = page.evaluate("document.documentElement.textContent")
+    return texts
+
+
+def test_everything_else(hostile: House, enter: Callable[..., Visit]) -> None:
+    visit = enter(hostile, WHO, role="owner")
+    texts = look_at_every_page(visit)
+    for path in ("/review", "/owner", "/owner/disputes"):
+        assert ALL in texts[path].replace(WHO, "", 1) and WHO in texts[path], path
+    for text in CORPUS:
+        pieces = [piece.strip() for piece in text.splitlines()]
+        assert all(piece in texts["/review"] for piece in pieces)
+        assert text in texts["/owner/disputes"]
+        assert text in texts["/owner"]
+
+
+def test_a_page_that_trusts_texts_is_noticed(hostile: House, enter: Callable[..., Visit]) -> None:
+    visit = enter(hostile)
+    safe = "text.append(...valueNodes(name, kind, value));"
+    visit.alter("item.js", (safe, "text.innerHTML = value;"))
+    page = visit.open()
+    for _ in range(50):  # not until something is seen: one of them leads away from the page
+        if not visit.trouble:
+            page.wait_for_timeout(100)
+    assert any("CSP violation" in each for each in visit.leave())
+
+
+def test_templates_that_trust_texts_are_noticed(
+    open_house: Callable[..., House], enter: Callable[..., Visit], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trusting = Environment(loader=PackageLoader("assay.web"), autoescape=False)
+    monkeypatch.setattr(web_app, "make_templates", lambda: trusting)
+    visit = enter(open_house(question=ALL))
+    visit.open()
+    assert any("CSP violation" in each for each in visit.leave())

@@ -1,0 +1,46 @@
+"""One item without an answer must not keep a campaign going for ever."""
+
+import numpy as np
+import pytest
+
+import assay
+from assay.engine import State
+from assay.table import Table
+
+
+def labels_until_nothing_is_left_to_ask() -> tuple[int, assay.Campaign, int]:
+    """Judge all items but one, of the first round; return how many that were, and which it is."""
+    rng = np.random.default_rng(5)
+    score = rng.uniform(0.5, 1.0, 4000)
+    truth = rng.random(4000) < score
+    campaign = assay.create_campaign(
+        {"p": score}, score="p", threshold=0.5, metric="precision", within=0.05, seed=5
+    )
+    (left,) = campaign.ask(1)
+    judged = 0
+    while judged < 2000:
+        batch = [item for item in campaign.ask(21) if item.id != left.id]
+        if not batch:
+            break
+        campaign.tell({item.id: truth[item.id] for item in batch})
+        judged += len(batch)
+    return judged, campaign, left.id
+
+
+def test_a_campaign_that_waits_for_one_answer_deals_no_more_than_it_needs() -> None:
+    judged, campaign, left = labels_until_nothing_is_left_to_ask()
+    assert not campaign.done  # the first round is not complete, and only complete rounds count
+    assert campaign.estimate().half_width <= 0.05
+    assert judged < 400
+    campaign.tell({left: True})
+    assert campaign.done
+
+
+def test_dealing_on_regardless_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def regardless(table: Table, state: State) -> bool:
+        return table.evaluation.deals_ahead(state.rounds)
+
+    monkeypatch.setattr(Table, "_deals_ahead", regardless)
+    judged, campaign, _ = labels_until_nothing_is_left_to_ask()
+    assert judged >= 2000
+    assert not campaign.done

@@ -1,0 +1,238 @@
+"""Leases, clocks, overlap and rebases, as a team meets them."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import assay
+from assay.core.deck import number
+from assay.reviewing import Submit
+from tests.clock import Clock, movable_clock
+
+SIZE = 400
+SCORES = np.random.default_rng(8).random(SIZE).round(4)
+NAMES = [f"{row:04d}" for row in range(SIZE)]
+TRUTH = dict(zip(NAMES, (np.random.default_rng(9).random(SIZE) < SCORES).tolist(), strict=True))
+DAY = 86_400.0
+
+
+def table(rows: slice = slice(None)) -> dict[str, Any]:
+    return {"id": NAMES[rows], "p": SCORES[rows]}
+
+
+def create(url: str | None, **more: Any) -> assay.Campaign:
+    given: dict[str, Any] = {"budget": 60, "seed": 4, **more}
+    return assay.create_campaign(table(), id="id", score="p", threshold=0.4, storage=url, **given)
+
+
+def submit(item: assay.Item, answer: str, key: str = "") -> Submit:
+    return Submit(key or f"{item.id} {answer}", item.id, answer)
+
+
+@pytest.fixture
+def clock(storage_url: str) -> Iterator[Clock]:
+    with movable_clock(storage_url) as clock:
+        yield clock
+
+
+def ids(turn: Any) -> list[object]:
+    return [item.id for item in turn.items]
+
+
+def test_a_claim_keeps_an_item_for_its_time_and_no_longer(storage_url: str, clock: Clock) -> None:
+    ann, bob = create(storage_url), assay.load_campaign(storage=storage_url)
+    held = ann.review([], reviewer="ann", want=3, lease=600)
+    assert not {*ids(held)} & {*ids(bob.review([], reviewer="bob", want=60))}
+    clock.move(400)
+    assert ids(ann.review([], reviewer="ann", want=3, lease=600)) == ids(held)  # and renewed
+    clock.move(400)
+    assert not {*ids(held)} & {item.id for item in bob.ask(60, reviewer="bob")}
+    clock.move(400)
+    assert {*ids(held)} <= {item.id for item in bob.ask(60, reviewer="bob")}
+
+
+def test_a_late_answer_is_flagged_and_counts(storage_url: str, clock: Clock) -> None:
+    campaign = create(storage_url)
+    (item,) = campaign.review([], reviewer="ann", want=1, lease=600).items
+    clock.move(700)
+    assert item in campaign.ask(40, reviewer="bob")
+    (receipt,) = campaign.review([submit(item, "yes", "a")], reviewer="ann").receipts
+    assert (receipt.status, receipt.late) == ("saved", True)
+    (receipt,) = campaign.review([submit(item, "no", "b")], reviewer="bob").receipts
+    assert (receipt.status, receipt.late) == ("saved", False)
+    assert campaign.answers() == {item.id: "yes"}  # the first to answer, as it wants one reviewer
+    ann, bob = campaign.reviewers()
+    assert (ann.late, ann.spare, bob.late, bob.spare) == (1, 0, 0, 1)
+    (receipt,) = campaign.review([submit(item, "yes", "a")], reviewer="ann").receipts
+    assert (receipt.status, receipt.late) == ("again", True)
+
+
+@pytest.mark.parametrize("by", [DAY, -DAY], ids=["forward", "back"])
+def test_a_clock_that_is_moved_by_a_day_holds_nobody_up(
+    storage_url: str, clock: Clock, by: float
+) -> None:
+    campaign = create(storage_url)
+    held = campaign.review([], reviewer="ann", want=20, lease=600)
+    clock.move(by)
+    other = campaign.review([], reviewer="bob", want=20, lease=600)
+    assert {*ids(other)} == {*ids(held)}
+    answers = [submit(item, "yes", f"ann {item.id}") for item in held.items]
+    assert {r.status for r in campaign.review(answers, reviewer="ann").receipts} == {"saved"}
+    clock.move(-by)
+    again = campaign.review([], reviewer="bob", want=20, lease=600)
+    assert len(again.items) == 20
+    assert not {*ids(again)} & {*ids(held)}
+    assert len(campaign.answers()) == 20
+
+
+def test_what_is_skipped_and_taken_back_is_not_before_two(tmp_path: Path) -> None:
+    """Ann skips, Bob gets the item, and Ann undoes the skip: it stays Bob's."""
+    campaign = create(f"sqlite:///{tmp_path / 'a.db'}")
+    (item,) = campaign.ask(1, reviewer="ann")
+    campaign.review([submit(item, "skip")], reviewer="ann")
+    assert item in campaign.ask(40, reviewer="bob")
+    turn = campaign.review([submit(item, "withdrawn")], reviewer="ann", want=40)
+    assert item not in turn.items
+    assert item in campaign.ask(40, reviewer="bob")
+
+
+def test_an_answer_that_is_taken_back_is_asked_for_again(storage_url: str) -> None:
+    campaign = create(storage_url)
+    (item,) = campaign.ask(1, reviewer="ann")
+    campaign.review([submit(item, "yes")], reviewer="ann")
+    turn = campaign.review([submit(item, "withdrawn")], reviewer="ann", want=1)
+    assert turn.items == (item,)
+    assert campaign.answers() == {}
+    assert item not in campaign.ask(40, reviewer="bob")
+
+
+def test_telling_the_same_again_changes_nothing_even_in_a_dispute(storage_url: str) -> None:
+    campaign = create(storage_url, reviewers_per_item=2, overlap=1.0)
+    (item,) = campaign.ask(1, reviewer="ann")
+    campaign.tell({item.id: "yes"}, reviewer="ann")
+    campaign.tell({item.id: "no"}, reviewer="bob")
+    campaign.tell({item.id: "yes"}, reviewer="ann")
+    assert len(campaign.events()) == 2
+    assert [dispute.answers for dispute in campaign.disputes()] == [{"ann": "yes", "bob": "no"}]
+    with pytest.raises(assay.LabelConflictError, match="'yes' by 'ann', 'no' by 'bob'"):
+        campaign.tell({item.id: "yes"}, reviewer="eve")
+    campaign.tell({item.id: "no"}, reviewer="ann", revise=True)  # her own answer, no ruling
+    assert campaign.answers() == {item.id: "no"}
+    assert not any(event.ruling for event in campaign.events())
+    campaign.tell({item.id: "yes"}, reviewer="eve", revise=True)
+    assert campaign.answers() == {item.id: "yes"}
+    assert campaign.events()[-1].ruling
+
+
+def independence(wanted: Any) -> float:
+    """Return the largest |z| of a stratum's share of items for several, and of consecutive ones.
+
+    Under chance each z is close to standard normal: of 41 of them, one is above 5 in size with
+    probability 41 x 5.7e-7 = 2.4e-5. (The seed is fixed; a failure is no accident.)
+    """
+    share, size = 0.3, 40_000
+    several = np.array([wanted(item) for item in range(size)]) > 1
+    spread = math.sqrt(share * (1 - share))
+    order = np.argsort([number(item, 12) for item in range(size)])  # as the decks have them
+    scores = [*np.split(several, 20), *np.split(several[order], 20)]
+    z = [(part.mean() - share) / spread * math.sqrt(part.size) for part in scores]
+    pairs = several[order][:-1] & several[order][1:]
+    both = share**2
+    z.append((pairs.mean() - both) / math.sqrt(both * (1 - both) / pairs.size))
+    return float(np.abs(z).max())
+
+
+def test_items_for_several_reviewers_are_a_random_share() -> None:
+    """Items in the order of their scores fall into strata; their numbers are the deck's order."""
+    scores = {"p": (np.arange(50) + 0.5) / 50}
+    campaign = assay.create_campaign(
+        scores, score="p", threshold=0.0, budget=5, seed=12, reviewers_per_item=2, overlap=0.3
+    )
+    wanted = campaign._table.wanted
+    assert independence(lambda item: wanted(str(item))) < 5
+
+    def by_the_deck(item: int) -> int:  # the same draw as the deck: those dealt first have two
+        return 1 + (number(item, 12) < 0.3 * 2**64)
+
+    def by_score(item: int) -> int:
+        return 1 + (item < 0.3 * 40_000)
+
+    assert independence(by_the_deck) > 5
+    assert independence(by_score) > 5
+
+
+def test_one_reviewer_through_any_door_is_the_same_campaign(tmp_path: Path) -> None:
+    """What is asked, told and estimated is the same by ask and tell, with claims, and by a page."""
+    plain, claimed, page = (create(f"sqlite:///{tmp_path / name}.db") for name in "abc")
+    while not plain.done:
+        items = plain.ask(20)
+        assert claimed.ask(20, reviewer="ann") == items
+        assert list(page.review([], reviewer="ann", want=20).items) == items
+        plain.tell({item.id: TRUTH[str(item.id)] for item in items})
+        claimed.tell({item.id: TRUTH[str(item.id)] for item in items}, reviewer="ann")
+        page.review(
+            [submit(item, "yes" if TRUTH[str(item.id)] else "no") for item in reversed(items)],
+            reviewer="ann",
+        )
+        assert plain.estimates().to_dict() == claimed.estimates().to_dict()
+        assert plain.estimates().to_dict() == page.estimates().to_dict()
+    assert plain.answers() == claimed.answers()
+    assert page.done
+    assert claimed.done
+
+
+def test_answers_in_a_browser_outlive_a_rebase(storage_url: str) -> None:
+    """Claims are copied, so what is answered afterwards is taken, and counts or waits."""
+    before = create(storage_url)
+    before.tell({item.id: TRUTH[str(item.id)] for item in before.ask(20)}, reviewer="ann")
+    held = before.review([], reviewer="bob", want=20).items
+    first, rest = held[0], held[1:]
+    before.review([submit(first, "yes", "before the rebase")], reviewer="bob")
+    after = assay.rebase_campaign(storage=storage_url, predictions=table(slice(0, 350)))
+    with pytest.raises(assay.StorageError, match="rebased"):
+        before.review([submit(rest[0], "yes")], reviewer="bob")
+    answers = [submit(item, "no") for item in rest]
+    again = submit(first, "yes", "before the rebase")
+    receipts = after.review([again, *answers], reviewer="bob").receipts
+    assert [receipt.status for receipt in receipts] == ["again"] + ["saved"] * len(rest)
+    assert not any(receipt.late for receipt in receipts)
+    told = {**after.answers(), **after.waiting_answers()}
+    assert {item.id: told[item.id] for item in held} == {
+        first.id: "yes",
+        **dict.fromkeys((item.id for item in rest), "no"),
+    }
+    assert after.waiting_answers()
+    stranger = submit(assay.Item("0399"), "yes", "stranger")
+    (refused,) = after.review([stranger], reviewer="kim").receipts
+    assert refused.status == "refused"
+
+
+def test_objects_that_lived_through_it_and_fresh_ones_agree(storage_url: str) -> None:
+    """A rebased campaign with answers that wait, withdrawn ones, and rounds dealt elsewhere."""
+    before = create(storage_url, design=assay.Design.guaranteed())
+    for _ in range(2):
+        before.tell({item.id: TRUTH[str(item.id)] for item in before.ask(20)}, reviewer="ann")
+    after = assay.rebase_campaign(storage=storage_url, predictions=table(slice(0, 350)))
+    other = assay.load_campaign(storage=storage_url, predictions=table(slice(0, 350)))
+    for turn in range(4):
+        desk = (after, other)[turn % 2]
+        items = desk.review([], reviewer="bob", want=20).items
+        desk.review([submit(item, "yes", f"{turn} {item.id}") for item in items], reviewer="bob")
+        desk.review([submit(item, "withdrawn") for item in items[:2]], reviewer="bob")
+    fresh = assay.load_campaign(storage=storage_url)
+    for each in (after, other):
+        assert each.estimates().to_dict() == fresh.estimates().to_dict()
+        assert (each.answers(), each.waiting_answers()) == (
+            fresh.answers(),
+            fresh.waiting_answers(),
+        )
+        assert each.history() == fresh.history()
+
+
+def test_wanted_is_one_where_no_share_is_set() -> None:
+    wanted = create(None)._table.wanted
+    assert {wanted(name) for name in NAMES} == {1}

@@ -1,0 +1,150 @@
+"""A campaign that is really served: ``assay serve`` in a process of its own, on a free port."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+import assay
+from assay import Campaign
+from assay.store import open_store
+from assay.web.tokens import digest_of, new_token
+
+PATIENCE = 40.0  # seconds to wait for a busy machine
+
+
+def make_campaign(storage: str, *, items: int = 60, **changed: Any) -> Campaign:
+    """Make the campaign `spam`, of items that show a subject; `changed` goes to the library."""
+    scores = [round((number * 0.6180339887 + 0.1) % 1, 6) for number in range(items)]
+    columns = {
+        "id": [f"m{number:03d}" for number in range(items)],
+        "p": scores,
+        "subject": [f"subject of item {number}" for number in range(items)],
+    }
+    given: dict[str, Any] = {"predictions": columns, "id": "id", "score": "p", "threshold": 0.5}
+    given |= {"show": ["subject"], "budget": 30, "name": "spam", "storage": storage}
+    given |= changed
+    return assay.create_campaign(given.pop("predictions"), **given)
+
+
+def add_token(storage: str, role: str, who: str, name: str = "spam") -> str:
+    """Return a new token, as `assay token add` makes it."""
+    token = new_token()
+    with open_store(storage).write() as session:
+        session.add_token(name, role, who, digest_of(token))
+    return token
+
+
+class Served:
+    """A server that runs. It ends with the test."""
+
+    def __init__(self, storage: str, name: str, folder: Path, args: Sequence[str]) -> None:
+        self.storage, self.name = storage, name
+        self._args, self._log = tuple(args), folder / f"serve-{time.monotonic_ns()}.log"
+        self._port = 0
+        self.start()
+
+    def start(self) -> None:
+        """Start it; after `stop` or `kill` on the same port as before."""
+        words = ["serve", self.name, "--storage", self.storage, "--json", *self._args]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "assay", *words, "--port", str(self._port)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        assert self._process.stdout is not None
+        said = ""
+        while not said.rstrip().endswith("\n}"):
+            line = self._process.stdout.readline()
+            assert line, f"the server did not start:\n{self.log()}"
+            said += line
+        document = json.loads(said)
+        self.printed = said
+        self.url: str = document["address"]
+        self.login: str = document["login"]
+        self.owner = self.login.partition("#")[
+            2
+        ]  # the token of this run; empty where there is none
+        self._port = int(self.url.rpartition(":")[2])
+
+    def token(self, role: str, who: str) -> str:
+        """Return a new token for somebody."""
+        return add_token(self.storage, role, who, self.name)
+
+    def link(self, token: str | None = None) -> str:
+        """Return the link that logs somebody in; the owner of this run, if no token is given."""
+        return f"{self.url}/login#{token or self.owner}"
+
+    @contextmanager
+    def client(self, token: str | None = None) -> Iterator[httpx2.Client]:
+        """Return a program that has a token; no environment's proxy is between."""
+        headers = {"Authorization": f"Bearer {token or self.owner}"}
+        with httpx2.Client(
+            base_url=self.url, headers=headers, timeout=PATIENCE, trust_env=False
+        ) as client:
+            yield client
+
+    def log(self) -> str:
+        """Return all that it has written on its standard error stream."""
+        return self._log.read_text()
+
+    def kill(self) -> None:
+        """End it as a crash would."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End it as a person would, and keep what else it has printed."""
+        self._end(signal.SIGINT)
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._process.poll() is None:
+            self._process.send_signal(how)
+        rest, _ = self._process.communicate(timeout=PATIENCE)
+        self.printed += rest
+        self.returned = self._process.returncode
+
+
+Serve = Callable[..., Served]
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Serve]:
+    """Give a function that serves a campaign; all that still runs at the end is ended.
+
+    ``serve(storage=None, args=(), **changed)`` makes the campaign `spam` with `make_campaign`,
+    unless a `storage` that holds it already is given as ``existing=``.
+    """
+    started: list[Served] = []
+
+    def serve(
+        storage: str | None = None,
+        *,
+        existing: str | None = None,
+        args: Sequence[str] = (),
+        **changed: Any,
+    ) -> Served:
+        url = existing or storage or f"sqlite:///{folder / f'served-{len(started)}.db'}"
+        if existing is None:
+            make_campaign(url, **changed)
+        started.append(Served(url, changed.get("name", "spam"), folder, args))
+        return started[-1]
+
+    yield serve
+    for each in started:
+        each.kill()
+
+
+def routes_logged(log: str) -> list[str]:
+    """Return method, route and status of every request in a log."""
+    return re.findall(r"^\S+ (\S+ \S+ \d+) \S+ ms$", log, re.MULTILINE)

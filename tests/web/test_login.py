@@ -1,0 +1,116 @@
+"""Tokens and cookies: who gets in, with what, and how they get out again."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from assay.web.options import Options
+from assay.web.tokens import is_same, new_token
+from tests.web.conftest import ADDRESS, Web, revoke
+
+MakeWeb = Callable[..., Web]
+
+
+def log_in(client: TestClient, token: object, **headers: str) -> tuple[int, str]:
+    """Return the status, and the cookie as it is set."""
+    body = json.dumps({"token": token}).encode()  # which escapes what UTF-8 cannot write
+    kind = {"content-type": "application/json", "origin": ADDRESS}
+    answer = client.post("/login", content=body, headers={**kind, **headers})
+    return answer.status_code, answer.headers.get("set-cookie", "")
+
+
+@pytest.mark.parametrize(("role", "home"), [("owner", "/owner"), ("reviewer", "/review")])
+def test_a_token_is_exchanged_for_a_cookie(web: Web, role: str, home: str) -> None:
+    browser = web.client(None, origin=ADDRESS)
+    assert browser.get("/").status_code == 401
+    answer = browser.post("/login", json={"token": web.tokens[role]})
+    assert answer.json() == {"next": home}
+    assert browser.get("/").headers["location"] == home
+    left = browser.post("/logout")
+    assert (left.status_code, left.headers["location"]) == (303, "/login")
+    assert browser.get("/").status_code == 401
+
+
+def test_the_cookie_is_out_of_reach(web: Web) -> None:
+    status, cookie = log_in(web.client(), web.tokens["owner"])
+    assert status == 200
+    parts = {part.strip().lower() for part in cookie.split(";")[1:]}
+    assert {"httponly", "samesite=strict", "path=/"} <= parts
+    assert "secure" not in parts
+    assert not any(part.startswith("domain") for part in parts)
+    over_tls = web.client()
+    over_tls.base_url = "https://127.0.0.1"
+    status, cookie = log_in(over_tls, web.tokens["owner"], origin="https://127.0.0.1")
+    assert status == 200
+    assert "secure" in cookie.lower()
+
+
+def test_wrong_tokens_get_nothing(web: Web) -> None:
+    token = web.tokens["owner"]
+    for wrong in (token[:-1], token + "A", token.swapcase(), digest(token), "ä", "x" * 200):
+        assert log_in(web.client(), wrong) == (401, "")
+    for odd in (None, 7, "", [token], {"token": token}, "x" * 201, "\ud800", "\0", True):
+        assert log_in(web.client(), odd) == (422, "")
+
+
+def test_a_revoked_token_opens_nothing_from_then_on(web: Web) -> None:
+    browser = web.browser("reviewer")
+    assert browser.get("/").status_code == 303
+    revoke(web.storage)
+    assert browser.get("/").status_code == 401
+    assert browser.post("/api/review", json={"submits": []}).json()["error"]
+    assert log_in(web.client(), web.tokens["reviewer"])[0] == 401
+
+
+def test_a_token_of_another_campaign_opens_nothing(make_web: MakeWeb, tmp_path: Path) -> None:
+    shared = f"sqlite:///{tmp_path / 'shared.db'}"
+    one = make_web(storage=shared)
+    other = make_web(storage=shared, name="other")
+    assert one.client("owner").get("/").status_code == 303
+    one.tokens, other.tokens = other.tokens, one.tokens
+    assert one.client("owner").get("/").status_code == 401
+    assert other.client("owner").get("/").status_code == 401
+
+
+def test_the_token_of_a_run_is_its_owners_and_kept_nowhere(make_web: MakeWeb) -> None:
+    token = new_token()
+    web = make_web(Options(local_token=token))
+    web.tokens["local"] = token
+    assert web.client("local").get("/").headers["location"] == "/owner"
+    assert log_in(web.client(), token)[0] == 200
+    assert token not in repr(web.options)
+    assert token not in str(web.rows())
+    assert digest(token) not in str(web.rows())
+    other = make_web(Options(local_token=new_token()), name="other")
+    other.tokens["local"] = token
+    assert other.client("local").get("/").status_code == 401
+
+
+def test_the_storage_holds_digests_only(web: Web) -> None:
+    database = Path(web.storage.removeprefix("sqlite:///"))
+    kept = b"".join(file.read_bytes() for file in database.parent.glob("web.db*"))
+    for token in web.tokens.values():
+        assert token.encode() not in kept
+        assert digest(token).encode() in kept  # so the search would have found the token, too
+
+
+def test_a_header_is_asked_before_the_cookie(web: Web) -> None:
+    """Whoever sends a wrong header is not let in by a cookie that another page knows of."""
+    browser = web.browser("owner", authorization="Bearer wrong")
+    assert browser.get("/").status_code == 401
+
+
+def test_tokens_are_long_and_random() -> None:
+    tokens = {new_token() for _ in range(1000)}
+    assert len(tokens) == 1000
+    assert min(len(token) for token in tokens) == 43  # 256 bits in base64
+    assert is_same("a", "a")
+    assert not is_same("a", "b")
+
+
+def digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

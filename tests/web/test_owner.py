@@ -1,0 +1,300 @@
+"""The dashboard and the disputes: what they say is what the campaign says."""
+
+import json
+import re
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from html import unescape
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+import assay
+from assay import Campaign
+from assay.answers import Answer
+from assay.history import HistoryPoint
+from assay.results import StratumRow
+from assay.reviewing import Submit
+from assay.web import owner as owner_module
+from assay.web.app import ROUTES
+from assay.web.options import Options
+from tests.web.conftest import Web
+from tests.web.reading import Read, read
+from tests.web.serving import make_campaign
+
+MakeWeb = Callable[..., Web]
+
+KEYS = (f"key {number}" for number in count())
+WITHIN: dict[str, Any] = {"items": 600, "budget": None, "within": 0.1}
+TEAM: dict[str, Any] = {"reviewers_per_item": 2, "overlap": 0.5}
+
+
+def truth(item: Any) -> str:
+    number = int(item[1:])
+    return "yes" if number % 4 else "no"
+
+
+def review(campaign: Campaign, who: str, answer: Callable[[Any], str], want: int = 5) -> int:
+    """Let somebody judge what they are given; return how much that was."""
+    items = campaign.review([], reviewer=who, want=want).items
+    said = [Submit(next(KEYS), item.id, answer(item.id)) for item in items]
+    campaign.review(said, reviewer=who)
+    return len(said)
+
+
+def careless(item: Any) -> str:
+    number = int(item[1:])
+    if number % 7 == 0:
+        return "broken" if number % 2 else "cannot judge"
+    return "no" if number % 5 == 0 else truth(item)
+
+
+def as_stored(web: Web) -> Campaign:
+    """The campaign as somebody else reads it."""
+    return assay.load_campaign("spam", storage=web.storage)
+
+
+def page(web: Web, path: str = "/owner") -> Read:
+    answer = web.client("owner").get(path)
+    assert answer.status_code == 200, answer.text
+    return read(answer.text)
+
+
+@pytest.fixture(scope="module")
+def worked_on(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a campaign in which two people judge half of the items, and may disagree."""
+    file = tmp_path_factory.mktemp("team") / "worked-on.db"
+    campaign = make_campaign(f"sqlite:///{file}", **WITHIN, **TEAM)
+    for _ in range(8):
+        review(campaign, "ann", truth)
+        review(campaign, "bob", careless)
+    return file
+
+
+@pytest.fixture
+def team(worked_on: Path, tmp_path: Path) -> Web:
+    """A copy of that campaign, and its page."""
+    file = tmp_path / "team.db"
+    with closing(sqlite3.connect(worked_on)) as old, closing(sqlite3.connect(file)) as new:
+        old.backup(new)
+    url = f"sqlite:///{file}"
+    return Web(url, assay.load_campaign("spam", storage=url), Options(), ROUTES)
+
+
+def test_the_numbers_are_the_campaigns(team: Web) -> None:
+    shown, campaign = page(team), as_stored(team)
+    now = campaign.estimate()
+    assert shown.texts["value"] == f"{now.value:.3f}"
+    assert shown.texts["interval"] == f"[{now.low:.3f}, {now.high:.3f}]"
+    assert shown.texts["half-width"] == f"±{(now.high - now.low) / 2:.4f}"
+    assert shown.texts["labels"] == str(len(campaign.answers()))
+    assert now.worst_case is not None
+    assert shown.texts["worst"].endswith("{:.3f} and {:.3f}".format(*now.worst_case))
+    unjudged = [answer for answer in campaign.answers().values() if not answer.judged]
+    assert shown.texts["unjudged"] == str(len(unjudged)) != "0"
+    assert shown.texts["disputes"] == str(len(campaign.disputes())) != "0"
+    assert shown.texts["agreement"].lower() == f"{campaign.agreement()}.".lower()
+    assert "at 95% confidence" in shown.words
+    assert shown.tables["strata"][1:] == [stratum_cells(row) for row in campaign.strata()]
+    reviewers = [list(map(str, list(vars(row).values())[:-1])) for row in campaign.reviewers()]
+    assert [row[:-1] for row in shown.tables["reviewers"][1:-1]] == reviewers
+
+
+def stratum_cells(row: StratumRow) -> list[str]:
+    share = f"{row.positives / row.labels:.3f}" if row.labels else "–"
+    counts = [str(n) for n in (row.size, row.labels, row.positives)]
+    return [row.stratum, *counts, share, "", str(row.cannot_judge)]
+
+
+def test_one_more_answer_is_noticed(team: Web) -> None:
+    before = page(team)
+    assert page(team).texts == before.texts
+    review(as_stored(team), "ann", truth, want=1)  # another process, on the same storage
+    assert page(team).texts != before.texts
+
+
+def test_the_picture_is_also_a_table(team: Web) -> None:
+    for dispute in team.campaign.disputes():
+        team.campaign.rule(dispute.item.id, "yes", reviewer="eve", key=next(KEYS))
+    shown, campaign = page(team), as_stored(team)
+    rows = shown.tables[""][1:]
+    points, now = campaign.history()["precision"], campaign.estimate()
+    assert len(points) > 1
+    for point in (*points, HistoryPoint(now.labels, now.value, now.low, now.high)):
+        told = [point.labels, *(f"{n:.3f}" for n in (point.value or 0.0, point.low, point.high))]
+        assert list(map(str, told)) in rows
+
+
+def answer_all(campaign: Campaign) -> None:
+    while review(campaign, "ann", truth, want=20):
+        pass
+
+
+def test_stop_is_said_when_the_goal_is_met(make_web: MakeWeb) -> None:
+    web = make_web(**WITHIN)
+    assert "Stop:" not in page(web).words
+    review(web.campaign, "ann", truth, want=20)
+    assert "Stop:" not in page(web).words
+    answer_all(web.campaign)
+    shown = page(web)
+    assert web.campaign.done
+    assert "Stop: the goal is met" in shown.words
+    assert "not every goal is met" not in shown.words
+    assert shown.texts["left"] == "0"
+
+
+def test_a_spent_budget_is_no_success(make_web: MakeWeb) -> None:
+    web = make_web(items=600, budget=30, within=0.01)
+    answer_all(web.campaign)
+    words = page(web).words
+    assert "Stop: the budget is spent" in words
+    assert "not every goal is met" in words
+
+
+def test_an_answer_to_a_limit_ends_it(make_web: MakeWeb) -> None:
+    web = make_web(items=600, budget=None, at_least=0.6)
+    answer_all(web.campaign)
+    assert f"Stop: {web.campaign.estimate().stopped}" in page(web).words
+
+
+def test_several_metrics_have_a_row_each(make_web: MakeWeb) -> None:
+    web = make_web(items=600, budget=60, metrics=["precision", "recall"])
+    answer_all(web.campaign)
+    shown, estimates = page(web), web.campaign.estimates()
+    rows = {row[0]: row[1:3] for row in shown.tables[""][1:]}
+    for name, each in estimates.items():
+        assert rows[name] == [f"{each.value:.3f}", f"[{each.low:.3f}, {each.high:.3f}]"]
+
+
+def test_before_the_first_answer_nothing_is_claimed(web: Web) -> None:
+    shown = page(web)
+    assert shown.texts["value"] == "not known yet"
+    assert "Nobody has answered yet." in shown.words
+
+
+def test_a_look_at_nothing_new_costs_nothing(team: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = team.client("owner")
+    first = client.get("/owner/live")
+    assert read(first.text).texts["value"] == page(team).texts["value"]
+    known = {"if-none-match": first.headers["etag"]}
+
+    def look(_campaign: Campaign) -> None:
+        raise AssertionError("looked again")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(owner_module, "dashboard_of", look)
+        assert client.get("/owner/live", headers=known).status_code == 304
+    review(as_stored(team), "ann", truth, want=1)
+    again = client.get("/owner/live", headers=known)
+    assert again.status_code == 200
+    assert again.headers["etag"] != first.headers["etag"]
+
+
+def test_reviewers_get_none_of_it(team: Web) -> None:
+    before = team.rows()
+    assert len(owner_module.routes) > 5
+    for route in owner_module.routes:
+        method = "POST" if "POST" in (route.methods or ()) else "GET"
+        answer = team.client("reviewer").request(method, route.path, json={})
+        assert answer.status_code == 403
+        assert "m0" not in answer.text
+    assert team.rows() == before
+
+
+# Disputes ----------------------------------------------------------------------------------------
+
+
+def rule(client: TestClient, item: object, answer: object, key: object = None) -> Any:
+    document = {"item": item, "answer": answer, "key": next(KEYS) if key is None else key}
+    return client.post("/api/ruling", json=document)
+
+
+def test_a_dispute_is_shown_without_names_first(team: Web) -> None:
+    dispute = team.campaign.disputes()[0]
+    html = team.client("owner").get("/owner/disputes").text
+    shown = read(html)
+    assert f"Item {dispute.item.id}" in shown.words
+    assert f"Dispute 1 of {len(team.campaign.disputes())}" in shown.words
+    said = shown.texts["case"].split("Show who said what")[0]
+    assert "ann" not in said
+    assert "bob" not in said
+    assert {answer.value for answer in dispute.answers.values()} <= set(said.split())
+    assert shown.tables[""][1:] == [
+        [name, answer.value] for name, answer in sorted(dispute.answers.items())
+    ]
+    assert dispute.item["subject"] in html
+
+
+def test_rulings_empty_the_queue_and_move_the_estimate(team: Web) -> None:
+    client, before = team.client("owner"), team.campaign.estimate()
+    waiting = [dispute.item.id for dispute in team.campaign.disputes()]
+    assert len(waiting) > 1
+    for left, item in reversed(list(enumerate(reversed(waiting)))):
+        assert f"Item {item}" in page(team, "/owner/disputes").words
+        told = rule(client, item, "yes").json()
+        assert (told["receipt"]["status"], told["left"]) == ("saved", left)
+    assert "Nothing to settle" in page(team, "/owner/disputes").words
+    campaign = as_stored(team)
+    assert all(campaign.answers()[item] is Answer.YES for item in waiting)
+    after = campaign.estimate()
+    assert after.labels == before.labels + len(waiting)
+    assert page(team).texts["value"] == f"{after.value:.3f}"
+    assert [event.reviewer for event in campaign.events() if event.ruling] == ["owner ann"] * len(
+        waiting
+    )
+
+
+def test_a_ruling_counts_once_and_can_be_changed(team: Web) -> None:
+    client, item = team.client("owner"), team.campaign.disputes()[0].item.id
+    assert rule(client, item, "yes", "k").json()["receipt"]["status"] == "saved"
+    assert rule(client, item, "yes", "k").json()["receipt"]["status"] == "again"
+    assert rule(client, item, "no", "k").json()["receipt"]["status"] == "conflict"
+    assert as_stored(team).answers()[item] is Answer.YES
+    assert rule(client, item, "no").json()["receipt"]["status"] == "saved"
+    assert as_stored(team).answers()[item] is Answer.NO
+    assert len([event for event in team.campaign.events() if event.ruling]) == 2
+
+
+def test_odd_rulings_are_refused(team: Web) -> None:
+    before, client = team.rows(), team.client("owner")
+    for item, answer, key in (
+        ("m001", "perhaps", "k"),
+        ("m001", "skip", "k"),
+        ("m001", "withdrawn", "k"),
+        (1, "yes", "k"),
+        (None, "yes", "k"),
+        ("m001", "yes", 7),
+        ("m001", "yes", "k" * 101),
+    ):
+        assert rule(client, item, answer, key).status_code == 422
+    assert rule(client, "never-dealt", "yes").json()["receipt"]["status"] == "refused"
+    assert team.rows() == before
+
+
+def test_any_place_in_the_queue_can_be_asked_for(team: Web) -> None:
+    last = len(team.campaign.disputes())
+    assert last > 2
+    places = {"0": 1, "2": 2, "999999": last, "-1": 1, "²": 1, "1e3": 1, "": 1, "9" * 50: 1}
+    for at, place in places.items():
+        words = page(team, f"/owner/disputes?at={at}").words
+        assert f"Dispute {place} of {last}" in words
+
+
+def test_where_nobody_can_disagree_that_is_said(web: Web) -> None:
+    assert "judged by one reviewer" in page(web, "/owner/disputes").words
+
+
+def test_items_travel_as_text(make_web: MakeWeb) -> None:
+    hostile = "\"'><script>alert(1)</script>"
+    columns = {"id": ["m001", "m002"], "p": [0.9, 0.8], "subject": [hostile] * 2}
+    web = make_web(predictions=columns, budget=2, reviewers_per_item=2, overlap=1.0)
+    review(web.campaign, "ann", lambda _item: "yes")
+    review(web.campaign, "bob", lambda _item: "no")
+    html = web.client("owner").get("/owner/disputes").text
+    assert "<script>alert" not in html
+    (sent,) = re.findall(r'data-item="([^"]*)"', html)
+    assert json.loads(unescape(sent))["fields"][0]["value"] == hostile

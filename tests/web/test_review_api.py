@@ -1,0 +1,234 @@
+"""What the reviewer's page gets: the next items, the truth about its answers, and no hint."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from assay.answers import Answer
+from assay.reviewing import Told
+from assay.web import shown
+from assay.web.app import ROUTES
+from assay.web.options import Options
+from assay.web.people import role_needed
+from tests.web.conftest import Web
+
+MakeWeb = Callable[..., Web]
+
+
+def turn(client: TestClient, *submits: tuple[str, str, str], want: int = 3, **more: Any) -> Any:
+    sent = [{"key": key, "item": item, "answer": answer} for key, item, answer in submits]
+    answer = client.post("/api/review", json={"submits": sent, "want": want, **more})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_answers_are_recorded_once_and_the_next_items_come(web: Web) -> None:
+    client = web.client("reviewer")
+    first = turn(client)
+    assert first["state"] == "go on"
+    assert len(first["items"]) == 3
+    ids = [item["id"] for item in first["items"]]
+    submits = [("k0", ids[0], "yes"), ("k1", ids[1], "cannot judge")]
+    second = turn(client, *submits)
+    assert [(each["key"], each["status"]) for each in second["receipts"]] == [
+        ("k0", "saved"),
+        ("k1", "saved"),
+    ]
+    assert second["items"][0]["id"] == ids[2]
+    assert not {item["id"] for item in second["items"]} & set(ids[:2])
+    again = turn(client, *submits, ("k0", ids[0], "no"))
+    assert [each["status"] for each in again["receipts"]] == ["again", "again", "conflict"]
+    assert (again["yours"], again["team"]) == (2, 2)
+    assert web.campaign.answers() == {ids[0]: Answer.YES, ids[1]: Answer.CANNOT_JUDGE}
+
+
+def test_a_page_that_was_opened_for_somebody_or_something_else_changes_nothing(web: Web) -> None:
+    client = web.client("reviewer")
+    [item] = turn(client, want=1)["items"]
+    submits = [{"key": "k", "item": item["id"], "answer": "yes"}]
+    before = web.rows()
+    for mistaken in ({"reviewer": "bob"}, {"campaign": "ham"}, {"reviewer": 5}):
+        answer = client.post("/api/review", json={"submits": submits, **mistaken})
+        assert answer.status_code == 409
+        assert "reload" in answer.json()["error"]
+    assert web.rows() == before
+    assert turn(client, ("k", item["id"], "yes"), campaign="spam", reviewer="reviewer ann")
+
+
+@pytest.mark.parametrize(
+    ("text", "in_link", "in_image"),
+    [
+        ("https://a.example/x?y=1#z", "link", "image"),
+        ("https://ä.example/", "link", "image"),
+        ("http://a.example/", "text", "text"),
+        ("HTTPS://a.example/", "link", "image"),
+        ("javascript:alert(1)", "text", "text"),
+        ("https://me@a.example/", "text", "text"),
+        ("https://", "text", "text"),
+        ("https://[", "text", "text"),
+        (" https://a.example/", "text", "text"),
+        ("https:\\\\a.example\\", "text", "text"),
+        ("https://a.example/\u202egnp", "text", "text"),
+    ],
+)
+def test_kinds(make_web: MakeWeb, text: str, in_link: str, in_image: str) -> None:
+    columns = {"id": [7], "p": [0.9], "a": [text], "b": [text], "c": [text], "n": [None]}
+    web = make_web(
+        Options(links=("a", "n"), images=("b",)), predictions=columns, show=["a", "b", "c", "n"]
+    )
+    [item] = turn(web.client("reviewer"))["items"]
+    assert item["id"] == "7"
+    kinds = [(field["name"], field["kind"], field["value"]) for field in item["fields"]]
+    assert kinds == [
+        ("a", in_link, text),
+        ("b", in_image, text),
+        ("c", "text", text),
+        ("n", "text", ""),
+    ]
+
+
+def test_values_that_are_no_texts(make_web: MakeWeb) -> None:
+    columns = {"id": [7], "p": [0.9], "n": [1.5], "b": [True], "l": [["x", "ä"]]}
+    web = make_web(predictions=columns, show=["n", "b", "l"])
+    [item] = turn(web.client("reviewer"))["items"]
+    assert [field["value"] for field in item["fields"]] == ["1.5", "true", '["x", "ä"]']
+
+
+def test_the_question(make_web: MakeWeb) -> None:
+    for given, asked in (
+        ({"question": "Is this <spam>?"}, "Is this &lt;spam&gt;?"),
+        ({"predicted": "said", "positive": "sp&m", "threshold": None}, "Is it sp&amp;m?"),
+    ):
+        columns = {"id": [7, 8], "p": [0.9, 0.1], "said": ["sp&m", "ham"], "subject": ["a", "b"]}
+        web = make_web(storage=None, predictions=columns, name=asked, **given)
+        assert f'dir="auto">{asked}</h1>' in web.client("reviewer").get("/review").text
+
+
+# Blind ------------------------------------------------------------------------------------------
+
+SAID = "quixotic"  # the predicted label of the predictions
+OTHER = "zebulon"  # another reviewer
+ITEMS = 200
+
+
+def planted(**changed: Any) -> dict[str, Any]:
+    """Return a campaign in which all that would sway a reviewer can be told from all else."""
+    scores = [0.5 + number * 0.00137731 for number in range(ITEMS)]
+    columns = {
+        "id": [f"m{number}" for number in range(ITEMS)],
+        "p": scores,
+        "said": [SAID] * ITEMS,
+        "subject": [f"subject {number}" for number in range(ITEMS)],
+    }
+    show = ["subject", "p", "said"]  # asked for, and yet not shown
+    given: dict[str, Any] = {"predictions": columns, "predicted": "said", "positive": SAID}
+    given |= {"threshold": None, "show": show, "question": "Is it?", "budget": 60}
+    return given | changed
+
+
+def hints(web: Web, body: str) -> list[str]:
+    """Return what a body holds that would sway a reviewer."""
+    estimate = web.campaign.estimate()
+    numbers = [estimate.value, estimate.low, estimate.high, estimate.standard_error]
+    secret = [SAID, OTHER, "stratum", "score", "predict", "estimate", "interval"]
+    secret += [f"{number:.9f}"[:6] for number in numbers if number]
+    secret += re.findall(r"0\.\d{4,}", str(planted()["predictions"]["p"]))
+    secret += [row.stratum for row in web.campaign.strata()]
+    return sorted({each for each in secret if each.lower() in body.lower()})
+
+
+def bodies(web: Web) -> dict[str, str]:
+    """Return what a reviewer gets from every route that there is for them."""
+    client = web.client("reviewer")
+    found = {}
+    for route in ROUTES:
+        if isinstance(route, Route) and role_needed(route.endpoint) == "reviewer":
+            for method in route.methods or ():
+                sent = client.request(method, route.path, json={"want": 20, "submits": []})
+                found[f"{method} {route.path}"] = sent.text
+    return found
+
+
+def test_nothing_that_would_sway_a_reviewer_leaves_the_server(make_web: MakeWeb) -> None:
+    web = make_web(**planted(reviewers_per_item=2, overlap=1.0))
+    said = [Told(item.id, Answer.YES, OTHER) for item in web.campaign.ask(20, reviewer=OTHER)]
+    web.campaign.record(said)
+    sent = bodies(web)
+    assert {"GET /review", "POST /api/review"} <= set(sent)
+    assert len(json.loads(sent["POST /api/review"])["items"]) == 20
+    assert {route: hints(web, body) for route, body in sent.items()} == {
+        route: [] for route in sent
+    }
+
+
+def test_a_page_that_shows_what_the_classifier_said_is_noticed(
+    make_web: MakeWeb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web = make_web(**planted())
+    columns = web.campaign.settings.source.columns["show"]
+    monkeypatch.setattr(shown, "shown_columns", lambda _: columns)
+    noticed = hints(web, bodies(web)["POST /api/review"])
+    assert SAID in noticed
+    assert any(hint.startswith("0.") for hint in noticed)
+    web.campaign.tell(
+        {item.id: str(item.id)[-1] > "2" for item in web.campaign.ask(20)}, reviewer=OTHER
+    )
+    assert OTHER in hints(web, str(web.campaign.reviewers()))
+    assert any(hint.startswith("0.") for hint in hints(web, f"{web.campaign.estimate().value:.9f}"))
+    assert hints(web, web.campaign.strata()[0].stratum)
+
+
+SEEDS = range(6)
+ALARM = 1e-3  # the probability that a blind order is taken for one that tells something
+
+
+def order_shown(make_web: MakeWeb, seed: int, tmp_path: Any) -> list[float]:
+    """Return the scores of the first items, in the order in which a reviewer sees them."""
+    storage = f"sqlite:///{tmp_path / f'{seed}.db'}"
+    web = make_web(storage=storage, **planted(seed=seed))
+    scores = planted()["predictions"]["p"]
+    client = web.client("reviewer")
+    seen: list[str] = []
+    for _ in range(5):
+        items = turn(client, *[(item, item, "yes") for item in seen[-4:]], want=4)["items"]
+        seen += [item["id"] for item in items]
+    assert len(set(seen)) == 20
+    return [scores[int(item[1:])] for item in seen]
+
+
+def chance(orders: list[list[float]]) -> float:
+    """Return how often random orders of the same items tell as much about their scores.
+
+    What an order tells: how near neighbours are to each other, and how far scores rise or fall
+    with the place. Each is a permutation test [1]_ over all orders at once, so a blind order gets
+    a chance below `ALARM` with a probability of at most 2 * `ALARM`.
+
+    .. [1] Fisher, *The Design of Experiments*, 1935, section 21.
+    """
+    rng = np.random.default_rng(0)
+    ranks = np.argsort(np.argsort(np.array(orders), axis=1), axis=1).astype(float)
+    centred = np.arange(ranks.shape[1]) - (ranks.shape[1] - 1) / 2
+
+    def told(each: Any) -> tuple[float, float]:
+        return -np.abs(np.diff(each, axis=1)).mean(), float(np.abs(each @ centred).mean())
+
+    now = told(ranks)
+    drawn = np.array([told(rng.permuted(ranks, axis=1)) for _ in range(2000)])
+    return float(min((1 + (drawn[:, k] >= now[k]).sum()) / 2001 for k in range(2)))
+
+
+def test_the_order_tells_nothing_about_the_strata(make_web: MakeWeb, tmp_path: Any) -> None:
+    orders = [order_shown(make_web, seed, tmp_path) for seed in SEEDS]
+    assert chance(orders) > ALARM
+    # Dealt stratum by stratum, it would.
+    by_stratum = [sorted(order, key=lambda score: int(score * 10)) for order in orders]
+    assert chance(by_stratum) < ALARM
+    # And so would an order in which only the first places are not mixed.
+    half = [[*sorted(order[:10]), *order[10:]] for order in orders]
+    assert chance(half) < ALARM
