@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -73,6 +74,29 @@ def postgres_dsn() -> Iterator[str]:
         ):
             wait_until_ready(programs / "pg_isready", directory)
             yield f"host={directory} user={user} dbname=postgres"
+
+
+@pytest.fixture
+def postgres_url(postgres_dsn: str) -> Iterator[str]:
+    """A fresh database of the PostgreSQL, as a storage."""
+    import psycopg
+    from psycopg import sql
+
+    where = psycopg.conninfo.conninfo_to_dict(postgres_dsn)
+    database = f"assay_{uuid4().hex}"
+    with psycopg.connect(postgres_dsn, autocommit=True) as server:
+        server.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(database)))
+        yield f"postgresql://{where['user']}@/{database}?host={where['host']}"
+        # Stores that nobody has closed yet still hold on to it.
+        server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(database)))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def storage_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A fresh storage: first a file of SQLite, then a database of PostgreSQL."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'storage.db'}"
+    return str(request.getfixturevalue("postgres_url"))
 
 
 def postgres_programs() -> Path | None:

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import assay
+from assay.core.deck import Id
 from assay.engine import State
 from assay.table import Table
 
 
-def labels_until_nothing_is_left_to_ask() -> tuple[int, assay.Campaign, int]:
+def labels_until_nothing_is_left_to_ask() -> tuple[int, assay.Campaign, Id]:
     """Judge all items but one, of the first round; return how many that were, and which it is."""
     rng = np.random.default_rng(5)
     score = rng.uniform(0.5, 1.0, 4000)
@@ -22,7 +23,7 @@ def labels_until_nothing_is_left_to_ask() -> tuple[int, assay.Campaign, int]:
         batch = [item for item in campaign.ask(21) if item.id != left.id]
         if not batch:
             break
-        campaign.tell({item.id: truth[item.id] for item in batch})
+        campaign.tell({item.id: truth[int(item.id)] for item in batch})
         judged += len(batch)
     return judged, campaign, left.id
 

@@ -38,6 +38,7 @@ PROMISED = [
     "rebase_campaign",
     "simulate",
     "simulate_several",
+    "verify_campaign",
 ]
 
 

@@ -21,6 +21,7 @@ from assay.predictions import Predictions, Scan, from_arrays
 from assay.rebase import rebase_campaign
 from assay.results import Estimate, Estimates, Item, StratumRow
 from assay.simulation import Ensemble, Population, Simulation, simulate, simulate_several
+from assay.verify import verify_campaign
 
 __version__ = "0.1.0"
 
@@ -56,4 +57,5 @@ __all__ = [
     "rebase_campaign",
     "simulate",
     "simulate_several",
+    "verify_campaign",
 ]

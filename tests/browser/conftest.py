@@ -20,6 +20,7 @@ _FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--host-resolver-rules=MAP labels.local 127.0.0.1",  # a name that is not this machine's own
 ]
 
 

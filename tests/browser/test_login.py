@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
+from assay.web.options import Options
 from tests.browser.house import House, Visit
 
 
@@ -48,3 +49,17 @@ def test_a_token_is_typed_by_hand_after_a_wrong_link(
     page.keyboard.press("Enter")
     expect(page.get_by_role("status")).to_contain_text("No connection to the server")
     house.open()
+
+
+def test_forms_are_known_as_ours_where_browsers_trust_no_address(
+    chromium: Browser, open_house: Callable[..., House]
+) -> None:
+    """By plain http, browsers say less of where a request comes from."""
+    house = open_house(options=Options(hosts=frozenset({"labels.local"})))
+    address = house.url.replace("127.0.0.1", "labels.local")
+    page = chromium.new_page()
+    page.goto(f"{address}/login#{house.token('max', role='owner')}")
+    page.wait_for_url("**/owner")
+    page.get_by_role("button", name="Log out").click()
+    page.wait_for_url("**/login")
+    page.close()

@@ -92,13 +92,13 @@ def test_one_press_is_one_answer(house: House, enter: Callable[..., Visit]) -> N
         page.wait_for_timeout(60)
         page.keyboard.press(keys)
     assert shown(page) == first
-    for visit, page in ((careful, page), (careless, careless.open())):
+    for tab, once in ((page, True), (careless.open(), False)):
         for act in (hold, hurry, double_click):
             before = len(house.said())
-            shown(page)
-            act(page)
-            wait_until_saved(page)
-            assert (len(house.said()) - before == 1) is (visit is careful), act
+            shown(tab)
+            act(tab)
+            wait_until_saved(tab)
+            assert (len(house.said()) - before == 1) is once, act
 
 
 def test_the_next_item_is_there_at_once(house: House, enter: Callable[..., Visit]) -> None:

@@ -9,6 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from assay.create import load_campaign
+from assay.settings import Reviewing
+
 Fixture = Callable[..., Any]
 COLUMNS = ["--id", "id", "--score", "p", "--predicted", "said", "--positive", "spam"]
 
@@ -180,3 +183,12 @@ def test_a_name_is_taken_once(create: Fixture, run: Fixture) -> None:
     again = run("create", "predictions.csv", *COLUMNS, "--budget", "9", "--name", "spam")
     assert again.exit_code == 1
     assert "there is a campaign named 'spam' already" in again.stderr
+
+
+def test_reviewing_is_fixed_with_the_campaign(create: Fixture, run: Fixture) -> None:
+    create("--question", "Is it spam?", "--reviewers-per-item", "3", "--overlap", "0.2")
+    reviewing = load_campaign("spam", storage="sqlite:///assay.db").settings.reviewing
+    assert reviewing == Reviewing("Is it spam?", 3, 0.2)
+    wrong = run("create", "predictions.csv", *COLUMNS, "--budget", "9", "--overlap", "0.2")
+    assert wrong.exit_code == 1
+    assert "several reviewers an item and a share above 0 go together" in wrong.stderr

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from assay.create import load_campaign
+
 Fixture = Callable[..., Any]
 PROMPT = "q quit"
 
@@ -123,3 +125,22 @@ def test_json_is_one_document_and_the_conversation_goes_elsewhere(
     expected = {"campaign": "spam", "judged": len(answers) // 2, "stopped": None}
     assert json.loads(result.stdout) == expected
     assert PROMPT in result.stderr
+
+
+def test_a_reviewer_has_a_name_and_items_may_be_broken(create: Fixture, run: Fixture) -> None:
+    create("--question", "Would you open it?", "--reviewers-per-item", "2", "--overlap", "1")
+    nobody = run("label", "spam", input="y\n")
+    assert nobody.exit_code == 1
+    assert "wants several reviewers" in nobody.stderr
+    shown = run("label", "spam", "--reviewer", "ann", input="y\nb\nbroken\nq\n").stdout
+    assert shown.count("Would you open it?") == 4
+    assert "3 judged in this sitting, all saved." in shown
+    assert "3 judged" in run("label", "spam", "--reviewer", "bob", input="y\nb\nn\nq\n").stdout
+    campaign = load_campaign("spam", storage="sqlite:///assay.db")
+    assert [(row.name, row.answers, row.broken) for row in campaign.reviewers()] == [
+        ("ann", 3, 2),
+        ("bob", 3, 1),
+    ]
+    assert sorted(campaign.answers().values()) == ["broken", "yes"]
+    (dispute,) = campaign.disputes()
+    assert dispute.answers == {"ann": "broken", "bob": "no"}

@@ -1,49 +1,20 @@
 import sqlite3
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
 from assay.errors import StorageError
-from assay.store import CardRow, Store, open_store
+from assay.store import Store, open_store, schema
 
 
 def url(path: Path) -> str:
     return f"sqlite:///{path / 'a.db'}"
 
 
-def test_what_is_written_is_there_after_reopening(tmp_path: Path) -> None:
-    store = open_store(url(tmp_path))
-    with store.write() as session:
-        key = session.create("spam", {"seed": 7})
-        session.add_cards(key, [CardRow(1, 0, "007", True, "{}"), CardRow(1, 1, "NA", False, "{}")])
-        session.add_round(key, 0, [0, 2])
-        session.add_labels(key, [("007", "yes")], "ann")
-    store.close()
-    with open_store(url(tmp_path)).read() as session:
-        key, settings = session.find("spam")
-        assert settings == {"seed": 7}
-        assert [card.item_id for card in session.cards(key, 1, 0, 9)] == ["007", "NA"]
-        assert session.reserve(key, 3) == [0, 2, 0]
-        assert session.rounds(key, 0) == [[0, 2]]
-        (event,) = session.labels(key)
-        assert (event.item_id, event.answer, event.reviewer) == ("007", "yes", "ann")
-        assert session.labels(key, after=event.id) == []
-
-
-def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
-    store = open_store(url(tmp_path))
-    with pytest.raises(ZeroDivisionError), store.write() as session:
-        session.create("spam", {})
-        _ = 1 / 0
-    with store.read() as session:
-        assert session.names() == []
-
-
-def test_names_are_unique_and_unknown_ones_are_told(tmp_path: Path) -> None:
-    store = open_store(url(tmp_path))
+def test_names_that_are_taken_or_unknown_are_told(storage_url: str) -> None:
+    store = open_store(storage_url)
     with store.write() as session:
         session.create("spam-week-46", {})
     with pytest.raises(StorageError, match="already"), store.write() as session:
@@ -51,29 +22,6 @@ def test_names_are_unique_and_unknown_ones_are_told(tmp_path: Path) -> None:
     hint = pytest.raises(StorageError, match="did you mean 'spam-week-46'")
     with hint, store.read() as session:
         session.find("spam-week-45")
-
-
-def test_writers_wait_for_each_other(tmp_path: Path) -> None:
-    store = open_store(url(tmp_path))
-    with store.write() as session:
-        key = session.create("spam", {})
-
-    def work(who: int) -> None:
-        own = open_store(url(tmp_path))
-        for turn in range(20):
-            with own.write() as session:
-                before = len(session.labels(key))
-                session.add_labels(key, [(f"{who}-{turn}", "yes")], "")
-                assert len(session.labels(key)) == before + 1
-        own.close()
-
-    threads = [threading.Thread(target=work, args=(who,)) for who in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    with store.read() as session:
-        assert len(session.labels(key)) == 80
 
 
 def test_labels_are_on_disk_in_the_safe_mode(tmp_path: Path) -> None:
@@ -107,20 +55,17 @@ def test_somebody_elses_database_is_left_alone(tmp_path: Path) -> None:
     assert tables == [("bills",)]
 
 
-def test_a_database_of_another_version_is_refused(tmp_path: Path) -> None:
-    open_store(url(tmp_path)).close()
-    connection = sqlite3.connect(tmp_path / "a.db")
-    with connection:
-        connection.execute("UPDATE assay_schema SET version = 99")
-    connection.close()
+def test_a_database_of_a_newer_version_is_refused(storage_url: str) -> None:
+    with open_store(storage_url).write() as session:
+        session._connection.execute(schema.version.update().values(version=99))
     with pytest.raises(StorageError, match="schema version 99"):
-        open_store(url(tmp_path))
+        open_store(storage_url)
 
 
 def test_a_locked_database_is_told_and_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.store.sql.BUSY_SECONDS", 0.2)
+    monkeypatch.setattr("assay.store.backends.BUSY_SECONDS", 0.2)
     store = Store(url(tmp_path))
     with subprocess.Popen(
         [
@@ -149,3 +94,49 @@ def test_in_memory_stores_are_apart() -> None:
         session.create("spam", {})
     with two.read() as session:
         assert session.names() == []
+
+
+def test_a_lock_that_somebody_holds_is_told_by_postgresql(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.store.backends.BUSY_SECONDS", 1.0)
+    store, other = open_store(postgres_url), open_store(postgres_url)
+    with store.write() as session:
+        locked = pytest.raises(StorageError, match="another program has held its lock")
+        with locked, other.write():
+            pass
+        session.create("spam", {})
+    with other.read() as session:
+        assert session.names() == ["spam"]
+
+
+def test_postgresql_may_hold_other_tables(postgres_url: str) -> None:
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("CREATE TABLE campaign (budget integer)")
+    with open_store(postgres_url).write() as session:
+        session.create("spam", {})
+    with psycopg.connect(postgres_url) as connection:
+        assert connection.execute("SELECT * FROM public.campaign").fetchall() == []
+        assert connection.execute("SELECT name FROM assay.campaign").fetchall() == [("spam",)]
+
+
+def test_a_server_that_was_restarted_is_met_with_a_new_connection(postgres_url: str) -> None:
+    psycopg = pytest.importorskip("psycopg")
+    store = open_store(postgres_url)
+    with store.write() as session:
+        session.create("spam", {})
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+    with store.read() as session:
+        assert session.names() == ["spam"]
+
+
+def test_a_password_is_never_told() -> None:
+    refused = pytest.raises(StorageError, match="did not do its work")
+    with refused as told:
+        open_store("postgresql://ann:secret@127.0.0.1:9/nowhere")
+    assert "secret" not in str(told.value)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import httpx2
@@ -16,6 +17,8 @@ import httpx2
 import assay
 from assay import Campaign
 from assay.store import open_store
+from assay.web.options import Options
+from assay.web.serve import address_of, listen, make_server
 from assay.web.tokens import digest_of, new_token
 
 PATIENCE = 40.0  # seconds to wait for a busy machine
@@ -143,6 +146,22 @@ def serving(folder: Path) -> Iterator[Serve]:
     yield serve
     for each in started:
         each.kill()
+
+
+@contextmanager
+def in_thread(
+    campaign: Campaign, options: Options | None = None, proxy: str | None = None
+) -> Iterator[str]:
+    """Serve a campaign from a thread of this process, which starts at once; give its address."""
+    server = make_server(campaign, options or Options(), proxy=proxy)
+    listening = listen("127.0.0.1", 0)
+    thread = Thread(target=server.run, args=([listening],))
+    thread.start()
+    try:
+        yield address_of(listening, "127.0.0.1")
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE)
 
 
 def routes_logged(log: str) -> list[str]:

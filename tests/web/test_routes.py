@@ -166,7 +166,7 @@ def test_errors_are_json_to_programs_and_pages_to_people(web: Web) -> None:
     assert set(program.json()) == {"error", "details", "hint"}
     person = web.client("reviewer").get("/owner")
     assert person.headers["content-type"].startswith("text/html")
-    assert "only the owner may do this" in person.text
+    assert "Only the owner may do this" in person.text
     stranger = web.client().get("/review")
     assert 'id="token"' in stranger.text
     assert stranger.headers["www-authenticate"] == "Bearer"

@@ -25,31 +25,31 @@ SECRET = "zebra-7731"
 ALLOWED = frozenset({"127.0.0.1", "localhost", "::1", "labels.example.org"})
 
 
-@pytest.mark.parametrize(
-    ("host", "allowed"),
-    [
-        ("127.0.0.1", True),
-        ("127.0.0.1:8000", True),
-        ("LOCALHOST:1", True),
-        ("[::1]:8000", True),
-        ("labels.example.org", True),
-        ("evil.example", False),
-        ("labels.example.org.evil.example", False),
-        ("evil.example:8000", False),
-        ("127.0.0.1.evil.example", False),
-        ("evil@127.0.0.1", False),
-        ("127.0.0.1/evil", False),
-        ("127.0.0.1:8000:9", False),
-        ("127.0.0.1:x", False),
-        ("[::1", False),
-        ("", False),
-    ],
-)
-def test_only_names_on_the_list_are_answered(make_web: MakeWeb, host: str, allowed: bool) -> None:
+HOSTS = {
+    "127.0.0.1": True,
+    "127.0.0.1:8000": True,
+    "LOCALHOST:1": True,
+    "[::1]:8000": True,
+    "labels.example.org": True,
+    "evil.example": False,
+    "labels.example.org.evil.example": False,
+    "evil.example:8000": False,
+    "127.0.0.1.evil.example": False,
+    "evil@127.0.0.1": False,
+    "127.0.0.1/evil": False,
+    "127.0.0.1:8000:9": False,
+    "127.0.0.1:x": False,
+    "[::1": False,
+    "": False,
+}
+
+
+def test_only_names_on_the_list_are_answered(make_web: MakeWeb) -> None:
     web = make_web(Options(hosts=ALLOWED))
-    for path in ("/review", "/login", "/static/base.css", "/nowhere"):
-        refused = web.client("owner", host=host).get(path).status_code == 421
-        assert refused != allowed
+    for host, allowed in HOSTS.items():
+        client = web.client("owner", host=host)
+        for path in ("/review", "/login", "/static/base.css", "/nowhere"):
+            assert (client.get(path).status_code != 421) == allowed, host
 
 
 @needs("reviewer")

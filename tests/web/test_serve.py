@@ -1,15 +1,22 @@
-"""A server that really runs: what it prints and logs, what outlives it, whom it believes."""
+"""A server that really runs: what it prints and logs, and whom it believes."""
 
 import socket
 from pathlib import Path
-from threading import Thread
 
 import httpx2
 import pytest
 
 from assay.web.options import Options
-from assay.web.serve import address_of, allowed_hosts, listen, make_server
-from tests.web.serving import PATIENCE, Serve, Served, add_token, make_campaign, routes_logged
+from assay.web.serve import allowed_hosts
+from tests.web.serving import (
+    PATIENCE,
+    Serve,
+    Served,
+    add_token,
+    in_thread,
+    make_campaign,
+    routes_logged,
+)
 
 SECRET = "zebra-7731"
 
@@ -55,43 +62,19 @@ def raw(served: Served, sent: bytes) -> None:
         connection.sendall(sent)
 
 
-def test_tokens_and_answers_outlive_a_server_that_was_killed(serve: Serve) -> None:
-    served = serve()
-    token, first = served.token("reviewer", "ann"), served.owner
-    with served.client(token) as reviewer:
-        turn = reviewer.post("/api/review", json={"want": 1}).json()
-        submit = {"key": "k", "item": turn["items"][0]["id"], "answer": "no"}
-        told = reviewer.post("/api/review", json={"submits": [submit]}).json()
-        assert told["receipts"][0]["status"] == "saved"
-    address = served.url
-    served.kill()
-    served.start()
-    assert served.url == address
-    with served.client(token) as reviewer:
-        again = reviewer.post("/api/review", json={"submits": [submit]}).json()
-        assert again["receipts"][0]["status"] == "again"
-        assert again["yours"] == 1
-    assert served.owner != first
-    with served.client(first) as stranger:  # the token of a run ends with it
-        assert stranger.get("/").status_code == 401
-
-
 @pytest.mark.parametrize("proxy", [None, "127.0.0.1", "10.1.2.3"])
 def test_a_proxy_is_believed_only_where_it_is_named(tmp_path: Path, proxy: str | None) -> None:
     storage = f"sqlite:///{tmp_path / 'web.db'}"
     campaign = make_campaign(storage)
     token = add_token(storage, "reviewer", "ann")
     options = Options(hosts=allowed_hosts("127.0.0.1", ["Labels.example.org"]))
-    server, listening = make_server(campaign, options, proxy=proxy), listen("127.0.0.1", 0)
-    thread = Thread(target=server.run, args=([listening],))
-    thread.start()
     headers = {"host": "labels.example.org", "x-forwarded-proto": "https"}
     headers |= {"origin": "https://labels.example.org", "sec-fetch-site": "same-origin"}
-    address = address_of(listening, "127.0.0.1")
-    with httpx2.Client(base_url=address, trust_env=False, timeout=PATIENCE) as client:
+    with (
+        in_thread(campaign, options, proxy) as address,
+        httpx2.Client(base_url=address, trust_env=False, timeout=PATIENCE) as client,
+    ):
         answer = client.post("/login", json={"token": token}, headers=headers)
         assert client.get("/login", headers={"host": "evil.example"}).status_code == 421
-    server.should_exit = True
-    thread.join(PATIENCE)
     assert answer.status_code == 200
     assert ("secure" in answer.headers["set-cookie"].lower()) == (proxy == "127.0.0.1")

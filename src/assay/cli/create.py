@@ -59,6 +59,10 @@ def _sampling(text: str, metavar: str | None = None) -> Any:
     return typer.Option(help=text, metavar=metavar, rich_help_panel="Design")
 
 
+def _reviewing(text: str, metavar: str) -> Any:
+    return typer.Option(help=text, metavar=metavar, rich_help_panel="Reviewing")
+
+
 def create(
     file: Annotated[
         str | None,
@@ -109,6 +113,15 @@ def create(
         _sampling("Go on from labels of items drawn at random before: .csv or .parquet.", "LABELS"),
     ] = None,
     seed: Annotated[int, _sampling("Fixes every draw.")] = 0,
+    question: Annotated[
+        str | None, _reviewing("What reviewers are asked of every item.", "TEXT")
+    ] = None,
+    reviewers_per_item: Annotated[
+        int, _reviewing("So many reviewers judge each item of the share.", "K")
+    ] = 1,
+    overlap: Annotated[
+        float, _reviewing("The share of items, drawn at random, for K reviewers.", "SHARE")
+    ] = 0.0,
     name: Annotated[str, typer.Option(help="What to call the campaign.")] = "campaign",
     storage: StorageUrl = None,
     as_json: AsJson = False,
@@ -146,6 +159,9 @@ def create(
                 at_least=at_least,
                 design=chosen,
                 labels=labels_from,
+                question=question,
+                reviewers_per_item=reviewers_per_item,
+                overlap=overlap,
                 name=name,
                 storage=storage_url(storage),
                 seed=seed,

@@ -26,6 +26,7 @@ class Command(StrEnum):
     YES = Answer.YES
     NO = Answer.NO
     CANNOT_JUDGE = Answer.CANNOT_JUDGE
+    BROKEN = Answer.BROKEN
     UNDO = "undo"
     SKIP = "skip for now"
     QUIT = "quit"

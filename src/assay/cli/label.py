@@ -29,6 +29,12 @@ __all__ = ["label"]
 def label(
     name: CampaignName,
     storage: StorageUrl = None,
+    reviewer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WHO", help="Who judges; nobody else is given the same items meanwhile."
+        ),
+    ] = None,
     rebase: Annotated[
         bool,
         typer.Option("--rebase", help="First take the predictions as they are now (assay rebase)."),
@@ -37,13 +43,13 @@ def label(
 ) -> None:
     """Judge items in the terminal, one key an answer, each saved at once.
 
-    y yes, n no, c cannot judge, u undo, s skip for now, q quit. Where the standard input is not a
-    terminal, answers are read one a line.
+    y yes, n no, c cannot judge, b broken (cannot be seen), u undo, s skip for now, q quit. Where
+    the standard input is not a terminal, answers are read one a line.
     """
     with telling_errors(as_json=as_json):
         screen = console(stderr=as_json)
         campaign = _rebased(name, storage, screen) if rebase else open_campaign(name, storage)
-        labelling = Labelling(campaign)
+        labelling = Labelling(campaign, reviewer)
         _converse(campaign, labelling, screen)
         stopped = campaign.estimate().stopped
         if as_json:
@@ -110,7 +116,7 @@ def _view(campaign: Campaign, labelling: Labelling, item: Item) -> RenderableTyp
 
 
 def _question(campaign: Campaign) -> Text:
-    line = Text(printable(campaign.settings.question), "bold")
+    line = Text(f"{printable(campaign.settings.question)}\n", "bold")
     for command in Command:
         line.append(f"  {command.key} ", "bold cyan").append(command, "not bold")
     return line

@@ -149,8 +149,6 @@ def _say(login: str, *, alone: bool) -> None:
         screen.print(Text("People log in here with the tokens that they were given:"))
     screen.print(Text.assemble("  ", (printable(login), "bold")), soft_wrap=True)
     if not alone:
-        told = (
-            "The page is sent as it is: let a proxy in front speak TLS."
-        )
+        told = "The page is sent as it is: let a proxy in front speak TLS."
         screen.print(Text(told, "yellow"))
     screen.print(Text("Ctrl-C stops it; every answer that a page calls saved is.", "dim"))

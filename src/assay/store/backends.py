@@ -23,6 +23,11 @@ IN_MEMORY = "sqlite://"
 
 _NAMESPACE = "assay"  # a team's PostgreSQL may hold other tables called "campaign" or "item"
 _LOCK = 0x617373_6179  # "assay": what writers agree on
+_TAKE_LOCK = sa.select(sa.func.pg_advisory_xact_lock(_LOCK))
+_SETTINGS = sa.select(
+    sa.func.set_config("synchronous_commit", "on", True),
+    sa.func.set_config("lock_timeout", sa.bindparam("busy"), True),
+)
 _DISCREET: dict[str, Any] = {"hide_parameters": True}  # no error quotes what an item says
 
 
@@ -105,7 +110,6 @@ def _begin_postgresql(connection: sa.Connection, writes: bool) -> None:
     if not writes:
         # One moment for all that is read, as SQLite has it.
         connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        return
-    connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
-    connection.execute(sa.select(sa.func.set_config("lock_timeout", f"{BUSY_SECONDS:.0f}s", True)))
-    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+    connection.execute(_SETTINGS, {"busy": f"{BUSY_SECONDS:.0f}s"})
+    if writes:
+        connection.execute(_TAKE_LOCK)

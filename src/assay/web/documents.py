@@ -12,7 +12,16 @@ from assay.reviewing import Submit
 from assay.reviews import WORDS
 from assay.settings import Settings
 
-__all__ = ["item_in", "number_in", "read_document", "refuse", "submits_in", "text_in", "word_in"]
+__all__ = [
+    "is_storable",
+    "item_in",
+    "number_in",
+    "read_document",
+    "refuse",
+    "submits_in",
+    "text_in",
+    "word_in",
+]
 
 _MOST_SUBMITS = 100
 _LONGEST_KEY = 100

@@ -1,0 +1,151 @@
+"""What a store must do for processes that use it at once; threads with stores of their own here."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from assay.store import Said, Store
+from assay.testing.expecting import Check, Opener, expect
+
+__all__ = ["TOGETHER"]
+
+_WRITERS, _TURNS = 4, 15
+_A_WHILE = 0.5  # seconds; what another one does meanwhile without waiting is done
+_PATIENCE = 60.0
+
+
+def _say(store: Store, key: int, item_id: str) -> None:
+    with store.write() as session:
+        session.add_labels(key, [Said(item_id=item_id, answer="yes", reviewer="ann")])
+
+
+def _begin(store: Store) -> int:
+    with store.write() as session:
+        return session.create("spam", {})
+
+
+class _Poller:
+    """A reader who only ever asks for what came after the last number that it has seen."""
+
+    def __init__(self, store: Store, key: int) -> None:
+        self._store, self._key, self._last = store, key, 0
+        self.seen: list[str] = []
+
+    def poll(self) -> None:
+        with self._store.read() as session:
+            for event in session.labels(self._key, self._last):
+                self.seen.append(event.item_id)
+                self._last = event.id
+
+
+def what_is_written_outlives_the_store(opened: Opener) -> None:
+    """See that another process finds what one has written, and had ended."""
+    store = opened()
+    key = _begin(store)
+    _say(store, key, "007")
+    store.close()
+    with opened().read() as session:
+        expect("the campaign", session.find("spam"), (key, {}))
+        expect("the label", [event.item_id for event in session.labels(key)], ["007"])
+
+
+def numbers_grow_in_the_order_of_commits(opened: Opener) -> None:
+    """See that a reader misses no label of a writer that another one has overtaken."""
+    store = opened()
+    key = _begin(store)
+    poller = _Poller(store, key)
+    with ThreadPoolExecutor(1) as pool:
+        with opened().write() as slow:
+            slow.add_labels(key, [Said(item_id="slow", answer="yes", reviewer="ann")])
+            quick = pool.submit(_say, opened(), key, "quick")
+            time.sleep(_A_WHILE)
+            poller.poll()
+        quick.result(_PATIENCE)
+    poller.poll()
+    expect("labels that a reader saw", sorted(poller.seen), ["quick", "slow"])
+
+
+def many_writers_lose_nothing(opened: Opener) -> None:
+    """See that what a writer has read is still true when it writes; readers see all."""
+    store = opened()
+    key = _begin(store)
+    poller = _Poller(store, key)
+    over = threading.Event()
+
+    def write(who: int) -> None:
+        own = opened()
+        for turn in range(_TURNS):
+            with own.write() as session:
+                before = len(session.labels(key))
+                said = Said(item_id=f"{who} {turn} {before}", answer="yes", reviewer="ann")
+                session.add_labels(key, [said])
+
+    def read() -> None:
+        while not over.is_set():
+            poller.poll()
+
+    with ThreadPoolExecutor(_WRITERS + 1) as pool:
+        reading = pool.submit(read)
+        writing = [pool.submit(write, who) for who in range(_WRITERS)]
+        try:
+            for each in writing:
+                each.result(_PATIENCE)
+        finally:
+            over.set()
+        reading.result(_PATIENCE)
+    poller.poll()
+    before = [int(text.split()[2]) for text in poller.seen]
+    expect("labels before each label", before, list(range(_WRITERS * _TURNS)))
+    expect("labels that a reader saw", len(set(poller.seen)), _WRITERS * _TURNS)
+
+
+def a_reader_sees_one_moment(opened: Opener) -> None:
+    """See that what is committed while a reader reads is not there for it, in part or in whole."""
+    store = opened()
+    key = _begin(store)
+    with store.read() as session:
+        before = session.labels(key), session.rounds(key, 0)
+        with opened().write() as writer:
+            writer.add_labels(key, [Said(item_id="7", answer="yes", reviewer="ann")])
+            writer.add_round(key, 0, [1])
+            writer.create("ham", {})
+        expect("what was there before", (session.labels(key), session.rounds(key, 0)), before)
+        expect("campaigns", session.names(), ["spam"])
+    with store.read() as session:
+        expect("what is there now", (len(session.labels(key)), session.rounds(key, 0)), (1, [[1]]))
+
+
+def what_is_not_committed_is_not_seen(opened: Opener) -> None:
+    """See that readers neither wait for a writer nor see what it has not committed."""
+    store = opened()
+    key = _begin(store)
+    reader = opened()
+    with store.write() as session:
+        session.add_labels(key, [Said(item_id="7", answer="yes", reviewer="ann")])
+        with reader.read() as other:
+            expect("labels of a writer at work", other.labels(key), [])
+
+
+def one_of_many_gets_the_name(opened: Opener) -> None:
+    """See that of campaigns of one name that are made at once, there is one."""
+    stores = [opened() for _ in range(_WRITERS)]
+
+    def create(store: Store) -> bool:
+        with store.write() as session:
+            if "spam" in session.names():
+                return False
+            session.create("spam", {})
+            return True
+
+    with ThreadPoolExecutor(_WRITERS) as pool:
+        expect("campaigns made", sum(pool.map(create, stores, timeout=_PATIENCE)), 1)
+
+
+TOGETHER: tuple[Check, ...] = (
+    what_is_written_outlives_the_store,
+    numbers_grow_in_the_order_of_commits,
+    many_writers_lose_nothing,
+    a_reader_sees_one_moment,
+    what_is_not_committed_is_not_seen,
+    one_of_many_gets_the_name,
+)

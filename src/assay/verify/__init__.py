@@ -1,0 +1,74 @@
+"""The books of a campaign, checked: what is stored is whole, and Assay says what it says.
+
+Labels are counted here from the stored rows, by code of its own.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from assay.campaign import Campaign
+from assay.create import find_campaign, open_storage
+from assay.store import Session, Store
+from assay.verify.books import Checked, Verification, read_books
+from assay.verify.claims import check_claims
+from assay.verify.decks import check_cards, check_order, check_rounds, check_strata
+from assay.verify.log import check_copies, check_events, check_numbers
+from assay.verify.recount import check_answers, check_estimates, check_values
+
+__all__ = ["Checked", "Verification", "verify_campaign"]
+
+_OF_WHAT_IS_STORED = (
+    check_strata,
+    check_cards,
+    check_order,
+    check_rounds,
+    check_events,
+    check_numbers,
+    check_copies,
+    check_claims,
+)
+_OF_WHAT_IS_SAID = (check_answers, check_values, check_estimates)
+
+
+def verify_campaign(name: str = "campaign", *, storage: str | None = None) -> Verification:
+    """Recompute a campaign's estimates from the log of its labels, and check all that it rests on.
+
+    Nothing is changed. An answer that somebody forged in the database, with a word and an item that
+    may stand there, cannot be told from a real one.
+
+    Parameters
+    ----------
+    name, storage : str
+        As they were given to `create_campaign`.
+
+    Examples
+    --------
+    >>> import assay, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> storage = f"sqlite:///{folder.name}/labels.db"
+    >>> campaign = assay.create_campaign(
+    ...     {"p": [0.9, 0.8, 0.7]}, score="p", threshold=0.5, budget=3, storage=storage)
+    >>> estimate = campaign.tell({item.id: True for item in campaign.ask(2)})
+    >>> assay.verify_campaign(storage=storage).findings
+    ()
+    >>> folder.cleanup()
+    """
+    with open_storage(storage).read() as session:
+        key, settings = find_campaign(session, name)
+        books = read_books(session, key, settings)
+        checks = [check(books) for check in _OF_WHAT_IS_STORED]
+        if not any(each.findings for each in checks):  # else it may well be impossible to load
+            campaign = Campaign(_Moment(session), key, settings, None)
+            checks += [check(books, campaign) for check in _OF_WHAT_IS_SAID]
+    return Verification(name, tuple(checks))
+
+
+class _Moment(Store):
+    """A store as it was at one moment: people may go on judging while their campaign is checked."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        yield self._session

@@ -1,0 +1,128 @@
+"""Checks of strata, cards and rounds."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+
+from assay.core.deck import number
+from assay.core.venn import CellStrata
+from assay.earlier import FROM_BEFORE
+from assay.verify.books import Books, Checked, Row, checked, counts_of
+
+__all__ = ["check_cards", "check_order", "check_rounds", "check_strata"]
+
+
+def check_strata(books: Books) -> Checked:
+    """Compare the table of strata with the settings."""
+    stored = {row["number"]: row["size"] for row in books.strata}
+    sizes = dict(enumerate(books.settings.strata.sizes.tolist()))
+    findings = (
+        f"stratum {number} has {stored.get(number)} items, and {sizes.get(number)} in the settings"
+        for number in sorted(stored.keys() | sizes.keys())
+        if stored.get(number) != sizes.get(number)
+    )
+    return checked("strata are as in the settings", len(sizes), findings)
+
+
+def check_cards(books: Books) -> Checked:
+    """See that decks have no holes, no item twice, and no card that is not of their stratum."""
+    return checked("cards are where they belong", len(books.cards), _card_findings(books))
+
+
+def _card_findings(books: Books) -> Iterator[str]:
+    sizes, may_lie = books.settings.strata.sizes.tolist(), _may_lie(books)
+    for stratum, deck in books.decks.items():
+        if not 0 <= stratum < len(sizes):
+            yield f"item {deck[0]['item_id']!r} lies in stratum {stratum}, which there is not"
+            continue
+        if len(deck) > sizes[stratum]:
+            yield f"stratum {stratum} has {len(deck)} cards for {sizes[stratum]} items"
+        for place, card in enumerate(deck):
+            if card["position"] != place:
+                yield (
+                    f"item {card['item_id']!r} lies at place {card['position']} of stratum "
+                    f"{stratum}, and place {place} is empty"
+                )
+                break
+        yield from (
+            f"item {card['item_id']!r} cannot lie in stratum {stratum}: {problem}"
+            for card in deck
+            if (problem := _problem(books, card, may_lie))
+        )
+    seen = Counter(card["item_id"] for card in books.cards)
+    yield from (
+        f"item {item_id!r} lies in {often} places" for item_id, often in seen.items() if often > 1
+    )
+
+
+def _may_lie(books: Books) -> set[tuple[int, int]]:
+    """Return the strata with what may have been predicted of their items."""
+    strata = books.settings.strata
+    if isinstance(strata, CellStrata):
+        return {(stratum, code) for stratum, code, _ in strata.parts}
+    if strata.says_yes is None:
+        return {(stratum, said) for stratum in range(strata.n_strata) for said in (0, 1)}
+    return {(stratum, int(says)) for stratum, says in enumerate(strata.says_yes.tolist())}
+
+
+def _problem(books: Books, card: Row, may_lie: set[tuple[int, int]]) -> str:
+    if (card["stratum"], card["predicted"]) not in may_lie:
+        return f"{card['predicted']} was predicted of it"
+    with suppress(ValueError):
+        if isinstance(json.loads(card["shown"]), dict) and _is_id(books, card["item_id"]):
+            return ""
+    return "its id, or what it shows, cannot be read"
+
+
+def _is_id(books: Books, text: str) -> bool:
+    return books.settings.id_kind == "string" or str(int(text)) == text
+
+
+def check_order(books: Books) -> Checked:
+    """See that every deck is in the order of its items' permanent numbers.
+
+    Labels that were there before the campaign lie on top of the decks, in any order.
+    """
+    settings, findings = books.settings, []
+    told_before: set[str] = set()
+    if settings.before is None:
+        told_before = {row["item_id"] for row in books.events if row["reviewer"] == FROM_BEFORE}
+    for stratum, deck in books.decks.items():
+        last = (-1, b"")
+        for card in deck:
+            if card["item_id"] in told_before and last[0] < 0:
+                continue
+            with suppress(ValueError):
+                id = settings.item_id(card["item_id"])
+                place = number(id, settings.seed), str(id).encode()
+                if place < last:
+                    findings.append(f"item {id!r} of stratum {stratum} comes after its turn")
+                last = place
+    return checked("decks are in their order", len(books.cards), findings)
+
+
+def check_rounds(books: Books) -> Checked:
+    """See that no round is missing, and that all cards that were dealt are there."""
+    return checked("rounds are whole", len(books.rounds), _round_findings(books))
+
+
+def _round_findings(books: Books) -> Iterator[str]:
+    numbers = [row["number"] for row in books.rounds]
+    yield from (
+        f"round {each} is missing"
+        for each in range(max(numbers, default=-1))
+        if each not in numbers
+    )
+    n_strata = books.settings.strata.n_strata
+    dealt = [0] * n_strata
+    for row in books.rounds:
+        counts = counts_of(row)
+        if counts is None or len(counts) != n_strata:
+            yield f"round {row['number']} is of {row['counts']}, and there are {n_strata} strata"
+            continue
+        dealt = [sum(pair) for pair in zip(dealt, counts, strict=True)]
+    for stratum, cards in enumerate(dealt):
+        there = len(books.decks.get(stratum, ()))
+        if cards > there:
+            yield f"{cards} cards of stratum {stratum} were dealt, and {there} are there"

@@ -1,0 +1,158 @@
+"""Labels counted again, from the rows alone, and compared with what the campaign says."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.answers import Answer
+from assay.campaign import Campaign
+from assay.core.deck import number
+from assay.core.stop import Reason
+from assay.evaluation import evaluation_of
+from assay.ledger import Ledger
+from assay.results import Estimate
+from assay.store import CardRow
+from assay.verify.books import Books, Checked, Row, checked
+from assay.verify.values import Counts, values_of
+
+__all__ = ["check_answers", "check_estimates", "check_values"]
+
+_NEAR = 1e-12  # sums in another order differ in their last digits
+_NEITHER = ("cannot judge", "broken")
+
+
+@dataclass(frozen=True)
+class _Story:
+    """What an item was told: the first answer that settled it, and the one that does now."""
+
+    first: str
+    now: str | None
+
+
+def check_answers(books: Books, campaign: Campaign) -> Checked:
+    """Compare the answer of every item, and the counts of every stratum."""
+    stories = _stories(books)
+    answers = {item_id: story.now for item_id, story in stories.items() if story.now is not None}
+    said = {str(item): answer.value for item, answer in campaign.answers().items()}
+    findings = [
+        f"item {item_id!r} is {answers.get(item_id)} by the log, and {said.get(item_id)} as told"
+        for item_id in sorted(answers.keys() | said.keys())
+        if answers.get(item_id) != said.get(item_id)
+    ]
+    counts: dict[int, list[int]] = {}
+    for card in _cards(books):
+        if (answer := answers.get(card["item_id"])) is not None:
+            its = counts.setdefault(card["stratum"], [0, 0, 0])
+            judged = answer not in _NEITHER
+            for place, more in enumerate((judged, answer == "yes", not judged)):
+                its[place] += more
+    for stratum, row in enumerate(campaign.strata()):
+        told, right = [row.labels, row.positives, row.cannot_judge], counts.get(stratum, [0, 0, 0])
+        if told != right:
+            findings.append(f"stratum {stratum} has {right} by the log, and {told} as told")
+    return checked("answers follow from the log", len(answers), findings)
+
+
+def check_values(books: Books, campaign: Campaign) -> Checked:
+    """Compare every metric with its formula, worked out from sizes and counts in plain sums."""
+    stories, counts = _stories(books), Counts()
+    for card in _cards(books):
+        story = stories.get(card["item_id"])
+        if story is not None and story.now is not None:
+            counts.add(card["stratum"], card["predicted"], story.now)
+    estimates = campaign.estimates()
+    values = values_of(books.settings, counts)
+    findings = (
+        f"{name} is {values[name]!r} by the log, and {estimate.value!r} as told"
+        for name, estimate in estimates.items()
+        if estimate.value is not None and not abs(values[name] - estimate.value) < _NEAR
+    )
+    return checked("metrics follow from the counts", len(estimates), findings)
+
+
+def check_estimates(books: Books, campaign: Campaign) -> Checked:
+    """Compare every figure of every estimate, to the last bit."""
+    stories = _stories(books)
+    ledger = Ledger(evaluation_of(books.settings))
+    for cards in books.dealt:
+        ledger.deal(sorted(map(_card, cards), key=lambda card: _shown_at(books, card)))
+    for item_id, story in stories.items():
+        ledger.record(item_id, Answer(story.first))
+        if story.now is None:
+            ledger.withdraw(item_id)
+        elif story.now != story.first:
+            ledger.record(item_id, Answer(story.now))
+    reason = ledger.reason
+    estimates = campaign.estimates()
+    findings = []
+    for standing in evaluation_of(books.settings).standings(ledger.state):
+        look, told = standing.look, estimates[standing.name]
+        right: dict[str, object] = {
+            "low": float(look.low),
+            "high": float(look.high),
+            "labels": int(standing.tallies.n.sum()),
+            "cannot_judge": int(standing.tallies.u.sum()),
+            "stopped": None if reason is Reason.GO_ON else reason.told(standing.goal.at_least),
+        }
+        if look.moments.defined:
+            right["value"] = float(look.moments.value)
+        findings += list(_differences(standing.name, right, told))
+    return checked("estimates follow to the last bit", len(estimates), findings)
+
+
+def _differences(name: str, right: Mapping[str, object], told: Estimate) -> Iterator[str]:
+    for field, value in right.items():
+        if getattr(told, field) != value:
+            yield f"{name}: {field} is {value!r} by the log, and {getattr(told, field)!r} as told"
+
+
+def _cards(books: Books) -> list[Row]:
+    return [card for cards in books.dealt for card in cards]
+
+
+def _card(row: Row) -> CardRow:
+    return CardRow(**{name: row[name] for name in CardRow.__dataclass_fields__})
+
+
+def _shown_at(books: Books, card: CardRow) -> int:
+    return number(books.settings.item_id(card.item_id), books.settings.seed ^ 1)
+
+
+def _stories(books: Books) -> dict[str, _Story]:
+    """Return what became of every item that was dealt and ever had an answer."""
+    said: dict[str, list[Row]] = {item_id: [] for item_id in books.dealt_items}
+    for row in books.events:
+        if row["item_id"] in said:
+            said[row["item_id"]].append(row)
+    stories = {}
+    for item_id, rows in said.items():
+        wanted = _wanted(books, item_id)
+        settled = [_settled(rows[:length], wanted) for length in range(1, len(rows) + 1)]
+        if first := next(filter(None, settled), None):
+            stories[item_id] = _Story(first, settled[-1])
+    return stories
+
+
+def _wanted(books: Books, item_id: str) -> int:
+    settings = books.settings
+    drawn = number(settings.item_id(item_id), settings.seed ^ 2) / 2**64
+    return settings.reviewing.per_item if drawn < settings.reviewing.share else 1
+
+
+def _settled(rows: Sequence[Row], wanted: int) -> str | None:
+    """Return an item's answer by the rule (`assay.reviews`), from all that was said of it."""
+    rulings = [row["answer"] for row in rows if row["ruling"]]
+    if rulings and rulings[-1] != "withdrawn":
+        return str(rulings[-1])
+    since: dict[str, int] = {}  # when those who have an answer came to have one
+    latest: dict[str, str] = {}
+    for place, row in enumerate(rows):
+        if row["ruling"] or row["answer"] == "skip":
+            continue
+        latest[row["reviewer"]] = row["answer"]
+        if row["answer"] == "withdrawn":
+            since.pop(row["reviewer"], None)
+        else:
+            since.setdefault(row["reviewer"], place)
+    heard = [latest[name] for name in sorted(since, key=since.__getitem__)][:wanted]
+    outcomes = {"neither" if answer in _NEITHER else answer for answer in heard}
+    return heard[0] if len(heard) == wanted and len(outcomes) == 1 else None

@@ -1,0 +1,102 @@
+"""Make the pictures of the pages that the documentation shows.
+
+``python -m tests.browser.pictures docs/figures``
+"""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+from assay.demo import make_population
+from assay.reviewing import Submit
+from assay.web.options import Options
+from tests.browser.house import PHONE, House, Visit
+
+GUIDELINES = """# What is spam
+A message that was sent to many people who did not ask for it, and wants something from them.
+
+- It sells, begs, or phishes
+- The sender hides who they are
+- A newsletter that somebody subscribed to is not spam
+"""
+MESSAGES = (
+    (
+        "An urgent matter",
+        "Dear friend,\n\nI have a proposal that will make both of us rich. Reply "
+        "with your bank details, and the transfer will be made within three days.\n\n"
+        "Yours in trust,\nMrs. Adaeze",
+    ),
+    (
+        "Minutes of Tuesday",
+        "Hello all,\n\nattached are the minutes. Please send corrections until "
+        "Friday; the next meeting is on the 24th, in the small room.\n\nBest,\nJonas",
+    ),
+    ("Last chance: 70% off", "This weekend only. Unsubscribe at the foot of this message."),
+)
+
+
+def pictures(chromium: Browser, folder: Path, storage: str) -> None:
+    """Serve a campaign, let three people judge, and take the pictures."""
+    spam = make_population(seed=7)
+    chosen = slice(0, 30_000)
+    texts = [MESSAGES[number % len(MESSAGES)] for number in range(30_000)]
+    house = House(
+        storage,
+        Options(guidelines=GUIDELINES),
+        predictions={
+            "id": list(range(30_000)),
+            "p": spam.score[chosen],
+            "title": [title for title, _ in texts],
+            "text": [text for _, text in texts],
+        },
+        score="p",
+        threshold=0.5,
+        show=["title", "text"],
+        question="Is this message spam?",
+        metric="precision",
+        within=0.03,
+        budget=None,
+        reviewers_per_item=2,
+        overlap=0.1,
+        name="spam-week-46",
+        seed=7,
+    )
+    campaign = house.campaign()
+    for number in range(120):
+        who = ("ann", "bob", "eve")[number % 3]
+        items = campaign.review([], reviewer=who, want=2).items
+        said = ["yes" if spam.truth[int(item.id)] else "no" for item in items]
+        sent = [
+            Submit(f"{number}-{item.id}", item.id, answer)
+            for item, answer in zip(items, said, strict=True)
+        ]
+        campaign.review(sent, reviewer=who)
+    desk = Visit(chromium, house, "ann")
+    phone = Visit(chromium, house, "bob", scheme="dark", viewport=PHONE)
+    owner = Visit(chromium, house, "eve", role="owner")
+    for name, visit, path in (
+        ("page-review", desk, "/review"),
+        ("page-review-phone", phone, "/review"),
+        ("page-owner", owner, "/owner"),
+    ):
+        page = visit.open(path)
+        page.wait_for_timeout(800)
+        page.screenshot(path=folder / f"{name}.png")
+    house.close()
+
+
+def main() -> None:
+    """Make the pictures in the folder that is given."""
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+        )
+        pictures(browser, Path(sys.argv[1]), f"sqlite:///{folder}/labels.db")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""`assay serve` and `assay token`: what they refuse, what they print, and what they keep."""
+
+import hashlib
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from assay.store import open_store
+from tests.cli.conftest import PATIENCE, Run
+
+Create = Callable[..., Result]
+
+OTHERS = ("--host", "0.0.0.0", "--allow-host", "labels.local")
+
+
+def refused(result: Result) -> str:
+    """Return what was said, on one line."""
+    assert result.exit_code == 1, result.output
+    return " ".join(result.stderr.split())
+
+
+def test_tokens_are_made_listed_and_revoked(run: Run, create: Create) -> None:
+    create()
+    assert "There is no token yet" in run("token", "list", "spam").output
+    made = json.loads(
+        run("token", "add", "spam", "--role", "reviewer", "--who", " Zoë ", "--json").output
+    )
+    shown = run("token", "add", "spam", "--role", "owner", "--who", "max").output
+    token = re.search(r"token: (\S{43})\n", shown)
+    assert token
+    assert "It is not shown again" in shown
+    listed = json.loads(run("token", "list", "spam", "--json").output)["tokens"]
+    assert [(each["role"], each["name"]) for each in listed] == [
+        ("reviewer", "Zoë"),
+        ("owner", "max"),
+    ]
+    told = run("token", "list", "spam").output
+    assert "Zoë" in told
+    assert token[1] not in told + str(listed)
+    with open_store("sqlite:///assay.db").read() as session:
+        for text, name in ((made["token"], "Zoë"), (token[1], "max")):
+            row = session.token("spam", hashlib.sha256(text.encode()).hexdigest())
+            assert row is not None
+            assert row.name == name
+    number = str(made["id"])
+    assert "opens nothing any more" in run("token", "revoke", "spam", number).output
+    assert "no valid token with id" in refused(run("token", "revoke", "spam", number))
+    assert "no valid token with id 77" in refused(run("token", "revoke", "spam", "77"))
+    listed = json.loads(run("token", "list", "spam", "--json").output)["tokens"]
+    assert [each["revoked_at"] is not None for each in listed] == [True, False]
+
+
+def test_tokens_that_make_no_sense_are_refused(run: Run, create: Create) -> None:
+    create()
+    assert "did you mean 'reviewer'" in refused(
+        run("token", "add", "spam", "--role", "reviewr", "--who", "ann")
+    )
+    for name in ("", "  ", "x" * 101, "a\nb", "a\x00b", "a\x1b[2J"):
+        assert "is not a name" in refused(
+            run("token", "add", "spam", "--role", "owner", "--who", name)
+        )
+    assert "no campaign named 'ham'" in refused(run("token", "list", "ham"))
+
+
+def test_others_are_served_only_with_tokens(run: Run, create: Create) -> None:
+    create()
+    for more in (OTHERS, ("--allow-host", "labels.local"), ("--proxy", "127.0.0.1")):
+        told = refused(run("serve", "spam", *more))
+        assert "nobody has a token" in told
+        assert "assay token add spam --role reviewer --who ann" in told
+    run("token", "add", "spam", "--role", "reviewer", "--who", "ann")
+    # Now it gets as far as the next thing that is wrong.
+    assert "--allow-host" in refused(run("serve", "spam", "--host", "0.0.0.0"))
+    run("token", "revoke", "spam", "1")
+    assert "nobody has a token" in refused(run("serve", "spam", *OTHERS))
+
+
+def test_what_cannot_be_served_is_said(run: Run, create: Create, folder: Path) -> None:
+    assert "there is no storage" in refused(run("serve", "spam"))
+    create()
+    assert "no campaign named 'ham'" in refused(run("serve", "ham"))
+    told = refused(run("serve", "spam", "--link", "subjct"))
+    assert "did you mean 'subject'" in told
+    assert "column 'p' is not shown" in refused(run("serve", "spam", "--image", "p"))
+    assert "cannot be read" in refused(run("serve", "spam", "--guidelines", "nowhere.txt"))
+    (folder / "latin.txt").write_bytes(b"na\xefve")
+    assert "not a text in UTF-8" in refused(run("serve", "spam", "--guidelines", "latin.txt"))
+    (folder / "long.txt").write_text("x" * 100_001)
+    assert "100,001 characters" in refused(run("serve", "spam", "--guidelines", "long.txt"))
+    assert run("serve", "spam", "--lease", "1").exit_code == 2
+
+
+def test_a_port_in_use_is_said(run: Run, create: Create) -> None:
+    create()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        told = refused(run("serve", "spam", "--port", port))
+        assert f"127.0.0.1, port {port}, is in use" in told
+        assert "--port 0" in told
+        error = json.loads(run("serve", "spam", "--port", port, "--json").stderr)["error"]
+        assert "is in use" in error["problem"]
+
+
+@pytest.mark.parametrize("missing", ["starlette", "uvicorn", "jinja2"])
+def test_without_the_extra_it_says_what_to_install(
+    run: Run, create: Create, missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create()
+    monkeypatch.setitem(sys.modules, missing, None)
+    told = refused(run("serve", "spam"))
+    assert f"needs {missing}" in told
+    assert "pip install 'assay[web]'" in told
+
+
+def test_no_other_command_needs_the_extra(create: Create, folder: Path) -> None:
+    create()
+    program = """
+import sys
+sys.modules.update(starlette=None, uvicorn=None, jinja2=None)
+from assay.cli import main
+main()
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", program, "token", "list", "spam"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (result.returncode, result.stdout) == (0, "There is no token yet.\n")
+
+
+def test_on_this_machine_a_link_logs_the_owner_in(
+    create: Create, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create()
+    browser, page = folder / "browser", folder / "page.html"
+    browser.write_text('#!/bin/sh\necho "$@" > opened\ncp "${1#file://}" new && mv new page.html\n')
+    browser.chmod(0o755)
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    with subprocess.Popen(
+        [sys.executable, "-m", "assay", "serve", "spam", "--port", "0", "--open"],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as serving:
+        deadline = time.monotonic() + PATIENCE
+        while not page.exists():
+            assert serving.poll() is None
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        serving.send_signal(signal.SIGINT)
+        told, _ = serving.communicate(timeout=PATIENCE)
+    assert serving.returncode == 0
+    assert "Only this machine can reach the page." in told
+    links = re.findall(r"http://127\.0\.0\.1:\d+/login#\S{43}", told)
+    assert len(links) == 1
+    assert links[0] in page.read_text()
+    assert links[0].partition("#")[2] not in (folder / "opened").read_text()  # others see that
+    opened = Path((folder / "opened").read_text().strip().removeprefix("file://"))
+    assert not opened.exists()

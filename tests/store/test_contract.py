@@ -1,0 +1,102 @@
+"""Both databases keep the store's contract, and stores that break it are found out."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from assay.store import Event, Session, Store, open_store
+from assay.store.labels import Labels
+from assay.testing import ALONE, TOGETHER, Check, Opener, check_store
+from assay.testing.alone import claims_are_leases, texts_come_back_as_they_were
+from assay.testing.together import (
+    a_reader_sees_one_moment,
+    many_writers_lose_nothing,
+    numbers_grow_in_the_order_of_commits,
+)
+
+
+def named(check: Check) -> str:
+    return check.__name__
+
+
+@pytest.mark.parametrize("check", [*ALONE, *TOGETHER], ids=named)
+def test_a_store_on_disk(check: Check, storage_url: str) -> None:
+    check(lambda: open_store(storage_url))
+
+
+def in_memory() -> Opener:
+    store = open_store(None)
+    return lambda: store
+
+
+def test_a_store_in_memory() -> None:
+    assert len(check_store(in_memory, together=False)) == len(ALONE)
+
+
+def opening(url: str, begin: Callable[[sa.Connection, bool], None]) -> Opener:
+    """Return what opens stores whose transactions begin in another way."""
+
+    def opened() -> Store:
+        store = open_store(url)
+        store._backend = replace(store._backend, begin=begin)
+        return store
+
+    return opened
+
+
+def test_writers_that_take_no_lock_are_found_out(postgres_url: str) -> None:
+    """The classic fault: a sequence numbers rows when they are written, not when committed."""
+
+    def begin(_connection: sa.Connection, _writes: bool) -> None:
+        pass
+
+    open_store(postgres_url)
+    with pytest.raises(AssertionError, match=r"a reader saw: found \['quick'\],"):
+        numbers_grow_in_the_order_of_commits(opening(postgres_url, begin))
+
+
+def test_readers_of_many_moments_are_found_out(postgres_url: str) -> None:
+    def begin(connection: sa.Connection, _writes: bool) -> None:
+        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+
+    open_store(postgres_url)
+    with pytest.raises(AssertionError, match="what was there before"):
+        a_reader_sees_one_moment(opening(postgres_url, begin))
+
+
+def test_writers_that_read_before_they_lock_are_found_out(tmp_path: Path) -> None:
+    """With SQLite the second to write what it has read before is refused, and its label lost."""
+
+    def begin(connection: sa.Connection, _writes: bool) -> None:
+        connection.exec_driver_sql("BEGIN")
+
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    open_store(url)
+    with pytest.raises(Exception, match=r"locked|labels before"):
+        many_writers_lose_nothing(opening(url, begin))
+
+
+def test_texts_that_change_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Labels.add_labels
+
+    def stripped(self: Labels, campaign: int, said: Any) -> list[Event]:
+        return right(self, campaign, [replace(each, item_id=each.item_id.strip()) for each in said])
+
+    monkeypatch.setattr(Labels, "add_labels", stripped)
+    with pytest.raises(AssertionError, match="labels"):
+        texts_come_back_as_they_were(in_memory())
+
+
+def test_claims_without_an_end_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Session.claim
+
+    def for_ever(self: Session, campaign: int, reviewer: str, items: Any, _lease: float) -> None:
+        right(self, campaign, reviewer, items, 1e9)
+
+    monkeypatch.setattr(Session, "claim", for_ever)
+    with pytest.raises(AssertionError, match="live claims"):
+        claims_are_leases(in_memory())

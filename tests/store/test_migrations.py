@@ -1,0 +1,216 @@
+"""A database of every schema that ever was opens, and says what it said when it was new."""
+
+import json
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+import assay
+from assay.errors import StorageError
+from assay.store import migrations, open_store
+from assay.store.schema import SCHEMA_VERSION
+from tests.store.data.make_schema_2 import document
+
+DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """A copy of the database that the last version with schema 1 has written."""
+    return Path(shutil.copy(DATA / "schema_1.db", tmp_path / "old.db"))
+
+
+def rows(database: Path, query: str) -> list[Any]:
+    connection = sqlite3.connect(database)
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()
+
+
+def everything(database: Path) -> list[str]:
+    connection = sqlite3.connect(database)
+    try:
+        return list(connection.iterdump())
+    finally:
+        connection.close()
+
+
+def recorded(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((DATA / name).read_text())
+    return found
+
+
+def test_there_is_a_file_of_every_schema() -> None:
+    for version in range(1, SCHEMA_VERSION + 1):
+        found = rows(DATA / f"schema_{version}.db", "SELECT max(version) FROM assay_schema")
+        assert found == [(version,)]
+
+
+def said_by(url: str) -> dict[str, dict[str, Any]]:
+    """Return what today's Assay says of the campaigns of schema 1."""
+    said = {}
+    for name, before in recorded("schema_1.json").items():
+        campaign = assay.load_campaign(name, storage=url)
+        now = campaign.estimate().to_dict()
+        events = {"events": len(campaign.events())}
+        said[name] = {key: {**now, **events}[key] for key in before}
+    return said
+
+
+def test_schema_1_keeps_every_estimate_and_event(old: Path) -> None:
+    query = (
+        "SELECT item_id, answer, reviewer, told_at FROM label_event "
+        "WHERE campaign_id = (SELECT id FROM campaign WHERE name = ?) ORDER BY id"
+    )
+    connection = sqlite3.connect(old)
+    told = {
+        name: connection.execute(query, [name]).fetchall() for name in recorded("schema_1.json")
+    }
+    connection.close()
+    url = f"sqlite:///{old}"
+    assert said_by(url) == recorded("schema_1.json")
+    for name, events in told.items():
+        found = assay.load_campaign(name, storage=url).events()
+        assert [(e.item_id, e.answer, e.reviewer, e.told_at) for e in found] == events
+
+
+def test_answers_that_took_anothers_place_must_become_rulings(
+    old: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without them the first reviewer's answers would count again: the wrong variant."""
+    right = migrations._STEPS[2]
+
+    def without_rulings(connection: sa.Connection) -> None:
+        right(connection)
+        connection.exec_driver_sql("UPDATE label_event SET ruling = 0")
+
+    monkeypatch.setitem(migrations._STEPS, 2, without_rulings)
+    assert said_by(f"sqlite:///{old}") != recorded("schema_1.json")
+
+
+def test_an_upgraded_campaign_goes_on(old: Path) -> None:
+    campaign = assay.load_campaign("spam", storage=f"sqlite:///{old}")
+    before = campaign.estimate().labels
+    asked = campaign.ask(15, reviewer="ann")
+    assert len(asked) == 15
+    assert campaign.tell({item.id: True for item in asked}, reviewer="ann").labels == before + 15
+
+
+def test_an_upgraded_schema_is_a_fresh_one(old: Path, tmp_path: Path) -> None:
+    urls = [f"sqlite:///{old}", f"sqlite:///{tmp_path / 'new.db'}"]
+    upgraded, fresh = (described(url) for url in urls)
+    assert upgraded == fresh
+    engine = sa.create_engine(urls[0])
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DROP INDEX claim_of_campaign")
+    engine.dispose()
+    assert described(urls[0]) != fresh
+
+
+def described(url: str) -> dict[str, Any]:
+    """Return all that a database knows of its tables."""
+    open_store(url).close()
+    engine = sa.create_engine(url)
+    about = sa.inspect(engine)
+    told: dict[str, Any] = {
+        table: {
+            "columns": [
+                {**column, "type": str(column["type"])} for column in about.get_columns(table)
+            ],
+            "key": about.get_pk_constraint(table),
+            "foreign": about.get_foreign_keys(table),
+            "unique": about.get_unique_constraints(table),
+            "indexes": sorted(map(str, about.get_indexes(table))),
+        }
+        for table in about.get_table_names()
+    }
+    with engine.connect() as connection:
+        query = "SELECT name FROM sqlite_master WHERE sql LIKE '%AUTOINCREMENT%'"
+        told["numbered for ever"] = connection.exec_driver_sql(query).scalars().all()
+    engine.dispose()
+    return told
+
+
+def test_an_upgrade_that_fails_changes_nothing(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = everything(old)
+    right = migrations._STEPS[2]
+
+    def failing(connection: sa.Connection) -> None:
+        right(connection)
+        connection.exec_driver_sql("SELECT no_such_column FROM item")
+
+    with monkeypatch.context() as patch:
+        patch.setitem(migrations._STEPS, 2, failing)
+        with pytest.raises(StorageError, match="no_such_column"):
+            open_store(f"sqlite:///{old}")
+    assert everything(old) == before
+    assert said_by(f"sqlite:///{old}") == recorded("schema_1.json")
+
+
+KILLED = """
+import os, signal, sys
+from assay.store import migrations, open_store
+right = migrations._STEPS[2]
+def killed(connection):
+    right(connection)
+    os.kill(os.getpid(), signal.SIGKILL)
+migrations._STEPS[2] = killed
+open_store(sys.argv[1])
+"""
+
+
+def test_a_process_that_is_killed_while_upgrading_leaves_schema_1(old: Path) -> None:
+    before = everything(old)
+    url = f"sqlite:///{old}"
+    done = subprocess.run([sys.executable, "-c", KILLED, url], check=False, timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    assert everything(old) == before
+    assert said_by(url) == recorded("schema_1.json")
+
+
+OPENED = """
+import sys
+import assay.store
+print("ready", flush=True)
+sys.stdin.readline()
+assay.store.open_store(sys.argv[1])
+"""
+
+
+def test_processes_that_open_at_once_upgrade_once(old: Path) -> None:
+    url = f"sqlite:///{old}"
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", OPENED, url],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    for process in started:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in started:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in started:
+        process.communicate(timeout=60)
+    assert [process.returncode for process in started] == [0] * len(started)
+    assert rows(old, "SELECT version FROM assay_schema ORDER BY 1") == [(1,), (2,)]
+    assert said_by(url) == recorded("schema_1.json")
+
+
+def test_schema_2_says_what_it_said_when_it_was_new(tmp_path: Path) -> None:
+    url = f"sqlite:///{shutil.copy(DATA / 'schema_2.db', tmp_path / 'two.db')}"
+    for name, before in recorded("schema_2.json").items():
+        assert json.loads(json.dumps(document(name, url))) == before

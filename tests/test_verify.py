@@ -1,0 +1,387 @@
+"""The books of real campaigns are clean, and whatever is tampered with is found."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from typer.testing import CliRunner
+
+import assay
+from assay.answers import Answer
+from assay.cli import app
+from assay.create import find_campaign
+from assay.reviewing import Submit
+from assay.reviews import Review
+from assay.store import open_store, schema
+from assay.verify import books as bookkeeping
+from assay.verify.decks import check_cards
+from assay.verify.log import check_events
+
+SIZE = 300
+RNG = np.random.default_rng(30)
+SCORES, OTHER = RNG.random((2, SIZE)).round(4)
+NAMES = [f"{row:04d}" for row in range(SIZE)]
+TRUTH = dict(zip(NAMES, (RNG.random(SIZE) < SCORES).tolist(), strict=True))
+
+
+def table(rows: slice = slice(None)) -> dict[str, Any]:
+    return {"id": NAMES[rows], "p": SCORES[rows], "q": OTHER[rows]}
+
+
+def create(url: str, rows: slice = slice(None), **more: Any) -> assay.Campaign:
+    given: dict[str, Any] = {"id": "id", "budget": 60, "seed": 6, "storage": url, **more}
+    if "classifiers" not in given:
+        given = {"score": "p", "threshold": 0.4, **given}
+    return assay.create_campaign(table(rows), **given)
+
+
+def label(campaign: assay.Campaign, rounds: int = 2) -> assay.Campaign:
+    for _ in range(rounds):
+        items = campaign.ask(15)
+        said: dict[Any, object] = {item.id: TRUTH[str(item.id)] for item in items}
+        if items:
+            said[items[0].id] = "cannot judge"
+        campaign.tell(said, reviewer="ann")
+    return campaign
+
+
+def revised(url: str) -> None:
+    campaign = label(create(url, design=assay.Design.guaranteed()))
+    first, second, *_ = campaign.answers()
+    campaign.tell({first: "yes", second: "no"}, reviewer="ann", revise=True)
+    campaign.tell({first: "no", second: "yes"}, reviewer="bob", revise=True)
+    label(campaign, 1)
+
+
+def several(url: str) -> None:
+    classifiers = {name: {"score": name, "threshold": 0.5} for name in "pq"}
+    metrics = ["precision", "recall:p - recall:q", "f1:p - f1:q", "accuracy:q", "prevalence"]
+    label(create(url, classifiers=classifiers, metrics=metrics))
+
+
+def from_before(url: str) -> None:
+    label(create(url, metric="accuracy", labels={name: TRUTH[name] for name in NAMES[:40]}), 1)
+
+
+def rebased(url: str) -> None:
+    before = label(create(url, metric="recall"))
+    item, *_ = before.ask(5, reviewer="bob")
+    after = assay.rebase_campaign(storage=url, predictions=table(slice(0, 250)))
+    after.review([Submit("late", item.id, "yes")], reviewer="bob")
+    label(after, 1)
+
+
+def extended(url: str) -> None:
+    label(create(url, slice(0, 250), metric="f1"))
+    label(assay.extend_campaign(table(slice(250, None)), storage=url), 1)
+
+
+def team(url: str) -> None:
+    campaign = create(url, reviewers_per_item=2, overlap=0.6)
+    rng = np.random.default_rng(1)
+    words = ["yes", "no", "yes", "no", "broken", "cannot judge", "skip", "withdrawn"]
+    for turn in range(40):
+        name = ("ann", "bob", "eve")[turn % 3]
+        items = campaign.review([], reviewer=name, want=3).items
+        said = [words[place] for place in rng.integers(len(words), size=len(items))]
+        submits = [
+            Submit(f"{turn} {item.id}", item.id, word)
+            for item, word in zip(items, said, strict=True)
+        ]
+        campaign.review(submits, reviewer=name)
+        if turn % 10 == 9 and (disputes := campaign.disputes()):
+            campaign.rule(disputes[0].item.id, True, reviewer="owner", key=f"ruling {turn}")
+    assert campaign.disputes()
+
+
+def sampled_by_others(url: str) -> None:
+    label(create(url, metric="accuracy", design=assay.Design.kumar_raj(strata="km")))
+
+
+def smoothed(url: str) -> None:
+    label(create(url, design=assay.Design.bennett_carvalho()))
+
+
+def growing(url: str) -> None:
+    """Cards that were laid down a few at a time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("assay.create.depth", lambda settings: [1] * settings.strata.n_strata)
+        campaign = create(url)
+    n_strata = campaign.settings.strata.n_strata
+    label(campaign, 3)
+    with campaign.store.read() as session:
+        assert sum(session.reserve(campaign._table.key, n_strata)) > 2 * n_strata
+
+
+KINDS = [
+    revised,
+    several,
+    from_before,
+    rebased,
+    extended,
+    team,
+    sampled_by_others,
+    smoothed,
+    growing,
+]
+
+
+@pytest.mark.filterwarnings("ignore::assay.AssayWarning")
+@pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
+def test_campaigns_of_every_kind_are_clean(storage_url: str, make: Callable[[str], None]) -> None:
+    make(storage_url)
+    with open_store(storage_url).read() as session:
+        names = session.names()
+    for name in names:
+        found = assay.verify_campaign(name, storage=storage_url)
+        assert found.findings == ()
+        assert len(found.checks) == 11
+        assert all(each.looked_at for each in found.checks[-3:])
+
+
+Tamper = Callable[[sa.Connection], None]
+
+
+def altered(table: sa.Table, values: dict[str, Any], *where: sa.ColumnElement[bool]) -> Tamper:
+    def tamper(connection: sa.Connection) -> None:
+        assert connection.execute(table.update().where(*where).values(values)).rowcount
+
+    return tamper
+
+
+def deleted(table: sa.Table, *where: sa.ColumnElement[bool]) -> Tamper:
+    def tamper(connection: sa.Connection) -> None:
+        assert connection.execute(table.delete().where(*where)).rowcount
+
+    return tamper
+
+
+def two_cards_swapped(connection: sa.Connection) -> None:
+    place = schema.item.c.position
+    for old, new in ((0, 10**6), (1, 0), (10**6, 1)):
+        altered(schema.item, {"position": new}, schema.item.c.stratum == 0, place == old)(
+            connection
+        )
+
+
+def another_seed(connection: sa.Connection) -> None:
+    text = connection.scalar(sa.select(schema.campaign.c.settings))
+    altered(schema.campaign, {"settings": json.dumps({**json.loads(text or ""), "seed": 7})})(
+        connection
+    )
+
+
+def first_event(connection: sa.Connection) -> Any:
+    return connection.scalar(sa.select(sa.func.min(schema.label_event.c.id)))
+
+
+def event_altered(**values: Any) -> Tamper:
+    def tamper(connection: sa.Connection) -> None:
+        which = schema.label_event.c.id == first_event(connection)
+        altered(schema.label_event, values, which)(connection)
+
+    return tamper
+
+
+def a_claim_on_nothing(connection: sa.Connection) -> None:
+    (key,) = connection.scalars(sa.select(schema.campaign.c.id))
+    row = {"campaign_id": key, "item_id": "x", "reviewer": "eve", "since": 1.0, "until": 2.0}
+    connection.execute(schema.claim.insert(), row)
+
+
+CARD, ROUND, STRATUM = schema.item.c, schema.round_.c, schema.stratum.c
+TAMPERED: dict[str, tuple[Tamper, str]] = {
+    "a size": (altered(schema.stratum, {"size": 1}, STRATUM.number == 0), "stratum 0 has 1 items"),
+    "a stratum": (deleted(schema.stratum, STRATUM.number == 2), "stratum 2 has None items"),
+    "two cards": (two_cards_swapped, "of stratum 0 comes after its turn"),
+    "the seed": (another_seed, "comes after its turn"),
+    "a card gone": (
+        deleted(schema.item, CARD.stratum == 1, CARD.position == 2),
+        "place 2 is empty",
+    ),
+    "cards gone": (deleted(schema.item, CARD.position > 0), "were dealt, and 1 are there"),
+    "a card's stratum": (
+        altered(schema.item, {"stratum": 99}, CARD.stratum == 1, CARD.position == 0),
+        "lies in stratum 99, which there is not",
+    ),
+    "a prediction": (
+        altered(schema.item, {"predicted": 0}, CARD.stratum == 1, CARD.position == 0),
+        "cannot lie in stratum 1: 0 was predicted",
+    ),
+    "what is shown": (
+        altered(schema.item, {"shown": "{"}, CARD.stratum == 1, CARD.position == 0),
+        "what it shows, cannot be read",
+    ),
+    "a round": (deleted(schema.round_, ROUND.number == 0), "round 0 is missing"),
+    "a round's cards": (
+        altered(schema.round_, {"counts": "[1, 2]"}, ROUND.number == 1),
+        r"round 1 is of \[1, 2\]",
+    ),
+    "a round's text": (altered(schema.round_, {"counts": "{"}), "round 0 is of {"),
+    "the last round": (deleted(schema.round_, ROUND.number == 1), "nobody was asked about it"),
+    "an answer": (event_altered(answer="maybe"), "says 'maybe', which is no answer"),
+    "an item": (event_altered(item_id="9999"), "of item '9999': nobody was asked"),
+    "a time": (event_altered(told_at="noon"), "told at 'noon', which is no time"),
+    "a ruling": (event_altered(answer="skip", ruling=True), "a ruling that says nothing"),
+    "a claim": (a_claim_on_nothing, "the claim of 'eve' on item 'x', which was never dealt"),
+}
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("verify") / "original.db"
+    label(create(f"sqlite:///{path}"))
+    return path
+
+
+def tampered(url: str, tamper: Tamper) -> tuple[str, ...]:
+    with open_store(url).write() as session:
+        tamper(session._connection)
+    return assay.verify_campaign(storage=url).findings
+
+
+def copied(original: Path, folder: Path) -> str:
+    source, target = sa.create_engine(f"sqlite:///{original}"), folder / "copy.db"
+    with source.connect() as connection:
+        connection.exec_driver_sql("VACUUM INTO ?", (str(target),))
+    source.dispose()
+    return f"sqlite:///{target}"
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_what_was_tampered_with_is_found(name: str, original: Path, tmp_path: Path) -> None:
+    tamper, right = TAMPERED[name]
+    url = copied(original, tmp_path)
+    assert assay.verify_campaign(storage=url).clean
+    findings = tampered(url, tamper)
+    assert findings
+    assert any(re.search(right, each) for each in findings), findings
+
+
+@pytest.mark.parametrize("which", [sa.func.min, sa.func.max], ids=["first", "last"])
+def test_a_label_that_was_deleted_is_missed(which: Any, original: Path, tmp_path: Path) -> None:
+    url, log = copied(original, tmp_path), schema.label_event
+    number = sa.select(which(log.c.id)).scalar_subquery()
+    (finding,) = tampered(url, deleted(log, log.c.id == number))
+    assert finding.startswith("no label is gone: label ")
+
+
+def test_tampering_is_found_in_postgresql_too(postgres_url: str) -> None:
+    label(create(postgres_url))
+    for name in ("a size", "two cards", "an answer", "a round"):
+        tamper, right = TAMPERED[name]
+        findings = tampered(postgres_url, tamper)
+        assert any(right in each for each in findings), findings
+
+
+@pytest.mark.parametrize("answer", ["no", None], ids=["altered", "deleted"])
+def test_labels_from_before_a_rebase_are_compared(storage_url: str, answer: str | None) -> None:
+    rebased(storage_url)
+    with open_store(storage_url).read() as session:
+        former, _ = session.find(session.names()[0])
+    log = schema.label_event
+    which = log.c.campaign_id == former, log.c.answer == "yes"
+    tamper = deleted(log, *which) if answer is None else altered(log, {"answer": answer}, *which)
+    findings = tampered(storage_url, tamper)
+    assert any("from before is not as it was" in each for each in findings)
+
+
+def test_what_the_database_itself_refuses_would_be_found(original: Path) -> None:
+    with open_store(f"sqlite:///{original}").read() as session:
+        key, settings = find_campaign(session, "campaign")
+        books = bookkeeping.read_books(session, key, settings)
+    twice = replace(books, cards=[*books.cards, {**books.cards[0], "stratum": 1, "position": 99}])
+    assert any("lies in 2 places" in each for each in check_cards(twice).findings)
+    sent = [{**row, "submit_key": "a"} for row in books.events]
+    (finding,) = check_events(replace(books, events=sent)).findings
+    assert finding == f"{len(sent)} labels were sent as 'a'"
+
+
+def test_a_clock_that_went_back_is_only_worth_a_note(original: Path, tmp_path: Path) -> None:
+    url = copied(original, tmp_path)
+    assert tampered(url, event_altered(told_at="2999-01-01T00:00:00.000+00:00")) == ()
+    notes = [note for each in assay.verify_campaign(storage=url).checks for note in each.notes]
+    assert notes == ["the clock was set back 1 times between labels"]
+
+
+def last_word(review: Review) -> Answer | None:
+    return next(reversed(review.answers.values()), None)
+
+
+ESTIMATES = assay.Campaign.estimates
+
+
+def nearly(campaign: assay.Campaign) -> assay.Estimates:
+    found = ESTIMATES(campaign)
+    return assay.Estimates(
+        {name: replace(each, low=float(np.nextafter(each.low, -1))) for name, each in found.items()}
+    )
+
+
+def biased(campaign: assay.Campaign) -> assay.Estimates:
+    return assay.Estimates(
+        {
+            name: replace(each, value=(each.value or 0) + 1e-9)
+            for name, each in ESTIMATES(campaign).items()
+        }
+    )
+
+
+LIARS: dict[str, tuple[type, str, object, str]] = {
+    "another rule": (Review, "settled", property(last_word), "answers follow from the log: item"),
+    "another value": (assay.Campaign, "estimates", biased, "from the counts: precision is"),
+    "another bit": (assay.Campaign, "estimates", nearly, "to the last bit: precision: low is"),
+}
+
+
+@pytest.mark.parametrize("liar", LIARS)
+def test_a_campaign_that_says_something_else_is_found_out(
+    liar: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where, name, wrong, finding = LIARS[liar]
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    team(url)
+    monkeypatch.setattr(where, name, wrong)
+    findings = assay.verify_campaign(storage=url).findings
+    assert any(finding in each for each in findings), findings
+
+
+def test_people_may_go_on_judging_meanwhile(
+    storage_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All is read at one moment: labels that come between two reads make no difference."""
+    campaign, right = label(create(storage_url)), bookkeeping.read_books
+
+    def reading(*given: Any) -> Any:
+        books = right(*given)
+        label(campaign, 1)
+        return books
+
+    monkeypatch.setattr("assay.verify.read_books", reading)
+    assert assay.verify_campaign(storage=storage_url).clean
+
+
+def test_the_command_tells_and_ends_with_0_or_1(original: Path, tmp_path: Path) -> None:
+    url = copied(original, tmp_path)
+    command = ["verify", "campaign", "--storage", url]
+    clean = CliRunner().invoke(app, command)
+    assert clean.exit_code == 0
+    assert "the estimates follow from the log" in clean.stdout
+    document = json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)
+    assert (document["clean"], len(document["checks"])) == (True, 11)
+    tampered(url, TAMPERED["an answer"][0])
+    wrong = CliRunner().invoke(app, command)
+    assert wrong.exit_code == 1
+    assert "says 'maybe', which is no answer" in wrong.stdout
+    told = CliRunner().invoke(app, [*command, "--json"])
+    assert told.exit_code == 1
+    assert json.loads(told.stdout)["clean"] is False
+    missing = CliRunner().invoke(app, ["verify", "nobody", "--storage", url])
+    assert missing.exit_code == 1
+    assert "there is no campaign named 'nobody'" in missing.stderr
