@@ -33,8 +33,12 @@ def test_a_rebase_says_what_became_of_the_labels(
     assert "kept as spam until 20" in result.stdout
     assert result.stdout.rstrip().endswith("next: assay label spam")
     assert max(map(len, result.stdout.splitlines())) <= 80
-    assert labels() == before
-    assert "spam until" in run("status").stdout
+    there = {item: label for item, label in before.items() if int(item[1:]) % 5}
+    assert labels().items() <= there.items()  # some may wait for their items to be drawn
+    campaigns = json.loads(run("status", "--json").stdout)["campaigns"]
+    (kept,) = (each["campaign"] for each in campaigns if each["campaign"].startswith("spam until"))
+    document = json.loads(run("export", kept, "--json").stdout)
+    assert {row["id"]: row["label"] for row in document["rows"]} == before
 
 
 def test_a_rebase_can_be_told_where_the_predictions_are_now(
@@ -63,12 +67,13 @@ def test_labelling_may_begin_with_a_rebase(
 ) -> None:
     create()
     run("label", "spam", input="y\n" * 20)
+    there = sum(int(item[1:]) % 5 > 0 for item in labels())
     keep_rows(folder, lambda number: number % 5 > 0)
     result = run("label", "spam", "--rebase", "--json", input="n\n" * 400)
     told = json.loads(result.stdout)
     assert told["stopped"] == "the budget is spent"
     assert 10 <= told["judged"] < 30
-    assert list(labels().values()).count("yes") == 20
+    assert list(labels().values()).count("yes") == there
     document = json.loads(run("status", "spam", "--json").stdout)
     assert document["estimate"]["labels"] == 30
 

@@ -47,15 +47,16 @@ def status(
 
 
 def _list(url: str, *, as_json: bool) -> None:
-    with open_store(url).read() as session:
+    store = open_store(url)
+    with store.read() as session:
         names = session.names()
     campaigns = [load_campaign(name, storage=url) for name in names]
     if as_json:
-        emit({"storage": url, "campaigns": [_document(campaign) for campaign in campaigns]})
+        emit({"storage": store.name, "campaigns": [_document(campaign) for campaign in campaigns]})
         return
     screen = console()
     if not campaigns:
-        screen.print(Text(f"There is no campaign in {printable(url)} yet."))
+        screen.print(Text(f"There is no campaign in {printable(store.name)} yet."))
         return
     table = new_table("campaign", "metric", "estimate", "interval", "labels", "state")
     for campaign in campaigns:

@@ -67,9 +67,16 @@ def open_campaign(name: str, storage: str | None) -> Campaign:
 
 
 def follow_up(command: str, name: str, storage: str | None) -> str:
-    """Return the command line to type next, on the same campaign."""
-    words = ["assay", *command.split(), name, *(["--storage", storage] if storage else [])]
-    return shlex.join(words)
+    """Return the command line to type next, on the same campaign; a password is not repeated."""
+    where = ["--storage", _without_password(storage)] if storage else []
+    return shlex.join(["assay", *command.split(), name, *where])
+
+
+def _without_password(url: str) -> str:
+    try:
+        return make_url(url).render_as_string(hide_password=True)
+    except (ArgumentError, ValueError):
+        return url  # which no storage has; whoever opens it will say so
 
 
 def _database(url: str) -> str | None:
