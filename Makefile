@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup system demo test lint bench clean
+.PHONY: setup system demo test torture lint bench clean
 
 # The environment is made again whenever its contents change.
 setup: $(VENV)/.ready
@@ -26,6 +26,11 @@ demo: setup
 test: setup system lint
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
 
+# In full what `make test` runs short: kill -9, crowds, faults, fuzzing, hostile texts in a browser,
+# and the real Label Studio. It takes the better part of an hour, and says what it did.
+torture: setup system
+	@.ci/torture $(BIN)/python $(VENV)/label-studio
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -37,6 +42,7 @@ bench: setup
 	$(BIN)/python benchmarks/deck_cost.py
 	$(BIN)/python -m benchmarks.simulation_speed
 	$(BIN)/python -m benchmarks.any_size .benchmarks --millions 1 10
+	$(BIN)/python -m benchmarks.reviewing .benchmarks --millions 1 --late 2000 --submits 200
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -48,13 +48,14 @@ def test_a_program_prints_what_stands_below_it(page: str, program: str, output: 
 
 @pytest.mark.parametrize("words", command_lines(), ids=" ".join)
 def test_a_command_and_its_options_exist(words: list[str]) -> None:
-    group = get_command(app)
-    commands = getattr(group, "commands", {})
-    if words[1].startswith("-"):
+    command, rest = get_command(app), words[1:]
+    if rest[0].startswith("-"):
         return
-    assert words[1] in commands, f"no command {words[1]}"
-    options = {name for option in commands[words[1]].params for name in option.opts}
-    used = {word.split("=")[0] for word in words[2:] if re.match(r"--?[a-z]", word)}
+    while commands := getattr(command, "commands", {}):
+        assert rest[0] in commands, f"no command {rest[0]}"
+        command, rest = commands[rest[0]], rest[1:]
+    options = {name for option in command.params for name in option.opts}
+    used = {word.split("=")[0] for word in rest if re.match(r"--?[a-z]", word)}
     assert used <= options, f"unknown options {used - options}"
 
 
