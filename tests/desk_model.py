@@ -115,8 +115,10 @@ class Model:
                     ruling,
                 )
                 return ("again", event.late) if same else ("conflict", False)
+        if not ruling and (item, reviewer) not in self.claims:
+            return "refused", False
         first = reviewer not in self.answers(item) and answer in ANSWERS and not ruling
-        late = first and (item, reviewer) in self.claims and reviewer not in self.holders(item)
+        late = first and reviewer not in self.holders(item)
         self.events.append(Happened(item, answer, reviewer, key, late, ruling))
         if answer == "withdrawn" and self.may_have(item, reviewer):
             self.claim(item, reviewer, lease)
@@ -137,6 +139,8 @@ class Model:
                 return False
             new.append(Happened(item, answer, reviewer, ruling=over_heads))
         self.events += new
+        for item in given:
+            self.give_back(item, reviewer)
         return True
 
     def record(
@@ -159,4 +163,6 @@ class Model:
         if revised and not revise:
             self.events = kept
             return None
+        for item, _, reviewer in told:
+            self.give_back(item, reviewer)
         return new, revised, unchanged, spare

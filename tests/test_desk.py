@@ -93,7 +93,7 @@ class Game:
         self.served(desk, reviewer, want, [int(item.id) for item in turn.items])
         mine_now = [reviewer in self.model.answers(item) for item in self.model.items()]
         assert turn.yours == sum(mine_now)
-        assert turn.team == len(self.model.settled_answers())
+        assert turn.team == sum(bool(self.model.answers(item)) for item in self.model.items())
         assert turn.state in (("done",) if desk.done else ("go on",) if turn.items else ("wait",))
 
     def ask(self, desk: assay.Campaign) -> None:

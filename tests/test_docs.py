@@ -3,14 +3,12 @@
 import io
 import re
 import shlex
-import sqlite3
-from contextlib import closing, redirect_stdout
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 from typer.main import get_command
 
-import assay
 from assay.cli import app
 
 ROOT = Path(__file__).parents[1]
@@ -57,27 +55,6 @@ def test_a_command_and_its_options_exist(words: list[str]) -> None:
     options = {name for option in command.params for name in option.opts}
     used = {word.split("=")[0] for word in rest if re.match(r"--?[a-z]", word)}
     assert used <= options, f"unknown options {used - options}"
-
-
-def test_the_sql_for_auditors_counts_as_the_campaign_does(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "reviewing.md").read_text()
-    query = page.split("```sql\n")[1].split("```")[0]
-    campaign = assay.create_campaign(
-        {"p": [i / 100 for i in range(100)]},
-        score="p",
-        threshold=0.5,
-        budget=30,
-        storage=f"sqlite:///{tmp_path / 'a.db'}",
-    )
-    batch = campaign.ask(30)
-    campaign.tell({item.id: "yes" for item in batch})
-    campaign.tell({batch[0].id: "no", batch[1].id: "?"}, revise=True)
-    with closing(sqlite3.connect(tmp_path / "a.db")) as connection:
-        found = connection.execute(query).fetchall()
-    rows = [row for row in campaign.strata() if row.labels]
-    assert [(size, labels, rate) for _, size, labels, rate in found] == [
-        (row.size, row.labels, row.positives / row.labels) for row in rows
-    ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

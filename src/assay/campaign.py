@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -19,11 +20,11 @@ from assay.predictions import Predictions
 from assay.reserve import ShortReserveError
 from assay.results import Estimate, Estimates, Item, StratumRow
 from assay.reviewing import Dispute, Receipt, Recorded, ReviewerRow, Submit, Told, Turn
-from assay.reviews import Review
+from assay.reviews import WITHDRAWN, Review
 from assay.settings import Settings
 from assay.store import Event, Store
 from assay.table import Table
-from assay.telling import check_lease, check_submit, check_text, told_by_one, told_by_several
+from assay.telling import check_lease, check_submit, reviewer_of, told_by_one, told_by_several
 
 __all__ = ["Campaign"]
 
@@ -66,6 +67,16 @@ class Campaign:
             return session.name_of(self._table.key) == self.name
 
     @property
+    def identity(self) -> str:
+        """What tells it from campaigns of the same name elsewhere; a rebase does not change it."""
+        return f"{self._store.uid}/{self.name}"
+
+    @property
+    def trouble(self) -> str:
+        """Why no more items could be drawn when they were last wanted; otherwise empty."""
+        return self._table.trouble
+
+    @property
     def done(self) -> bool:
         """Whether no more labels are needed."""
         return self._reason() is not Reason.GO_ON
@@ -102,7 +113,7 @@ class Campaign:
             raise InputError(f"ask for a whole number of items, at least 1; got {n!r}")
         check_lease(lease)
         if reviewer is not None:
-            check_text(reviewer, "reviewer")
+            reviewer = reviewer_of(reviewer)
         elif self._settings.reviewing.per_item > 1:
             raise InputError(
                 f"campaign {self.name!r} wants several reviewers for some items, and nobody says "
@@ -150,8 +161,7 @@ class Campaign:
         check_lease(lease)
         for submit in submits:
             check_submit(submit)
-        check_text(reviewer, "reviewer")
-        return self._desk.turn(submits, reviewer=reviewer, want=want, lease=lease)
+        return self._desk.turn(submits, reviewer=reviewer_of(reviewer), want=want, lease=lease)
 
     def rule(self, item: Id, answer: object, *, reviewer: str, key: str) -> Receipt:
         """Decide an item over the heads of its reviewers.
@@ -160,14 +170,16 @@ class Campaign:
         ----------
         item : int or str
         answer : Answer, or what `tell` takes for one
+            Or ``withdrawn``, which takes the ruling back.
         reviewer : str
             Who decides.
         key : str
             As in `Submit`.
         """
-        submit = Submit(key, item, parse_answer(answer).value)
+        said = WITHDRAWN if answer == WITHDRAWN else parse_answer(answer).value
+        submit = Submit(key, item, said)
         check_submit(submit)
-        return self._desk.rule(submit, reviewer=check_text(reviewer, "reviewer"))
+        return self._desk.rule(submit, reviewer=reviewer_of(reviewer))
 
     def disputes(self) -> list[Dispute]:
         """Return the items on which reviewers disagree, and which wait for a ruling."""
@@ -226,9 +238,10 @@ class Campaign:
             Without it, a different answer is refused.
         """
         given = parse_answers(labels, self._settings.id_kind)
-        check_text(reviewer, "reviewer", empty=True)
+        reviewer = reviewer_of(reviewer, empty=True)
         with self._table.write() as session:
             self._table.add(session, told_by_one(self._table, given, reviewer, revise=revise))
+            session.give_back(self._table.key, reviewer, given)
         return self.estimate()
 
     def record(self, told: Sequence[Told], *, revise: bool = False) -> Recorded:
@@ -243,11 +256,15 @@ class Campaign:
         revise : bool
             Let a reviewer's different answer take the place of their earlier one.
         """
+        told = [replace(each, reviewer=reviewer_of(each.reviewer, empty=True)) for each in told]
+        items: dict[str, list[str]] = {}
         for each in told:
-            check_text(each.reviewer, "reviewer", empty=True)
+            items.setdefault(each.reviewer, []).append(str(each.item))
         with self._table.write() as session:
             said, recorded = told_by_several(self._table, told, revise=revise)
             self._table.add(session, said)
+            for reviewer, item_ids in items.items():
+                session.give_back(self._table.key, reviewer, item_ids)
         return recorded
 
     def estimate(self, metric: str | None = None) -> Estimate:

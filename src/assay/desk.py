@@ -12,6 +12,7 @@ from dataclasses import fields, replace
 from operator import itemgetter
 
 from assay.core.stop import Reason
+from assay.errors import AssayError
 from assay.reserve import ShortReserveError
 from assay.results import Item
 from assay.reviewing import Dispute, Receipt, ReviewerRow, Submit, Turn
@@ -56,7 +57,12 @@ class Desk:
                 return self._answer(receipts, items, reviewer)
             # The answers are stored; the predictions are read outside of the transaction.
             submits = ()
-            self._table.grow(short)
+            try:
+                self._table.grow(short)
+            except AssayError:
+                if not receipts:
+                    raise
+                return self._answer(receipts, [], reviewer)  # what was sent is saved all the same
 
     def ask(self, n: int, *, reviewer: str | None, lease: float) -> list[Item]:
         """Give a reviewer up to so many items, for so many seconds; None: without a claim."""
@@ -115,7 +121,8 @@ class Desk:
             items=tuple(items),
             state="done" if done else "go on" if items else "wait",
             yours=self._table.answers_of[reviewer],
-            team=len(self._table.ledger.answers),
+            # Not those that are settled: whoever can undo would see what others have said.
+            team=self._table.answered,
         )
 
     def _receive(
@@ -140,11 +147,12 @@ class Desk:
                 return Receipt(submit.key, "again", before.late)
             told = "something else was sent under this key before, and stands"
             return Receipt(submit.key, "conflict", message=told)
-        claimed = session.claimed(key, reviewer, [item_id])
-        # A claim alone will do: since it was made the campaign may have been rebased.
-        if self._table.ledger.card(item_id) is None and not claimed:
-            return Receipt(submit.key, "refused", message="nobody was asked about this item")
-        late = bool(claimed) and not ruling and self._comes_late(session, said)
+        # Claimed, but not drawn: since then the campaign may have been rebased.
+        drawn = self._table.ledger.card(item_id) is not None
+        if not (drawn if ruling else session.claimed(key, reviewer, [item_id])):
+            told = "this item is none that you were given"
+            return Receipt(submit.key, "refused", message=told)
+        late = not ruling and self._comes_late(session, said)
         self._table.add(session, [replace(said, late=late)])
         if submit.answer == WITHDRAWN and self._is_free(session, item_id, reviewer):
             session.claim(key, reviewer, [item_id], lease)  # they will want to say something else

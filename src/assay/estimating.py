@@ -87,6 +87,11 @@ def _notes_on_answers(table: Table) -> tuple[str, ...]:
             f"{half_answered:,} drawn items have no answer yet, and what was drawn with them had "
             "one before; until they have, new items count too little"
         )
+    if waiting and table.ledger.reason is not Reason.GO_ON:
+        notes.append(
+            f"{len(waiting):,} drawn items had no answer when it stopped; what was drawn with them "
+            "counts, and they do not"
+        )
     if disputed := sum(table.review(item_id).disputed for item_id in waiting):
         notes.append(
             f"reviewers disagree on {disputed:,} items, which count only when somebody has ruled"

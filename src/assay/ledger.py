@@ -77,6 +77,13 @@ class Ledger:
         """Where the evaluation stands now, with all answers so far."""
         return self._state(self._total, self._total_first, len(self._rounds))
 
+    def state_if(self, answers: Mapping[str, Answer]) -> State:
+        """Return where the evaluation would stand if waiting cards had these answers."""
+        table = self._total.copy()
+        for item_id, answer in answers.items():
+            self._count(self._waiting[item_id], answer, +1, table)
+        return self._state(table, self._total_first, len(self._rounds))
+
     @property
     def reason(self) -> Reason:
         """Why the evaluation is over, if it is, by the complete rounds."""

@@ -31,6 +31,7 @@ __all__ = [
     "whereabouts",
 ]
 
+_LONGEST_ID = 10_000  # characters
 _LEAST = 50  # cards a stratum; fewer would only make more trips
 _MORE = 50  # cards to read from the store beyond what is asked for, for the same reason
 
@@ -227,9 +228,16 @@ def read_again(scans: Sequence[Scan], settings: Settings) -> Predictions:
 
 
 def card_row(card: Card, stratum: int, position: int) -> CardRow:
-    """Return a card as it is kept in the store."""
+    """Return a card as it is kept in the store, and shown on a page."""
+    text = str(card.id)
+    if "\0" in text or len(text) > _LONGEST_ID:
+        raise PredictionsError(
+            f"id {text[:40]!r} cannot be used: it has "
+            + ("a NUL" if "\0" in text else f"{len(text):,} characters"),
+            details=f"ids have at most {_LONGEST_ID:,} characters, and no NUL",
+        )
     shown = json.dumps(dict(card.shown))
-    return CardRow(stratum, position, str(card.id), int(card.predicted), shown)
+    return CardRow(stratum, position, text, int(card.predicted), shown)
 
 
 def check_same(settings: Settings, predictions: Predictions) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from numbers import Real
 from typing import Any, Literal, Self
 
 from assay.core.deck import Id
@@ -142,7 +143,8 @@ class Reviewing:
                 f"{self.per_item!r} reviewers an item",
                 details=f"a whole number from 1 to {MOST_REVIEWERS}",
             )
-        if isinstance(self.share, bool) or not 0 <= self.share <= 1:
+        real = isinstance(self.share, Real) and not isinstance(self.share, bool)
+        if not real or not 0 <= self.share <= 1:
             raise DesignError(
                 f"{self.share!r} of all items for several reviewers",
                 details="a share from 0 (none) to 1 (all)",

@@ -14,7 +14,7 @@ from assay.answers import Answer
 from assay.core.deck import number
 from assay.core.stop import Reason
 from assay.engine import State
-from assay.errors import StorageError
+from assay.errors import AssayError, StorageError
 from assay.evaluation import evaluation_of
 from assay.ledger import Ledger
 from assay.predictions import Predictions
@@ -46,12 +46,14 @@ class Table:
         self.evaluation = evaluation_of(settings)
         self._store = store
         self._reserve = Reserve(key, settings, predictions)
+        self.trouble = ""  # why no more cards could be put down
         self._clear()
 
     def _clear(self) -> None:
         self.ledger = Ledger(self.evaluation)
         self.reviews: dict[str, Review] = {}
         self.answers_of: Counter[str] = Counter()  # items that each reviewer has answered
+        self.answered = 0  # items that anybody has answered
         self.last_said: dict[str, str] = {}  # when each reviewer last said something
         self.rounds: list[frozenset[str]] = []  # the items of each
         self._first: dict[str, Answer] = {}  # of items that are not dealt: the first settled answer
@@ -134,22 +136,35 @@ class Table:
     def _deals_ahead(self, state: State) -> bool:
         """Tell whether to deal while cards wait for their answers.
 
-        Not when the answers so far would do: a round that waits for one answer, or for a ruling,
-        would otherwise let the campaign go on for ever. Only complete rounds end it.
+        Not when the answers so far would do, with the first one of every item that waits for
+        another reviewer or for a ruling: such a round would otherwise let the campaign go on for
+        ever. Only complete rounds end it.
         """
         if not self.evaluation.deals_ahead(state.rounds):
             return False
-        return self.evaluation.decide(state).reason is Reason.GO_ON
+        reviews = {card.item_id: self.review(card.item_id) for card in self.ledger.outstanding}
+        first = {
+            item_id: next(iter(review.answers.values()))
+            for item_id, review in reviews.items()
+            if review.answers
+        }
+        return self.evaluation.decide(self.ledger.state_if(first)).reason is Reason.GO_ON
 
     def grow(self, short: ShortReserveError) -> None:
         """Put down more cards; not in a transaction, because the predictions are read."""
-        self._reserve.grow(self._store, short.wanted)
+        try:
+            self._reserve.grow(self._store, short.wanted)
+        except AssayError as error:
+            self.trouble = str(error)
+            raise
+        self.trouble = ""
 
     def _take(self, event: Event) -> None:
         review = self.reviews.setdefault(event.item_id, Review(self.wanted(event.item_id)))
-        before = event.reviewer in review.answers
+        before, any_before = event.reviewer in review.answers, bool(review.answers)
         review.take(event)
         self.answers_of[event.reviewer] += (event.reviewer in review.answers) - before
+        self.answered += bool(review.answers) - any_before
         self.last_said[event.reviewer] = event.told_at
         self._last_event = event.id
         if self.ledger.card(event.item_id) is not None:

@@ -1,5 +1,6 @@
 """What may be told: the checks that answers pass before they are recorded."""
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from math import isfinite
@@ -11,7 +12,14 @@ from assay.reviews import WORDS, Review
 from assay.store import Said
 from assay.table import Table
 
-__all__ = ["check_lease", "check_submit", "check_text", "told_by_one", "told_by_several"]
+__all__ = [
+    "check_lease",
+    "check_submit",
+    "check_text",
+    "reviewer_of",
+    "told_by_one",
+    "told_by_several",
+]
 
 LONGEST_TEXT = 200  # characters of a reviewer's name, or of a key
 LONGEST_LEASE = 366 * 86_400.0  # seconds
@@ -23,6 +31,11 @@ def check_lease(lease: float) -> None:
     """Raise where a lease is no time to judge in."""
     if not isfinite(lease) or not 0 < lease <= LONGEST_LEASE:
         raise InputError(f"a lease of {lease!r} seconds", details="more than 0, and at most a year")
+
+
+def reviewer_of(name: str, *, empty: bool = False) -> str:
+    """Return a reviewer's name in one spelling: nobody is to agree with themselves."""
+    return unicodedata.normalize("NFC", check_text(name, "reviewer", empty=empty)).strip()
 
 
 def check_text(text: str, what: str, *, empty: bool = False) -> str:

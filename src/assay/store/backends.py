@@ -27,7 +27,10 @@ _TAKE_LOCK = sa.select(sa.func.pg_advisory_xact_lock(_LOCK))
 _SETTINGS = sa.select(
     sa.func.set_config("synchronous_commit", "on", True),
     sa.func.set_config("lock_timeout", sa.bindparam("busy"), True),
+    # A machine that vanishes while it writes must not keep everybody else from it.
+    sa.func.set_config("idle_in_transaction_session_timeout", "60s", True),
 )
+_PATIENCE = {"connect_timeout": "10", "tcp_user_timeout": "60000"}  # s and ms, unless the URL says
 _DISCREET: dict[str, Any] = {"hide_parameters": True}  # no error quotes what an item says
 
 
@@ -97,7 +100,7 @@ def _postgresql(url: sa.URL) -> Backend:
         ) from None
     del psycopg
     engine = sa.create_engine(
-        url.set(drivername="postgresql+psycopg"),
+        url.set(drivername="postgresql+psycopg", query={**_PATIENCE, **url.query}),
         pool_pre_ping=True,  # a server that was restarted meanwhile is met with a new connection
         **_DISCREET,
         execution_options={"schema_translate_map": {None: _NAMESPACE}},

@@ -19,6 +19,10 @@ _NAME = sa.select(schema.campaign.c.name).where(schema.campaign.c.id == sa.bindp
 class Campaigns(Connected):
     """Campaigns by name."""
 
+    def storage_uid(self) -> str:
+        """Return what tells this storage from all others."""
+        return str(self._connection.scalars(sa.select(schema.storage.c.uid)).one())
+
     def create(self, name: str, settings: dict[str, Any]) -> int:
         """Add a campaign and return its number."""
         row = {"name": name, "created_at": self._timestamp, "settings": json.dumps(settings)}

@@ -6,6 +6,7 @@ steps are written out as they were then, because the tables of `schema` go on ch
 
 import json
 from collections.abc import Callable, Mapping
+from secrets import token_hex
 from typing import Any
 
 import sqlalchemy as sa
@@ -34,6 +35,7 @@ def prepare(connection: sa.Connection, namespace: str | None) -> None:
     tables = sa.inspect(connection).get_table_names(schema=namespace)
     if not tables:
         schema.metadata.create_all(connection)
+        connection.execute(schema.storage.insert(), {"uid": token_hex(16)})
         _record(connection, schema.SCHEMA_VERSION)
         return
     if schema.version.name not in tables:
@@ -72,6 +74,7 @@ def _to_2(connection: sa.Connection) -> None:
         "ALTER TABLE label_event ADD COLUMN late BOOLEAN DEFAULT 0 NOT NULL",
         "ALTER TABLE label_event ADD COLUMN ruling BOOLEAN DEFAULT 0 NOT NULL",
         "CREATE UNIQUE INDEX label_event_of_submit ON label_event (campaign_id, submit_key)",
+        "CREATE TABLE storage (uid VARCHAR NOT NULL, PRIMARY KEY (uid))",
         """CREATE TABLE stratum (
             campaign_id INTEGER NOT NULL,
             number INTEGER NOT NULL,
@@ -111,6 +114,7 @@ def _to_2(connection: sa.Connection) -> None:
     )
     for statement in statements:
         connection.exec_driver_sql(statement)
+    connection.exec_driver_sql("INSERT INTO storage VALUES (?)", (token_hex(16),))
     campaigns = connection.exec_driver_sql("SELECT id, settings FROM campaign").all()
     for key, settings in campaigns:
         for number, size in enumerate(_sizes_in_1(json.loads(settings)["strata"])):

@@ -28,6 +28,7 @@ __all__ = [
     "label_event",
     "metadata",
     "round_",
+    "storage",
     "stratum",
     "token",
     "version",
@@ -42,6 +43,9 @@ version = Table(
     metadata,
     Column("version", Integer, primary_key=True, autoincrement=False),
 )
+
+# One row: a random text that tells this storage from others with campaigns of the same names.
+storage = Table("storage", metadata, Column("uid", String, primary_key=True))
 
 campaign = Table(
     "campaign",

@@ -6,6 +6,7 @@ An acknowledged label is on disk: `write` commits before it returns.
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
@@ -39,6 +40,12 @@ class Store:
     def name(self) -> str:
         """Its URL, without a password."""
         return self._backend.name
+
+    @cached_property
+    def uid(self) -> str:
+        """A random text that no other storage has."""
+        with self.read() as session:
+            return session.storage_uid()
 
     @contextmanager
     def read(self) -> Iterator[Session]:
