@@ -1,11 +1,19 @@
 """``assay reproduce``: what it prints and writes, and how it ends early."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from assay.experiments import recycling
+from assay.experiments.recycling_tables import (
+    joint_table,
+    pairs_table,
+    table1_table,
+    table2_table,
+)
 
 Fixture = Callable[..., Any]
 
@@ -35,13 +43,39 @@ def test_json_is_one_document_that_names_the_files(run: Fixture, folder: Path) -
     assert all((folder / file).is_file() for file in document["files"])
 
 
-def test_recycling_fits_a_narrow_screen(run: Fixture, folder: Path) -> None:
-    result = run("reproduce", "recycling", "--quick", "--replications", "2")
+def test_recycling_fits_a_narrow_screen_and_its_seed_fixes_all(run: Fixture, folder: Path) -> None:
+    result = run("reproduce", "recycling", "--quick", "--replications", "2", "--seed", "4")
     assert result.exit_code == 0, result.output
     assert "0.85  0.45" in result.stdout
     assert "(paper 33.68)" in " ".join(result.stdout.split())
     assert max(map(len, result.stdout.splitlines())) <= 80
-    assert (folder / "reproduction" / "recycling-figure2.png").is_file()
+    assert "saved: 18 files in reproduction" in result.stderr
+    written = {file.name: file for file in (folder / "reproduction").iterdir()}
+    assert all(file.stat().st_size > 0 for file in written.values())
+    assert "recycling-figure2.png" in written
+    shares: list[float] = []
+    again = recycling.run(replications=2, seed=4, progress=shares.append)
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1.0)
+    tables = {"table1": table1_table(again.table1), "joint-pairs": pairs_table(again.pairs)}
+    tables |= {"table2": table2_table(again.real, again.table2), "joint": joint_table(again.joint)}
+    for name, table in tables.items():
+        for file in table.write(folder, f"recycling-{name}"):
+            assert file.read_bytes() == written[file.name].read_bytes()
+    check_document(again.to_dict())
+
+
+def check_document(document: Mapping[str, Any]) -> None:
+    row = document["table1"]["rows"][0]
+    names = {"pir", "cir", "savings_mean", "savings_low", "savings_high", "error_mean", "error_sd"}
+    assert names <= set(row)
+    assert document["table1"]["mean_savings"] > 0
+    assert set(document) >= {"table1", "figure2", "table2", "joint"}
+    assert document["table2"]["ml1"]["algorithms"]["random"]["savings_max"] == 0
+    assert set(document["joint"]["within"]) == {"ml1", "ml2", "ml3", "mve"}
+    assert len(document["joint"]["pairs"]) == 25
+    # No design by cells does with fewer labels than one that knows the true rates.
+    assert document["joint"]["labels_vs_recycle"] > document["joint"]["least_vs_recycle"] > 0.2
 
 
 def test_on_a_terminal_it_shows_its_progress_and_ctrl_c_ends_it(terminal: Fixture) -> None:

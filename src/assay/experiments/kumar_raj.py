@@ -18,7 +18,7 @@ from assay.experiments.tables import Table
 from assay.predictions import read_labelled
 from assay.simulation import Population
 
-__all__ = ["Result", "reductions_table", "run", "truth_table", "write"]
+__all__ = ["Result", "reductions_table", "run", "truth_table", "write", "write_tables"]
 
 _BLURRED = "epsilon (blurred)"
 
@@ -122,11 +122,16 @@ def _blurred(folder: Path) -> NamedPopulation:
 
 def write(result: Result, folder: Path) -> list[Path]:
     """Write the tables (Markdown and CSV), all rows (CSV) and the figures; return the files."""
+    figures = kumar_raj_figures.draw(result.populations, result.classifiers, result.rows, folder)
+    return [*write_tables(result, folder), *figures]
+
+
+def write_tables(result: Result, folder: Path) -> list[Path]:
+    """Write the tables and all rows; return the files."""
     return [
         *reductions_table(result).write(folder, "kumar-raj-reductions"),
         *truth_table(result).write(folder, "kumar-raj-estimated-and-true"),
         _write_rows(result.rows, folder / "kumar-raj-rows.csv"),
-        *kumar_raj_figures.draw(result.populations, result.classifiers, result.rows, folder),
     ]
 
 
