@@ -7,7 +7,15 @@ import pytest
 
 from assay.answers import Answer
 from assay.errors import AssayError
-from assay.label_files import LabelFile, read_label_file
+from assay.label_files import (
+    Columns,
+    Content,
+    LabelFile,
+    LimitError,
+    Limits,
+    parquet_rows,
+    read_label_file,
+)
 
 
 def _read(file: Path, kind: str = "integer", ids: tuple[str, ...] = ("id",)) -> LabelFile:
@@ -68,3 +76,38 @@ def test_what_is_no_parquet_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "bad.parquet").write_text("id,label\n")
     with pytest.raises(AssayError, match="cannot be read"):
         _read(tmp_path / "bad.parquet")
+
+
+def test_who_gave_a_label_is_not_asked_here(tmp_path: Path) -> None:
+    people: dict[str, list[Any]] = {"reviewer": [5, None], "ruling": ["guilty", "not guilty"]}
+    file = _parquet(tmp_path, id=[7, 8], label=["yes", "no"], **people)
+    assert len(_read(file).labels) == 2
+    csv = tmp_path / "labels.csv"
+    csv.write_text("id,label,ruling,reviewer,reviewer\n7,yes,guilty,ann,bob\n")
+    assert len(_read(csv).labels) == 1
+    rows = list(parquet_rows(Content(file), Columns(), Limits()))
+    assert [row.problem for row in rows] == [
+        "reviewer 5 is no text",
+        "ruling 'not guilty' is neither true nor false",
+    ]
+
+
+def test_limits_hold_in_parquet_too(tmp_path: Path) -> None:
+    file = Content(_parquet(tmp_path, id=["a", "b" * 11], label=["yes", "no"]))
+    assert len(list(parquet_rows(file, Columns(), Limits(rows=2, field=11)))) == 2
+    with pytest.raises(LimitError, match="more than 1 rows"):
+        list(parquet_rows(file, Columns(), Limits(rows=1)))
+    with pytest.raises(LimitError, match=r"row 2 of .* has a field of 11 characters"):
+        list(parquet_rows(file, Columns(), Limits(field=10)))
+
+
+def test_values_that_python_has_none_for_are_told(tmp_path: Path) -> None:
+    year = pa.array([2**62], pa.timestamp("ms"))
+    broken = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(bytes([0, 0, 0, 0, 1, 0, 0, 0])), pa.py_buffer(b"\xff")]
+    )
+    file = tmp_path / "labels.parquet"
+    for label in (year, broken):
+        pq.write_table(pa.table({"id": [1], "label": label}), file)
+        with pytest.raises(AssayError, match="cannot be read"):
+            _read(file)

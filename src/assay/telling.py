@@ -25,6 +25,7 @@ LONGEST_TEXT = 200  # characters of a reviewer's name, or of a key
 LONGEST_LEASE = 366 * 86_400.0  # seconds
 
 _SHOW_AT_MOST = 3  # examples in an error
+_SHOW_OF_AN_ID = 100  # characters
 
 
 def check_lease(lease: float) -> None:
@@ -151,6 +152,6 @@ def _refusal(problem: str, changed: Sequence[str]) -> LabelConflictError:
 
 
 def _some(ids: Sequence[str]) -> str:
-    shown = ", ".join(repr(item) for item in ids[:_SHOW_AT_MOST])
+    shown = ", ".join(repr(item[:_SHOW_OF_AN_ID]) for item in ids[:_SHOW_AT_MOST])
     more = f" and {len(ids) - _SHOW_AT_MOST} more" if len(ids) > _SHOW_AT_MOST else ""
     return f"{shown}{more}: {'was' if len(ids) == 1 else 'were'}"

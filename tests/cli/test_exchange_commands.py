@@ -105,6 +105,21 @@ def test_a_format_is_said_aloud_unless_it_was_given(
     assert list(labels().values()) == ["yes", "yes"]
 
 
+def test_people_of_a_tool_are_renamed(create: Fixture, run: Fixture) -> None:
+    create()
+    run("export", "spam", "--what", "batch", "--format", "jsonl", "--size", "2", "-o", "b.jsonl")
+    records = [json.loads(line) for line in Path("b.jsonl").read_text().splitlines()]
+    for record, who in zip(records, ("tool:5", "tool:6"), strict=True):
+        record |= {"label": "yes", "reviewer": who}
+    Path("done.jsonl").write_text("\n".join(map(json.dumps, records)))
+    slip = run("import", "spam", "done.jsonl", "--rename", "tool:7=ann")
+    assert slip.exit_code == 1
+    assert "names in it: 'tool:5', 'tool:6'" in slip.stderr
+    run("import", "spam", "done.jsonl", "--rename", "tool:5=ann", "--rename", "tool:6=b=b")
+    rows = json.loads(run("export", "spam", "--json").stdout)["rows"]
+    assert [row["reviewer"] for row in rows] == ["ann", "b=b"]
+
+
 def test_a_batch_is_held_for_whom_it_is(create: Fixture, run: Fixture) -> None:
     create()
 
@@ -155,6 +170,8 @@ def test_bad_requests_are_told(create: Fixture, run: Fixture) -> None:
         (["export", "spam", "--what", "batch", "--hold", "1h"], "--reviewer WHO"),
         (["export", "spam", "--what", "batch", "--reviewer", "a", "--hold", "1"], "not a time"),
         (["export", "spam", "--config", "c.xml"], "leave --config out"),
+        (["import", "spam", "x.csv", "--rename", "ann"], "not TOOL=NAME"),
+        (["import", "spam", "x.csv", "--rename", "x=ann", "--rename", "x=bob"], "more than one"),
     ):
         result = run(*words)
         assert result.exit_code == 1, words

@@ -79,6 +79,8 @@ BAD = {
     "no list": '[{"id": "a", "fields": {}, "responses": {"answer": {"value": "yes"}}}]',
     "uneven": '[{"id": "a", "answer.responses": ["yes"], "answer.responses.users": []}]',
     "a strange status": '[{"id": "a", "fields": {}, "responses": {"answer": [{"status": "x"}]}}]',
+    "no user": '[{"id": "a", "answer.responses": ["yes"], "answer.responses.users": [[1]], '
+    '"answer.responses.status": ["submitted"]}]',
     "no record": "[[]]",
 }
 

@@ -150,6 +150,9 @@ BAD = {
     "no such column": ("id,lable\na,yes\n", "did you mean 'lable'"),
     "column twice": ("id,label,id\na,yes,b\n", "column 'id' is there more than once"),
     "nothing at all": ("", "column 'id' is not found"),
+    "semicolons": ("id;label\na;yes\n", "separated by semicolons: save it with commas"),
+    "quotes and semicolons": ('"id";"label"\n"a";"yes"\n', "separated by semicolons"),
+    "tabs": ("id\tlabel, or not\ttext\na\tyes\tx\n", "separated by tabs: save it with commas"),
     "open quotes": ('id,label\na,"yes\n', "line 2 of .* is not CSV"),
 }
 
@@ -170,6 +173,18 @@ def test_many_bad_rows_are_counted_and_the_first_shown(tmp_path: Path) -> None:
         import_labels(campaign_of(["a"]), written(tmp_path, f"id,label\n{rows}"))
     assert caught.value.problem.startswith("9 rows of ")
     assert caught.value.details.splitlines()[-1] == "and 6 more"
+
+
+def test_an_error_about_a_long_text_is_short() -> None:
+    campaign, long = campaign_of(["a"]), "x" * 900_000
+    for content, message in (
+        (f"id,label\na,{long}\n", "line 2: 'xxx.* is not an answer"),
+        (f"{long},id\na,yes\n", "column 'label' is not found"),
+        (f'{{"{long}": 1}}', "line 1: there is no 'id'"),
+    ):
+        with pytest.raises(InputError, match=message) as caught:
+            import_labels(campaign, content.encode())
+        assert len(str(caught.value)) < 1000
 
 
 @pytest.mark.parametrize("id", ["x", "1.0", "007", "1_000", "٣", "9" * 5000, ""])

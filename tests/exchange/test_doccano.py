@@ -2,14 +2,23 @@
 
 import io
 import json
+import random
+import tracemalloc
 import zipfile
 
 import pytest
 
 from assay.answers import Answer
 from assay.errors import InputError
-from assay.exchange import Imported, LimitError, import_labels, write_batch
-from assay.exchange import doccano as module
+from assay.exchange import (
+    Imported,
+    LimitError,
+    Limits,
+    import_labels,
+    read_labels,
+    write_batch,
+)
+from assay.exchange import zips as module
 from tests.exchange.campaigns import campaign_of
 
 
@@ -18,8 +27,12 @@ def line(item: str, *labels: str, **more: object) -> str:
 
 
 def zipped(**files: str) -> bytes:
+    return packed(files, zipfile.ZIP_DEFLATED)
+
+
+def packed(files: dict[str, str], how: int) -> bytes:
     held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(held, "w", how) as archive:
         for name, content in files.items():
             archive.writestr(f"{name}.jsonl", content)
     return held.getvalue()
@@ -103,3 +116,74 @@ def test_a_zip_that_is_none_or_a_bomb_is_refused(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(LimitError, match="more than 1,000 bytes"):
         import_labels(campaign, zipped(ann=" " * 600, bob=" " * 600))
     assert campaign.events() == []
+
+
+def test_a_zip_may_be_stored_and_hold_files_of_one_name() -> None:
+    campaign = campaign_of(["a", "b"])
+    content = packed({"ann": line("a", "yes"), "bob": line("b", "no")}, zipfile.ZIP_STORED)
+    import_labels(campaign, content.replace(b"bob.jsonl", b"ann.jsonl"))
+    assert campaign.answers() == {"a": Answer.YES, "b": Answer.NO}
+
+
+@pytest.mark.parametrize("how", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_what_python_unpacks_without_a_limit_is_not_unpacked(how: int) -> None:
+    bomb = packed({"ann": " " * 3_000_000}, how)
+    assert len(bomb) < 1000
+    with pytest.raises(InputError, match=r"'ann\.jsonl' in the upload is compressed in an unusual"):
+        import_labels(campaign_of(["a"]), bomb)
+    # What is not read may be packed in any way.
+    other = bomb.replace(b"ann.jsonl", b"ann.other")
+    with pytest.raises(InputError, match=r"holds no \.jsonl file"):
+        import_labels(campaign_of(["a"]), other)
+
+
+def test_an_encrypted_zip_is_refused() -> None:
+    content = bytearray(zipped(ann=line("a", "yes")))
+    content[6] |= 1
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    with pytest.raises(InputError, match="is encrypted, and is not unpacked"):
+        import_labels(campaign_of(["a"]), bytes(content))
+
+
+def test_too_many_files_are_refused_before_they_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {f"u{number}": "" for number in range(1001)}
+    files["u0"] = line("a", "yes")
+    campaign = campaign_of(["a"])
+
+    def never(*_: object) -> None:
+        raise AssertionError("the table of contents was read")
+
+    content = zipped(**files)
+    with monkeypatch.context() as patch:
+        patch.setattr(zipfile, "ZipFile", never)
+        with pytest.raises(LimitError, match="more than 1,000 files"):
+            import_labels(campaign, content)
+    del files["u1000"]
+    assert import_labels(campaign, zipped(**files)).new == 1
+
+
+def test_a_spoiled_zip_is_labels_or_an_assay_error() -> None:
+    rng, campaign = random.Random(1), campaign_of(["a"])
+    good = zipped(ann=line("a", "yes"), zoë=line("a", "yes"))
+    told = set()
+    for _ in range(1500):
+        content = bytearray(good)
+        content[rng.randrange(4, len(good))] = rng.choice([0, 255, rng.randrange(256)])
+        try:
+            read_labels(bytes(content), campaign=campaign)
+        except InputError as error:
+            told.add(error.problem)
+    assert any("negative seek" in problem for problem in told)
+    assert any("codec can't decode" in problem for problem in told)
+
+
+def test_a_zip_of_very_many_lines_is_refused_at_the_first_too_many() -> None:
+    """Its lines are not all listed first: each takes far more memory than in the zip."""
+    content = zipped(ann="\n" * 5_000_000 + "7\n" * 5_000_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(LimitError, match="more than 10 rows"):
+            read_labels(content, campaign=campaign_of(["a"]), limits=Limits(rows=10))
+        assert tracemalloc.get_traced_memory()[1] < 60_000_000
+    finally:
+        tracemalloc.stop()

@@ -108,6 +108,25 @@ def test_predictions_and_drafts_are_no_answers() -> None:
     assert imported == Imported(0, 0, 0, without_label=1, format="label-studio")
 
 
+TIMES = ("1e300", "1e20", "-1e18", "NaN", "Infinity", "1" * 400, "true", '"NaN"', "[5]", '{"a": 1}')
+
+
+@pytest.mark.parametrize("time", TIMES)
+def test_what_is_no_time_is_told_by_annotation(time: str) -> None:
+    campaign = campaign_of(["a"])
+    for key in ("created_at", "updated_at"):
+        content = annotated(annotation("no"), annotation("yes", **{key: "TIME"}))
+        with pytest.raises(LabelError, match=r"task 1, annotation 2: .* is not a time"):
+            import_labels(campaign, content.replace(b'"TIME"', time.encode()))
+    assert campaign.events() == []
+
+
+def test_times_at_the_ends_of_the_calendar_can_be_compared() -> None:
+    ends = ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", None]
+    times = [annotation("yes", updated_at=time) for time in ends]
+    assert told(annotated(*times)) == {"a": Answer.YES}
+
+
 BAD = {
     "no id of ours": (b'[{"id": 7, "data": {"text": "x"}, "annotations": []}]', "no 'assay_id'"),
     "a task as we wrote it": (b'[{"data": {"assay_id": "a"}}]', "there are no annotations"),

@@ -10,7 +10,7 @@ from assay.answers import Answer
 from assay.campaign import Campaign
 from assay.core.deck import Id
 from assay.create import create_campaign, load_campaign
-from assay.errors import InputError, LabelConflictError
+from assay.errors import InputError, LabelConflictError, LabelError
 from assay.exchange import Imported, import_labels, labels_sheet, write_batch, write_labels
 from assay.rebase import rebase_campaign
 from assay.reviewing import Submit
@@ -41,15 +41,23 @@ def team_campaign() -> Campaign:
 def work(campaign: Campaign) -> None:
     """Answer, change one's mind, take back, skip, and rule: at random, by four people."""
     rng = random.Random(5)
-    asked = [item.id for item in campaign.ask(len(IDS), reviewer="nobody", lease=0.001)]
+    team = ["ann", "bob", "eve", "zoë"]
+    for who in team:
+        asked = given(campaign, who)
     for number in range(6 * len(asked)):
-        item, who = rng.choice(asked), rng.choice(["ann", "bob", "eve", "zoë"])
+        item, who = rng.choice(asked), rng.choice(team)
         words = [*(answer.value for answer in Answer), "skip", "withdrawn", "yes", "no"]
-        campaign.review([Submit(f"k{number}", item, rng.choice(words))], reviewer=who)
+        turn = campaign.review([Submit(f"k{number}", item, rng.choice(words))], reviewer=who)
+        assert turn.receipts[0].status == "saved"
         if number % 20 == 0:
             campaign.rule(
                 rng.choice(asked), rng.choice(["yes", "no"]), reviewer=who, key=f"r{number}"
             )
+
+
+def given(campaign: Campaign, who: str) -> list[Id]:
+    """Return what somebody was given, for too short a time to keep it from others."""
+    return [item.id for item in campaign.ask(len(IDS), reviewer=who, lease=1e-6)]
 
 
 @pytest.mark.parametrize("format", ["csv", "jsonl"])
@@ -69,6 +77,7 @@ def test_labels_in_a_fresh_copy_give_the_same_estimate(format: str) -> None:
 def test_the_order_and_the_rulings_of_an_export_matter() -> None:
     """The wrong variants: rows by when they were last changed, and rulings taken for answers."""
     source = campaign_of(["a", "b"])
+    assert given(source, "ann") == given(source, "bob")
     source.tell({"a": "yes", "b": "yes"}, reviewer="ann")
     source.review([Submit("1", "a", "no")], reviewer="bob")
     source.review([Submit("2", "a", "broken")], reviewer="ann")
@@ -105,6 +114,7 @@ def strip(rows: tuple[tuple[object, ...], ...]) -> list[tuple[object, ...]]:
 
 def test_what_counts_is_told_from_what_does_not() -> None:
     campaign = campaign_of(["a", "b", "c"])
+    assert len(given(campaign, "bob")) == 3
     campaign.tell({"a": "yes"}, reviewer="ann")
     campaign.review([Submit("1", "a", "no"), Submit("2", "b", "no")], reviewer="bob")
     campaign.rule("b", "yes", reviewer="eve", key="3")
@@ -151,6 +161,63 @@ def test_names_that_no_database_keeps_are_told_by_line(name: str) -> None:
     with pytest.raises(InputError, match="line 1: reviewer"):
         import_labels(campaign, line.encode())
     assert campaign.events() == []
+
+
+RULED = "id,label,reviewer,ruling\na,yes,ann,\n"
+
+
+@pytest.mark.parametrize("flag", ["true", " TRUE", True])
+def test_a_ruling_is_one_in_every_table(flag: object) -> None:
+    for ruling, answer in ((flag, Answer.NO), (False, Answer.YES), (None, Answer.YES)):
+        said = {"id": "a", "label": "no", "reviewer": "eve", "ruling": ruling}
+        cell = "" if ruling is None else ruling
+        for content in (f"{RULED}a,no,eve,{cell}\n", json.dumps(said)):
+            campaign = campaign_of(["a"])
+            campaign.tell({"a": "yes"}, reviewer="ann")
+            import_labels(campaign, content.encode())
+            assert campaign.answers() == {"a": answer}
+
+
+def test_what_is_neither_a_ruling_nor_none_is_told_by_line() -> None:
+    campaign = campaign_of(["a"])
+    line = json.dumps({"id": "a", "label": "no", "ruling": "WAHR"})
+    for content in (f"{RULED}a,no,eve,WAHR\n", f"\n\n{line}"):
+        with pytest.raises(InputError, match="line 3: ruling 'WAHR' is neither true nor false"):
+            import_labels(campaign, content.encode())
+    assert campaign.events() == []
+
+
+def test_two_rulings_of_an_item_are_one_or_a_contradiction() -> None:
+    """By reviewer, they would be told as a conflict with labels told before, of which none is."""
+    campaign = campaign_of(["a"])
+    rows = f"{RULED}a,no,eve,true\na,yes,zoë,true\n"
+    for revise in (False, True):
+        with pytest.raises(LabelError, match="line 4: 'a' is 'yes' here and 'no' in line 3"):
+            import_labels(campaign, rows.encode(), revise=revise)
+    assert campaign.events() == []
+    assert import_labels(campaign, rows.replace("a,yes,z", "a,no,z").encode()).new == 2
+
+
+@pytest.mark.parametrize("name", [5, 0, True, ["ann"], {"id": 5}])
+def test_a_reviewer_that_is_no_text_is_told_by_line(name: object) -> None:
+    lines = [{"id": "a", "label": "yes", "who": who} for who in ("ann", name)]
+    content = "\n".join(map(json.dumps, lines)).encode()
+    campaign = campaign_of(["a"])
+    with pytest.raises(InputError, match=r"line 2: reviewer .* is no text"):
+        import_labels(campaign, content, reviewer_column="who")
+    with pytest.raises(InputError, match="line 1: there is no 'whom', but id, label, who"):
+        import_labels(campaign, content, reviewer_column="whom")
+    assert campaign.events() == []
+
+
+def test_one_name_in_two_spellings_is_one_person() -> None:
+    campaign = campaign_of(["a", "b"], per_item=2)
+    rows = "id,label,reviewer\na,yes,zoë\na,yes, zoe\u0308 \nb,yes,zoë\n"
+    assert import_labels(campaign, rows.encode()).new == 2
+    with pytest.raises(LabelConflictError, match="line 2: 'b' is 'no' here and was told 'yes'"):
+        import_labels(campaign, "id,label,reviewer\nb,no,zoe\u0308\n".encode())
+    with pytest.raises(LabelError, match="line 3: 'a' is 'no' here and 'yes' in line 2"):
+        import_labels(campaign, rows.replace("a,yes, z", "a,no, z").encode())
 
 
 def test_a_batch_is_kept_for_whom_it_is_written() -> None:

@@ -43,6 +43,13 @@ def import_(
     reviewer: Annotated[
         str, typer.Option(metavar="WHO", help="Who gave the labels that have no name with them.")
     ] = "",
+    rename: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TOOL=NAME",
+            help="Who somebody is here, such as label-studio:5=ann; repeatable.",
+        ),
+    ] = None,
     revise: Annotated[
         bool, typer.Option("--revise", help="Let labels replace different earlier ones.")
     ] = False,
@@ -60,6 +67,7 @@ def import_(
             label_column=label_column,
             reviewer_column=reviewer_column,
             reviewer=reviewer,
+            rename=_renames(rename or []),
             revise=revise,
         )
         if as_json:
@@ -131,6 +139,20 @@ def export(
             emit({**told, **rows, **files})
             return
         _tell(written, output, config)
+
+
+def _renames(pairs: list[str]) -> dict[str, str]:
+    """Return names by the names that a tool has for them."""
+    names: dict[str, str] = {}
+    for pair in pairs:
+        there, _, here = pair.partition("=")
+        if not there.strip() or not here.strip():
+            raise InputError(
+                f"--rename {pair!r} is not TOOL=NAME", hint="such as --rename label-studio:5=ann"
+            )
+        if names.setdefault(there, here) != here:
+            raise InputError(f"--rename has more than one name for {there!r}")
+    return names
 
 
 def _tell(written: Written, output: Path | None, config: Path | None) -> None:

@@ -77,6 +77,8 @@ def read(content: Content, _columns: Columns, limits: Limits) -> Iterator[Row]:
 def _row(where: str, record: dict[str, Any], response: _Response, *, alone: bool) -> Row:
     user, status = response.user, response.status
     row = Row(where, id=record.get("id"), reviewer="" if user is None else f"argilla:{user}")
+    if isinstance(user, bool) or not isinstance(user, int | str | None):
+        return replace(row, problem=f"{user!r} is no user")
     if status is None and alone and record.get("status") == "completed":
         status = "submitted"
     if status == "submitted":

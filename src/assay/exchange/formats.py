@@ -8,6 +8,7 @@ from assay.errors import InputError, did_you_mean
 from assay.exchange import argilla, csv_, doccano, jsonl, label_studio
 from assay.exchange.batch import Batch
 from assay.exchange.sheets import Sheet
+from assay.exchange.zips import is_zip
 from assay.label_files import Columns, Content, Limits, Row, parquet_rows
 
 __all__ = ["FORMATS", "Format", "find_format", "format_of"]
@@ -89,7 +90,7 @@ def format_of(content: Content) -> Format:
     """
     if content.suffix in (".csv", ".parquet"):
         return FORMATS[content.suffix[1:]]
-    if doccano.is_zip(content):
+    if is_zip(content):  # which of all formats only doccano makes
         return FORMATS["doccano"]
     if content.data().startswith(_PARQUET):
         return FORMATS["parquet"]

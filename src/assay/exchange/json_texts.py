@@ -1,6 +1,7 @@
 """JSON from strangers: whatever is wrong with it is told as an error about their file."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,10 +32,8 @@ def records_of_lines(
     content: Content, limits: Limits
 ) -> Iterator[tuple[str, dict[str, Any]] | Row]:
     """Yield the objects of a file with one a line, each with its line; or what is wrong there."""
-    # A JSON text may hold any line end but this one.
-    lines = [(n, text) for n, text in enumerate(content.text().split("\n"), 1) if text.strip()]
-    limits.check_rows(len(lines), content.name)
-    for number, line in lines:
+    for count, (number, line) in enumerate(_lines(content.text()), start=1):
+        limits.check_rows(count, content.name)
         where = f"line {number}"
         try:
             record = json.loads(line)
@@ -70,6 +69,16 @@ def ascii_json(value: object, indent: int | None = None) -> bytes:
     b'{"text": "\\u00e9"}'
     """
     return json.dumps(value, indent=indent).encode()
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not blank with their numbers, one at a time: there may be many."""
+    number, end = 1, 0
+    # A JSON text may hold any line end but this one.
+    for found in re.finditer(r"\S[^\n]*", text):
+        number += text.count("\n", end, found.start())
+        start, end = text.rfind("\n", 0, found.start()) + 1, found.end()
+        yield number, text[start:end]
 
 
 def _why(error: ValueError | RecursionError) -> str:

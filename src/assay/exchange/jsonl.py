@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from assay.exchange.batch import Batch
 from assay.exchange.json_texts import records_of_lines
 from assay.exchange.sheets import Sheet
-from assay.label_files import Columns, Content, Limits, Row
+from assay.label_files import Columns, Content, Limits, Row, row_of
 
 __all__ = ["read", "write_batch", "write_labels"]
 
@@ -18,20 +18,19 @@ def read(content: Content, columns: Columns, limits: Limits) -> Iterator[Row]:
             yield line
             continue
         where, record = line
-        key = next((name for name in columns.ids if name in record), None)
-        if key is None or columns.label not in record:
-            missing = columns.ids[0] if key is None else columns.label
-            yield Row(
-                where, problem=f"there is no {missing!r}, but {', '.join(record) or 'nothing'}"
-            )
+        key = next((name for name in columns.ids if name in record), columns.ids[0])
+        wanted = [key, columns.label, *([columns.reviewer] if columns.reviewer else [])]
+        missing = [name for name in wanted if name not in record]
+        if missing:
+            there = ", ".join(record) or "nothing"
+            yield Row(where, problem=f"there is no {missing[0]!r}, but {there}")
             continue
-        reviewer = record.get(columns.reviewer or "reviewer")
-        yield Row(
+        yield row_of(
             where,
             id=record[key],
-            label=None if record[columns.label] == "" else record[columns.label],
-            reviewer="" if reviewer is None else str(reviewer),
-            ruling=record.get("ruling") is True,
+            label=record[columns.label],
+            reviewer=record.get(columns.reviewer or "reviewer"),
+            ruling=record.get("ruling"),
         )
 
 

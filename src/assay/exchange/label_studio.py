@@ -140,10 +140,10 @@ def _when(annotation: dict[str, Any]) -> datetime:
     told = annotation.get("updated_at") or annotation.get("created_at")
     if told is None:
         return _NEVER
-    if isinstance(told, int | float) and not isinstance(told, bool):  # completions had seconds
-        return datetime.fromtimestamp(told, UTC)
     try:
+        if isinstance(told, int | float) and not isinstance(told, bool):
+            return datetime.fromtimestamp(told, UTC)  # completions had seconds
         when = datetime.fromisoformat(str(told))
-    except ValueError:
+    except (ValueError, OverflowError, OSError):  # by the machine, where a number is no time
         raise LabelError(f"{told!r} is not a time") from None
     return when if when.tzinfo else when.replace(tzinfo=UTC)

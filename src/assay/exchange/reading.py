@@ -1,24 +1,15 @@
 """From a file of labels to a campaign: all of them or, with an error, none."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from os import PathLike
 
 from assay.campaign import Campaign
-from assay.errors import InputError, LabelConflictError, LabelError
+from assay.errors import LabelConflictError, LabelError
 from assay.exchange.formats import find_format, format_of
-from assay.label_files import (
-    Columns,
-    Content,
-    Labelled,
-    Limits,
-    Row,
-    check_rows,
-    count,
-    first,
-)
+from assay.exchange.people import People
+from assay.label_files import Columns, Content, Labelled, Limits, check_rows, count, first
 from assay.reviewing import Told
-from assay.telling import check_text
 
 __all__ = ["Imported", "Labels", "import_labels", "read_labels"]
 
@@ -78,6 +69,7 @@ def read_labels(
     label_column: str = "label",
     reviewer_column: str | None = None,
     reviewer: str = "",
+    rename: Mapping[str, str] | None = None,
     limits: Limits | None = None,
 ) -> Labels:
     r"""Read and check a file of labels, without recording anything.
@@ -94,6 +86,8 @@ def read_labels(
         Where tables, and jsonl, have ids, answers and, if they do, who gave them (`reviewer`).
     reviewer : str
         Who gave the answers that the file names nobody for.
+    rename : mapping of str to str, optional
+        Who people are here, by their names in the file, such as `label-studio:5`.
     limits : Limits, optional
         How much is taken.
 
@@ -109,12 +103,14 @@ def read_labels(
     found = format_of(content) if format is None else find_format(format)
     limits = limits or Limits()
     columns = Columns((id_column,), label_column, reviewer_column)
+    people = People(reviewer, rename or {})
     checked = check_rows(
-        _named(found.read(content, columns, limits), reviewer),
+        people.name(found.read(content, columns, limits)),
         name=content.name,
         id_kind=campaign.settings.id_kind,
         limits=limits,
     )
+    people.check(content.name)
     return Labels(content.name, found.name, **vars(checked))
 
 
@@ -127,6 +123,7 @@ def import_labels(
     label_column: str = "label",
     reviewer_column: str | None = None,
     reviewer: str = "",
+    rename: Mapping[str, str] | None = None,
     revise: bool = False,
     limits: Limits | None = None,
 ) -> Imported:
@@ -146,6 +143,8 @@ def import_labels(
         Where tables, and jsonl, have ids, answers and, if they do, who gave them (`reviewer`).
     reviewer : str
         Who gave the answers that the file names nobody for.
+    rename : mapping of str to str, optional
+        Who people are here, by their names in the file, such as `label-studio:5`.
     revise : bool
         Let a reviewer's answers take the place of their different earlier ones.
     limits : Limits, optional
@@ -167,6 +166,7 @@ def import_labels(
         label_column=label_column,
         reviewer_column=reviewer_column,
         reviewer=reviewer,
+        rename=rename,
         limits=limits,
     )
     told = [Told(row.item, row.answer, row.reviewer, row.ruling) for row in found.rows]
@@ -185,17 +185,6 @@ def import_labels(
         skipped=found.skipped,
         format=found.format,
     )
-
-
-def _named(rows: Iterable[Row], reviewer: str) -> Iterator[Row]:
-    """Yield the rows, each with the name of somebody whom the store can keep."""
-    for row in rows:
-        named = replace(row, reviewer=row.reviewer or reviewer)
-        try:
-            check_text(named.reviewer, "reviewer", empty=True)
-        except InputError as error:
-            named = replace(row, problem=row.problem or error.problem)
-        yield named
 
 
 def _conflict(campaign: Campaign, found: Labels) -> LabelConflictError:

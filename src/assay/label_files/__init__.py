@@ -4,7 +4,7 @@ from assay.label_files.cells import guard, unguard
 from assay.label_files.content import Content
 from assay.label_files.limits import UNLIMITED, LimitError, Limits
 from assay.label_files.read import Label, LabelFile, read_label_file
-from assay.label_files.rows import Checked, Labelled, Row, check_rows
+from assay.label_files.rows import Checked, Labelled, Row, check_rows, row_of
 from assay.label_files.tables import Columns, csv_rows, parquet_rows
 from assay.label_files.words import count, first
 
@@ -26,5 +26,6 @@ __all__ = [
     "guard",
     "parquet_rows",
     "read_label_file",
+    "row_of",
     "unguard",
 ]

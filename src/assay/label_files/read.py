@@ -1,7 +1,7 @@
 """One answer an item, from a table that somebody made before there was a campaign."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from assay.answers import Answer
@@ -57,9 +57,9 @@ def read_label_file(
     """
     content = Content(file)
     read = parquet_rows if content.suffix == ".parquet" else csv_rows
-    rows = read(content, Columns(tuple(id_columns), label_column), UNLIMITED)
     # Who gave an answer is not asked here: two people's different answers are a contradiction.
-    anonymous = (replace(row, reviewer="", ruling=False) for row in rows)
-    found = check_rows(anonymous, name=content.name, id_kind=id_kind, limits=UNLIMITED)
+    columns = Columns(tuple(id_columns), label_column, people=False)
+    rows = read(content, columns, UNLIMITED)
+    found = check_rows(rows, name=content.name, id_kind=id_kind, limits=UNLIMITED)
     labels = {row.item: Label(row.where, row.answer) for row in found.rows}
     return LabelFile(labels, found.without_label)

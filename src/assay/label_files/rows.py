@@ -10,8 +10,9 @@ from assay.errors import AssayError, LabelError
 from assay.label_files.limits import Limits
 from assay.label_files.words import count, first
 
-__all__ = ["Checked", "Labelled", "Row", "check_rows"]
+__all__ = ["Checked", "Labelled", "Row", "check_rows", "row_of"]
 
+_FLAGS = {"": False, "false": False, "true": True}
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,19})")
 
 
@@ -65,10 +66,34 @@ class Checked:
     skipped: int
 
 
+def row_of(where: str, *, id: object, label: object, reviewer: object, ruling: object) -> Row:
+    """Return a row whose cells may hold anything; None, or a blank text, is nothing.
+
+    Examples
+    --------
+    >>> row_of("line 2", id="7", label=" ", reviewer="ann", ruling="TRUE")
+    Row(where='line 2', id='7', label=None, reviewer='ann', ruling=True, skipped=False, problem='')
+    >>> row_of("line 3", id="7", label="yes", reviewer=5, ruling=None).problem
+    'reviewer 5 is no text'
+    """
+    label, reviewer = _nothing_if_blank(label), _nothing_if_blank(reviewer)
+    if reviewer is not None and not isinstance(reviewer, str):
+        return Row(where, problem=f"reviewer {reviewer!r} is no text")
+    flag = "" if ruling is None else str(ruling).strip().lower()
+    if flag not in _FLAGS:
+        return Row(where, problem=f"ruling {ruling!r} is neither true nor false")
+    return Row(where, id=id, label=label, reviewer=reviewer or "", ruling=_FLAGS[flag])
+
+
+def _nothing_if_blank(value: object) -> object:
+    return None if isinstance(value, str) and not value.strip() else value
+
+
 def check_rows(rows: Iterable[Row], *, name: str, id_kind: str, limits: Limits) -> Checked:
     """Return what rows say, or raise with those that are wrong.
 
-    A row that says the same as one before it, of the same item by the same reviewer, is taken once.
+    A row that says the same as one before it, of the same item by the same reviewer, is taken once;
+    so are rulings, whoever gave them.
 
     Parameters
     ----------
@@ -96,7 +121,9 @@ def check_rows(rows: Iterable[Row], *, name: str, id_kind: str, limits: Limits) 
                 skipped, without_label = skipped + row.skipped, without_label + (not row.skipped)
                 continue
             now = _labelled(row, id_kind)
-            earlier = taken.setdefault((now.item, now.reviewer, now.ruling), now)
+            # Of rulings there is one, whoever gives it.
+            who = "" if now.ruling else now.reviewer
+            earlier = taken.setdefault((now.item, who, now.ruling), now)
             if earlier.answer is not now.answer:
                 raise LabelError(
                     f"{now.item!r} is {now.answer.value!r} here and {earlier.answer.value!r} "

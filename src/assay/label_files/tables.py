@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from assay.errors import InputError, did_you_mean
+from assay.errors import AssayError, InputError, did_you_mean
 from assay.label_files.cells import unguard
 from assay.label_files.content import Content
 from assay.label_files.limits import Limits
-from assay.label_files.rows import Row
-from assay.label_files.words import count
+from assay.label_files.rows import Row, row_of
+from assay.label_files.words import count, shorten
 
 __all__ = ["Columns", "csv_rows", "parquet_rows"]
 
@@ -31,11 +31,14 @@ class Columns:
     label : str
     reviewer : str, optional
         By default `reviewer`, if the table has such a column.
+    people : bool
+        Whether it is read who gave an answer, and whether they ruled.
     """
 
     ids: tuple[str, ...] = ("id",)
     label: str = "label"
     reviewer: str | None = None
+    people: bool = True
 
 
 @dataclass(frozen=True)
@@ -80,28 +83,30 @@ def parquet_rows(content: Content, columns: Columns, limits: Limits) -> Iterator
         names = file.schema_arrow.names
         places = _places(content.name, names, columns)
         table = file.read(columns=[names[place] for place in places.used()])
+        values = [column.to_pylist() for column in table.columns]
     except FileNotFoundError:
         raise InputError(f"{content.name} cannot be read: there is no such file") from None
-    except (pa.ArrowException, OSError) as error:
+    except AssayError:  # an InputError is a ValueError, too
+        raise
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise InputError(f"{content.name} cannot be read: {error}") from None
-    values = [column.to_pylist() for column in table.columns]
     places = _places(content.name, table.column_names, columns)
     for number, row in enumerate(zip(*values, strict=True), start=1):
-        yield _row(f"row {number}", row, places)
+        where = f"row {number}"
+        limits.check_field(list(row), content.name, where)
+        yield _row(where, row, places)
 
 
 def _row(where: str, cells: Sequence[object], places: _Places) -> Row:
     def at(place: int | None) -> object:
-        value = None if place is None else cells[place]
-        return None if isinstance(value, str) and not value.strip() else value
+        return None if place is None else cells[place]
 
-    ruling = at(places.ruling)
-    return Row(
+    return row_of(
         where,
         id=cells[places.id],
-        label=at(places.label),
-        reviewer=str(at(places.reviewer) or ""),
-        ruling=ruling is True or str(ruling).strip().lower() == "true",
+        label=cells[places.label],
+        reviewer=at(places.reviewer),
+        ruling=at(places.ruling),
     )
 
 
@@ -120,10 +125,21 @@ def _parse(content: Content, limits: Limits) -> list[tuple[int, list[str]]]:
                 rows.append((line, row))
             line = reader.line_num + 1
     except csv.Error as error:
-        raise InputError(f"line {line} of {content.name} is not CSV: {error}") from None
+        raise InputError(
+            f"line {line} of {content.name} is not CSV: {error}",
+            hint=_other_separator(text.split("\n", 1)[0]),
+        ) from None
     finally:
         csv.field_size_limit(limit)
     return rows
+
+
+def _other_separator(names: str) -> str:
+    """Return a hint where the first line looks like it is separated by something else."""
+    for char, word in ((";", "semicolons"), ("\t", "tabs")):
+        if names.count(char) > names.count(","):
+            return f"its columns seem to be separated by {word}: save it with commas"
+    return ""
 
 
 def _places(name: str, there: Sequence[str], columns: Columns) -> _Places:
@@ -131,16 +147,12 @@ def _places(name: str, there: Sequence[str], columns: Columns) -> _Places:
         id=_place(name, there, *columns.ids),
         label=_place(name, there, columns.label),
         reviewer=(
-            _place_if_there(name, there, _REVIEWER)
-            if columns.reviewer is None
-            else _place(name, there, columns.reviewer)
+            _place(name, there, columns.reviewer or _REVIEWER)
+            if columns.people and (columns.reviewer or _REVIEWER in there)
+            else None
         ),
-        ruling=_place_if_there(name, there, _RULING),
+        ruling=_place(name, there, _RULING) if columns.people and _RULING in there else None,
     )
-
-
-def _place_if_there(name: str, there: Sequence[str], column: str) -> int | None:
-    return _place(name, there, column) if column in there else None
 
 
 def _place(name: str, there: Sequence[str], *wanted: str) -> int:
@@ -151,10 +163,10 @@ def _place(name: str, there: Sequence[str], *wanted: str) -> int:
         if column in there:
             raise InputError(
                 f"column {column!r} is there more than once in {name}",
-                details=f"columns: {', '.join(there)}",
+                details=shorten(f"columns: {', '.join(there)}"),
             )
     raise InputError(
         f"column {' or '.join(map(repr, wanted))} is not found in {name}",
-        details=f"columns: {', '.join(there)}",
-        hint=did_you_mean(wanted[0], there),
+        details=shorten(f"columns: {', '.join(there)}"),
+        hint=_other_separator(",".join(there)) or did_you_mean(wanted[0], there),
     )
