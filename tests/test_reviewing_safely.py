@@ -56,6 +56,9 @@ def test_what_was_sent_is_saved_even_if_there_are_no_more_items(
     assert [receipt.status for receipt in turn.receipts] == ["saved"] * 5
     assert campaign.trouble == "the predictions are not at hand"
     assert len(campaign.events()) == 5
+    assert turn.items  # what lies on the table can be judged
+    left = [Submit(str(item.id), item.id, "yes") for item in turn.items]
+    assert campaign.review(left, reviewer="ann", want=20).state == "wait"
     with pytest.raises(assay.PredictionsError):
         campaign.review([], reviewer="ann", want=40)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from numbers import Integral
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -181,6 +182,13 @@ class Campaign:
         check_submit(submit)
         return self._desk.rule(submit, reviewer=reviewer_of(reviewer))
 
+    @property
+    def half_reviewed(self) -> int:
+        """How many items have an answer, and wait for another reviewer's."""
+        self._table.catch_up()
+        waiting = (self._table.review(card.item_id) for card in self._table.ledger.outstanding)
+        return sum(bool(review.answers) and not review.complete for review in waiting)
+
     def disputes(self) -> list[Dispute]:
         """Return the items on which reviewers disagree, and which wait for a ruling."""
         return self._desk.disputes()
@@ -275,7 +283,7 @@ class Campaign:
         """
         every = self.estimates()
         if metric is None:
-            return max(every.values(), key=self._distance)
+            return max(every.values(), key=attrgetter("distance"))
         if metric not in every:
             raise InputError(
                 f"{metric!r} is not estimated by campaign {self.name!r}",
@@ -288,9 +296,6 @@ class Campaign:
         """Return what is known now of every metric that was asked for, by its name."""
         self._table.catch_up()
         return estimates_of(self._table)
-
-    def _distance(self, estimate: Estimate) -> float:
-        return estimate.half_width / (estimate.within or 1.0)
 
     def strata(self) -> list[StratumRow]:
         """Return one row a stratum: what it is, its size, and its labels so far."""

@@ -60,9 +60,12 @@ class Desk:
             try:
                 self._table.grow(short)
             except AssayError:
-                if not receipts:
+                # What was sent is saved all the same, and what lies on the table can be judged.
+                with self._table.write() as session:
+                    items = self._serve(session, reviewer, want, lease=lease, least=0)
+                if not receipts and not items:
                     raise
-                return self._answer(receipts, [], reviewer)  # what was sent is saved all the same
+                return self._answer(receipts, items, reviewer)
 
     def ask(self, n: int, *, reviewer: str | None, lease: float) -> list[Item]:
         """Give a reviewer up to so many items, for so many seconds; None: without a claim."""
@@ -175,12 +178,15 @@ class Desk:
     def _serve(
         self, session: Session, reviewer: str | None, n: int, *, lease: float, least: int
     ) -> list[Item]:
-        """Return up to `n` items, and claim them."""
+        """Return up to `n` items, and claim them.
+
+        Where they are too few, a round of `least` or more is dealt; with 0 it is not.
+        """
         if n < 1:
             return []
         cards = self._to_judge(session, reviewer)
         # More than one round only where all of one was judged before a rebase.
-        while len(cards) < n and self._table.deal(session, max(n - len(cards), least)):
+        while least and len(cards) < n and self._table.deal(session, max(n - len(cards), least)):
             cards = self._to_judge(session, reviewer)
             if cards:
                 break

@@ -84,6 +84,11 @@ class Estimate:
     within: float | None = None
 
     @property
+    def distance(self) -> float:
+        """How far it is from its goal: the half-width in units of the one that was asked for."""
+        return self.half_width / (self.within or 1.0)
+
+    @property
     def half_width(self) -> float:
         """Half the interval's width."""
         return (self.high - self.low) / 2

@@ -11,6 +11,7 @@ from assay.reviewing import Recorded, Submit, Told
 from assay.reviews import WORDS, Review
 from assay.store import Said
 from assay.table import Table
+from assay.texts import is_storable
 
 __all__ = [
     "check_lease",
@@ -46,7 +47,7 @@ def check_text(text: str, what: str, *, empty: bool = False) -> str:
             f"{what} {str(text)[:40]!r} cannot be used",
             details=f"a text of 1 to {LONGEST_TEXT} characters",
         )
-    if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in text):
+    if not is_storable(text):
         raise InputError(f"{what} {text!r} has characters that no database keeps")
     return text
 

@@ -23,8 +23,8 @@ import assay
 from assay.campaign import Campaign
 from assay.store import Event
 from assay.web import app as web_app
+from assay.web.hosts import cookie_name
 from assay.web.options import Options
-from assay.web.people import COOKIE
 from tests.web.serving import Served, add_token, make_campaign
 
 DESKTOP: ViewportSize = {"width": 1280, "height": 800}
@@ -119,7 +119,8 @@ class Visit:
     def log_in(self) -> None:
         """Get a new token, and come with its cookie from now on."""
         token = self.house.token(who=self.who, role=self.role)
-        self.context.add_cookies([{"name": COOKIE, "value": token, "url": self.house.url}])
+        cookie = cookie_name(self.house.url.removeprefix("http://"))
+        self.context.add_cookies([{"name": cookie, "value": token, "url": self.house.url}])
 
     def open(self, path: str = "/review") -> Page:
         """Open a page in a tab of its own."""

@@ -167,6 +167,71 @@ def test_what_somebody_said_is_never_taken_for_somebody_elses(
     assert [(event.item_id, event.reviewer) for event in house.events()] == [(pressed[0][0], "ann")]
 
 
+NAME_ALONE = (
+    ("new Outbox(campaign, campaignId, person)", "new Outbox(campaign, person)"),
+    ("campaign_id: campaignId, ", ""),
+)
+
+
+@pytest.mark.parametrize("careless", [False, True])
+def test_what_waits_never_goes_to_a_campaign_of_the_same_name_elsewhere(
+    open_house: Callable[..., House], enter: Callable[..., Visit], careless: bool
+) -> None:
+    house, other = open_house(), open_house()
+    other.close()
+    other.campaign().review([], reviewer="ann", want=3)  # the same items: it would take answers
+    visit = enter(house)
+    if careless:
+        visit.alter("review.js", *NAME_ALONE)
+    page = visit.open()
+    shown(page)
+    visit.context.set_offline(True)
+    pressed = press(page, "y")
+    expect(page.locator("#saved-words")).to_contain_text("1 answer waits in this browser")
+
+    # At the same address there is another campaign now, alike in all but where it is kept.
+    house.close()
+    house.storage, other.storage = other.storage, house.storage
+    house.open()
+    visit.log_in()
+    visit.context.set_offline(False)
+    if careless:
+        wait_until_saved(page)
+    else:
+        expect(page.get_by_text("this page was opened for another campaign")).to_be_visible()
+    page.reload()
+    assert shown(page)
+    wait_until_saved(page)
+    assert bool(house.said()) is careless
+
+    house.close()
+    house.storage, other.storage = other.storage, house.storage
+    house.open()
+    visit.log_in()
+    page.reload()
+    shown(page)
+    wait_until_saved(page)
+    assert house.said() == ([] if careless else told(pressed))
+
+
+def test_answers_wait_while_there_are_no_more_items(
+    house: House, enter: Callable[..., Visit]
+) -> None:
+    visit = enter(house)
+    visit.alter(*IMPATIENT)
+    page = visit.open()
+    shown(page)
+    words = "there are no more items just now; the owner has been told"
+    refusal = {"error": words, "details": "", "hint": ""}
+    visit.context.route(API, lambda route: route.fulfill(status=503, json=refusal))
+    pressed = press(page, "yn")
+    expect(page.locator("#saved-words")).to_have_text(f"2 answers wait in this browser: {words}")
+    expect(page.locator("#aside")).to_be_hidden()
+    visit.context.unroute(API)
+    wait_until_saved(page)
+    assert house.said() == told(pressed)
+
+
 def test_two_tabs(house: House, enter: Callable[..., Visit]) -> None:
     visit = enter(house)
     one, other = visit.open(), visit.open()
@@ -180,9 +245,10 @@ def test_two_tabs(house: House, enter: Callable[..., Visit]) -> None:
     assert len({item for item, _ in pressed}) == 4
 
 
-PLANT = """entries => {
+PLANT = """([whose, entries]) => {
   for (const entry of entries) {
-    localStorage.setItem(`assay ["spam","ann"] waiting ${entry.key}`, JSON.stringify(entry));
+    const name = `assay ${JSON.stringify(whose)} waiting ${entry.key}`;
+    localStorage.setItem(name, JSON.stringify(entry));
   }
 }"""
 
@@ -197,11 +263,14 @@ def test_answers_that_are_not_taken_are_shown_and_keep_nothing_back(
         {"key": "k2", "item": good, "answer": "perhaps", "turn": 2, "sent": False},
         {"key": "k3", "item": good, "answer": "no", "turn": 3, "sent": False},
     ]
-    page.evaluate(PLANT, planted)
+    whose = [house.name, house.campaign().identity, "ann"]
+    page.evaluate(PLANT, [whose, planted])
     page.reload()
     notice = page.locator("#aside")
     expect(notice).to_contain_text("2 answers were not taken")
-    expect(notice).to_contain_text("Item never asked for, “yes”: nobody was asked about this item")
+    expect(notice).to_contain_text(
+        "Item never asked for, “yes”: this item is none that you were given"
+    )
     expect(notice).to_contain_text(f"Item {good}, “perhaps”: 'answer' must be one of")
     wait_until_saved(page)
     assert house.said() == [(good, "no")]

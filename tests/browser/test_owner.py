@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from assay.answers import Answer
 from assay.reviewing import Submit
-from assay.web.people import COOKIE
+from assay.web.hosts import cookie_name
 from tests.browser.house import PHONE, SETTLED, House, Visit
 
 Enter = Callable[..., Visit]
@@ -102,7 +102,8 @@ def test_without_a_script_the_numbers_are_there(chromium: Browser, house: House)
     answer(house, house.token("zoe"), "yes", want=20)
     context = chromium.new_context(java_script_enabled=False)
     token = house.token("eve", "owner")
-    context.add_cookies([{"name": COOKIE, "value": token, "url": house.url}])
+    cookie = cookie_name(house.url.removeprefix("http://"))
+    context.add_cookies([{"name": cookie, "value": token, "url": house.url}])
     page = context.new_page()
     page.goto(f"{house.url}/owner")
     expect(page.locator("#labels")).to_have_text("20")

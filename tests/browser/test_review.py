@@ -127,7 +127,9 @@ def test_waiting_for_others_and_the_end(
     visit = enter(house)
     visit.alter("review.js", ("LOOK_AGAIN = 4_000", "LOOK_AGAIN = 200"))
     page = visit.open()
-    expect(page.get_by_role("heading", name="Nothing for you right now")).to_be_visible()
+    expect(page.get_by_role("heading", name="Nothing for you just now")).to_be_visible()
+    words = "wait for other reviewers, or for a decision"  # whichever it is, they may not know
+    expect(page.locator("#view-wait")).to_contain_text(words)
     expect(page.get_by_role("button", name="Yes")).to_be_disabled()
     other.tell({item.id: True for item in taken[:3]}, reviewer="bob")
     expect(page.locator("#progress")).to_contain_text("team 3 of at most 4")

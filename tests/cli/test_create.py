@@ -191,4 +191,16 @@ def test_reviewing_is_fixed_with_the_campaign(create: Fixture, run: Fixture) -> 
     assert reviewing == Reviewing("Is it spam?", 3, 0.2)
     wrong = run("create", "predictions.csv", *COLUMNS, "--budget", "9", "--overlap", "0.2")
     assert wrong.exit_code == 1
-    assert "several reviewers an item and a share above 0 go together" in wrong.stderr
+    assert "--overlap needs --reviewers-per-item" in wrong.stderr
+    assert "--reviewers-per-item 2 --overlap 0.1" in " ".join(wrong.stderr.split())
+    wrong = run("create", "predictions.csv", *COLUMNS, "--budget", "9", "--reviewers-per-item", "2")
+    assert "--reviewers-per-item needs --overlap" in wrong.stderr
+    for odd in (("--overlap", "2"), ("--reviewers-per-item", "0")):
+        both = ("--reviewers-per-item", "2", "--overlap", "0.1", *odd)
+        assert run("create", "predictions.csv", *COLUMNS, "--budget", "9", *both).exit_code == 1
+
+
+def test_the_next_command_works(create: Fixture, run: Fixture) -> None:
+    told = create("--reviewers-per-item", "2", "--overlap", "0.2").stdout
+    assert told.rstrip().endswith("next: assay serve spam")
+    assert run("label", "spam").exit_code == 1  # which it therefore does not say

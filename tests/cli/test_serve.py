@@ -71,6 +71,51 @@ def test_tokens_that_make_no_sense_are_refused(run: Run, create: Create) -> None
     assert "no campaign named 'ham'" in refused(run("token", "list", "ham"))
 
 
+def test_names_that_would_be_mistaken_for_another_are_refused(run: Run, create: Create) -> None:
+    def add(who: str) -> Result:
+        return run("token", "add", "spam", "--role", "reviewer", "--who", who, "--json")
+
+    create()
+    assert json.loads(add("Zoe\u0308 B").output)["who"] == "Zoë B"
+    for alike in ("zoë b", "ZOËB", "Zoë  B", "Zoe\u0308 b"):
+        told = refused(run("token", "add", "spam", "--role", "owner", "--who", alike))
+        assert "by case or spaces only" in told
+        assert "--who 'Zoë B'" in told
+    assert add("Zoë B").exit_code == 0  # another link for the same person
+    assert add("Zoe B").exit_code == 0  # somebody else
+    for number in "12":
+        run("token", "revoke", "spam", number)
+    assert add("zoë b").exit_code == 0
+    for reserved in ("before", " Before "):
+        assert "labels from before" in refused(
+            run("token", "add", "spam", "--role", "reviewer", "--who", reserved)
+        )
+
+
+ALLOWED = ("--allow-host", "labels.local:8000")
+STARTS = {  # how it is started: the name that people type, and whether a proxy would go unheard
+    OTHERS: ("labels.local", True),
+    (*OTHERS, "--proxy", "10.0.0.7"): ("labels.local", False),
+    ALLOWED: ("127.0.0.1", True),
+    (*ALLOWED, "--proxy", "10.0.0.7"): ("127.0.0.1", True),
+    (*ALLOWED, "--proxy", "127.0.0.1"): ("127.0.0.1", False),
+}
+
+
+def test_where_people_log_in_and_whether_a_proxy_is_heard(
+    run: Run, create: Create, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create()
+    run("token", "add", "spam", "--role", "reviewer", "--who", "ann")
+    monkeypatch.setattr("assay.web.serve.run", lambda *given, **_options: given[2].close())
+    for args, (name, warned) in STARTS.items():
+        told = json.loads(run("serve", "spam", "--port", "0", "--json", *args).output)
+        assert re.fullmatch(rf"http://{re.escape(name)}:\d+/login", told["login"])
+        assert any("--proxy 127.0.0.1" in warning for warning in told["warnings"]) == warned
+        said = " ".join(run("serve", "spam", "--port", "0", *args).output.split())
+        assert ("warning: the page is sent as it is" in said) == warned
+
+
 def test_others_are_served_only_with_tokens(run: Run, create: Create) -> None:
     create()
     for more in (OTHERS, ("--allow-host", "labels.local"), ("--proxy", "127.0.0.1")):

@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 
 import assay
-from assay import Campaign
+from assay import Campaign, Design
 from assay.store import open_store
 from assay.web.options import Options
 from assay.web.serve import address_of, listen, make_server
@@ -36,6 +36,19 @@ def make_campaign(storage: str, *, items: int = 60, **changed: Any) -> Campaign:
     given |= {"show": ["subject"], "budget": 30, "name": "spam", "storage": storage}
     given |= changed
     return assay.create_campaign(given.pop("predictions"), **given)
+
+
+def make_campaign_without_predictions(storage: str, **changed: Any) -> Campaign:
+    """Make a campaign that can give out 40 items; for more, its predictions are no longer there."""
+    items = 600  # in one stratum all but a few, so that the reserve, which is even, ends soon
+    columns = {
+        "id": [f"m{number:03d}" for number in range(items)],
+        "p": [min(0.5 + 0.03 * number, 0.999) for number in range(items)],
+        "subject": [f"subject of item {number}" for number in range(items)],
+    }
+    design = Design(strata="equal", bins=16, allocation="pps")
+    made = make_campaign(storage, predictions=columns, budget=300, design=design, **changed)
+    return assay.load_campaign(made.name, storage=storage)
 
 
 def add_token(storage: str, role: str, who: str, name: str = "spam") -> str:

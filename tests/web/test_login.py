@@ -104,6 +104,41 @@ def test_a_header_is_asked_before_the_cookie(web: Web) -> None:
     assert browser.get("/").status_code == 401
 
 
+@pytest.mark.parametrize("header", ["Basic YW5uOnNlY3JldA==", "Negotiate x", "Basic", ""])
+def test_a_proxys_own_password_does_not_hide_the_cookie(web: Web, header: str) -> None:
+    browser = web.browser("owner", authorization=header)
+    assert browser.get("/").status_code == 303
+    assert browser.post("/api/review", json={}).status_code == 200
+    # And as it is the cookie that lets in, other sites are refused as ever.
+    elsewhere = web.browser("owner", authorization=header, origin="http://evil.example")
+    assert elsewhere.post("/api/review", json={}).status_code == 403
+    assert web.client(None, authorization=header).get("/").status_code == 401
+
+
+def test_two_servers_on_one_host_do_not_log_each_other_out(
+    make_web: MakeWeb, tmp_path: Path
+) -> None:
+    """Browsers do not tell ports apart: they send each server the cookies of both."""
+    jar: dict[str, str] = {}
+    servers = {}
+    for port in (8000, 8001):
+        web = make_web(storage=f"sqlite:///{tmp_path / str(port)}.db")
+        client = web.client(None)
+        client.base_url = f"http://127.0.0.1:{port}"
+        _, cookie = log_in(client, web.tokens["owner"], origin=f"http://127.0.0.1:{port}")
+        name, _, value = cookie.partition(";")[0].partition("=")
+        jar[name] = value
+        servers[port] = client
+    assert len(jar) == 2
+    sent = {"cookie": "; ".join(f"{name}={value}" for name, value in jar.items())}
+    for port, client in servers.items():
+        client.cookies.clear()
+        assert client.get("/", headers=sent).status_code == 303
+        own = {**sent, "origin": f"http://127.0.0.1:{port}"}
+        left = client.post("/logout", headers=own).headers["set-cookie"]
+        assert left.startswith(f"assay_token_{port}=")
+
+
 def test_tokens_are_long_and_random() -> None:
     tokens = {new_token() for _ in range(1000)}
     assert len(tokens) == 1000

@@ -97,6 +97,9 @@ def test_the_numbers_are_the_campaigns(team: Web) -> None:
     unjudged = [answer for answer in campaign.answers().values() if not answer.judged]
     assert shown.texts["unjudged"] == str(len(unjudged)) != "0"
     assert shown.texts["disputes"] == str(len(campaign.disputes())) != "0"
+    begun = [review for review in campaign.reviews().values() if 0 < len(review.answers) < 2]
+    begun = [review for review in begun if review.wanted == 2]
+    assert shown.texts["begun"] == str(len(begun)) != "0"
     assert shown.texts["agreement"].lower() == f"{campaign.agreement()}.".lower()
     assert "at 95% confidence" in shown.words
     assert shown.tables["strata"][1:] == [stratum_cells(row) for row in campaign.strata()]
@@ -286,6 +289,7 @@ def test_any_place_in_the_queue_can_be_asked_for(team: Web) -> None:
 
 def test_where_nobody_can_disagree_that_is_said(web: Web) -> None:
     assert "judged by one reviewer" in page(web, "/owner/disputes").words
+    assert "begun" not in page(web).texts
 
 
 def test_items_travel_as_text(make_web: MakeWeb) -> None:

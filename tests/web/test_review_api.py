@@ -3,6 +3,8 @@
 import json
 import re
 from collections.abc import Callable
+from html import unescape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,12 +13,14 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from assay.answers import Answer
+from assay.rebase import rebase_campaign
 from assay.reviewing import Told
 from assay.web import shown
 from assay.web.app import ROUTES
 from assay.web.options import Options
 from assay.web.people import role_needed
 from tests.web.conftest import Web
+from tests.web.serving import make_campaign_without_predictions
 
 MakeWeb = Callable[..., Web]
 
@@ -53,12 +57,80 @@ def test_a_page_that_was_opened_for_somebody_or_something_else_changes_nothing(w
     [item] = turn(client, want=1)["items"]
     submits = [{"key": "k", "item": item["id"], "answer": "yes"}]
     before = web.rows()
-    for mistaken in ({"reviewer": "bob"}, {"campaign": "ham"}, {"reviewer": 5}):
+    for mistaken in (
+        {"reviewer": "bob"},
+        {"campaign": "ham"},
+        {"campaign_id": "ham"},
+        {"reviewer": 5},
+        {"campaign_id": None},
+    ):
         answer = client.post("/api/review", json={"submits": submits, **mistaken})
         assert answer.status_code == 409
         assert "reload" in answer.json()["error"]
     assert web.rows() == before
     assert turn(client, ("k", item["id"], "yes"), campaign="spam", reviewer="reviewer ann")
+
+
+def campaign_id(web: Web) -> str:
+    """Return what the reviewer's page says of the campaign that it is for."""
+    page = web.client("reviewer").get("/review").text
+    (found,) = re.findall(r'data-campaign-id="([^"]+)"', page)
+    return unescape(found)
+
+
+def test_campaigns_of_one_name_in_two_storages_are_two(make_web: MakeWeb, tmp_path: Path) -> None:
+    one, other = (make_web(storage=f"sqlite:///{tmp_path / name}.db") for name in "ab")
+    client = other.client("reviewer")
+    [item] = turn(client, want=1)["items"]  # the same as in the other: all is the same but the file
+    submits = [{"key": "k", "item": item["id"], "answer": "yes"}]
+    of_one = {"campaign": "spam", "campaign_id": campaign_id(one)}
+    answer = client.post("/api/review", json={"submits": submits, **of_one})
+    assert (answer.status_code, other.campaign.events()) == (409, [])
+    assert "another campaign" in answer.json()["error"]
+    told = turn(client, ("k", item["id"], "yes"), campaign_id=campaign_id(other))
+    assert told["receipts"][0]["status"] == "saved"
+
+
+def test_after_a_rebase_the_pages_that_are_open_go_on(web: Web) -> None:
+    known = campaign_id(web)
+    [item] = turn(web.client("reviewer"), want=1)["items"]
+    columns = {"id": [f"m{n:03d}" for n in range(60)], "p": [0.5 + n / 200 for n in range(60)]}
+    subjects = {"subject": [f"subject of item {n}" for n in range(60)]}
+    rebase_campaign("spam", predictions=columns | subjects, storage=web.storage)
+    told = turn(web.client("reviewer"), ("k", item["id"], "yes"), campaign_id=known)
+    assert told["receipts"][0]["status"] == "saved"
+
+
+def test_no_more_items_is_said_without_a_hint_and_the_owner_hears_why(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'gone.db'}"
+    web = Web(url, make_campaign_without_predictions(url), Options(), ROUTES)
+    client, owner = web.client("reviewer"), web.client("owner")
+    before = owner.get("/owner/live")
+    assert "no more items" not in before.text
+    given = 0
+    while (answer := client.post("/api/review", json={"want": 20})).status_code == 200:
+        submits = [(item["id"], item["id"], "yes") for item in answer.json()["items"]]
+        told = turn(client, *submits, want=0)
+        assert [each["status"] for each in told["receipts"]] == ["saved"] * len(submits)
+        given += len(submits)
+    assert (answer.status_code, given) == (503, 40)
+    assert answer.json()["error"].startswith("there are no more items just now")
+    assert hints(web, answer.text) == []
+    # A wrong page that passes on what the library says is noticed.
+    assert "predict" in hints(web, web.campaign.trouble)
+    told_owner = owner.get("/owner/live", headers={"if-none-match": before.headers["etag"]})
+    for word in (*web.campaign.trouble.split(), "600"):
+        assert word in unescape(told_owner.text)
+    known = {"if-none-match": told_owner.headers["etag"]}
+    assert owner.get("/owner/live", headers=known).status_code == 304
+
+
+def test_trouble_alone_is_news_to_the_owner(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner = web.client("owner")
+    tag = owner.get("/owner/live").headers["etag"]
+    monkeypatch.setattr(web.campaign._table, "trouble", "<gone>")
+    page = owner.get("/owner/live", headers={"if-none-match": tag})
+    assert (page.status_code, "&lt;gone&gt;" in page.text) == (200, True)
 
 
 SECURE = ("https://a.example/x?y=1#z", "https://ä.example/", "HTTPS://a.example/")

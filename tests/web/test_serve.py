@@ -6,8 +6,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from assay.errors import InputError
 from assay.web.options import Options
-from assay.web.serve import allowed_hosts
+from assay.web.serve import address_of, allowed_hosts, listen
 from tests.web.serving import (
     PATIENCE,
     Serve,
@@ -60,6 +61,23 @@ def raw(served: Served, sent: bytes) -> None:
     host, port = served.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=10) as connection:
         connection.sendall(sent)
+
+
+def test_names_are_taken_without_their_ports() -> None:
+    given = ["Labels.example:8000", "[::1]:9", "::1", "10.0.0.7:80", " a_b-c.d "]
+    names = {"labels.example", "::1", "10.0.0.7", "a_b-c.d"}
+    assert allowed_hosts("0.0.0.0", given) == {"0.0.0.0", *names}
+    for wrong in ("http://labels.example", "labels.example/x", "*", "", "a b", "a@b", "ä.example"):
+        with pytest.raises(InputError, match="not a name by which a browser can call"):
+            allowed_hosts("0.0.0.0", [wrong])
+
+
+def test_people_are_told_an_address_that_they_can_type() -> None:
+    with listen("0.0.0.0", 0) as everywhere:
+        port = everywhere.getsockname()[1]
+        told = address_of(everywhere, "0.0.0.0", ["labels.local:8000", "other.local"])
+        assert told == f"http://labels.local:{port}"
+        assert address_of(everywhere, "10.0.0.7", ["labels.local"]) == f"http://10.0.0.7:{port}"
 
 
 @pytest.mark.parametrize("proxy", [None, "127.0.0.1", "10.1.2.3"])

@@ -6,6 +6,7 @@ from typing import Annotated, Any, cast
 import typer
 from rich.text import Text
 
+from assay.campaign import Campaign
 from assay.cli.classifiers import (
     ClassifierColumns,
     Metrics,
@@ -131,6 +132,7 @@ def create(
         if mode is None:
             mode = "guaranteed" if at_least is not None and design == "default" else "default"
         chosen = _design(design, mode, strata=strata, bins=bins, allocation=allocation)
+        _refuse_half_overlap(reviewers_per_item, overlap)
         classifiers = None
         if classifier:
             refuse_beside_classifiers(score=score, predicted=predicted, threshold=threshold)
@@ -166,7 +168,7 @@ def create(
                 storage=storage_url(storage),
                 seed=seed,
             )
-        next_command = follow_up("status" if campaign.done else "label", campaign.name, storage)
+        next_command = follow_up(_next(campaign), campaign.name, storage)
         if as_json:
             told = document(campaign, scale_given=scale is not None)
             emit({**told, "warnings": warnings, "next": next_command})
@@ -177,6 +179,24 @@ def create(
             screen.print()
             screen.print(Text(f"warning: {printable(warning)}", "yellow"))
         say_next(screen, next_command)
+
+
+def _next(campaign: Campaign) -> str:
+    """Return the command to type next; at a terminal sits one reviewer, and items may want more."""
+    if campaign.done:
+        return "status"
+    return "serve" if campaign.settings.reviewing.per_item > 1 else "label"
+
+
+def _refuse_half_overlap(reviewers: int, overlap: float) -> None:
+    """Raise where one of two options that go together is missing, in the words to type."""
+    given = {"--reviewers-per-item": reviewers > 1, "--overlap": overlap > 0}
+    if sum(given.values()) == 1:
+        there, missing = sorted(given, key=given.__getitem__, reverse=True)
+        raise DesignError(
+            f"{there} needs {missing}: several reviewers an item and a share above 0 go together",
+            hint="for two reviewers on a tenth of the items: --reviewers-per-item 2 --overlap 0.1",
+        )
 
 
 def _design(preset: str, mode: str, **choices: str | int | None) -> Design:

@@ -21,6 +21,10 @@ __all__ = ["serve"]
 
 _PACKAGES = ("starlette", "uvicorn", "jinja2")
 _LONGEST_GUIDELINES = 100_000
+_WITHOUT_TLS = (
+    "the page is sent as it is, and cookies are not Secure; behind a proxy with TLS on this "
+    "machine give --proxy 127.0.0.1, so that they are"
+)
 
 
 def serve(
@@ -82,12 +86,13 @@ def serve(
             local_token=new_token() if alone else None,
         )
         listening = server.listen(host, port)
-        address = server.address_of(listening, host)
+        address = server.address_of(listening, host, also)
         login = f"{address}/login#{options.local_token}" if alone else f"{address}/login"
+        warnings = [] if alone or server.hears_proxy(host, proxy) else [_WITHOUT_TLS]
         if as_json:
-            emit({"campaign": name, "address": address, "login": login})
+            emit({"campaign": name, "address": address, "login": login, "warnings": warnings})
         else:
-            _say(login, alone=alone)
+            _say(login, alone=alone, warnings=warnings)
         opened = server.in_browser(login) if open_ else nullcontext()
         with opened, suppress(KeyboardInterrupt):
             server.run(campaign, options, listening, proxy=proxy)
@@ -141,14 +146,13 @@ def _shown(campaign: Campaign, columns: list[str]) -> tuple[str, ...]:
     return tuple(columns)
 
 
-def _say(login: str, *, alone: bool) -> None:
+def _say(login: str, *, alone: bool, warnings: list[str]) -> None:
     screen = console()
     if alone:
         screen.print(Text("Only this machine can reach the page. Open this link to log in:"))
     else:
         screen.print(Text("People log in here with the tokens that they were given:"))
     screen.print(Text.assemble("  ", (printable(login), "bold")), soft_wrap=True)
-    if not alone:
-        told = "The page is sent as it is: let a proxy in front speak TLS."
-        screen.print(Text(told, "yellow"))
+    for warning in warnings:
+        screen.print(Text(f"warning: {warning}", "yellow"))
     screen.print(Text("Ctrl-C stops it; every answer that a page calls saved is.", "dim"))

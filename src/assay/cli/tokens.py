@@ -1,5 +1,8 @@
 """``assay token``: who may use a campaign's page."""
 
+import shlex
+import unicodedata
+from collections.abc import Collection
 from dataclasses import asdict
 from typing import Annotated
 
@@ -8,8 +11,10 @@ from rich.text import Text
 
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.cli.storage import CampaignName, StorageUrl, follow_up, open_campaign
+from assay.earlier import FROM_BEFORE
 from assay.errors import InputError, did_you_mean
 from assay.report import new_table, printable
+from assay.telling import reviewer_of
 from assay.web.tokens import ROLES, digest_of, new_token
 
 __all__ = ["tokens"]
@@ -42,9 +47,12 @@ def add(
                 f"{who!r} is not a name",
                 details=f"names have 1 to {_LONGEST_NAME} signs, all of which can be seen",
             )
+        who = reviewer_of(who)
         token = new_token()
         with campaign.store.write() as session:
-            number = session.add_token(name, role, who.strip(), digest_of(token))
+            valid = [row.name for row in session.tokens(name) if row.revoked_at is None]
+            _refuse_mistakable(who, valid)
+            number = session.add_token(name, role, who, digest_of(token))
         if as_json:
             emit({"campaign": name, "id": number, "role": role, "who": who, "token": token})
             return
@@ -53,6 +61,28 @@ def add(
         told = f"{printable(who)} logs in at /login#TOKEN of your server's address, as {role}."
         screen.print(Text(f"{told} It is not shown again."), soft_wrap=True)
         say_next(screen, follow_up("serve", name, storage))
+
+
+def _refuse_mistakable(who: str, known: Collection[str]) -> None:
+    """Raise where a name would be taken for another, which would count as a second reviewer."""
+    if _sound(who) == FROM_BEFORE:
+        raise InputError(
+            f"the name {who!r} is taken: labels from before a campaign carry it",
+            hint="choose another name",
+        )
+    alike = next((each for each in known if _sound(each) == _sound(who)), None)
+    if alike is not None and who not in known:
+        raise InputError(
+            f"{who!r} differs from {alike!r}, who has a token, by case or spaces only",
+            details="they would count as two reviewers",
+            hint=f"for another link for the same person: --who {shlex.quote(alike)}; "
+            "for somebody else choose another name",
+        )
+
+
+def _sound(name: str) -> str:
+    """Return what is left of a name when it is read aloud."""
+    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 @tokens.command("list")

@@ -11,9 +11,9 @@ from assay.core.deck import Id
 from assay.reviewing import Submit
 from assay.reviews import WORDS
 from assay.settings import Settings
+from assay.texts import is_storable
 
 __all__ = [
-    "is_storable",
     "item_in",
     "number_in",
     "read_document",
@@ -48,17 +48,6 @@ async def read_document(request: Request) -> Mapping[str, Any]:
 def refuse(problem: str) -> NoReturn:
     """Say what is wrong with what a request holds."""
     raise HTTPException(422, problem)
-
-
-def is_storable(text: str) -> bool:
-    r"""Tell whether a text can be stored and sent.
-
-    Examples
-    --------
-    >>> is_storable("naïve 🜚"), is_storable("\x00"), is_storable("\ud800")
-    (True, False, False)
-    """
-    return "\0" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def text_in(document: Mapping[str, Any], name: str, *, at_most: int = _LONGEST_KEY) -> str:

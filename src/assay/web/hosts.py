@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assay.web.trouble import respond
 
-__all__ = ["HostList", "host_name"]
+__all__ = ["HostList", "cookie_name", "host_name"]
 
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]@/]+)(:[0-9]{1,5})?", re.ASCII)
 
@@ -23,6 +23,22 @@ def host_name(header: str) -> str:
     """
     found = _HOST.fullmatch(header.lower())
     return "" if found is None else found[1].strip("[]")
+
+
+def cookie_name(header: str) -> str:
+    """Return what the cookie is called on a server that is called by a ``Host`` header.
+
+    Browsers keep one cookie of a name for all ports of a host: without the port in the name, two
+    servers on one machine would log each other's people out.
+
+    Examples
+    --------
+    >>> cookie_name("localhost:8000"), cookie_name("labels.example.org")
+    ('assay_token_8000', 'assay_token')
+    """
+    found = _HOST.fullmatch(header.lower())
+    port = "" if found is None or found[2] is None else found[2]
+    return f"assay_token{port.replace(':', '_')}"
 
 
 class HostList:

@@ -7,7 +7,7 @@ from starlette.routing import Route
 
 from assay.web.documents import read_document, text_in
 from assay.web.origins import refuse_other_sites
-from assay.web.people import COOKIE, Person, find_person, needs
+from assay.web.people import Person, cookie_of, find_person, needs
 from assay.web.render import render
 
 __all__ = ["routes"]
@@ -31,7 +31,7 @@ async def log_in(request: Request) -> Response:
         raise HTTPException(401, "this token is not valid here, or was revoked")
     response = JSONResponse({"next": _home(person)})
     response.set_cookie(
-        COOKIE,
+        cookie_of(request),
         token,
         max_age=_A_MONTH,
         path="/",
@@ -43,10 +43,10 @@ async def log_in(request: Request) -> Response:
 
 
 @needs("reviewer")
-async def log_out(_request: Request) -> Response:
+async def log_out(request: Request) -> Response:
     """Forget the cookie."""
     response = RedirectResponse("/login", _SEE_OTHER)
-    response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+    response.delete_cookie(cookie_of(request), path="/", httponly=True, samesite="strict")
     return response
 
 

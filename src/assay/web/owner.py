@@ -5,6 +5,7 @@ from collections import Counter as Tally
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
+from zlib import crc32
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -34,7 +35,7 @@ async def show_dashboard(request: Request) -> Response:
     """Return the page; what changes on it is also at /owner/live."""
     counter: Counter = request.app.state.counter
     heading, version, now = await counter.call(
-        lambda campaign: (heading_of(campaign), campaign.version, dashboard_of(campaign))
+        lambda campaign: (heading_of(campaign), _version(campaign), dashboard_of(campaign))
     )
     return render(
         request,
@@ -48,6 +49,11 @@ async def show_dashboard(request: Request) -> Response:
     )
 
 
+def _version(campaign: Campaign) -> str:
+    """Return a text that changes whenever the dashboard does."""
+    return f"{campaign.version}-{crc32(campaign.trouble.encode('utf-8', 'surrogatepass')):08x}"
+
+
 @needs("owner")
 async def show_live(request: Request) -> Response:
     """Return what changes; or nothing, where nothing has changed since the version that is named.
@@ -58,7 +64,7 @@ async def show_live(request: Request) -> Response:
     known = request.headers.get("if-none-match", "").removeprefix("W/").strip('"')
 
     def look(campaign: Campaign) -> tuple[str, Dashboard | None]:
-        version = campaign.version
+        version = _version(campaign)
         return version, None if version == known else dashboard_of(campaign)
 
     version, now = await counter.call(look)

@@ -13,8 +13,9 @@ from starlette.routing import Route
 
 from assay.campaign import Campaign
 from assay.exchange import FORMATS, LimitError, Written, import_labels, write_batch, write_labels
+from assay.texts import is_storable
 from assay.web.counter import Counter
-from assay.web.documents import is_storable, refuse
+from assay.web.documents import refuse
 from assay.web.people import Person, needs
 
 __all__ = ["routes"]

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from assay.answers import Answer
 from assay.campaign import Campaign
@@ -61,6 +62,10 @@ class Dashboard:
         Whether that is what was wanted, and not only the end of the budget.
     answers : int
         Items that have an answer; `unjudged` counts those that could not be judged, by why.
+    begun : int or None
+        Items that wait for a further reviewer; None where every item is for one.
+    trouble : str
+        Why reviewers can get no more items, where that is so.
     """
 
     metrics: Sequence[MetricView]
@@ -71,6 +76,8 @@ class Dashboard:
     outlook: Outlook
     unjudged: Mapping[str, int]
     disputes: int
+    begun: int | None
+    trouble: str
     strata: Sequence[StratumRow]
     reviewers: Sequence[ReviewerRow]
     agreement: Agreement
@@ -98,7 +105,7 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
     budget = settings.goal.budget
     stopped = next(iter(estimates.values())).stopped
     at_least = settings.goal.at_least if isinstance(settings.goal, Goal) else None
-    farthest = sorted(estimates.values(), key=_distance, reverse=True)[:_PICTURES]
+    farthest = sorted(estimates.values(), key=attrgetter("distance"), reverse=True)[:_PICTURES]
     drawn = {estimate.metric for estimate in farthest}
     return Dashboard(
         metrics=[
@@ -117,11 +124,19 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
         ),
         unjudged={each.value: answers[each] for each in Answer if not each.judged},
         disputes=len(campaign.disputes()),
+        begun=_begun(campaign),
+        trouble=printable(campaign.trouble),
         strata=shortened(campaign.strata()),
         reviewers=campaign.reviewers(),
         agreement=campaign.agreement(),
         notes=[*settings.strata.notes, *notes_once(estimates)],
     )
+
+
+def _begun(campaign: Campaign) -> int | None:
+    if campaign.settings.reviewing.per_item == 1:
+        return None
+    return campaign.half_reviewed
 
 
 def _metric_view(
@@ -165,7 +180,3 @@ def _is_met(estimate: Estimate, at_least: float | None) -> bool:
     if at_least is not None:
         return estimate.verdict is not None
     return estimate.within is None or estimate.half_width <= estimate.within
-
-
-def _distance(estimate: Estimate) -> float:
-    return estimate.half_width / (estimate.within or 1.0)

@@ -10,13 +10,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from assay.web.hosts import cookie_name
 from assay.web.options import Options
 from assay.web.origins import refuse_other_sites
 from assay.web.tokens import digest_of, is_same
 
-__all__ = ["COOKIE", "Handler", "Person", "Role", "find_person", "needs", "role_needed"]
+__all__ = ["Handler", "Person", "Role", "cookie_of", "find_person", "needs", "role_needed"]
 
-COOKIE = "assay_token"
 LOCAL_OWNER = "owner"  # the name under which whoever started the server reviews
 
 Role = Literal["owner", "reviewer"]
@@ -58,6 +58,11 @@ def role_needed(handler: Handler) -> Role | None:
     return _needed.get(handler)
 
 
+def cookie_of(request: Request) -> str:
+    """Return what the cookie is called that holds the token."""
+    return cookie_name(request.headers.get("host", ""))
+
+
 async def find_person(request: Request, token: str) -> Person | None:
     """Return whose token it is, unless it is nobody's or was revoked."""
     options: Options = request.app.state.options
@@ -76,18 +81,16 @@ async def find_person(request: Request, token: str) -> Person | None:
 
 
 async def _person_asking(request: Request) -> Person:
-    header = request.headers.get("authorization")
-    if header is not None:
-        # Only a program can send this header: no page elsewhere makes a browser do it.
-        scheme, _, token = header.partition(" ")
-        token = token.strip() if scheme.lower() == "bearer" else ""
-    else:
-        token = request.cookies.get(COOKIE, "")
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    # Only a program can send this header: no page elsewhere makes a browser do it. Other schemes
+    # are the business of a proxy with passwords of its own, which browsers then send to us, too.
+    by_header = scheme.lower() == "bearer"
+    token = token.strip() if by_header else request.cookies.get(cookie_of(request), "")
     person = await find_person(request, token) if token else None
     if person is None:
         raise HTTPException(
             401, "log in with a token that is valid", headers={"WWW-Authenticate": "Bearer"}
         )
-    if header is None:
+    if not by_header:
         refuse_other_sites(request)
     return person

@@ -3,6 +3,7 @@
 import errno
 import html
 import ipaddress
+import re
 import socket
 import tempfile
 import webbrowser
@@ -15,12 +16,14 @@ import uvicorn
 from assay.campaign import Campaign
 from assay.errors import InputError
 from assay.web.app import make_app
+from assay.web.hosts import host_name
 from assay.web.logs import log_to_terminal
 from assay.web.options import LOOPBACK_HOSTS, Options
 
 __all__ = [
     "address_of",
     "allowed_hosts",
+    "hears_proxy",
     "in_browser",
     "is_loopback",
     "listen",
@@ -28,6 +31,7 @@ __all__ = [
     "run",
 ]
 
+_NAME = re.compile(r"[a-z0-9_.-]+")
 _TROUBLE = {
     errno.EADDRINUSE: ("is in use", "choose another with --port; --port 0 takes any that is free"),
     errno.EACCES: ("may not be used", "ports below 1024 are for administrators: choose another"),
@@ -54,7 +58,7 @@ def allowed_hosts(host: str, also: Sequence[str]) -> frozenset[str]:
 
     Examples
     --------
-    >>> sorted(allowed_hosts("10.0.0.7", ["Labels.example.org"]))
+    >>> sorted(allowed_hosts("10.0.0.7", ["Labels.example.org:8000"]))
     ['10.0.0.7', 'labels.example.org']
     """
     address = _address(host)
@@ -64,7 +68,7 @@ def allowed_hosts(host: str, also: Sequence[str]) -> frozenset[str]:
             hint="name what people will type with --allow-host, such as --allow-host labels.local",
         )
     own = LOOPBACK_HOSTS if is_loopback(host) else frozenset({host.lower()})
-    return own | {name.lower() for name in also}
+    return own | {_name(each) for each in also}
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -85,10 +89,28 @@ def listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def address_of(listening: socket.socket, host: str) -> str:
-    """Return the address to type into a browser on this machine."""
-    name = f"[{host}]" if ":" in host else host
+def address_of(listening: socket.socket, host: str, also: Sequence[str] = ()) -> str:
+    """Return the address to type into a browser; by the first other name where `host` is none."""
+    address = _address(host)
+    called = _name(also[0]) if also and address is not None and address.is_unspecified else host
+    name = f"[{called}]" if ":" in called else called
     return f"http://{name}:{listening.getsockname()[1]}"
+
+
+def hears_proxy(host: str, proxy: str | None) -> bool:
+    """Tell whether a proxy in front of an address would be believed, as far as one can tell.
+
+    Examples
+    --------
+    >>> hears_proxy("127.0.0.1", "127.0.0.1"), hears_proxy("0.0.0.0", "10.0.0.7")
+    (True, True)
+    >>> hears_proxy("127.0.0.1", None), hears_proxy("127.0.0.1", "10.0.0.7")
+    (False, False)
+    """
+    named = [] if proxy is None else [each.strip() for each in proxy.split(",")]
+    if is_loopback(host):  # which only a proxy on this machine can reach
+        return any(each == "*" or is_loopback(each) for each in named)
+    return bool(named)
 
 
 def run(
@@ -128,6 +150,19 @@ def in_browser(link: str) -> Iterator[None]:
         page.write_text(f'<meta http-equiv="refresh" content="0; url={target}">', encoding="utf-8")
         webbrowser.open(page.as_uri())
         yield
+
+
+def _name(given: str) -> str:
+    """Return a name without its port, as `HostList` compares it."""
+    if _address(given) is not None:
+        return given.lower()
+    name = host_name(given.strip())
+    if _address(name) is None and not _NAME.fullmatch(name):
+        raise InputError(
+            f"{given!r} is not a name by which a browser can call a server",
+            hint="give what stands between http:// and the next / or :, as in labels.example.org",
+        )
+    return name
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -1,12 +1,12 @@
 """What of an item and its campaign a reviewer may see: nothing that would sway them."""
 
-import json
 from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from assay.campaign import Campaign
 from assay.exchange import shown_columns
+from assay.exchange.json_texts import as_text
 from assay.results import Item
 from assay.web.options import Options
 
@@ -28,11 +28,7 @@ def item_json(item: Item, campaign: Campaign, options: Options) -> dict[str, Any
 
 
 def _field(name: str, shown: Mapping[str, Any], options: Options) -> dict[str, str]:
-    value = shown[name]
-    if value is None:
-        text = ""
-    else:
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = as_text(shown[name])
     return {"name": name, "kind": _kind(name, text, options), "value": text}
 
 

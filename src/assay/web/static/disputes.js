@@ -2,6 +2,7 @@
 
 import { itemNode } from "./item.js";
 import { Keys } from "./keys.js";
+import { randomKey } from "./random_key.js";
 
 const keys = new Keys();
 const disputes = document.getElementById("disputes");
@@ -108,11 +109,6 @@ function goBack() {
   document.getElementById("queue").textContent = "The last one again: decide it otherwise, or go on";
   arrive();
   later.disabled = false;
-}
-
-function randomKey() {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 function shortened(text) {

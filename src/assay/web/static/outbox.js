@@ -3,16 +3,20 @@
 // Every answer has a place of its own in localStorage: two tabs that write at once cannot overwrite
 // each other's, as they would in one shared list.
 
+import { randomKey } from "./random_key.js";
+
 export class Outbox {
   #waiting;
   #aside;
   #memory = new Map(); // for a browser that keeps nothing, or has no room left
   #lastTurn = 0;
 
-  constructor(campaign, person) {
-    const owner = `assay ${JSON.stringify([campaign, person])}`;
-    this.#waiting = `${owner} waiting `;
-    this.#aside = `${owner} aside `;
+  // owner: texts that tell whose answers these are, and to which campaign. Its name alone would not
+  // do: the same address may serve another campaign of the same name tomorrow.
+  constructor(...owner) {
+    const whose = `assay ${JSON.stringify(owner)}`;
+    this.#waiting = `${whose} waiting `;
+    this.#aside = `${whose} aside `;
   }
 
   // Whether all that waits would survive if this page were closed.
@@ -129,10 +133,4 @@ function parsed(text) {
   } catch {
     return null;
   }
-}
-
-// crypto.randomUUID exists on https and loopback only, and a team's server may be on plain http.
-function randomKey() {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

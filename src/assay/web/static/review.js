@@ -11,13 +11,13 @@ const LOOK_AGAIN = 4_000; // ms, while there is nothing for this reviewer
 const VIEWS = ["item", "view-loading", "view-offline", "view-wait", "view-done"];
 
 const byId = (id) => document.getElementById(id);
-const { campaign, person, lease, budget } = byId("review").dataset;
+const { campaign, campaignId, person, lease, budget } = byId("review").dataset;
 
-const outbox = new Outbox(campaign, person);
+const outbox = new Outbox(campaign, campaignId, person);
 const keys = new Keys();
 const sender = new Sender({
   outbox,
-  introduction: { campaign, reviewer: person },
+  introduction: { campaign, campaign_id: campaignId, reviewer: person },
   wanted: HELD,
   onTurn: takeTurn,
   onChange: render,
@@ -29,6 +29,9 @@ let turn = null; // the server's last word
 let shown = null; // the card or view on the screen
 let trouble = false;
 let timer = 0;
+let seen = performance.now(); // when somebody last did something at this page
+let renewed = 0; // when the server last heard that what is held is still wanted
+let away = false; // nobody was here: what is held may have been given to others meanwhile
 const acted = new Map(); // item -> when something was last said of it, here or in another tab
 
 // What people do --------------------------------------------------------------------------------
@@ -73,7 +76,10 @@ function takeTurn(news, started) {
   const known = new Map(held.map((card) => [card.item.id, card]));
   const cards = fresh.map((item) => known.get(item.id) ?? { item, node: itemNode(item) });
   const [now] = held;
-  const keep = now && (news.state !== "done" || now.again);
+  const listed = now && cards.some((card) => card.item.id === now.item.id);
+  const keep = now && (now.again || listed || (news.state !== "done" && !away));
+  renewed = started;
+  away = false;
   held = keep ? [now, ...without(cards, now.item.id)].slice(0, HELD) : cards;
   render();
   const pause = held.length === 0 && news.state === "wait" ? LOOK_AGAIN : (1000 * lease) / 3;
@@ -81,15 +87,31 @@ function takeTurn(news, started) {
   timer = setTimeout(lookAgain, pause);
 }
 
-// Renews the leases of what is held, too; a page that nobody sees lets them run out.
+// Renews the leases of what is held, too. A page that nobody sees, or that was left open on a desk,
+// lets them run out: others would wait for its items for ever.
 function lookAgain() {
-  if (document.visibilityState === "visible") sender.wake();
+  const used = held.length === 0 || seen > renewed;
+  if (used && document.visibilityState === "visible") sender.wake();
+  else away = true;
 }
 
+function somebodyIsHere() {
+  const back = away && seen <= renewed;
+  seen = performance.now();
+  if (back) sender.wake();
+}
+
+for (const sign of ["keydown", "pointerdown", "pointermove", "touchstart", "wheel", "scroll"]) {
+  window.addEventListener(sign, somebodyIsHere, { capture: true, passive: true });
+}
 document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "visible") sender.wake({ now: true });
+  if (document.visibilityState !== "visible") return;
+  seen = performance.now();
+  sender.wake({ now: true });
 });
-window.addEventListener("online", () => sender.wake({ now: true }));
+window.addEventListener("online", () => {
+  if (sender.state !== "idle") sender.wake({ now: true });
+});
 window.addEventListener("beforeunload", (event) => {
   if (outbox.waiting().length > 0) event.preventDefault();
 });
