@@ -18,6 +18,7 @@ from assay.cli.labelling import Labelling
 from assay.cli.output import AsJson, collecting_warnings, console, emit, say_next, telling_errors
 from assay.cli.scans import reading
 from assay.cli.storage import CampaignName, StorageUrl, existing, follow_up, open_campaign
+from assay.errors import InputError
 from assay.exchange import shown_columns
 from assay.rebase import rebase_campaign
 from assay.report import facts, printable
@@ -49,6 +50,11 @@ def label(
     with telling_errors(as_json=as_json):
         screen = console(stderr=as_json)
         campaign = _rebased(name, storage, screen) if rebase else open_campaign(name, storage)
+        if reviewer is None and campaign.settings.reviewing.per_item > 1:
+            raise InputError(
+                f"campaign {name!r} wants several reviewers for some items: say who you are",
+                hint=f"{follow_up('label', name, storage)} --reviewer WHO",
+            )
         labelling = Labelling(campaign, reviewer)
         _converse(campaign, labelling, screen)
         stopped = campaign.estimate().stopped

@@ -1,0 +1,140 @@
+"""A PostgreSQL that really writes to the disk, and that can be killed and started again."""
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psycopg
+import pytest
+
+from tests.conftest import RUN_WHILE_STDIN_IS_OPEN, postgres_programs
+
+PATIENCE = 60.0
+
+
+class Postgres:
+    """A server on a unix socket, with fsync on."""
+
+    def __init__(self, folder: Path, programs: Path, user: str) -> None:
+        self._folder, self._programs, self._user = folder, programs, user
+        self.data = folder / "data"
+
+    def make(self, *options: str) -> None:
+        """Make the cluster."""
+        initdb = [str(self._programs / "initdb"), "--auth=trust", "--encoding=UTF8", *options]
+        self._run([*initdb, "-D", str(self.data)])
+
+    def start(self, *options: str, **environment: str) -> None:
+        """Start it; as often as it takes for what it was before to be gone."""
+        server = [f"{self._programs}/postgres", "-D", f"{self.data}", "-k", f"{self._folder}"]
+        server += ["-c", "listen_addresses=", "-c", "fsync=on", "-c", "max_connections=150"]
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            self._process = subprocess.Popen(
+                ["sh", "-c", RUN_WHILE_STDIN_IS_OPEN, "sh", *server, *options],
+                user=self._user,
+                cwd=self._folder,
+                env={**os.environ, **environment},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            began = False
+            while self._server_runs() or not began:
+                began = began or self._server_runs()
+                if self._is_ready():
+                    return
+                assert time.monotonic() < deadline, "PostgreSQL was not ready in time"
+                time.sleep(0.02)
+            self.stop()
+
+    def database(self, name: str) -> str:
+        """Make a database, and return it as Assay wants it named."""
+        with self.connect() as connection:
+            connection.execute(psycopg.sql.SQL("CREATE DATABASE {}").format(_quoted(name)))
+        return f"postgresql://{self._user}@/{name}?host={self._folder}"
+
+    def connect(self, name: str = "postgres") -> "psycopg.Connection[tuple[int]]":
+        """Return a connection of our own."""
+        return psycopg.connect(
+            host=str(self._folder), user=self._user, dbname=name, autocommit=True
+        )
+
+    def clients(self) -> list[int]:
+        """Return the processes that serve connections of others."""
+        with self.connect() as connection:
+            found = connection.execute(
+                "SELECT pid FROM pg_stat_activity "
+                "WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+            )
+            return [pid for (pid,) in found]
+
+    def kill(self) -> None:
+        """End the server and every process of it as a failing machine would."""
+        with self.connect() as connection:
+            pids = [pid for (pid,) in connection.execute("SELECT pid FROM pg_stat_activity")]
+        first, *_ = (self.data / "postmaster.pid").read_text().splitlines()
+        for pid in (int(first), *pids):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.stop()
+
+    def stop(self) -> None:
+        """End it, if it runs."""
+        self._process.communicate(timeout=PATIENCE)
+
+    def _server_runs(self) -> bool:
+        """Tell whether the shell has its server."""
+        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children")
+        return not children.exists() or bool(children.read_text().split())
+
+    def _is_ready(self) -> bool:
+        ready = [f"{self._programs}/pg_isready", "--quiet", "--host", f"{self._folder}"]
+        return subprocess.run(ready, check=False).returncode == 0
+
+    def _run(self, command: Sequence[str]) -> None:
+        subprocess.run(
+            command,
+            user=self._user,
+            cwd=self._folder,
+            stdout=subprocess.DEVNULL,
+            check=True,
+            timeout=120,
+        )
+
+
+@contextmanager
+def postgres_folder() -> Iterator[tuple[Path, Path, str]]:
+    """Give a folder for a server, its programs, and who runs it; skip where there are none."""
+    programs = postgres_programs()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed: no initdb on PATH or in /usr/lib/postgresql")
+    user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+    # Not tmp_path: a socket's path may have 107 bytes, and user postgres must be able to enter.
+    with TemporaryDirectory(prefix="assay-torture-") as folder:
+        shutil.chown(folder, user=user)
+        yield Path(folder), programs, user
+
+
+@contextmanager
+def running_postgres() -> Iterator[Postgres]:
+    """Give a server that runs."""
+    with postgres_folder() as where:
+        server = Postgres(*where)
+        server.make()
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
+def _quoted(name: str) -> psycopg.sql.Identifier:
+    return psycopg.sql.Identifier(name)

@@ -1,0 +1,213 @@
+"""kill -9 at random moments: what was acknowledged is there, once; what was not, after a retry.
+
+Killed are a process that submits through the library, the server ``assay serve`` (by then its
+client is not killed, and retries), and in some rounds PostgreSQL itself: one process of it, after
+which it recovers on its own, or all of them, after which it is started again.
+"""
+
+import os
+import random
+import signal
+import time
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import pytest
+from sqlalchemy.exc import SQLAlchemyError
+
+import assay
+from assay.reviewing import Submit
+from tests.torture.campaigns import Book, Row, make_campaign, truth
+from tests.torture.conftest import Database
+from tests.torture.pages import token_for
+from tests.torture.processes import FORKS, Served, begin, kill
+from tests.torture.sizes import report, sized
+from tests.torture.verifying import assert_verified
+from tests.torture.workers import submit_until_killed
+
+pytestmark = pytest.mark.xdist_group("torture")  # one PostgreSQL for all
+
+LONGEST_DELAY = {"library": 0.05, "server": 0.1}  # seconds: several submits
+SHARE_OF_SERVER_KILLS = 0.1
+ITEMS = sized(2_000, 30_000)
+
+
+class LostError(AssertionError):
+    """Something acknowledged is not there, or something is there twice or half."""
+
+
+@dataclass
+class Diary:
+    """What the parent knows of all that was sent."""
+
+    sent: dict[str, Submit] = field(default_factory=dict)
+    acknowledged: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def pending(self) -> list[Submit]:
+        """What a page's outbox still holds."""
+        return [submit for key, submit in self.sent.items() if key not in self.acknowledged]
+
+    def read(self, pipe: Connection) -> None:
+        """Take in what a child has written before it was killed."""
+        with suppress(EOFError, OSError):
+            while True:
+                match pipe.recv():
+                    case ("will", Submit() as submit):
+                        self.sent[submit.key] = submit
+                    case ("did", Submit() as submit, str() as status):
+                        if status not in ("saved", "again"):
+                            raise LostError(f"{submit} was {status}")
+                        self.acknowledged.setdefault(submit.key, status)
+
+
+def check(diary: Diary, log: list[Row], claims: set[str]) -> None:
+    """Raise `LostError` unless the log holds what it must."""
+    keys = Counter(row.key for row in log)
+    items = Counter(row.item for row in log)
+    content = {row.key: (row.item, row.answer, row.reviewer) for row in log}
+    for key in diary.acknowledged:
+        if keys[key] != 1:
+            raise LostError(f"{key} was acknowledged and is there {keys[key]} times")
+    for what, times in [*keys.items(), *items.items()]:
+        if times != 1:
+            raise LostError(f"{what} is there {times} times")
+    for name, found in content.items():
+        key = name or "what has no key"
+        sent = diary.sent.get(key)
+        if sent is None or found != (sent.item, sent.answer, "ann"):
+            raise LostError(f"{key} says {found}, sent was {sent}")
+        if sent.item in claims:
+            raise LostError(f"{key} is recorded, and half of its transaction is not")
+
+
+class Torture:
+    """One campaign, and everything that is done to it."""
+
+    def __init__(self, database: Database, folder: Path, kind: str, fault: str = "") -> None:
+        self.database, self.kind, self.fault = database, kind, fault
+        self.storage, self.folder = database.storage(), folder
+        make_campaign(self.storage, items=ITEMS)
+        self.book, self.diary = Book(self.storage), Diary()
+        self.random = random.Random(f"{database.kind} {kind}")
+        self.killed: Counter[str] = Counter()
+        self.retried: Counter[str] = Counter()
+        self.where: object = self.storage
+        if kind == "server":
+            self.served = Served(self.storage, folder / "serve.log")
+            self.served.start()
+            self.where = (self.served.port, token_for(self.storage, "ann"))
+
+    def round(self, number: int) -> None:
+        """Submit, be killed, look, and let the next one send again what nobody acknowledged."""
+        pending = self.diary.pending
+        there = {row.key for row in self._look()[0]}
+        mine, theirs = FORKS.Pipe(duplex=False)
+        work = ((self.kind, self.where), pending, f"{number}", theirs, self.fault)
+        child = begin(submit_until_killed, *work)
+        theirs.close()
+        assert mine.poll(60) and mine.recv() == ("ready",)
+        time.sleep(self.random.uniform(0, LONGEST_DELAY[self.kind]))
+        self._kill_something(child)
+        kill(child)
+        self.diary.read(mine)
+        mine.close()
+        if self.kind == "server" and not self.served.process.is_alive():
+            self.served.start()
+        log, claims = self._look()
+        check(self.diary, log, claims)
+        for submit in pending:
+            status = self.diary.acknowledged.get(submit.key)
+            self.retried[status or "killed again"] += 1
+            if status == "saved" and submit.key in there:
+                raise LostError(f"{submit.key} was saved twice")
+
+    def _kill_something(self, child: BaseProcess) -> None:
+        server = self.database.server
+        what = self.kind
+        if server is not None and self.random.random() < SHARE_OF_SERVER_KILLS:
+            what = self.random.choice(["one process of PostgreSQL", "PostgreSQL"])
+            if what == "PostgreSQL":
+                server.kill()
+                server.start()
+            elif pids := server.clients():
+                with suppress(ProcessLookupError):
+                    os.kill(self.random.choice(pids), signal.SIGKILL)
+            time.sleep(
+                self.random.uniform(0, 10 * LONGEST_DELAY[self.kind])
+            )  # the child goes on by itself
+        elif self.kind == "server":
+            self.served.process.kill()
+            self.served.process.join(60)
+        else:
+            child.kill()
+        self.killed[what] += 1
+
+    def _look(self) -> tuple[list[Row], set[str]]:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                with self.book.moment() as connection:
+                    claims = self.book.live_claims(connection)
+                    return self.book.log(connection), {item for item, _ in claims}
+            except SQLAlchemyError:
+                # PostgreSQL may be recovering; nobody starts it again for that.
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+
+    def finish(self) -> None:
+        """Let one more send what is pending; then compare with a campaign of our own."""
+        mine, theirs = FORKS.Pipe(duplex=False)
+        work = ((self.kind, self.where), self.diary.pending, "last", theirs, self.fault)
+        child = begin(submit_until_killed, *work)
+        theirs.close()
+        time.sleep(1.0)
+        kill(child)
+        self.diary.read(mine)
+        log, claims = self._look()
+        check(self.diary, log, claims)
+        assert_verified(self.storage, self.folder)
+        answers = {row.item: row.answer for row in log}
+        own = make_campaign(None, items=ITEMS)
+        while answers.keys() - own.answers().keys():
+            own.tell({item.id: answers[str(item.id)] for item in own.ask(20) if item.id in answers})
+        assert own.estimate() == assay.load_campaign("spam", storage=self.storage).estimate()
+        assert all(truth(item) == answer for item, answer in answers.items())
+
+    def close(self) -> None:
+        """End what still runs."""
+        if self.kind == "server":
+            self.served.kill()
+
+
+@pytest.mark.parametrize("kind", ["library", "server"])
+def test_what_was_acknowledged_is_there_once(database: Database, tmp_path: Path, kind: str) -> None:
+    began, rounds = time.monotonic(), sized(8, 500)
+    torture = Torture(database, tmp_path, kind)
+    try:
+        for number in range(rounds):
+            torture.round(number)
+        torture.finish()
+    finally:
+        torture.close()
+    assert torture.diary.acknowledged
+    killed = ", ".join(f"{what} {times}" for what, times in torture.killed.items())
+    report(
+        f"kill -9, {database.kind}, through the {kind}: {rounds} rounds (killed: {killed}); "
+        f"{len(torture.diary.acknowledged)} labels acknowledged, all there once; retries of what "
+        f"was not acknowledged: {dict(torture.retried)}; {time.monotonic() - began:.0f} s"
+    )
+
+
+@pytest.mark.parametrize(
+    "fault", ["acknowledges before the commit", "sends again under another key"]
+)
+def test_a_wrong_program_is_found_out(sqlite: Database, tmp_path: Path, fault: str) -> None:
+    torture = Torture(sqlite, tmp_path, "library", fault)
+    with pytest.raises(LostError):
+        for number in range(200):
+            torture.round(number)

@@ -1,0 +1,68 @@
+"""What the processes do that are killed."""
+
+import time
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
+from typing import Any
+
+import assay
+from assay.errors import StorageError
+from assay.reviewing import Submit
+from tests.torture.campaigns import truth
+from tests.torture.pages import Page, Seen, UnsureError
+
+Take = Callable[[Sequence[Submit], int], Seen]
+
+
+def library(storage: str, reviewer: str, lease: float = 600.0) -> Take:
+    """Return a way to submit through the library."""
+    campaign = assay.load_campaign("spam", storage=storage)
+
+    def take(submits: Sequence[Submit], want: int) -> Seen:
+        try:
+            turn = campaign.review(submits, reviewer=reviewer, want=want, lease=lease)
+        except StorageError as error:
+            raise UnsureError(told={"error": error.problem, "hint": error.hint}) from error
+        receipts = {receipt.key: str(receipt.status) for receipt in turn.receipts}
+        return Seen(receipts, [str(item.id) for item in turn.items], turn.state)
+
+    return take
+
+
+def submit_until_killed(
+    way: tuple[str, Any], pending: Sequence[Submit], prefix: str, diary: Connection, fault: str
+) -> None:
+    """Judge items, and write down before each submit what it will be, and after it what it was.
+
+    A `fault` is what a wrong client or a wrong server would do.
+    """
+    kind, where = way
+    take = library(where, "ann") if kind == "library" else Page(*where).take
+    waiting = list(pending)
+    _until_sure(take, None)
+    diary.send(("ready",))
+    number = 0
+    while True:
+        if waiting:
+            submit = waiting.pop(0)
+        else:
+            items = _until_sure(take, None).items
+            if not items:
+                return
+            submit = Submit(f"{prefix}-{number}", items[0], truth(items[0]))
+            number += 1
+            if fault == "sends again under another key":
+                waiting.append(Submit(f"{submit.key} again", submit.item, submit.answer))
+        diary.send(("will", submit))
+        if fault == "acknowledges before the commit":
+            diary.send(("did", submit, "saved"))
+        seen = _until_sure(take, submit)
+        diary.send(("did", submit, seen.receipts[submit.key]))
+
+
+def _until_sure(take: Take, submit: Submit | None) -> Seen:
+    while True:
+        try:
+            return take([submit], 0) if submit else take([], 1)
+        except UnsureError:
+            time.sleep(0.01)  # as a page does: the same again, under the same key
