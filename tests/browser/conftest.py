@@ -24,13 +24,6 @@ _FLAGS = [
 ]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let one worker run all tests that need the browser, so that it is started once."""
-    for item in items:
-        if "chromium" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("browser"))
-
-
 # Not for the whole session: while it is there, asyncio runs in this thread, and tests elsewhere
 # may want to run it themselves.
 @pytest.fixture(scope="package")

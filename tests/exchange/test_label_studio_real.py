@@ -21,12 +21,9 @@ from tests.exchange.label_studio_server import LabelStudio, answered, running
 PROGRAM = os.environ.get("LABEL_STUDIO") or shutil.which("label-studio")
 COLUMNS = ("body text", 'quo"ted & <b>', "$price", "label")
 
-pytestmark = [
-    pytest.mark.skipif(
-        PROGRAM is None, reason="Label Studio is not installed: no label-studio, no LABEL_STUDIO"
-    ),
-    pytest.mark.xdist_group("label_studio"),
-]
+pytestmark = pytest.mark.skipif(
+    PROGRAM is None, reason="Label Studio is not installed: no label-studio, no LABEL_STUDIO"
+)
 
 
 def test_a_batch_goes_through_label_studio_and_comes_back(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_layouts(
 
 
 @pytest.mark.parametrize("partitions", [1, 64])
-def test_partitions(partitions: int, spark: Any, tmp_path: Path) -> None:
+def test_partitions_of_spark(partitions: int, spark: Any, tmp_path: Path) -> None:
     meant = made_plain("margins")
     pq.write_table(meant.table, tmp_path / "a.parquet")
     frame = spark.read.parquet(str(tmp_path / "a.parquet")).repartition(partitions)

@@ -223,7 +223,7 @@ def test_a_threshold_is_compared_in_double_precision() -> None:
 @pytest.mark.parametrize(
     "text", ["", "it's", "a\\b", "a\\'b", "\\", "line\nbreak", "ü🂡", "%_", "$x"]
 )
-def test_text_is_quoted(text: str, spark: Any) -> None:
+def test_text_is_quoted_in_duckdb_and_spark(text: str, spark: Any) -> None:
     assert _selected(f"SELECT {quoted(text, 'duckdb')}") == [(text,)]
     assert spark.sql(f"SELECT {quoted(text, 'spark')}").collect()[0][0] == text
 

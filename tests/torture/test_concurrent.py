@@ -35,8 +35,6 @@ from tests.torture.sizes import FULL, report, sized
 from tests.torture.verifying import assert_verified
 from tests.torture.workers import library
 
-pytestmark = pytest.mark.xdist_group("torture")  # one PostgreSQL for all
-
 REVIEWERS = sized(8, 50)
 SUBMITS = sized(200, 10_000)  # over HTTP, and as many over the library
 LEASE = 10.0 if FULL else 0.3

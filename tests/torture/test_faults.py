@@ -25,8 +25,6 @@ from tests.torture.processes import FORKS, Served, begin, kill, serving
 from tests.torture.sizes import FULL, report
 from tests.torture.verifying import assert_verified
 
-pytestmark = pytest.mark.xdist_group("torture")  # one PostgreSQL for all
-
 ITEMS = 400
 BUSY_SECONDS = 30.0 if FULL else 1.0  # how long the server waits for a lock
 

@@ -29,8 +29,6 @@ from tests.torture.sizes import report, sized
 from tests.torture.verifying import assert_verified
 from tests.torture.workers import submit_until_killed
 
-pytestmark = pytest.mark.xdist_group("torture")  # one PostgreSQL for all
-
 LONGEST_DELAY = {"library": 0.05, "server": 0.1}  # seconds: several submits
 SHARE_OF_SERVER_KILLS = 0.1
 ITEMS = sized(2_000, 30_000)

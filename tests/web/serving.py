@@ -1,16 +1,18 @@
 """A campaign that is really served: ``assay serve`` in a process of its own, on a free port."""
 
+import asyncio
 import json
 import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 
@@ -20,6 +22,8 @@ from assay.store import open_store
 from assay.web.options import Options
 from assay.web.serve import address_of, listen, make_server
 from assay.web.tokens import digest_of, new_token
+
+T = TypeVar("T")
 
 PATIENCE = 40.0  # seconds to wait for a busy machine
 
@@ -159,6 +163,12 @@ def serving(folder: Path) -> Iterator[Serve]:
     yield serve
     for each in started:
         each.kill()
+
+
+def run_apart(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end in a thread of its own: in this one a browser's loop may run."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from assay.web.app import ROUTES
 from assay.web.counter import Counter
 from assay.web.people import needs
 from tests.web.conftest import Web
+from tests.web.serving import run_apart
 
 
 def test_one_at_a_time_in_order(web: Web) -> None:
@@ -35,11 +36,11 @@ def test_one_at_a_time_in_order(web: Web) -> None:
         turns = (counter.call(partial(work, number)) for number in range(30))
         return list(await asyncio.gather(*turns))
 
-    assert asyncio.run(all_at_once()) == list(range(30))
+    assert run_apart(all_at_once()) == list(range(30))
     counter.close()
     counter._worker = ThreadPoolExecutor(max_workers=4)
     with pytest.raises(AssertionError):
-        asyncio.run(all_at_once())
+        run_apart(all_at_once())
     counter.close()
 
 

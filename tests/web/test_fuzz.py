@@ -27,7 +27,7 @@ from assay.web.app import ROUTES
 from assay.web.options import Options
 from assay.web.people import needs
 from tests.web.conftest import Web
-from tests.web.serving import make_campaign
+from tests.web.serving import make_campaign, run_apart
 
 TIMES = 50 if os.environ.get("ASSAY_TORTURE") == "1" else 1
 
@@ -225,7 +225,7 @@ def call(web: Web, sent: Sent) -> int:
     async def answered() -> None:
         await web.app(scope, receive, send)
 
-    asyncio.run(answered())
+    run_apart(answered())
     assert not answers[-1].get("more_body", False)
     assert b"content-security-policy" in dict(answers[0]["headers"])
     status: int = answers[0]["status"]
