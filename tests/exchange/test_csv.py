@@ -17,11 +17,12 @@ from assay.errors import AssayError, InputError, LabelConflictError, LabelError
 from assay.exchange import (
     Imported,
     Sheet,
-    batch_sheet,
     import_labels,
     labels_sheet,
     shown_columns,
 )
+from assay.exchange.batch import Batch
+from assay.exchange.sheets import sheet_of
 from tests.exchange.campaigns import campaign_of
 
 # Half a surrogate pair is no text, and no id.
@@ -60,7 +61,7 @@ def test_a_batch_comes_back_labelled(ids: Sequence[Id], data: st.DataObject) -> 
     """A person fills in the column `label` and leaves everything else alone."""
     cells = st.lists(texts, min_size=len(ids), max_size=len(ids))
     campaign = campaign_of(ids, {"text": data.draw(cells), "label": data.draw(cells)})
-    header, *rows = csv.reader(io.StringIO(batch_sheet(campaign, 100).to_csv(), newline=""))
+    header, *rows = csv.reader(io.StringIO(sheet_of(Batch.of(campaign, 100)).to_csv(), newline=""))
     assert header == ["id", "text", "shown label", "label"]
     filled = io.StringIO(newline="")
     csv.writer(filled).writerows([header, *([*row[:-1], "no"] for row in rows)])
@@ -93,7 +94,7 @@ def test_shown_columns_keep_away_from_those_that_are_read() -> None:
     names = ["label", "shown label", "reviewer", "id2", "ruling"]
     columns = {name: ["true"] for name in names}
     campaign = campaign_of(["a"], columns)
-    sheet = batch_sheet(campaign, 1)
+    sheet = sheet_of(Batch.of(campaign, 1))
     assert len(set(sheet.columns)) == len(sheet.columns)
     assert {"reviewer", "ruling"}.isdisjoint(sheet.columns)
     filled = sheet.to_csv().replace("true,\r\n", "true,yes\r\n")
@@ -113,7 +114,7 @@ def test_reviewers_are_not_shown_what_the_classifier_said() -> None:
         storage="sqlite://",
     )
     assert shown_columns(campaign) == ["text"]
-    sheet = batch_sheet(campaign, 2)
+    sheet = sheet_of(Batch.of(campaign, 2))
     assert sheet.columns == ("id", "text", "label")
     assert sorted(sheet.to_csv().splitlines()) == ["1,a,", "2,,", "id,text,label"]
 

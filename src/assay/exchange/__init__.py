@@ -3,7 +3,7 @@
 from assay.exchange.batch import Batch, shown_columns
 from assay.exchange.formats import FORMATS, Format
 from assay.exchange.reading import Imported, Labels, import_labels, read_labels
-from assay.exchange.sheets import Sheet, batch_sheet, labels_sheet
+from assay.exchange.sheets import Sheet, labels_sheet
 from assay.exchange.writing import Written, write_batch, write_labels
 from assay.label_files import LimitError, Limits
 
@@ -17,7 +17,6 @@ __all__ = [
     "Limits",
     "Sheet",
     "Written",
-    "batch_sheet",
     "import_labels",
     "labels_sheet",
     "read_labels",

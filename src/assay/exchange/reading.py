@@ -72,24 +72,7 @@ def read_labels(
     rename: Mapping[str, str] | None = None,
     limits: Limits | None = None,
 ) -> Labels:
-    r"""Read and check a file of labels, without recording anything.
-
-    Parameters
-    ----------
-    source : str, path or bytes
-        A file, or the bytes of one.
-    campaign : Campaign
-        The one that asked for the items.
-    format : str, optional
-        One of `FORMATS`; by default told from the file's name and content.
-    id_column, label_column, reviewer_column : str
-        Where tables, and jsonl, have ids, answers and, if they do, who gave them (`reviewer`).
-    reviewer : str
-        Who gave the answers that the file names nobody for.
-    rename : mapping of str to str, optional
-        Who people are here, by their names in the file, such as `label-studio:5`.
-    limits : Limits, optional
-        How much is taken.
+    """Read and check a file of labels as `import_labels` does, without recording anything.
 
     Examples
     --------

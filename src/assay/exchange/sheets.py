@@ -11,7 +11,7 @@ from assay.label_files import guard
 from assay.reviews import SKIP, WITHDRAWN
 from assay.store import Event
 
-__all__ = ["Sheet", "batch_sheet", "labels_sheet", "sheet_of"]
+__all__ = ["Sheet", "labels_sheet", "sheet_of"]
 
 _LABELS = ("id", "label", "reviewer", "told_at", "late", "ruling", "counts")
 _READ = ("id", "label", "reviewer", "ruling")  # what these columns say is read back
@@ -41,11 +41,6 @@ class Sheet:
     def records(self) -> list[dict[str, object]]:
         """Return one mapping a row."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
-
-
-def batch_sheet(campaign: Campaign, size: int) -> Sheet:
-    """Return the next items to judge, with a column for the label that is still empty."""
-    return sheet_of(Batch.of(campaign, size))
 
 
 def sheet_of(batch: Batch) -> Sheet:

@@ -50,12 +50,6 @@ class Decks(Connected):
         ]
         self._connection.execute(schema.stratum.insert(), rows)
 
-    def stratum_sizes(self, campaign: int) -> list[int]:
-        """Return how many items each stratum has."""
-        table = schema.stratum.c
-        query = sa.select(table.size).where(table.campaign_id == campaign).order_by(table.number)
-        return [int(size) for size in self._connection.scalars(query)]
-
     def add_cards(self, campaign: int, cards: Sequence[CardRow]) -> None:
         """Add cards to the reserve."""
         if cards:

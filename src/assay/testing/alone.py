@@ -75,7 +75,7 @@ def cards_lie_where_they_were_put(opened: Opener) -> None:
         session.add_cards(other, [CardRow(0, 0, "000", 0, "{}")])
         session.add_cards(other, [])
     with store.read() as session:
-        expect("sizes", session.stratum_sizes(key), [0, 2**52])
+        expect("sizes", [row["size"] for row in session.rows("stratum", key)], [0, 2**52])
         expect("all cards", session.cards(key, 1, 0, 9), cards)
         expect("cards of a span", session.cards(key, 1, 1, 3), cards[1:3])
         expect("cards of another stratum", session.cards(key, 0, 0, 9), [])
@@ -153,7 +153,7 @@ def a_transaction_is_all_or_nothing(opened: Opener) -> None:
     with store.read() as session:
         left = [
             session.names(),
-            session.stratum_sizes(key),
+            session.rows("stratum", key),
             session.reserve(key, 1),
             session.rounds(key, 0),
             session.labels(key),
