@@ -49,7 +49,7 @@ from assay.create import create_campaign
 from assay.design import ALLOCATIONS, MODES, Design
 from assay.errors import DesignError, did_you_mean
 from assay.fields import one_of
-from assay.report import printable
+from assay.terminal import printable
 
 __all__ = ["create"]
 

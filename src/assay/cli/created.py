@@ -19,7 +19,7 @@ from assay.core.variable import Scale
 from assay.core.venn import CellStrata
 from assay.design import Goal
 from assay.exchange import shown_columns
-from assay.report import facts, metric_name, note_lines, printable, sizes_table
+from assay.terminal import facts, metric_name, note_lines, printable, sizes_table
 from assay.settings import Settings
 from assay.targets import JointGoal
 

@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.core.venn import CellStrata
-from assay.report import new_table, printable
-from assay.report_several import goal_text
+from assay.terminal import new_table, printable
+from assay.terminal_several import goal_text
 from assay.settings import Source
 from assay.targets import JointGoal
 

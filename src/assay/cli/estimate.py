@@ -15,7 +15,7 @@ from assay.cli.columns import (
 from assay.cli.output import AsJson, console, emit, telling_errors, working
 from assay.core.metrics import METRICS
 from assay.poststratified import estimate as estimate_from
-from assay.report import estimate_view, note_lines
+from assay.terminal import estimate_view, note_lines
 
 __all__ = ["estimate"]
 

@@ -12,7 +12,7 @@ from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.cli.storage import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.errors import InputError, did_you_mean
 from assay.exchange import FORMATS, Written, import_labels, write_batch, write_labels
-from assay.report import printable
+from assay.terminal import printable
 
 __all__ = ["export", "import_"]
 

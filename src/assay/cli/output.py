@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from assay.errors import AssayError, AssayWarning
-from assay.report import printable
+from assay.terminal import printable
 
 __all__ = [
     "AsJson",

@@ -12,7 +12,7 @@ from assay.cli.output import console
 from assay.predictions import ENGINES, Scan
 from assay.predictions.progress import telling_progress
 from assay.predictions.scan import Engine
-from assay.report import printable
+from assay.terminal import printable
 
 __all__ = [
     "CheckIds",

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.report import facts, metric_name
+from assay.terminal import facts, metric_name
 from assay.simulation import Row, Simulation
 from assay.simulation.sweeps import Question
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from assay.cli.long_work import progress_bar, save_rows, say_saved
 from assay.cli.output import console, emit, working
 from assay.pictures_several import draw_several
-from assay.report import facts
+from assay.terminal import facts
 from assay.simulation import (
     Ensemble,
     SeveralRow,

@@ -11,7 +11,7 @@ from assay.campaign import Campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.cli.storage import StorageUrl, existing, follow_up, open_campaign
 from assay.create import load_campaign
-from assay.report import (
+from assay.terminal import (
     estimate_view,
     interval_text,
     metric_name,
@@ -21,7 +21,7 @@ from assay.report import (
     strata_table,
     value_text,
 )
-from assay.report_several import estimates_view, notes_once
+from assay.terminal_several import estimates_view, notes_once
 from assay.store import open_store
 from assay.targets import JointGoal
 

@@ -9,7 +9,7 @@ from rich.text import Text
 from assay.campaign import Campaign
 from assay.cli.output import console, emit, say_next
 from assay.cli.storage import follow_up
-from assay.report import facts, printable
+from assay.terminal import facts, printable
 
 __all__ = ["tell_succeeded"]
 

@@ -5,7 +5,7 @@ from rich.text import Text
 
 from assay.cli.output import AsJson, console, emit, telling_errors
 from assay.cli.storage import CampaignName, StorageUrl, existing
-from assay.report import new_table, note_lines, printable
+from assay.terminal import new_table, note_lines, printable
 from assay.verify import Verification, verify_campaign
 
 __all__ = ["verify"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
 from assay.design import Goal
-from assay.report import (
+from assay.terminal import (
     estimate_view,
     facts,
     half_width_bar,
@@ -20,7 +20,7 @@ from assay.report import (
     sizes_table,
     strata_table,
 )
-from assay.report_several import estimates_view, notes_once
+from assay.terminal_several import estimates_view, notes_once
 from assay.results import Estimate, StratumRow
 from assay.targets import JointGoal, Target
 

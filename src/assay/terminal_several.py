@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.report import facts, interval_text, metric_name, new_table, value_text
+from assay.terminal import facts, interval_text, metric_name, new_table, value_text
 from assay.results import Estimate
 from assay.targets import JointGoal
 
