@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
 from assay.design import Goal
+from assay.results import Estimate, StratumRow
+from assay.targets import JointGoal, Target
 from assay.terminal import (
     estimate_view,
     facts,
@@ -21,8 +23,6 @@ from assay.terminal import (
     strata_table,
 )
 from assay.terminal_several import estimates_view, notes_once
-from assay.results import Estimate, StratumRow
-from assay.targets import JointGoal, Target
 
 shares = st.floats(0.0, 1.0)
 signed = st.floats(-1.0, 1.0)

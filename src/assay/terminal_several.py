@@ -6,9 +6,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.terminal import facts, interval_text, metric_name, new_table, value_text
 from assay.results import Estimate
 from assay.targets import JointGoal
+from assay.terminal import facts, interval_text, metric_name, new_table, value_text
 
 __all__ = ["estimates_view", "goal_text", "notes_once", "state_text"]
 

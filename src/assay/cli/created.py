@@ -19,9 +19,9 @@ from assay.core.variable import Scale
 from assay.core.venn import CellStrata
 from assay.design import Goal
 from assay.exchange import shown_columns
-from assay.terminal import facts, metric_name, note_lines, printable, sizes_table
 from assay.settings import Settings
 from assay.targets import JointGoal
+from assay.terminal import facts, metric_name, note_lines, printable, sizes_table
 
 __all__ = ["document", "view"]
 

@@ -9,9 +9,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.terminal import facts, metric_name
 from assay.simulation import Row, Simulation
 from assay.simulation.sweeps import Question
+from assay.terminal import facts, metric_name
 
 __all__ = ["rows_csv", "view"]
 

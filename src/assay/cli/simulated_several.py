@@ -13,7 +13,6 @@ from rich.text import Text
 from assay.cli.long_work import progress_bar, save_rows, say_saved
 from assay.cli.output import console, emit, working
 from assay.pictures_several import draw_several
-from assay.terminal import facts
 from assay.simulation import (
     Ensemble,
     SeveralRow,
@@ -22,6 +21,7 @@ from assay.simulation import (
     simulate_several,
 )
 from assay.simulation.route_sizes import Sizes
+from assay.terminal import facts
 
 __all__ = ["run_several", "several_rows_csv", "several_view"]
 

@@ -11,6 +11,8 @@ from assay.campaign import Campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.cli.storage import StorageUrl, existing, follow_up, open_campaign
 from assay.create import load_campaign
+from assay.store import open_store
+from assay.targets import JointGoal
 from assay.terminal import (
     estimate_view,
     interval_text,
@@ -22,8 +24,6 @@ from assay.terminal import (
     value_text,
 )
 from assay.terminal_several import estimates_view, notes_once
-from assay.store import open_store
-from assay.targets import JointGoal
 
 __all__ = ["status"]
 

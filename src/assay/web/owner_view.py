@@ -11,11 +11,11 @@ from assay.core.agreement import Agreement
 from assay.goal import Goal
 from assay.history import HistoryPoint
 from assay.outlook import Outlook, outlook_of
-from assay.terminal import interval_text, metric_name, printable, shortened, value_text
-from assay.terminal_several import goal_text, notes_once, state_text
 from assay.results import Estimate, StratumRow
 from assay.reviewing import ReviewerRow
 from assay.targets import JointGoal
+from assay.terminal import interval_text, metric_name, printable, shortened, value_text
+from assay.terminal_several import goal_text, notes_once, state_text
 from assay.web.curve import Curve, draw_curve
 
 __all__ = ["Dashboard", "Heading", "MetricView", "dashboard_of", "heading_of"]
