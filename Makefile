@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup system demo test torture lint bench clean
+.PHONY: setup system demo test torture lint docs bench clean
 
 # The environment is made again whenever its contents change.
 setup: $(VENV)/.ready
@@ -37,6 +37,10 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The site, into .site/: open .site/index.html. The tests build it, too, and run every block of it.
+docs: setup
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 bench: setup
 	$(BIN)/python benchmarks/campaign_cost.py
 	$(BIN)/python benchmarks/deck_cost.py
@@ -45,4 +49,4 @@ bench: setup
 	$(BIN)/python -m benchmarks.reviewing .benchmarks --millions 1 --late 2000 --submits 200
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

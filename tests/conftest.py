@@ -26,10 +26,12 @@ settings.register_profile(
 )
 settings.load_profile("assay")
 
+os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"  # it would otherwise tell its makers of every test
+
 
 # What is slow to start: one worker runs all tests that need it. By the tests' names, because the
 # marks that xdist has for this do nothing with pytest 9.2.
-STARTED_ONCE = ("spark", "tests/browser/", "tests/torture/")
+STARTED_ONCE = ("spark", "mlflow", "tests/browser/", "tests/torture/")
 
 
 def group_of(nodeid: str) -> str:

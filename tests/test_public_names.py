@@ -22,22 +22,30 @@ PROMISED = [
     "LabelConflictError",
     "LabelError",
     "MissingDependencyError",
+    "Planning",
     "Population",
     "Predictions",
     "PredictionsError",
+    "Report",
     "Scan",
     "Simulation",
+    "SliceRow",
+    "Slices",
     "StorageError",
     "StratumRow",
     "__version__",
     "create_campaign",
     "estimate",
+    "evaluate",
     "extend_campaign",
     "from_arrays",
     "load_campaign",
+    "log_to_mlflow",
+    "plan",
     "rebase_campaign",
     "simulate",
     "simulate_several",
+    "verify_bundle",
     "verify_campaign",
 ]
 
@@ -59,8 +67,8 @@ def test_every_error_is_in_the_tree_and_in_its_drawing() -> None:
 def test_optional_packages_are_not_imported() -> None:
     script = (
         "import sys, assay; print([m for m in "
-        "('pandas', 'polars', 'sklearn', 'matplotlib', 'pyspark', 'psycopg', 'starlette') "
-        "if m in sys.modules])"
+        "('pandas', 'polars', 'sklearn', 'matplotlib', 'pyspark', 'psycopg', 'starlette', "
+        "'mlflow') if m in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

@@ -9,7 +9,7 @@ import pytest
 from assay.core.metrics import METRICS
 from assay.errors import DesignError
 from assay.goal import Goal
-from assay.targets import JointGoal, Target, parse_targets
+from assay.targets import JointGoal, Target, parse_targets, slices_in
 
 NAMES = ["new", "old-2.1", "vote_3"]
 
@@ -164,3 +164,57 @@ def test_goals_that_cannot_be_are_refused(options: dict[str, Any], message: str)
 
 def test_prevalence_is_nobodys() -> None:
     assert Target("prevalence", "new") == Target("prevalence", "")
+
+
+SLICES = ["lang=de", "lang=en", "language=fr", "site=a b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("precision:new[lang=de]", ["precision:new[lang=de]"]),
+        (" precision : new [ lang=de ] ", ["precision:new[lang=de]"]),
+        ("precision:new[site=a b]", ["precision:new[site=a b]"]),
+        ("f1:new[lang]", ["f1:new[lang=de]", "f1:new[lang=en]"]),
+        ("prevalence[lang]", ["prevalence[lang=de]", "prevalence[lang=en]"]),
+        ("recall[language]", [f"recall:{name}[language=fr]" for name in NAMES]),
+        (
+            "f1:new[lang=en] - f1:vote_3[lang=en]",
+            ["f1:new[lang=en] - f1:vote_3[lang=en]"],
+        ),
+    ],
+)
+def test_a_metric_may_be_of_a_slice_or_of_every_value_of_a_column(
+    text: str, names: list[str]
+) -> None:
+    assert parsed(text, slices=SLICES) == [(name, None) for name in names]
+    assert parsed(f"{text} within 0.1", slices=SLICES) == [(name, 0.1) for name in names]
+    for name in names:
+        assert parsed(name, slices=SLICES) == [(name, None)]
+    goal = JointGoal(parse_targets([text], NAMES, slices=SLICES), budget=9)
+    assert JointGoal.from_dict(json.loads(json.dumps(goal.to_dict()))) == goal
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "more"),
+    [
+        ("f1:new[lang=fe]", "unknown slice 'lang=fe' in 'f1:new[lang=fe]'", "did you mean"),
+        ("f1:new[country]", "unknown slice 'country'", "slices: lang=de, lang=en"),
+        ("f1:new[]", "'f1:new[]' cannot be read", "METRIC:CLASSIFIER[COLUMN=VALUE]"),
+        ("f1:new[lang=de", "'f1:new[lang=de' cannot be read", "METRIC:CLASSIFIER[COLUMN=VALUE]"),
+        ("f1:new[lang=de] - f1:vote_3[lang=en]", "cannot be read", "of the same one"),
+        ("f1:new[lang=de] - f1:vote_3", "cannot be read", "of the same one"),
+    ],
+)
+def test_what_is_said_of_a_slice_that_cannot_be_meant(text: str, problem: str, more: str) -> None:
+    with pytest.raises(DesignError, match=re.escape(problem)) as raised:
+        parse_targets([text], NAMES, slices=SLICES)
+    assert more in str(raised.value)
+
+
+def test_the_slices_that_are_asked_for_are_found_before_anything_is_read() -> None:
+    assert slices_in(["f1:new[lang]", "f1[lang] within 0.1", "recall", "f1:new[a=b c]"]) == (
+        "lang",
+        "a=b c",
+    )
+    assert slices_in({"f1:new[lang=de]": 0.1}) == ("lang=de",)

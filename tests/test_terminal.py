@@ -22,7 +22,8 @@ from assay.terminal import (
     sizes_table,
     strata_table,
 )
-from assay.terminal_several import estimates_view, notes_once
+from assay.terminal_several import estimates_view
+from assay.words import notes_once
 
 shares = st.floats(0.0, 1.0)
 signed = st.floats(-1.0, 1.0)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,125 +17,20 @@ import assay
 from assay.answers import Answer
 from assay.cli import app
 from assay.create import find_campaign
-from assay.reviewing import Submit
 from assay.reviews import Review
 from assay.store import open_store, schema
 from assay.verify import books as bookkeeping
 from assay.verify.decks import check_cards
 from assay.verify.log import check_events
-
-SIZE = 300
-RNG = np.random.default_rng(30)
-SCORES, OTHER = RNG.random((2, SIZE)).round(4)
-NAMES = [f"{row:04d}" for row in range(SIZE)]
-TRUTH = dict(zip(NAMES, (RNG.random(SIZE) < SCORES).tolist(), strict=True))
-
-
-def table(rows: slice = slice(None)) -> dict[str, Any]:
-    return {"id": NAMES[rows], "p": SCORES[rows], "q": OTHER[rows]}
-
-
-def create(url: str, rows: slice = slice(None), **more: Any) -> assay.Campaign:
-    given: dict[str, Any] = {"id": "id", "budget": 60, "seed": 6, "storage": url, **more}
-    if "classifiers" not in given:
-        given = {"score": "p", "threshold": 0.4, **given}
-    return assay.create_campaign(table(rows), **given)
-
-
-def label(campaign: assay.Campaign, rounds: int = 2) -> assay.Campaign:
-    for _ in range(rounds):
-        items = campaign.ask(15)
-        said: dict[Any, object] = {item.id: TRUTH[str(item.id)] for item in items}
-        if items:
-            said[items[0].id] = "cannot judge"
-        campaign.tell(said, reviewer="ann")
-    return campaign
-
-
-def revised(url: str) -> None:
-    campaign = label(create(url, design=assay.Design.guaranteed()))
-    first, second, *_ = campaign.answers()
-    campaign.tell({first: "yes", second: "no"}, reviewer="ann", revise=True)
-    campaign.tell({first: "no", second: "yes"}, reviewer="bob", revise=True)
-    label(campaign, 1)
-
-
-def several(url: str) -> None:
-    classifiers = {name: {"score": name, "threshold": 0.5} for name in "pq"}
-    metrics = ["precision", "recall:p - recall:q", "f1:p - f1:q", "accuracy:q", "prevalence"]
-    label(create(url, classifiers=classifiers, metrics=metrics))
-
-
-def from_before(url: str) -> None:
-    label(create(url, metric="accuracy", labels={name: TRUTH[name] for name in NAMES[:40]}), 1)
-
-
-def rebased(url: str) -> None:
-    before = label(create(url, metric="recall"))
-    item, *_ = before.ask(5, reviewer="bob")
-    after = assay.rebase_campaign(storage=url, predictions=table(slice(0, 250)))
-    after.review([Submit("late", item.id, "yes")], reviewer="bob")
-    label(after, 1)
-
-
-def extended(url: str) -> None:
-    label(create(url, slice(0, 250), metric="f1"))
-    label(assay.extend_campaign(table(slice(250, None)), storage=url), 1)
-
-
-def team(url: str) -> None:
-    campaign = create(url, reviewers_per_item=2, overlap=0.6)
-    rng = np.random.default_rng(1)
-    words = ["yes", "no", "yes", "no", "broken", "cannot judge", "skip", "withdrawn"]
-    for turn in range(40):
-        name = ("ann", "bob", "eve")[turn % 3]
-        items = campaign.review([], reviewer=name, want=3).items
-        said = [words[place] for place in rng.integers(len(words), size=len(items))]
-        submits = [
-            Submit(f"{turn} {item.id}", item.id, word)
-            for item, word in zip(items, said, strict=True)
-        ]
-        campaign.review(submits, reviewer=name)
-        if turn % 10 == 9 and (disputes := campaign.disputes()):
-            campaign.rule(disputes[0].item.id, True, reviewer="owner", key=f"ruling {turn}")
-    assert campaign.disputes()
-
-
-def sampled_by_others(url: str) -> None:
-    label(create(url, metric="accuracy", design=assay.Design.kumar_raj(strata="km")))
-
-
-def smoothed(url: str) -> None:
-    label(create(url, design=assay.Design.bennett_carvalho()))
-
-
-def growing(url: str) -> None:
-    """Cards that were laid down a few at a time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("assay.create.depth", lambda settings: [1] * settings.strata.n_strata)
-        campaign = create(url)
-    n_strata = campaign.settings.strata.n_strata
-    label(campaign, 3)
-    with campaign.store.read() as session:
-        assert sum(session.reserve(campaign._table.key, n_strata)) > 2 * n_strata
-
-
-KINDS = [
-    revised,
-    several,
-    from_before,
-    rebased,
-    extended,
-    team,
-    sampled_by_others,
-    smoothed,
-    growing,
-]
+from tests.bundle.zips import check_same_bits
+from tests.kinds import KINDS, create, label, rebased, team
 
 
 @pytest.mark.filterwarnings("ignore::assay.AssayWarning")
 @pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
-def test_campaigns_of_every_kind_are_clean(storage_url: str, make: Callable[[str], None]) -> None:
+def test_campaigns_of_every_kind_are_clean_and_their_bundles_too(
+    storage_url: str, make: Callable[[str], None], tmp_path: Path
+) -> None:
     make(storage_url)
     with open_store(storage_url).read() as session:
         names = session.names()
@@ -143,6 +39,7 @@ def test_campaigns_of_every_kind_are_clean(storage_url: str, make: Callable[[str
         assert found.findings == ()
         assert len(found.checks) == 11
         assert all(each.looked_at for each in found.checks[-3:])
+        check_same_bits(assay.load_campaign(name, storage=storage_url), tmp_path)
 
 
 Tamper = Callable[[sa.Connection], None]
@@ -385,3 +282,71 @@ def test_the_command_tells_and_ends_with_0_or_1(original: Path, tmp_path: Path) 
     missing = CliRunner().invoke(app, ["verify", "nobody", "--storage", url])
     assert missing.exit_code == 1
     assert "there is no campaign named 'nobody'" in missing.stderr
+
+
+@pytest.mark.parametrize("names", [False, True], ids=["numbered", "named"])
+def test_a_report_is_worked_out_again_as_it_was_then(
+    storage_url: str, names: bool, tmp_path: Path
+) -> None:
+    campaign, file = label(create(storage_url)), tmp_path / "report.json"
+    campaign.report(names=names).save(file)
+    assert assay.verify_campaign(storage=storage_url, report=file).clean
+    time.sleep(0.002)  # labels are told by the millisecond
+    label(campaign, 1)
+    found = assay.verify_campaign(storage=storage_url, report=file)
+    assert found.clean
+    assert found.checks[-1].notes == ("15 labels came after the report was made",)
+    # What was revised since is another matter than what was made up.
+    (first, *_) = campaign.answers()
+    campaign.tell({first: "broken"}, reviewer="ann", revise=True)
+    assert assay.verify_campaign(storage=storage_url, report=file).clean
+
+
+REPORTS: dict[str, tuple[str, str, str]] = {
+    "a value": (
+        r'"value": 0\.\d+',
+        '"value": 0.99',
+        "report.json, metrics, precision, value: 0.99 is",
+    ),
+    "a count": (
+        r'"late": \d+',
+        '"late": 7',
+        "report.json, reviewers, number 1, late: 7 is written",
+    ),
+    "a word": (r'"question": "Is', '"question": "Was', "report.json, campaign, question: 'Was it"),
+    "a stratum": (r'"size": \d+', '"size": 3', "report.json, strata, number 1, size: 3 is written"),
+}
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_field_of_a_report_that_was_changed_is_named(
+    name: str, original: Path, tmp_path: Path
+) -> None:
+    old, new, right = REPORTS[name]
+    url, file = f"sqlite:///{original}", tmp_path / "report.json"
+    assay.load_campaign(storage=url).report().save(file)
+    text, changes = re.subn(old, new, file.read_text(), count=1)
+    assert changes
+    file.write_text(text)
+    (finding, *_) = assay.verify_campaign(storage=url, report=file).findings
+    assert f"the report follows from the log: {right}" in finding
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"campaign": {}}', "[" * 100_000])
+def test_what_is_no_report_is_refused(text: str, original: Path, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    file.write_text(text)
+    with pytest.raises(assay.InputError, match="is no report of Assay in JSON"):
+        assay.verify_campaign(storage=f"sqlite:///{original}", report=file)
+
+
+def test_the_command_compares_a_report(original: Path, tmp_path: Path) -> None:
+    url, file = f"sqlite:///{original}", tmp_path / "report.json"
+    assay.load_campaign(storage=url).report().save(file)
+    command = ["verify", "campaign", "--storage", url, "--report", str(file)]
+    clean = CliRunner().invoke(app, command)
+    assert (clean.exit_code, "the report follows from the log" in clean.stdout) == (0, True)
+    file.write_text(file.read_text().replace('"seed": 6', '"seed": 7'))
+    wrong = CliRunner().invoke(app, command)
+    assert wrong.exit_code == 1
+    assert "report.json, how, seed: 7 is written, and 6 follows" in wrong.stdout

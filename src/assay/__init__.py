@@ -1,7 +1,9 @@
 """Assay: how good is a classifier, from as few human labels as the mathematics allows."""
 
 from assay.answers import Answer
+from assay.arrays import evaluate
 from assay.campaign import Campaign
+from assay.compare import compare_campaign
 from assay.create import create_campaign, load_campaign
 from assay.design import Design, Goal
 from assay.errors import (
@@ -16,12 +18,18 @@ from assay.errors import (
     StorageError,
 )
 from assay.extend import extend_campaign
+from assay.follow import follow_campaign
+from assay.planning import Planning, plan
 from assay.poststratified import estimate
 from assay.predictions import Predictions, Scan, from_arrays
 from assay.rebase import rebase_campaign
+from assay.reporting import Report
 from assay.results import Estimate, Estimates, Item, StratumRow
 from assay.simulation import Ensemble, Population, Simulation, simulate, simulate_several
-from assay.verify import verify_campaign
+from assay.slices import SliceRow, Slices
+from assay.to_mlflow import log_to_mlflow
+from assay.trends import Trend, trend
+from assay.verify import verify_bundle, verify_campaign
 
 __version__ = "0.1.0"
 
@@ -41,21 +49,33 @@ __all__ = [
     "LabelConflictError",
     "LabelError",
     "MissingDependencyError",
+    "Planning",
     "Population",
     "Predictions",
     "PredictionsError",
+    "Report",
     "Scan",
     "Simulation",
+    "SliceRow",
+    "Slices",
     "StorageError",
     "StratumRow",
+    "Trend",
     "__version__",
+    "compare_campaign",
     "create_campaign",
     "estimate",
+    "evaluate",
     "extend_campaign",
+    "follow_campaign",
     "from_arrays",
     "load_campaign",
+    "log_to_mlflow",
+    "plan",
     "rebase_campaign",
     "simulate",
     "simulate_several",
+    "trend",
+    "verify_bundle",
     "verify_campaign",
 ]

@@ -18,7 +18,8 @@ from assay.predictions import (
     read_predictions,
     sides_to_cut,
 )
-from assay.targets import ALONE, JointGoal, parse_targets
+from assay.predictions.weighted import WeightedPredictions
+from assay.targets import ALONE, JointGoal, parse_targets, slices_in
 
 __all__ = ["Beginning", "begin_with_one", "begin_with_several"]
 
@@ -60,6 +61,10 @@ def begin_with_one(
     )
     profiles = found.profile(design.variable, kind, sides)
     strata = stratify(profiles, variable=design.variable, method=design.strata, bins=design.bins)
+    if isinstance(found, WeightedPredictions):
+        _refuse_labels_with_weights(labels)
+        sizes, weights = (each(strata, scale=kind) for each in (found.count, found.weigh))
+        strata = strata.weighed(sizes, weights)
     check_together(design, goal, strata.n_strata)
     cautions = [price_of_peeking(design, goal)]
     earlier = None
@@ -89,11 +94,12 @@ def begin_with_several(
     Parameters
     ----------
     columns : mapping
-        As for one classifier; with `classifiers` only `id` and `show`.
+        As for one classifier; with `classifiers` only `id`, `show` and, where the slices have been
+        read before, `groups`.
     classifiers, metric, metrics, within, budget, confidence, simultaneous, design, seed
         As in `create_campaign`.
     """
-    around = {name: columns[name] for name in ("id", "show")}
+    around = {name: columns[name] for name in ("id", "show", "groups") if name in columns}
     own = {name: value for name, value in columns.items() if name not in around}
     if classifiers is None:
         classifiers = {ALONE: own}
@@ -102,10 +108,14 @@ def begin_with_several(
             f"{given[0]}={own[given[0]]!r} is given beside classifiers=",
             hint=f"say whose it is: classifiers={{'cnn': {{{given[0]!r}: ...}}, ...}}",
         )
+    wanted: Iterable[str] | Mapping[str, float] = [metric]
+    if metrics is not None:  # it is gone through twice
+        wanted = metrics if isinstance(metrics, str | Mapping) else list(metrics)
     columns = {"classifiers": classifiers, **around}
+    if groups := slices_in(wanted):
+        columns.setdefault("groups", list(groups))
     found = read_classifiers(predictions, **columns, seed=seed)
-    names = found.classifiers
-    targets = parse_targets([metric] if metrics is None else metrics, names, within=within)
+    targets = parse_targets(wanted, found.classifiers, within=within, slices=found.groups.names)
     goal = JointGoal(targets, budget, confidence, simultaneous)
     design = _checked(Design() if design is None else design)
     strata = cell_strata(found, goal, design)
@@ -152,6 +162,16 @@ def _earlier(
         scale=scale,
         sides=[layer.side for layer in strata.layers],
     )
+
+
+def _refuse_labels_with_weights(labels: object) -> None:
+    if labels is not None:
+        raise DesignError(
+            "labels from before are given for items that have weights",
+            details="with weights, items are drawn in proportion to weight; labels of items that "
+            "were drawn in another way would bend the estimate",
+            hint="leave out labels=, or sample_weight=",
+        )
 
 
 def _all_alike(earlier: Earlier, strata: Strata) -> str:

@@ -5,31 +5,36 @@ from copy import deepcopy
 from dataclasses import replace
 from numbers import Integral
 from operator import attrgetter
+from os import PathLike
 from typing import Any
 
-import numpy as np
-
+from assay import notebook
 from assay.answers import Answer, parse_answer, parse_answers
-from assay.core.agreement import Agreement, agreement_of
+from assay.bundle import Bundle, write_bundle
+from assay.campaign_frames import Frame, campaign_frame
+from assay.core.agreement import Agreement
 from assay.core.deck import Id
 from assay.core.stop import Reason
+from assay.counting import agreement_in, reviewers_in, strata_in, waiting_in
 from assay.desk import LEASE_SECONDS, Desk
 from assay.errors import InputError, did_you_mean
 from assay.estimating import estimates_of
+from assay.frames import Backend
 from assay.history import HistoryPoint
 from assay.predictions import Predictions
+from assay.reporting import Report, report_of
 from assay.reserve import ShortReserveError
 from assay.results import Estimate, Estimates, Item, StratumRow
 from assay.reviewing import Dispute, Receipt, Recorded, ReviewerRow, Submit, Told, Turn
 from assay.reviews import WITHDRAWN, Review
 from assay.settings import Settings
+from assay.slices import Slices
+from assay.slicing import slices_of
 from assay.store import Event, Store
 from assay.table import Table
 from assay.telling import check_lease, check_submit, reviewer_of, told_by_one, told_by_several
 
 __all__ = ["Campaign"]
-
-_ROWS = {True: 0, False: 1, None: 2}  # by outcome
 
 
 class Campaign:
@@ -195,7 +200,8 @@ class Campaign:
 
     def reviewers(self) -> list[ReviewerRow]:
         """Return what each reviewer has done."""
-        return self._desk.reviewers()
+        self._table.catch_up()
+        return reviewers_in(self._table)
 
     def agreement(self) -> Agreement:
         """Return how often reviewers agree, on the items that were meant for several of them.
@@ -203,14 +209,7 @@ class Campaign:
         Rulings do not matter here, nor do answers of more reviewers than an item wants.
         """
         self._table.catch_up()
-        counted = (review.counted for review in self._table.reviews.values())
-        return agreement_of(
-            [
-                {name: _category(answer) for name, answer in each.items()}
-                for each in counted
-                if len(each) > 1
-            ]
-        )
+        return agreement_in(self._table)
 
     def recall(self, sizes: Iterable[int]) -> None:
         """Deal rounds of these sizes, as long as answers from before a rebase complete them.
@@ -299,21 +298,50 @@ class Campaign:
 
     def strata(self) -> list[StratumRow]:
         """Return one row a stratum: what it is, its size, and its labels so far."""
-        self._reason()
-        counts = np.zeros((3, self._settings.strata.n_strata), dtype=np.int64)
-        for item_id, answer in self._table.ledger.answers.items():
-            card = self._table.ledger.card(item_id)
-            if card is not None:
-                counts[_ROWS[answer.outcome], card.stratum] += 1
-        return [
-            StratumRow(text, size, int(yes + no), int(yes), int(unjudged))
-            for text, size, (yes, no, unjudged) in zip(
-                self._settings.strata.describe(),
-                self._settings.strata.sizes.tolist(),
-                counts.T,
-                strict=True,
-            )
-        ]
+        self._table.catch_up()
+        return strata_in(self._table)
+
+    def slices(
+        self,
+        column: str,
+        *,
+        metric: str | None = None,
+        predictions: object = None,
+        simultaneous: bool = False,
+    ) -> Slices:
+        """Return a metric in every slice of the items, from the labels that are there.
+
+        Parameters
+        ----------
+        column : str
+            The column whose values are the slices: named with `slices` or `show` when the campaign
+            was made, or any column of predictions that can be read again.
+        metric : str, optional
+            One that the campaign estimates; otherwise the first that is no difference.
+        predictions : optional
+            Where to look the items up, as in `load_campaign`.
+        simultaneous : bool
+            The confidence is that all intervals are right at once (Bonferroni), not each.
+
+        Examples
+        --------
+        >>> import assay
+        >>> pages = {"p": [0.9, 0.8, 0.7, 0.6], "lang": ["de", "en", "en", None]}
+        >>> campaign = assay.create_campaign(
+        ...     pages, score="p", threshold=0.5, slices=["lang"], budget=3)
+        >>> estimate = campaign.tell({item.id: item.id != 2 for item in campaign.ask(3)})
+        >>> slices = campaign.slices("lang")
+        >>> round(slices["en"].value, 3), slices["en"].verdict, list(slices)
+        (0.667, 'too few to say: 2 of 30 labels', ['en', '(missing)'])
+        """
+        self._table.catch_up()
+        return slices_of(
+            self._table,
+            column,
+            metric=metric,
+            predictions=predictions,
+            simultaneous=simultaneous,
+        )
 
     def events(self) -> list[Event]:
         """Return every label ever told, oldest first."""
@@ -342,6 +370,25 @@ class Campaign:
         past, more = self._table.ledger.history, self._table.ledger.unfinished(unfinished)
         return {name: (*past.get(name, ()), *more.get(name, ())) for name in {**past, **more}}
 
+    def to_frame(self, what: Frame = "labels", *, backend: Backend = "pandas") -> Any:
+        """Return what the campaign knows as a DataFrame.
+
+        Parameters
+        ----------
+        what : {"labels", "strata", "history"}
+            The answers that count, as `answers` has them; `strata`; or `history`, for all metrics.
+        backend : {"pandas", "polars", "pyarrow"}
+
+        Examples
+        --------
+        >>> import assay
+        >>> campaign = assay.create_campaign({"p": [0.9, 0.8]}, score="p", threshold=0.5, budget=2)
+        >>> estimate = campaign.tell({item.id: item.id > 0 for item in campaign.ask(2)})
+        >>> sorted(campaign.to_frame(backend="polars").select("id", "answer").rows())
+        [(0, 'no'), (1, 'yes')]
+        """
+        return campaign_frame(self, self._table, what, backend=backend)
+
     def answers(self) -> dict[Id, Answer]:
         """Return the answer that counts for every judged item."""
         self._reason()
@@ -364,15 +411,68 @@ class Campaign:
 
         They count as soon as their items are drawn, if these are still among the predictions.
         """
-        self._reason()
+        self._table.catch_up()
         return {
             self._settings.item_id(item_id): answer
-            for item_id, review in self._table.reviews.items()
-            if (answer := review.settled) is not None and self._table.ledger.card(item_id) is None
+            for item_id, answer in waiting_in(self._table).items()
         }
+
+    def report(self, *, names: bool = False) -> Report:
+        """Return all that a careful reader wants to know, as of now: HTML, Markdown and JSON.
+
+        Parameters
+        ----------
+        names : bool
+            Call the reviewers by their names. Otherwise they are numbered, in the order of their
+            first labels.
+
+        Examples
+        --------
+        >>> import assay, tempfile
+        >>> campaign = assay.create_campaign({"p": [0.9]}, score="p", threshold=0.5, budget=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     campaign.report().save(f"{folder}/report.html")
+        """
+        return report_of(self._table, names=names)
+
+    def bundle(
+        self, path: str | PathLike[str], *, names: bool = False, shown: bool = False
+    ) -> Bundle:
+        """Write all that the estimates rest on into one zip, which any machine can check.
+
+        The same state gives the same bytes. `assay.verify_bundle` and ``assay verify audit.zip``
+        put the campaign together again from the bundle alone, and compare every figure.
+
+        Parameters
+        ----------
+        path : path
+            Of the zip; a file that is there is replaced.
+        names : bool
+            Keep the reviewers' names. Otherwise they are numbered, in the order of their first
+            labels.
+        shown : bool
+            Keep what reviewers saw of the items. The items' ids are there in any case.
+
+        Examples
+        --------
+        >>> import assay, tempfile
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> campaign = assay.create_campaign(
+        ...     {"p": [0.9, 0.8, 0.7]}, score="p", threshold=0.5, budget=2)
+        >>> estimate = campaign.tell({item.id: True for item in campaign.ask(2)})
+        >>> bundle = campaign.bundle(f"{folder.name}/audit.zip")
+        >>> assay.verify_bundle(bundle.path).clean
+        True
+        >>> folder.cleanup()
+        """
+        return write_bundle(self._table, path, names=names, shown=shown)
 
     def __repr__(self) -> str:
         return f"<Campaign {self.name!r}: {str(self.estimates()).splitlines()[0]}>"
+
+    def _repr_html_(self) -> str:
+        said = notebook.headline(self.name, self._settings.question)
+        return notebook.block(said, self.estimates()._repr_html_())
 
     def _reason(self) -> Reason:
         self._table.catch_up()
@@ -387,8 +487,3 @@ class Campaign:
                     return waiting < n and self._table.deal(session, n - waiting)
             except ShortReserveError as short:
                 self._table.grow(short)
-
-
-def _category(answer: Answer) -> str:
-    """Return what two answers must share to agree."""
-    return answer.value if answer.judged else Answer.CANNOT_JUDGE.value

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
+from assay.core.groups import Groups
 from assay.core.heaps import Heap, Part, cut_heaps
 from assay.core.merge_cells import merge_cells
 from assay.core.profile import Profile
@@ -20,6 +21,8 @@ __all__ = ["Cells", "cell_strata", "joint_of"]
 # A heap that is so large a share of what some target is about is cut into so many strata by score,
 # at most. More strata would cost labels where they tell nothing (docs/several.md).
 _BINS = ((0.1, 4), (0.03, 2))
+# Of two weeks side by side: cells are few, and scores tell as much in each as in all.
+_BINS_OF_TWO = 8
 
 
 class Cells(Protocol):
@@ -28,6 +31,10 @@ class Cells(Protocol):
     @property
     def classifiers(self) -> tuple[str, ...]:
         """Their names, in the order of the bits of a code."""
+
+    @property
+    def groups(self) -> Groups:
+        """What the bits behind the classifiers' mean."""
 
     def cells(self) -> dict[int, int]:
         """Return the number of items with each code that occurs."""
@@ -48,11 +55,13 @@ def cell_strata(found: Cells, goal: JointGoal, design: Design) -> CellStrata:
     single metric.
     """
     every = found.cells()
-    share = _shares(every, goal, found.classifiers)
+    share = _shares(every, goal, found)
     heaps = merge_cells({code: part for code, part in share.items() if part > 0})
     profiles = found.profile_heaps(heaps)
     finest = [_bins(sum(share[code] for code in heap)) for heap in heaps]
-    if len(found.classifiers) == 1:
+    if found.groups.among:
+        finest = [_BINS_OF_TWO] * len(heaps)
+    elif len(found.classifiers) == 1 and not found.groups:
         finest = [design.bins] * len(heaps)
     bins = [
         # Where no classifier has a score, all ranks are alike.
@@ -70,10 +79,17 @@ def cell_strata(found: Cells, goal: JointGoal, design: Design) -> CellStrata:
         found.count_parts(cut),
         items=sum(every.values()),
         yes_items=tuple(yes),
+        groups=found.groups,
+        rest=tuple(item for item in every.items() if not share[item[0]]) if found.groups else (),
     )
 
 
-def joint_of(design: Design, goal: JointGoal, strata: CellStrata) -> Joint:
+def joint_of(
+    design: Design,
+    goal: JointGoal,
+    strata: CellStrata,
+    prior: tuple[Floats, Floats] | None = None,
+) -> Joint:
     """Return the evaluation of a goal's targets on strata."""
     parts = Parts(
         strata.part_stratum,
@@ -81,17 +97,19 @@ def joint_of(design: Design, goal: JointGoal, strata: CellStrata) -> Joint:
         strata.part_size.astype(np.float64),
         strata.items,
         strata.yes_items,
+        strata.rest,
     )
-    return Joint(design, parts, views_of(goal, strata.classifiers, parts), goal.budget)
+    views = views_of(goal, strata.classifiers, parts, strata.groups)
+    return Joint(design, parts, views, goal.budget, prior)
 
 
-def _shares(cells: dict[int, int], goal: JointGoal, classifiers: Sequence[str]) -> dict[int, float]:
+def _shares(cells: dict[int, int], goal: JointGoal, found: Cells) -> dict[int, float]:
     """Return each cell's largest share of what a target is about, of one predicted label."""
     codes = np.array(sorted(cells))
     sizes = np.array([cells[code] for code in codes.tolist()], dtype=np.float64)
     parts = Parts(np.arange(codes.size), codes, sizes)
     share = np.zeros(codes.size)
-    for view in views_of(goal, classifiers, parts):
+    for view in views_of(goal, found.classifiers, parts, found.groups):
         rises = view.metric.rises(view.gather(sizes) / 2)
         for side in (rises, ~rises):
             which = view.parts[side]

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral
 from warnings import warn
 
@@ -16,8 +17,9 @@ from assay.design import Design, Goal
 from assay.earlier import FROM_BEFORE, Earlier
 from assay.errors import AssayWarning, DesignError
 from assay.predictions import Classifiers, Predictions, Scan
+from assay.predictions.compared import parts_in
+from assay.predictions.roles import refuse_bad_show
 from assay.predictions.scan import as_scan
-from assay.predictions.union import UnionPredictions
 from assay.reserve import card_row, check_same, depth, more_cards, read_again, scans_of
 from assay.settings import Part, Reviewing, Settings, Source
 from assay.store import CardRow, Said, Session, Store, open_store
@@ -41,6 +43,8 @@ def create_campaign(
     threshold: float | None = None,
     positive: str | float | None = None,
     show: Sequence[str] = (),
+    slices: Sequence[str] = (),
+    sample_weight: str | None = None,
     scale: Scale | None = None,
     classifiers: Classifiers | None = None,
     metric: str = "precision",
@@ -80,6 +84,13 @@ def create_campaign(
         The value of `predicted` that means yes.
     show : sequence of str
         Columns that reviewers see.
+    slices : sequence of str
+        Columns that cut the items into slices (language, country, source), for `Campaign.slices`;
+        reviewers do not see them, unless they are in `show`, too.
+    sample_weight : str, optional
+        The column with the items' weights (traffic, impressions), finite and not negative: the
+        metric is over weighted items, which are drawn in proportion to weight. For one metric of
+        one classifier; all predictions are read into memory.
     scale : {"probability", "margin"}, optional
         What the score is, where the design stratifies by confidence; otherwise told by its range.
     classifiers : mapping of str to mapping, optional
@@ -133,21 +144,27 @@ def create_campaign(
         seed = int(seed)  # numpy's integers too; what is no seed is refused below
     deck.key(seed)
     reviewing = Reviewing(question, reviewers_per_item, overlap)
+    refuse_bad_show(show)
+    refuse_bad_show(slices, "slices")
     columns = {
         "score": score,
         "predicted": predicted,
         "id": id,
         "threshold": threshold,
         "positive": positive,
-        "show": show,
+        "show": [*show, *(name for name in slices if name not in show)],
     }
-    if classifiers is None and metrics is None:
+    if sample_weight is not None:
+        columns["sample_weight"] = sample_weight
+    if classifiers is None and metrics is None and "[" not in metric:
         goal = Goal(metric, within=within, budget=budget, confidence=confidence, at_least=at_least)
         beginning = begin_with_one(
             predictions, columns, goal, design=design, scale=scale, labels=labels, seed=seed
         )
     else:
-        _refuse_for_several(at_least=at_least, labels=labels, scale=scale)
+        _refuse_for_several(
+            at_least=at_least, labels=labels, scale=scale, sample_weight=sample_weight
+        )
         beginning = begin_with_several(
             predictions,
             columns,
@@ -164,7 +181,10 @@ def create_campaign(
     for caution in beginning.cautions:
         warn(caution, AssayWarning, stacklevel=2)
     scans = [as_scan(predictions)]
-    settings = settings_of(beginning, scans, name=name, seed=seed, reviewing=reviewing)
+    beginning = replace(beginning, columns={**beginning.columns, "show": show})
+    settings = settings_of(
+        beginning, scans, name=name, seed=seed, reviewing=reviewing, slices=slices
+    )
     return _keep(beginning, settings, open_storage(storage))
 
 
@@ -214,7 +234,13 @@ def _refuse_for_several(**given: object) -> None:
 
 
 def settings_of(
-    beginning: Beginning, scans: Sequence[Scan], *, name: str, seed: int, reviewing: Reviewing
+    beginning: Beginning,
+    scans: Sequence[Scan],
+    *,
+    name: str,
+    seed: int,
+    reviewing: Reviewing,
+    slices: Sequence[str] = (),
 ) -> Settings:
     """Return what is fixed of a new campaign; `scans` are where its predictions were read from."""
     found = beginning.predictions
@@ -223,6 +249,7 @@ def settings_of(
         columns={**beginning.columns, "show": list(beginning.columns["show"])},
         id_kind=found.id_kind,
         scale=beginning.scale,
+        slices=tuple(slices),
     )
     return Settings(
         name=name,
@@ -237,7 +264,6 @@ def settings_of(
 
 def parts_of(found: Predictions, scans: Sequence[Scan]) -> tuple[Part, ...]:
     """Return where predictions are, and how they are told from others."""
-    parts = found.parts if isinstance(found, UnionPredictions) else (found,)
     return tuple(
         Part(
             description=part.source,
@@ -245,7 +271,7 @@ def parts_of(found: Predictions, scans: Sequence[Scan]) -> tuple[Part, ...]:
             fingerprint=part.fingerprint(),
             rows=part.size,
         )
-        for part, scan in zip(parts, scans, strict=True)
+        for part, scan in zip(parts_in(found), scans, strict=True)
     )
 
 

@@ -6,7 +6,6 @@ and counts by the same rule as any other answer (`assay.reviews`).
 """
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from operator import itemgetter
@@ -15,7 +14,7 @@ from assay.core.stop import Reason
 from assay.errors import AssayError
 from assay.reserve import ShortReserveError
 from assay.results import Item
-from assay.reviewing import Dispute, Receipt, ReviewerRow, Submit, Turn
+from assay.reviewing import Dispute, Receipt, Submit, Turn
 from assay.reviews import SKIP, WITHDRAWN
 from assay.store import CardRow, Claim, Event, Said, Session
 from assay.table import Table
@@ -89,32 +88,6 @@ class Desk:
         ]
         return [
             Dispute(self._item(card), review.counted) for card, review in waiting if review.disputed
-        ]
-
-    def reviewers(self) -> list[ReviewerRow]:
-        """Return what each reviewer has done, by name."""
-        self._table.catch_up()
-        people = {name: Counter[str]() for name in self._table.last_said}
-        for review in self._table.reviews.values():
-            for name, times in review.skips.items():
-                people[name]["skipped"] += times
-            for name, answer in review.answers.items():
-                people[name].update(("answers", answer.value))
-                people[name]["late"] += name in review.late
-            for name in review.spare:
-                people[name]["spare"] += 1
-        return [
-            ReviewerRow(
-                name=name,
-                answers=counts["answers"],
-                cannot_judge=counts["cannot judge"],
-                broken=counts["broken"],
-                skipped=counts["skipped"],
-                late=counts["late"],
-                spare=counts["spare"],
-                last_at=self._table.last_said[name],
-            )
-            for name, counts in sorted(people.items())
         ]
 
     def _answer(self, receipts: tuple[Receipt, ...], items: Sequence[Item], reviewer: str) -> Turn:
@@ -215,7 +188,9 @@ class Desk:
         return [card for _, card in sorted(found, key=itemgetter(0))]
 
     def _item(self, card: CardRow) -> Item:
-        return Item(self._table.settings.item_id(card.item_id), json.loads(card.shown))
+        settings, kept = self._table.settings, json.loads(card.shown)
+        seen = {name: kept[name] for name in settings.source.columns["show"] if name in kept}
+        return Item(settings.item_id(card.item_id), seen)
 
 
 def _content(event: Event) -> Said:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from assay.core import allocate, betting
 from assay.core.betting import Bets
+from assay.core.census import Once
 from assay.core.estimate import Moments, estimate, rates, stratum_sd
 from assay.core.explore import explore
 from assay.core.intervals import INTERVALS, Evidence
@@ -62,6 +63,11 @@ class State:
     first : Tallies, optional
         The answers as they were first given, which the chances of the next round rest on: an
         answer that is revised later cannot change how cards were drawn. None: none was revised.
+    once : Once, optional
+        The items behind the cards, where a card may be dealt again (`core.arrivals`).
+    possible : (array, array), optional
+        The fewest and the most outcomes that each stratum can have by the answers, where that is
+        not told by the tallies.
     """
 
     tallies: Tallies
@@ -71,6 +77,8 @@ class State:
     streak: Ints
     bets: Bets | None = None
     first: Tallies | None = None
+    once: Once | None = None
+    possible: tuple[Floats, Floats] | None = None
 
     @classmethod
     def start(cls, sizes: ArrayLike, *, replacement: bool) -> Self:
@@ -132,6 +140,11 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
     """
     tallies = state.tallies
     moments = estimate(tallies, metric, design.estimator, replacement=design.replacement)
+    # The labels themselves leave only so much open: x items have the outcome, n - x have not.
+    possible = state.possible or (tallies.x, tallies.N - tallies.n + tallies.x)
+    least, most = metric.extremes(*possible)
+    if state.possible is not None:
+        moments = replace(moments, value=np.clip(moments.value, least, most))
     value = moments.value
     evidence = Evidence(
         tallies,
@@ -143,8 +156,6 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
         bets=state.bets,
     )
     low, high = INTERVALS[design.interval].ends(evidence, goal.confidence)
-    # The labels themselves leave only so much open: x items have the outcome, n - x have not.
-    least, most = metric.extremes(tallies.x, tallies.N - tallies.n + tallies.x)
     if not design.replacement:
         low, high = np.clip(low, least, most), np.clip(high, least, most)
     low, high = np.minimum(low, value), np.maximum(high, value)

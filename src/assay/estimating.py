@@ -27,7 +27,7 @@ def _estimate(
     goal, design, tallies = standing.goal, table.settings.design, standing.tallies
     now = standing.look
     defined = bool(now.moments.defined)
-    unjudged = int(tallies.u.sum())
+    unjudged = standing.unjudged
     least, most = worst_case(tallies, standing.metric)
     return Estimate(
         metric=standing.name,
@@ -36,13 +36,13 @@ def _estimate(
         high=float(now.high),
         confidence=goal.confidence,
         standard_error=float(np.sqrt(now.moments.variance)) if defined else None,
-        labels=int(tallies.n.sum()),
+        labels=standing.labels,
         cannot_judge=unjudged,
         worst_case=(float(least), float(most)) if unjudged else None,
         interval=INTERVALS[design.interval].reference,
         anytime=design.anytime,
         stopped=None if reason is Reason.GO_ON else reason.told(goal.at_least),
-        notes=(*_notes_on_interval(table, standing), *around),
+        notes=(*_notes_on_interval(table, standing), *_notes_on_weights(table, standing), *around),
         verdict=reason.verdict,
         within=goal.within,
     )
@@ -74,6 +74,23 @@ def _notes_on_interval(table: Table, standing: Standing) -> list[str]:
                 "the interval is made for one look, at the end of the budget; "
                 "do not stop on what it shows before"
             )
+    return notes
+
+
+def _notes_on_weights(table: Table, standing: Standing) -> list[str]:
+    """Return what is to be said where items count by weight."""
+    once = standing.once
+    if once is None:
+        return []
+    answered = int((once.judged + once.unjudged).sum())
+    tallies = table.ledger.state.tallies
+    draws = int((tallies.n + tallies.u).sum())
+    notes = ["items count by their weight, and are drawn in proportion to it"]
+    if draws > answered:
+        notes[0] += f": {draws:,} draws met {answered:,} items, some of them again"
+    budget = standing.goal.budget
+    if table.ledger.reason is Reason.BUDGET_SPENT and (budget is None or answered < budget):
+        notes.append("what was not met weighs so little that no more is drawn")
     return notes
 
 

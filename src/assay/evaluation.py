@@ -3,13 +3,15 @@
 Both answer the same questions, so that the ledger and the campaign need not know which it is.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil
 from typing import Protocol
 
 import numpy as np
 
 from assay.cell_strata import joint_of
-from assay.core.metrics import Metric, ratio
+from assay.core.census import Once, settle
+from assay.core.metrics import Metric, Ratio, ratio
 from assay.core.stop import Reason
 from assay.core.strata import Strata
 from assay.core.tallies import Tallies
@@ -18,22 +20,40 @@ from assay.core.venn import CellStrata
 from assay.design import Design, Goal
 from assay.engine import Look, State, begin, fold, follows_request, look, plan
 from assay.joint import JointLook
-from assay.settings import Settings
+from assay.settings import Prior, Settings
 from assay.store import CardRow
 from assay.targets import JointGoal
 
 __all__ = ["Decision", "Evaluation", "Standing", "evaluation_of"]
 
+# At most, where draws that come again cost nothing: of a budget, and without one.
+_DRAWS_AN_ANSWER = 10
+_DRAWS_AN_ITEM = 100
+
 
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """How one target stands: its goal, its metric, the answers as it counts them, and a look."""
+    """How one target stands: its goal, its metric, the answers as it counts them, and a look.
+
+    `once` are the items behind the answers, where an item's answer may count again.
+    """
 
     name: str
     goal: Goal
     metric: Metric
     tallies: Tallies
     look: Look
+    once: Once | None = None
+
+    @property
+    def labels(self) -> int:
+        """Items with a yes or no."""
+        return int((self.tallies.n if self.once is None else self.once.judged).sum())
+
+    @property
+    def unjudged(self) -> int:
+        """Items that could not be judged."""
+        return int((self.tallies.u if self.once is None else self.once.unjudged).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,9 +108,10 @@ def evaluation_of(settings: Settings) -> Evaluation:
     """Return what a campaign with these settings runs."""
     goal, strata = settings.goal, settings.strata
     if isinstance(goal, JointGoal) and isinstance(strata, CellStrata):
-        return _Several(settings.design, goal, strata)
+        return _Several(settings.design, goal, strata, settings.prior)
     if isinstance(goal, Goal) and isinstance(strata, Strata):
-        return _One(settings.design, goal, strata)
+        kind = _Weighted if strata.weighted else _One
+        return kind(settings.design, goal, strata)
     raise TypeError(f"a {type(goal).__name__} with {type(strata).__name__}")
 
 
@@ -99,7 +120,7 @@ class _One:
 
     def __init__(self, design: Design, goal: Goal, strata: Strata) -> None:
         self._design, self._goal = design, goal
-        self.sizes = strata.sizes.astype(np.float64)
+        self.sizes = strata.weights.astype(np.float64)
         self._metric = ratio(goal.metric, self.sizes, strata.says_yes)
         self._judges_prediction = strata.says_yes is None
 
@@ -133,11 +154,97 @@ class _One:
         return (Standing(self._goal.metric, self._goal, self._metric, state.tallies, now),)
 
 
+class _Weighted(_One):
+    """One metric of one classifier, over items that count by weight.
+
+    Sizes are impressions and cards are draws of them; an item that is drawn again has its answer
+    already. A stratum whose every item was drawn deals no more, and is known when all have their
+    answers. The budget is of answers that people give.
+    """
+
+    def __init__(self, design: Design, goal: Goal, strata: Strata) -> None:
+        super().__init__(design, goal, strata)
+        self._items = strata.sizes.astype(np.float64)
+
+    def fold(self, before: State, after: State, kinds: Ints, /) -> State:
+        start, metric = self._settled(before)
+        old, new = start.tallies, after.tallies
+        known = start.room <= 0
+        tallies = Tallies.trusted(
+            old.N,
+            np.where(known, old.n, new.n),
+            np.where(known, old.x, new.x),
+            np.where(known, old.u, new.u),
+        )
+        end = replace(after, tallies=tallies)
+        settled = fold(self._design, self._goal, metric, before=start, after=end, kinds=kinds)
+        return replace(after, bets=settled.bets)
+
+    def plan(self, state: State, asked: int, rng: np.random.Generator, /) -> Ints:
+        dealt = None if state.once is None else state.once.dealt
+        goal = self._in_draws(state.dealt, dealt)
+        state, metric = self._settled(state)
+        draws = ceil(asked / self._share_of_new(state))
+        return plan(self._design, goal, metric, state, rng=rng, asked=draws)
+
+    def standings(self, state: State) -> tuple[Standing, ...]:
+        once, told = state.once, state.tallies
+        answered = None if once is None else once.judged + once.unjudged
+        goal = self._in_draws(told.n + told.u, answered)
+        state, metric = self._settled(state)
+        now = look(self._design, goal, metric, state)
+        return (Standing(self._goal.metric, self._goal, metric, state.tallies, now, once),)
+
+    def _settled(self, state: State) -> tuple[State, Ratio]:
+        """Return the state, and the metric of it, with what is known in full told so.
+
+        There is no room in strata of which every item was drawn.
+        """
+        if state.once is None:
+            return state, self._metric
+        room = np.where(state.once.dealt >= self._items, 0.0, state.room)
+        if self._design.replacement:
+            return replace(state, room=room), self._metric
+        settled = settle(state.tallies, self._metric, state.once, self._items)
+        tallies, first = settled.tallies, state.first
+        if first is not None:
+            first = Tallies.trusted(tallies.N, first.n, first.x, first.u)
+        possible = settled.least, settled.most
+        state = replace(state, tallies=tallies, first=first, room=room, possible=possible)
+        return state, settled.metric
+
+    def _share_of_new(self, state: State) -> float:
+        """Return the share of draws that are likely to be of items without an answer."""
+        if state.once is None:
+            return 1.0
+        there = np.where(state.room > 0, self.sizes, 0.0)
+        answered = state.once.judged_weight + state.once.unjudged_weight
+        old = np.where(state.room > 0, answered, 0.0).sum() / max(there.sum(), 1.0)
+        return max(1.0 - float(old), 1 / _DRAWS_AN_ANSWER)
+
+    def _in_draws(self, draws: Floats, items: Floats | None) -> Goal:
+        """Return the goal with the budget in draws: those that came again cost nothing.
+
+        Where almost all weight is a few items', another one may come after millions of draws.
+        """
+        if items is None:
+            return self._goal
+        budget, every = self._goal.budget, int(self._items.sum())
+        if budget is None:
+            return replace(self._goal, budget=_DRAWS_AN_ITEM * every)
+        again = int(draws.sum() - items.sum())
+        most = _DRAWS_AN_ANSWER * min(budget, every)
+        return replace(self._goal, budget=min(budget + again, most))
+
+
 class _Several:
     """Several targets, of one or more classifiers."""
 
-    def __init__(self, design: Design, goal: JointGoal, strata: CellStrata) -> None:
-        self._joint = joint_of(design, goal, strata)
+    def __init__(
+        self, design: Design, goal: JointGoal, strata: CellStrata, prior: Prior | None
+    ) -> None:
+        before = None if prior is None else (np.array(prior.labels), np.array(prior.positives))
+        self._joint = joint_of(design, goal, strata, before)
         self._strata = strata
         self.sizes = self._joint.parts.size
         self._looks: dict[tuple[object, ...], JointLook] = {}

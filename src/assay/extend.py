@@ -92,6 +92,12 @@ def extend_campaign(
 def _of_one_metric(settings: Settings) -> tuple[Strata, Goal]:
     strata, goal = settings.strata, settings.goal
     if isinstance(strata, Strata) and isinstance(goal, Goal):
+        if strata.weighted:
+            raise DesignError(
+                f"the items of campaign {settings.name!r} have weights, and it cannot be extended",
+                details="new items change what every other one's weight is a share of",
+                hint=_rebase(settings),
+            )
         return strata, goal
     raise DesignError(
         f"campaign {settings.name!r} is about several metrics or classifiers and cannot be "

@@ -23,7 +23,7 @@ class HistoryPoint:
         """Return where a metric stands."""
         now = standing.look
         value = float(now.moments.value) if now.moments.defined else None
-        return cls(int(standing.tallies.n.sum()), value, float(now.low), float(now.high))
+        return cls(standing.labels, value, float(now.low), float(now.high))
 
 
 def thinned(points: Sequence[HistoryPoint], at_most: int) -> list[HistoryPoint]:

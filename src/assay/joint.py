@@ -62,6 +62,8 @@ class Parts:
         is in no part, but counts in a denominator.
     yes_items : sequence of int, optional
         Of these, what each classifier says yes to.
+    rest : sequence of (code, items)
+        The items that are in no part; needed where a target is about a group of items.
     """
 
     stratum: Ints
@@ -69,6 +71,7 @@ class Parts:
     size: Floats
     items: int | None = None
     yes_items: Sequence[int] | None = None
+    rest: Sequence[tuple[int, int]] = ()
 
     @property
     def strata_sizes(self) -> Floats:
@@ -88,16 +91,25 @@ class Parts:
         """Return the parts that a classifier says yes to."""
         return np.asarray(self.code >> classifier & 1 > 0)
 
-    @property
-    def all_items(self) -> float:
-        """All items of the population."""
-        return float(self.size.sum() if self.items is None else self.items)
+    def inside(self, bits: int) -> Bools:
+        """Return the parts whose items have all of these bits set: those of some groups."""
+        return np.asarray(self.code & bits == bits)
 
-    def all_yes(self, classifier: int) -> float:
-        """Return how many of all items a classifier says yes to."""
-        if self.yes_items is None:
-            return float(self.size[self.says_yes(classifier)].sum())
+    def all_items(self, bits: int = 0) -> float:
+        """Return how many items of the population have these bits set."""
+        if bits or self.items is None:
+            return self._sum(bits)
+        return float(self.items)
+
+    def all_yes(self, classifier: int, bits: int = 0) -> float:
+        """Return to how many items with these bits set a classifier says yes."""
+        if bits or self.yes_items is None:
+            return self._sum(bits | 1 << classifier)
         return float(self.yes_items[classifier])
+
+    def _sum(self, bits: int) -> float:
+        others = sum(items for code, items in self.rest if code & bits == bits)
+        return float(self.size[self.inside(bits)].sum()) + others
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,12 +188,16 @@ class Joint:
         One a target.
     budget : int, optional
         Stop after so many answers.
+    prior : (array, array), optional
+        Labels and positives by part, (C,), that the allocation counts beside those that there are.
+        Estimates and intervals do not.
     """
 
     design: Design
     parts: Parts
     views: Sequence[View]
     budget: int | None = None
+    prior: tuple[Floats, Floats] | None = None
 
     def __post_init__(self) -> None:
         ours = Design()
@@ -250,9 +266,8 @@ class Joint:
         spread = np.zeros((*state.streak.shape, len(self.views), sizes.size))
         bound = np.zeros(spread.shape[:-1])
         for t, (view, each) in enumerate(zip(self.views, now.looks, strict=True)):
-            mine = view.by_stratum(
-                explored_shares(view.state(state).tallies, view.metric) ** 2 / view.share
-            )
+            shares = explored_shares(self._expected(view, state), view.metric)
+            mine = view.by_stratum(shares**2 / view.share)
             spread[..., t, view.strata] = mine
             so_far = (spread[..., t, :] / np.maximum(state.dealt, _UNSEEN)).sum(axis=-1)
             least = (spread[..., t, :] / sizes).sum(axis=-1)  # with every item labelled
@@ -260,6 +275,14 @@ class Joint:
             reach = np.where(_is_over(each), _TINY, np.maximum(each.half_width, _NOT_YET * within))
             bound[..., t] = least + np.maximum(so_far - least, _TINY) * (within / reach) ** 2
         return joint_allocation(spread, bound, state.dealt, sizes).n
+
+    def _expected(self, view: View, state: State) -> Tallies:
+        """Return the answers as a target sees them, with those that the allocation adds."""
+        mine = view.state(state).tallies
+        if self.prior is None:
+            return mine
+        labels, positives = map(view.gather, self.prior)
+        return Tallies.trusted(mine.N, mine.n + labels, mine.x + positives, mine.u)
 
 
 def _is_over(now: Look) -> Bools:

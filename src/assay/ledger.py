@@ -9,6 +9,9 @@ people answered makes no difference. A revised answer to an earlier round makes 
 
 Where the design bets, the bets on a round are settled when it is complete, in the order in which
 its cards were dealt.
+
+Where items have weights a card may be dealt again, in any round. Its answer counts every time, and
+nobody is asked twice.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,6 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.answers import Answer
+from assay.core.census import Once
 from assay.core.stop import Reason
 from assay.core.tallies import Tallies
 from assay.core.types import Floats, Ints
@@ -28,7 +32,11 @@ from assay.store import CardRow
 __all__ = ["Ledger"]
 
 
-_DEALT, _JUDGED, _OUTCOMES, _UNJUDGED = range(4)  # the rows of a count table, (4, places)
+# The rows of a count table, (10, places): cards, and then the items behind them, each once.
+_DEALT, _JUDGED, _OUTCOMES, _UNJUDGED = range(4)
+_ITEMS = slice(4, 10)
+_ITEMS_DEALT, _ITEMS_JUDGED, _ITEMS_UNJUDGED = range(4, 7)
+_WEIGHT_JUDGED, _WEIGHT_OUTCOMES, _WEIGHT_UNJUDGED = range(7, 10)
 
 
 @dataclass(eq=False)
@@ -41,7 +49,7 @@ class _Round:
     cards: Sequence[CardRow]
     table: Floats
     first: Floats
-    missing: int
+    missing: int = 0
 
 
 class Ledger:
@@ -58,10 +66,11 @@ class Ledger:
 
     def __init__(self, evaluation: Evaluation) -> None:
         self._evaluation = evaluation
-        self._cards: dict[str, tuple[CardRow, int]] = {}
+        self._cards: dict[str, CardRow] = {}
+        self._dealt_in: dict[str, list[int]] = {}  # the rounds of each item, in their order
         self._waiting: dict[str, CardRow] = {}
         self._answers: dict[str, Answer] = {}
-        self._ever_answered: set[str] = set()
+        self._first_answers: dict[str, Answer] = {}
         self._rounds: list[_Round] = []
         self._total = self._empty_table()
         self._total_first = self._empty_table()
@@ -81,7 +90,8 @@ class Ledger:
         """Return where the evaluation would stand if waiting cards had these answers."""
         table = self._total.copy()
         for item_id, answer in answers.items():
-            self._count(self._waiting[item_id], answer, +1, table)
+            for place, _ in enumerate(self._dealt_in[item_id]):
+                self._count(self._waiting[item_id], answer, +1, table, once=place == 0)
         return self._state(table, self._total_first, len(self._rounds))
 
     @property
@@ -125,32 +135,49 @@ class Ledger:
 
     def card(self, item_id: str) -> CardRow | None:
         """Return the item's card, if it was ever dealt."""
-        found = self._cards.get(item_id)
-        return None if found is None else found[0]
+        return self._cards.get(item_id)
+
+    def times(self, item_id: str) -> int:
+        """Return how often an item was dealt: once, or with weights perhaps again."""
+        return len(self._dealt_in.get(item_id, ()))
 
     def deal(self, cards: Sequence[CardRow]) -> None:
-        """Put a round's cards on the table."""
-        table = self._empty_table()
+        """Put a round's cards on the table; those that have their answers are answered at once."""
+        its = _Round(list(cards), self._empty_table(), self._empty_table())
+        self._rounds.append(its)
         for card in cards:
-            table[_DEALT, self._evaluation.place(card)] += 1
-            self._cards[card.item_id] = (card, len(self._rounds))
-            self._waiting[card.item_id] = card
-        self._rounds.append(_Round(list(cards), table, table.copy(), len(cards)))
-        self._total += table
-        self._total_first += table
+            item_id, place = card.item_id, self._evaluation.place(card)
+            dealt_in = self._dealt_in.setdefault(item_id, [])
+            once = not dealt_in
+            dealt_in.append(len(self._rounds) - 1)
+            self._cards[item_id] = card
+            tables, first = (its.table, self._total), (its.first, self._total_first)
+            for table in (*tables, *first):
+                table[_DEALT, place] += 1
+                table[_ITEMS_DEALT, place] += once
+            if item_id in self._first_answers:
+                self._count(card, self._first_answers[item_id], +1, *first, once=once)
+            if item_id in self._answers:
+                self._count(card, self._answers[item_id], +1, *tables, once=once)
+            else:
+                self._waiting.setdefault(item_id, card)
+                its.missing += 1
 
     def record(self, item_id: str, answer: Answer) -> None:
         """Take an answer; a later one to the same item takes the earlier one's place."""
-        card, number = self._cards[item_id]
-        its = self._rounds[number]
         if item_id in self._answers:
             self.withdraw(item_id)
-        if item_id not in self._ever_answered:
-            self._ever_answered.add(item_id)
-            self._count(card, answer, +1, its.first, self._total_first)
+        new = item_id not in self._first_answers
+        if new:
+            self._first_answers[item_id] = answer
+        for its, once in self._rounds_of(item_id):
+            if new:
+                self._count(
+                    self._cards[item_id], answer, +1, its.first, self._total_first, once=once
+                )
+            self._count(self._cards[item_id], answer, +1, its.table, self._total, once=once)
+            its.missing -= 1
         del self._waiting[item_id]
-        its.missing -= 1
-        self._count(card, answer, +1, its.table, self._total)
         self._answers[item_id] = answer
 
     def withdraw(self, item_id: str) -> None:
@@ -159,13 +186,18 @@ class Ledger:
         What it was first told stays what it was first told: rounds that were dealt since rest on
         it.
         """
-        card, number = self._cards[item_id]
-        its = self._rounds[number]
-        self._count(card, self._answers.pop(item_id), -1, its.table, self._total)
+        card, answer = self._cards[item_id], self._answers.pop(item_id)
+        for its, once in self._rounds_of(item_id):
+            self._count(card, answer, -1, its.table, self._total, once=once)
+            its.missing += 1
         self._waiting[item_id] = card
-        its.missing += 1
-        if number < self._looked:
+        if self._dealt_in[item_id][0] < self._looked:
             self._forget_looks()
+
+    def _rounds_of(self, item_id: str) -> list[tuple[_Round, bool]]:
+        """Return the round of every time that an item was dealt, and whether it was the first."""
+        numbers = self._dealt_in[item_id]
+        return [(self._rounds[number], place == 0) for place, number in enumerate(numbers)]
 
     def _look_at_complete_rounds(self) -> None:
         while self._reason is Reason.GO_ON and self._looked < len(self._rounds):
@@ -194,7 +226,7 @@ class Ledger:
         self._history: dict[str, list[HistoryPoint]] = {}
 
     def _empty_table(self) -> Floats:
-        return np.zeros((4, len(self._evaluation.sizes)))
+        return np.zeros((_ITEMS.stop, len(self._evaluation.sizes)))
 
     def _state(self, table: Floats, first: Floats, rounds: int) -> State:
         dealt = self._evaluation.by_stratum(table[_DEALT])
@@ -205,6 +237,7 @@ class Ledger:
             room=self._complete.room + self._complete.dealt - dealt,
             rounds=rounds,
             first=self._tallies(first),
+            once=Once(*table[_ITEMS].copy()),
         )
 
     def _tallies(self, table: Floats) -> Tallies:
@@ -226,11 +259,22 @@ class Ledger:
     def _is_outcome(self, card: CardRow, answer: Answer) -> bool:
         return self._evaluation.is_outcome(card, answer is Answer.YES)
 
-    def _count(self, card: CardRow, answer: Answer, by: int, *tables: Floats) -> None:
+    def _count(
+        self, card: CardRow, answer: Answer, by: int, *tables: Floats, once: bool = True
+    ) -> None:
+        """Count an answer; `once` tells that its item is counted with it."""
         place = self._evaluation.place(card)
+        item = by if once else 0
+        weight = item * (card.weight or 1)
         for table in tables:
             if not answer.judged:
                 table[_UNJUDGED, place] += by
+                table[_ITEMS_UNJUDGED, place] += item
+                table[_WEIGHT_UNJUDGED, place] += weight
                 continue
+            outcome = self._is_outcome(card, answer)
             table[_JUDGED, place] += by
-            table[_OUTCOMES, place] += by * self._is_outcome(card, answer)
+            table[_OUTCOMES, place] += by * outcome
+            table[_ITEMS_JUDGED, place] += item
+            table[_WEIGHT_JUDGED, place] += weight
+            table[_WEIGHT_OUTCOMES, place] += weight * outcome

@@ -15,8 +15,9 @@ from assay.core.variable import scale_of
 from assay.design import Design, Goal
 from assay.earlier import Earlier, find_earlier
 from assay.engine import Look, State, look
-from assay.errors import LabelError
+from assay.errors import LabelError, PredictionsError
 from assay.predictions import Predictions, Side, read_predictions, sides_to_cut
+from assay.predictions.weighted import WeightedPredictions
 from assay.results import Estimate
 
 __all__ = ["estimate"]
@@ -72,6 +73,13 @@ def estimate(
     found = read_predictions(
         predictions, score=score, predicted=predicted, id=id, threshold=threshold, positive=positive
     )
+    if isinstance(found, WeightedPredictions):
+        raise PredictionsError(
+            f"the items of {found.source} have weights",
+            details="labels of items that were drawn at random, and not by weight, are for a "
+            "metric in which every item counts once",
+            hint="leave out sample_weight; a campaign with weights draws in proportion to them",
+        )
     goal = Goal(metric, budget=found.size, confidence=confidence)
     sides = sides_to_cut(
         _ONE_LOOK, goal.metric, positives=found.positives, size=found.size, source=found.source

@@ -1,5 +1,6 @@
 """Labels that outlive a change of the predictions."""
 
+from dataclasses import replace
 from warnings import warn
 
 from assay.beginning import Beginning, begin_with_one, begin_with_several
@@ -86,7 +87,15 @@ def rebase_campaign(
             stacklevel=2,
         )
     again = _begin_again(found, old)
-    settings = settings_of(again, scans, name=name, seed=old.seed, reviewing=old.reviewing)
+    settings = settings_of(
+        again,
+        scans,
+        name=name,
+        seed=old.seed,
+        reviewing=old.reviewing,
+        slices=old.source.slices,
+    )
+    settings = replace(settings, series=old.series)
     return succeed(
         store,
         key,
@@ -114,7 +123,7 @@ def _begin_again(found: Predictions, old: Settings) -> Beginning:
     if isinstance(goal, JointGoal):
         return begin_with_several(
             found,
-            {name: columns[name] for name in ("id", "show")},
+            {name: columns[name] for name in ("id", "show", "groups") if name in columns},
             classifiers=columns["classifiers"],
             metric="",
             metrics=[_written(target) for target in goal.targets],

@@ -10,10 +10,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.core.deck import number
+from assay.core.arrivals import Arrivals, seed_of_arrival
+from assay.core.deck import Id, number
+from assay.core.strata import Strata
 from assay.core.types import Floats
 from assay.errors import AssayError, PredictionsError
 from assay.predictions import Card, Predictions, Scan, read_classifiers, read_predictions
+from assay.predictions.compared import parts_in, read_compared
 from assay.predictions.scan import as_scan
 from assay.predictions.union import UnionPredictions, as_it_is_now
 from assay.settings import Settings, Source
@@ -66,6 +69,9 @@ class Reserve:
     def __init__(self, key: int, settings: Settings, predictions: Predictions | None) -> None:
         self._key, self._settings, self._predictions = key, settings, predictions
         self._read: dict[int, list[CardRow]] = {}  # of each deck, some that follow on each other
+        self._weighted = isinstance(settings.strata, Strata) and settings.strata.weighted
+        self._arrivals: dict[int, Arrivals] = {}
+        self._met: dict[int, list[CardRow]] = {}  # of each deck, those that have arrived
 
     def take(self, session: Session, dealt: Floats, counts: Sequence[int]) -> list[CardRow]:
         """Return the next cards of every deck; raise `ShortReserveError` where some are missing.
@@ -76,17 +82,47 @@ class Reserve:
         spans = [
             (int(start), int(start) + count) for start, count in zip(dealt, counts, strict=True)
         ]
+        deal = self._arriving if self._weighted else self._span
         cards = [
             card
             for stratum, (start, stop) in enumerate(spans)
             if stop > start
-            for card in self._span(session, stratum, start, stop)
+            for card in deal(session, stratum, start, stop)
         ]
         if len(cards) < sum(counts):
             raise ShortReserveError([2 * stop for _, stop in spans])
-        return sorted(cards, key=self._show_order)
+        return [card for card, _ in sorted(cards, key=self._show_order)]
 
-    def _span(self, session: Session, stratum: int, start: int, stop: int) -> list[CardRow]:
+    def _span(
+        self, session: Session, stratum: int, start: int, stop: int
+    ) -> list[tuple[CardRow, int]]:
+        """Return a deck's cards, none of which was dealt before."""
+        return [(card, 0) for card in self._lie(session, stratum, start, stop)]
+
+    def _arriving(
+        self, session: Session, stratum: int, start: int, stop: int
+    ) -> list[tuple[CardRow, int]]:
+        """Return what arrives from one time to another: cards, and how often each was dealt before.
+
+        Nothing where the deck does not reach so far.
+        """
+        size = int(self._settings.strata.sizes[stratum])
+        arrivals = self._arrivals.setdefault(stratum, Arrivals(self._settings.seed, size))
+        met = self._met.setdefault(stratum, [])
+
+        def card_at(position: int) -> tuple[Id, int] | None:
+            if position == len(met):
+                met.extend(self._lie(session, stratum, position, position + 1))
+            if position == len(met):
+                return None
+            card = met[position]
+            return self._settings.item_id(card.item_id), card.weight or 1
+
+        if not arrivals.reach(stop, card_at):
+            return []
+        return [(met[position], before) for position, before in arrivals.order[start:stop]]
+
+    def _lie(self, session: Session, stratum: int, start: int, stop: int) -> list[CardRow]:
         """Return a deck's cards, from what was read before if they are there: they never change."""
         read = self._read.get(stratum, [])
         first = read[0].position if read else start
@@ -104,8 +140,9 @@ class Reserve:
             for card in session.cards(self._key, stratum, start, stop)
         ]
 
-    def _show_order(self, card: CardRow) -> int:
-        another_seed = self._settings.seed ^ 1
+    def _show_order(self, dealt: tuple[CardRow, int]) -> int:
+        card, before = dealt
+        another_seed = seed_of_arrival(self._settings.seed ^ 1, before)
         return number(self._settings.item_id(card.item_id), another_seed)
 
     def grow(self, store: Store, wanted: Sequence[int]) -> None:
@@ -211,8 +248,10 @@ def scans_of(predictions: object, source: Source) -> list[Scan]:
 
 def read_again(scans: Sequence[Scan], settings: Settings) -> Predictions:
     """Read predictions as they were read when the campaign was made."""
-    columns = settings.source.columns
+    columns = {**settings.source.columns, "show": settings.source.kept}
     several = "classifiers" in columns
+    if settings.source.compares:
+        return _read_both(scans, settings)
     if len(scans) == 1:
         (scan,) = scans
         if several:
@@ -227,6 +266,18 @@ def read_again(scans: Sequence[Scan], settings: Settings) -> Predictions:
     return UnionPredictions([read_again([scan], settings) for scan in scans])
 
 
+def _read_both(scans: Sequence[Scan], settings: Settings) -> Predictions:
+    """Read the two sets of predictions that a campaign compares."""
+    if len(scans) != len(settings.source.parts):
+        raise PredictionsError(
+            f"campaign {settings.name!r} compares two sets of predictions, and {len(scans)} is "
+            "given",
+            hint=f"give both, the earlier first: predictions={_places(settings.source)}",
+        )
+    held = [scan.source if isinstance(scan.source, Predictions) else scan for scan in scans]
+    return read_compared(held, **settings.source.columns, seed=settings.seed)
+
+
 def card_row(card: Card, stratum: int, position: int) -> CardRow:
     """Return a card as it is kept in the store, and shown on a page."""
     text = str(card.id)
@@ -237,13 +288,13 @@ def card_row(card: Card, stratum: int, position: int) -> CardRow:
             details=f"ids have at most {_LONGEST_ID:,} characters, and no NUL",
         )
     shown = json.dumps(dict(card.shown))
-    return CardRow(stratum, position, text, int(card.predicted), shown)
+    return CardRow(stratum, position, text, int(card.predicted), shown, card.weight)
 
 
 def check_same(settings: Settings, predictions: Predictions) -> None:
     """Raise where the predictions are not those that the campaign was made from."""
     parts = settings.source.parts
-    found = predictions.parts if isinstance(predictions, UnionPredictions) else (predictions,)
+    found = parts_in(predictions)
     if len(found) != len(parts):
         raise PredictionsError(
             f"{predictions.source}: predictions from {len(found)} place(s), and those of campaign "

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from html import escape
 from typing import Any
 
+from assay import notebook
 from assay.core.deck import Id
+from assay.frames import Backend, frame_of, types_of
 
-__all__ = ["Estimate", "Estimates", "Item", "StratumRow"]
+__all__ = ["Estimate", "Estimates", "Item", "StratumRow", "notes_once"]
+
+_NAMES_AT_MOST = 3  # in front of a note that holds for several metrics, but not for all
 
 
 @dataclass(frozen=True)
@@ -21,16 +24,28 @@ class Item:
         """Return what the item shows in a column."""
         return self.shown[column]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the item as plain values."""
+        return {"id": self.id, "shown": dict(self.shown)}
+
 
 @dataclass(frozen=True)
 class StratumRow:
-    """One stratum's part in the campaign."""
+    """One stratum's part in the campaign: its items, and how many of them were judged.
+
+    `weight` is its share of all weight, where items have weights.
+    """
 
     stratum: str
     size: int
     labels: int
     positives: int
     cannot_judge: int
+    weight: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as plain values."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -98,27 +113,57 @@ class Estimate:
         return {**asdict(self), "half_width": self.half_width}
 
     def __str__(self) -> str:
+        return "\n".join([" ".join(self._said), *self._remarks])
+
+    def _repr_html_(self) -> str:
+        return notebook.block(
+            notebook.headline(*self._said),
+            self._bar(notebook.scale_of(self._reach)),
+            notebook.remarks(self._remarks),
+        )
+
+    def _bar(self, scale: tuple[float, float]) -> str:
+        return notebook.interval_bar(
+            self.low, self.high, self.value, scale=scale, within=self.within
+        )
+
+    @property
+    def _name(self) -> str:
         # A classifier's own underscores stay: the name is to be typed.
-        name = self.metric if ":" in self.metric else self.metric.replace("_", " ")
+        return self.metric if ":" in self.metric else self.metric.replace("_", " ")
+
+    @property
+    def _said(self) -> tuple[str, str]:
+        """What it comes to, in words: the value, and what belongs to it."""
         value = "not known yet" if self.value is None else f"{self.value:.3f}"
         state = "" if self.stopped is None else f": {self.stopped}"
-        lines = [
-            f"{name} {value} [{self.low:.3f}, {self.high:.3f}] "
-            f"at {100 * self.confidence:g}%, {self.labels:,} labels{state}"
-        ]
+        return (
+            f"{self._name} {value}",
+            f"[{self.low:.3f}, {self.high:.3f}] "
+            f"at {100 * self.confidence:g}%, {self.labels:,} labels{state}",
+        )
+
+    @property
+    def _remarks(self) -> list[str]:
+        unjudged = []
         if self.worst_case is not None:
             low, high = self.worst_case
-            lines.append(
+            unjudged.append(
                 f"{self.cannot_judge:,} could not be judged: "
                 f"between {low:.3f} and {high:.3f} whatever they are"
             )
-        lines += [f"note: {note}" for note in self.notes]
-        return "\n".join(lines)
+        return [*unjudged, *(f"note: {note}" for note in self.notes)]
 
-    def _repr_html_(self) -> str:
-        headline, *rest = str(self).split("\n")
-        small = "".join(f"<br><small>{escape(line)}</small>" for line in rest)
-        return f"<b>{escape(headline)}</b>{small}"
+    @property
+    def _is_difference(self) -> bool:
+        return " - " in self.metric
+
+    @property
+    def _reach(self) -> tuple[float, float]:
+        """What a picture of it must have room for: the interval, and the one that is wanted."""
+        middle, half = (self.low + self.high) / 2, max(self.half_width, self.within or 0.0)
+        least = -1.0 if self._is_difference else 0.0
+        return max(middle - half, least), min(middle + half, 1.0)
 
 
 class Estimates(Mapping[str, Estimate]):
@@ -145,5 +190,80 @@ class Estimates(Mapping[str, Estimate]):
 
     __repr__ = __str__
 
+    def to_frame(self, *, backend: Backend = "pandas") -> Any:
+        """Return the estimates as a DataFrame, one row each.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+
+        Examples
+        --------
+        >>> import assay
+        >>> campaign = assay.create_campaign(
+        ...     {"p": [0.9, 0.8, 0.2]}, score="p", threshold=0.5, budget=2)
+        >>> estimate = campaign.tell({item.id: True for item in campaign.ask(2)})
+        >>> campaign.estimates().to_frame(backend="polars").select("metric", "value").rows()
+        [('precision', 1.0)]
+        """
+        ends = {"worst_case_low": float, "worst_case_high": float}
+        return frame_of(
+            [_frame_row(estimate) for estimate in self.values()],
+            {**types_of(Estimate), "half_width": float, **ends, "notes": str},
+            backend=backend,
+        )
+
     def _repr_html_(self) -> str:
-        return "<br>".join(estimate._repr_html_() for estimate in self.values())
+        if len(self) == 1:
+            return next(iter(self.values()))._repr_html_()
+        # Differences are near 0 and shares often near 1: each kind has a scale of its own.
+        reach: dict[bool, list[float]] = {}
+        for each in self.values():
+            reach.setdefault(each._is_difference, []).extend(each._reach)
+        rows = [
+            (
+                each._name,
+                "not known yet" if each.value is None else f"{each.value:.3f}",
+                f"[{each.low:.3f}, {each.high:.3f}]",
+                f"{each.labels:,}",
+                each._bar(notebook.scale_of(reach[each._is_difference])),
+            )
+            for each in self.values()
+        ]
+        return notebook.block(
+            notebook.table(("metric", "estimate", "interval", "labels", ""), rows, bar=True),
+            notebook.remarks(f"note: {note}" for note in notes_once(self)),
+        )
+
+
+def notes_once(estimates: Mapping[str, Estimate]) -> list[str]:
+    """Return the notes, each once, with the metrics in front that it is about unless it is all.
+
+    Examples
+    --------
+    >>> def noted(metric, *notes):
+    ...     return Estimate(metric, None, 0, 1, 0.95, None, 0, 0, None, "", True, None, notes)
+    >>> for note in notes_once({"f1:a": noted("f1:a", "few", "odd"), "f1:b": noted("f1:b", "few")}):
+    ...     print(note)
+    few
+    f1:a: odd
+    """
+    about: dict[str, list[str]] = {}
+    for name, estimate in estimates.items():
+        for note in estimate.notes:
+            about.setdefault(note, []).append(name)
+    return [
+        note if len(names) == len(estimates) else f"{_listed(names)}: {note}"
+        for note, names in about.items()
+    ]
+
+
+def _listed(names: list[str]) -> str:
+    shown, more = names[:_NAMES_AT_MOST], len(names) - _NAMES_AT_MOST
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def _frame_row(estimate: Estimate) -> dict[str, Any]:
+    low, high = estimate.worst_case or (None, None)
+    ends = {"worst_case_low": low, "worst_case_high": high}
+    return {**estimate.to_dict(), **ends, "notes": "\n".join(estimate.notes)}

@@ -11,10 +11,11 @@ from assay.core.variable import Scale
 from assay.core.venn import CellStrata
 from assay.design import Design, Goal
 from assay.errors import DesignError
+from assay.fields import between
 from assay.predictions.union import joint_fingerprint, listed
 from assay.targets import JointGoal
 
-__all__ = ["Before", "Part", "Reviewing", "Settings", "Source"]
+__all__ = ["Before", "Part", "Prior", "Reviewing", "Series", "Settings", "Source"]
 
 MOST_REVIEWERS = 20  # of one item
 
@@ -38,18 +39,21 @@ class Source:
     """Where the predictions came from, and how to find them again.
 
     `parts` are one, and one more for each time that the population was extended; `columns` are the
-    arguments of `read_predictions`, or of `read_classifiers`.
+    arguments of `read_predictions`, or of `read_classifiers`; `slices` are columns whose values are
+    kept with the cards, too, and which no reviewer sees.
     """
 
     parts: tuple[Part, ...]
     columns: Mapping[str, Any]
     id_kind: Literal["integer", "string"]
     scale: Scale
+    slices: tuple[str, ...] = ()
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return what `dataclasses.asdict` was called on, by this version or the first."""
         shared = {name: values[name] for name in ("columns", "id_kind", "scale")}
+        shared["slices"] = tuple(values.get("slices", ()))
         if "parts" in values:
             return cls(tuple(Part(**part) for part in values["parts"]), **shared)
         path = values["path"]
@@ -73,10 +77,20 @@ class Source:
         return sum(part.rows for part in self.parts)
 
     @property
+    def kept(self) -> list[str]:
+        """The columns whose values are kept with every card: what is shown, and the slices."""
+        return list(dict.fromkeys([*self.columns["show"], *self.slices]))
+
+    @property
     def judgements(self) -> tuple[str, ...]:
         """The columns that tell what a classifier said of an item."""
         said = (each.get(role) for each in self._classifiers for role in ("score", "predicted"))
         return tuple(dict.fromkeys(name for name in said if name is not None))
+
+    @property
+    def compares(self) -> bool:
+        """Whether they are two sets of predictions, side by side."""
+        return "classifiers" in self.columns and len(self.parts) > 1
 
     @property
     def has_score(self) -> bool:
@@ -97,7 +111,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Before:
-    """The campaign whose place another one took, and whose labels it goes on with.
+    """The campaign whose labels another one goes on with: whose place it took, or beside which.
 
     Parameters
     ----------
@@ -108,11 +122,28 @@ class Before:
     gone : int
         How many of these the metric is no longer about: they are not among the predictions, or are
         predicted otherwise. Their labels stay in the log.
+    others : tuple of str
+        More campaigns whose labels it goes on with; items may have been judged in several.
+    labels : tuple of int, optional
+        How many labels of each were taken, where they may have got more since.
     """
 
     campaign: str
     judged: int
     gone: int
+    others: tuple[str, ...] = ()
+    labels: tuple[int, ...] | None = None
+
+    @property
+    def campaigns(self) -> tuple[str, ...]:
+        """All campaigns whose labels it goes on with."""
+        return (self.campaign, *self.others)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Return what `dataclasses.asdict` was called on; JSON has no tuples."""
+        listed = {name: tuple(each) for name, each in values.items() if isinstance(each, list)}
+        return cls(**{**values, **listed})
 
 
 @dataclass(frozen=True)
@@ -158,6 +189,47 @@ class Reviewing:
 
 
 @dataclass(frozen=True)
+class Series:
+    """The series that a campaign is a period of.
+
+    Parameters
+    ----------
+    name : str
+        What the series is called.
+    period : str
+        What the period is called; the classifier's metrics of that period bear the name.
+    number : int
+        How many periods came before.
+    metric : str
+        What is followed.
+    floor : float, optional
+        What the metric must not be below.
+    """
+
+    name: str
+    period: str
+    number: int
+    metric: str
+    floor: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a floor that no metric can be below."""
+        if self.floor is not None:
+            between("floor", self.floor, 0.0, 1.0, hint="0.9 means 90%")
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Labels of the period before, by the part that they would be in now: where to look first.
+
+    No estimate rests on them. Both have one number a part.
+    """
+
+    labels: tuple[float, ...]
+    positives: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Settings:
     """The frozen part of a campaign: of one metric, or of several targets at once."""
 
@@ -169,11 +241,19 @@ class Settings:
     source: Source
     before: Before | None = None
     reviewing: Reviewing = Reviewing()
+    series: Series | None = None
+    prior: Prior | None = None
 
     @property
     def id_kind(self) -> Literal["integer", "string"]:
         """Whether the items' ids are integers or strings."""
         return self.source.id_kind
+
+    @property
+    def items(self) -> int:
+        """The number of items; one that is in both of two sets of predictions counts once."""
+        held = self.strata.items if isinstance(self.strata, CellStrata) else None
+        return self.source.rows if held is None else held
 
     @property
     def question(self) -> str:
@@ -196,12 +276,18 @@ class Settings:
             "source": asdict(self.source),
             "before": None if self.before is None else asdict(self.before),
             "reviewing": asdict(self.reviewing),
+            **{
+                name: asdict(each)
+                for name, each in (("series", self.series), ("prior", self.prior))
+                if each is not None
+            },
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the settings that `to_dict` was called on."""
         goal, strata, before = values["goal"], values["strata"], values.get("before")
+        series, prior = values.get("series"), values.get("prior")
         several = "targets" in goal
         return cls(
             name=values["name"],
@@ -210,6 +296,8 @@ class Settings:
             strata=CellStrata.from_dict(strata) if several else Strata.from_dict(strata),
             seed=values["seed"],
             source=Source.from_dict(values["source"]),
-            before=None if before is None else Before(**before),
+            before=None if before is None else Before.from_dict(before),
             reviewing=Reviewing(**values.get("reviewing", {})),
+            series=None if series is None else Series(**series),
+            prior=None if prior is None else Prior(*map(tuple, prior.values())),
         )

@@ -8,7 +8,7 @@ remember what they said: nothing else is to be known about where its labels come
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain, repeat
+from itertools import chain, repeat, takewhile
 from warnings import warn
 
 import numpy as np
@@ -19,10 +19,10 @@ from assay.errors import AssayWarning, PredictionsError, StorageError
 from assay.predictions import Predictions
 from assay.reviews import answered
 from assay.settings import Before, Settings
-from assay.store import CardRow, Store
+from assay.store import CardRow, Event, Store
 from assay.targets import JointGoal
 
-__all__ = ["count_there", "refuse_other_ids", "succeed"]
+__all__ = ["count_there", "go_on_beside", "refuse_other_ids", "succeed"]
 
 _BATCH = 20  # of `Campaign.ask`
 
@@ -66,19 +66,101 @@ def succeed(
         session.copy_labels(former, key)
         session.copy_claims(former, key)
         sizes = [sum(counts) for counts in session.rounds(former, 0)]
+    _warn_of_labels_before(events)
+    campaign = Campaign(store, key, settings, predictions)
+    _recall(campaign, sizes)
+    return campaign
+
+
+def go_on_beside(
+    store: Store,
+    formers: Sequence[str],
+    settings: Settings,
+    cards: Sequence[CardRow],
+    *,
+    found: Predictions,
+) -> Campaign:
+    """Start a campaign beside others, with all labels of theirs that apply, and return it.
+
+    Its first round is of the cards on top of each deck that were judged already: they cost nothing.
+    A budget is of what people are asked beyond these.
+
+    Parameters
+    ----------
+    formers : sequence of str
+        The others' names; they go on as they are.
+    settings, cards
+        What is fixed of the new one, and its reserve.
+    found : Predictions
+        What it is about.
+    """
+    judged: set[str] = set()
+    events: list[Event] = []
+    taken: list[int] = []
+    with store.write() as session:
+        keys = [session.find(name)[0] for name in formers]
+        for key in keys:
+            its = session.labels(key)
+            judged |= answered(its)
+            events += its
+            taken.append(len(its))
+        if formers:
+            first, *others = formers
+            gone = len(judged) - count_there(judged, found, settings)
+            before = Before(first, len(judged), gone, tuple(others), tuple(taken))
+            settings = replace(settings, before=before)
+        free = _judged_on_top(cards, judged, settings.strata.n_strata)
+        settings = _with_budget_beyond(settings, sum(free))
+        new = session.create(settings.name, settings.to_dict())
+        session.add_strata(new, settings.strata.sizes.tolist())
+        session.add_cards(new, cards)
+        for key in keys:
+            session.copy_labels(key, new, keys=False)
+        if any(free):
+            session.add_round(new, 0, free)
+            # No look counts before the second round is complete, but these labels may be all that
+            # the goal takes: an empty round lets the campaign look at them.
+            session.add_round(new, 1, [0] * len(free))
+    _warn_of_labels_before(events)
+    return Campaign(store, new, settings, found)
+
+
+def _judged_on_top(cards: Sequence[CardRow], judged: set[str], n_strata: int) -> list[int]:
+    """Return how many cards of each deck, from the top, were judged before."""
+    decks: list[list[CardRow]] = [[] for _ in range(n_strata)]
+    for card in cards:
+        decks[card.stratum].append(card)
+    return [
+        sum(1 for _ in takewhile(lambda card: card.item_id in judged, sorted(deck, key=_position)))
+        for deck in decks
+    ]
+
+
+def _position(card: CardRow) -> int:
+    return card.position
+
+
+def _with_budget_beyond(settings: Settings, free: int) -> Settings:
+    if settings.goal.budget is None:
+        return settings
+    return replace(settings, goal=replace(settings.goal, budget=settings.goal.budget + free))
+
+
+def _warn_of_labels_before(events: Iterable[Event]) -> None:
     if any(event.reviewer == FROM_BEFORE for event in events):
         warn(
             "labels that were there before the campaign count only as their items are drawn: they "
             "are no sample of the predictions as they are now",
             AssayWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-    campaign = Campaign(store, key, settings, predictions)
+
+
+def _recall(campaign: Campaign, sizes: Iterable[int]) -> None:
     # Rounds as large as they were, so that the stopping rule looks as often. A reserve that does
     # not reach so far is told of when items are asked for; the campaign is stored all the same.
     with suppress(PredictionsError):
         campaign.recall(chain(filter(None, sizes), repeat(_BATCH)))
-    return campaign
 
 
 def refuse_other_ids(found: Predictions, settings: Settings) -> None:

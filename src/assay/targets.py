@@ -2,7 +2,8 @@
 
 A target is written ``precision:cnn``, ``prevalence``, or ``recall:new - recall:old``, and may say
 how exactly it is wanted: ``precision:cnn within 0.02``. A metric without a name is of every
-classifier.
+classifier. It may be about a slice: ``precision:cnn[lang=de]``; ``precision:cnn[lang]`` is one
+target for every value of the column.
 """
 
 import re
@@ -16,11 +17,12 @@ from assay.errors import DesignError, did_you_mean
 from assay.fields import between, known_fields
 from assay.goal import Goal
 
-__all__ = ["ALONE", "JointGoal", "Target", "parse_targets"]
+__all__ = ["ALONE", "JointGoal", "Target", "parse_targets", "slices_in"]
 
 ALONE = "classifier"  # what a single one is called whose several metrics are asked for
 
 _MINUS = re.compile(r"\s+[-−]\s+")
+_SLICE = re.compile(r"\[\s*([^\[\]]*?)\s*\]")
 _WITHIN = re.compile(r"^(?P<what>.*\S)\s+within\s+(?P<within>\S+)$")
 
 
@@ -38,17 +40,22 @@ class Target:
         The classifier whose metric is subtracted.
     within : float, optional
         The half-width to stop at.
+    slice : str, optional
+        The group of items that it is about; otherwise all.
 
     Examples
     --------
     >>> Target("precision", "new", minus="old", within=0.02).name
     'precision:new - precision:old'
+    >>> Target("recall", "new", slice="lang=de").name
+    'recall:new[lang=de]'
     """
 
     metric: str
     classifier: str
     minus: str | None = None
     within: float | None = None
+    slice: str | None = None
 
     def __post_init__(self) -> None:
         set_ = partial(object.__setattr__, self)
@@ -70,10 +77,11 @@ class Target:
     @property
     def name(self) -> str:
         """The target as it is written."""
+        among = "" if self.slice is None else f"[{self.slice}]"
         if not self.classifier:
-            return self.metric
-        first = f"{self.metric}:{self.classifier}"
-        return first if self.minus is None else f"{first} - {self.metric}:{self.minus}"
+            return f"{self.metric}{among}"
+        first = f"{self.metric}:{self.classifier}{among}"
+        return first if self.minus is None else f"{first} - {self.metric}:{self.minus}{among}"
 
 
 @dataclass(frozen=True)
@@ -148,6 +156,7 @@ def parse_targets(
     classifiers: Sequence[str],
     *,
     within: float | None = None,
+    slices: Sequence[str] = (),
 ) -> tuple[Target, ...]:
     """Return the targets that are asked for by name.
 
@@ -159,6 +168,8 @@ def parse_targets(
         The names that there are.
     within : float, optional
         The half-width of targets that do not say theirs.
+    slices : sequence of str
+        Those that there are, such as ``lang=de``.
 
     Examples
     --------
@@ -168,6 +179,9 @@ def parse_targets(
     [('precision:a', 0.02), ('recall:a - recall:b', 0.05)]
     >>> [target.name for target in parse_targets(["f1", "prevalence"], ["a", "b"])]
     ['f1:a', 'f1:b', 'prevalence']
+    >>> targets = parse_targets(["f1:a[lang]"], ["a"], slices=["lang=de", "lang=en"])
+    >>> [target.name for target in targets]
+    ['f1:a[lang=de]', 'f1:a[lang=en]']
     """
     if isinstance(metrics, str):
         raise DesignError(f"metrics must be several names, got {metrics!r}", hint=f"[{metrics!r}]")
@@ -180,8 +194,46 @@ def parse_targets(
         what, said = (found["what"], _number(found["within"], text)) if found else (text, None)
         its_own = None if widths is None else widths[text]
         wanted = next((w for w in (its_own, said, within) if w is not None), None)
-        targets += [_target(each, classifiers, wanted) for each in _named(what, classifiers)]
+        targets += [
+            _target(each, classifiers, wanted, about)
+            for about in _slices(what, slices)
+            for each in _named(_SLICE.sub("", what), classifiers)
+        ]
     return tuple(targets)
+
+
+def slices_in(metrics: Iterable[str]) -> tuple[str, ...]:
+    """Return the slices that metrics are asked for of, each once, as they are written.
+
+    Examples
+    --------
+    >>> slices_in(["f1:a[lang]", "f1:a", "f1:b[lang] within 0.1", "f1:a[site=x]"])
+    ('lang', 'site=x')
+    """
+    found = (each for text in metrics if isinstance(text, str) for each in _SLICE.findall(text))
+    return tuple(dict.fromkeys(found))
+
+
+def _slices(text: str, known: Sequence[str]) -> list[str | None]:
+    """Return the slices that one metric is asked for of: one, all values of a column, or none."""
+    written, around = _SLICE.findall(text), _SLICE.sub("", text)
+    if not written and not set("[]") & set(around):
+        return [None]
+    sides = len(_MINUS.split(around))
+    if len(written) != sides or len(set(written)) > 1 or set("[]") & set(around) or not written[0]:
+        raise DesignError(
+            f"{text!r} cannot be read",
+            details="a metric of a slice is METRIC:CLASSIFIER[COLUMN=VALUE]; both sides of a "
+            "difference are of the same one",
+        )
+    meant = [name for name in known if name == written[0] or name.startswith(f"{written[0]}=")]
+    if not meant:
+        raise DesignError(
+            f"unknown slice {written[0]!r} in {text!r}",
+            details=f"slices: {', '.join(known) or 'none'}",
+            hint=did_you_mean(written[0], known),
+        )
+    return [*meant]
 
 
 def _named(text: str, classifiers: Sequence[str]) -> list[str]:
@@ -192,7 +244,9 @@ def _named(text: str, classifiers: Sequence[str]) -> list[str]:
     return [f"{text}:{name}" for name in classifiers]
 
 
-def _target(text: str, classifiers: Sequence[str], within: float | None) -> Target:
+def _target(
+    text: str, classifiers: Sequence[str], within: float | None, slice: str | None
+) -> Target:
     parts = [part.partition(":") for part in _MINUS.split(text)]
     if len(parts) > 2:
         raise DesignError(f"{text!r} is not the difference of two metrics")
@@ -212,7 +266,7 @@ def _target(text: str, classifiers: Sequence[str], within: float | None) -> Targ
         "" if metric == "prevalence" and not name else _classifier(name.strip(), classifiers, text)
         for metric, (_, _, name) in zip(metrics, parts, strict=True)
     ]
-    return Target(metrics[0], names[0], names[1] if len(names) > 1 else None, within)
+    return Target(metrics[0], names[0], names[1] if len(names) > 1 else None, within, slice)
 
 
 def _classifier(name: str, classifiers: Sequence[str], text: str) -> str:

@@ -4,9 +4,7 @@ What comes out of data (ids, texts, names) goes through `printable` first: a ter
 sequences wherever they stand, and an item may have been written to exploit that.
 """
 
-import unicodedata
 from collections.abc import Sequence
-from math import floor
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -14,6 +12,15 @@ from rich.text import Text
 
 from assay.design import Goal
 from assay.results import Estimate, StratumRow
+from assay.stretch import stretch
+from assay.words import (
+    difference_words,
+    ends_text,
+    metric_name,
+    printable,
+    shortened,
+    value_text,
+)
 
 __all__ = [
     "estimate_view",
@@ -33,60 +40,11 @@ __all__ = [
 ]
 
 _BAR_CELLS = 40
-_STRATA_AT_MOST, _STRATA_SHOWN = 40, 30  # with more, only the largest are shown
-_LAYOUT = "\n\t"
-_JOINERS = "\u200c\u200d"  # Indic scripts, Persian and emoji need them
-_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")  # categories that draw nothing, or move what does
-
-
-def printable(text: object) -> str:
-    r"""Return the text with everything made visible that a terminal would obey.
-
-    Escape sequences, other control characters and those that change the direction of writing are
-    written out; line ends and tabs stay.
-
-    Examples
-    --------
-    >>> print(printable("red: \x1b[31m, backwards: \u202e"))
-    red: \x1b[31m, backwards: \u202e
-    """
-    return "".join(
-        repr(sign)[1:-1]
-        if unicodedata.category(sign) in _INVISIBLE and sign not in _LAYOUT + _JOINERS
-        else sign
-        for sign in str(text)
-    )
-
-
-def metric_name(metric: str) -> str:
-    """Return a metric's name as it is read: ``false omission rate``.
-
-    Where it names a classifier, it stays as it is to be typed.
-    """
-    return metric if ":" in metric else metric.replace("_", " ")
-
-
-def value_text(estimate: Estimate) -> str:
-    """Return the estimate in three digits, a difference with its sign.
-
-    Examples
-    --------
-    >>> same = dict(confidence=0.95, standard_error=None, labels=9, cannot_judge=0, worst_case=None,
-    ...             interval="", anytime=True, stopped=None)
-    >>> value_text(Estimate("f1:new - f1:old", 0.02, -0.01, 0.05, **same))
-    '+0.020'
-    """
-    if estimate.value is None:
-        return "not known yet"
-    return _digits(estimate.value, signed=_is_difference(estimate))
 
 
 def interval_text(estimate: Estimate) -> Text:
     """Return the interval in three digits, a difference's with signs."""
-    signed = _is_difference(estimate)
-    return Text(
-        f"[{_digits(estimate.low, signed=signed)}, {_digits(estimate.high, signed=signed)}]"
-    )
+    return Text("[{}, {}]".format(*ends_text(estimate)))
 
 
 def new_table(*headings: str) -> Table:
@@ -111,10 +69,12 @@ def facts(pairs: Sequence[tuple[str, RenderableType]]) -> Table:
 
 def sizes_table(rows: Sequence[StratumRow]) -> Table:
     """Return the strata before anything is labelled: their sizes."""
-    table = new_table("stratum", "items", "share of items")
+    weighted = any(row.weight is not None for row in rows)
+    table = new_table("stratum", "items", "share of weight" if weighted else "share of items")
     total = sum(row.size for row in rows)
     for row in shortened(rows):
-        table.add_row(Text(printable(row.stratum)), f"{row.size:,}", f"{row.size / total:.1%}")
+        share = row.size / total if row.weight is None else row.weight
+        table.add_row(Text(printable(row.stratum)), f"{row.size:,}", f"{share:.1%}")
     return table
 
 
@@ -141,7 +101,7 @@ def interval_bar(low: float, high: float, value: float | None) -> Text:
     >>> print(interval_bar(0.913, 0.948, 0.931))
     0.9 ├──────────━━━━━━━━━━━━━━●━━━━━━━━━━━━━──┤ 0.95
     """
-    start, span = _stretch(low, high)
+    start, span = stretch(low, high)
 
     def cell(share: float) -> int:
         return round((share - start) / span * (_BAR_CELLS - 1))
@@ -223,6 +183,8 @@ def estimate_view(estimate: Estimate, goal: Goal | None) -> RenderableType:
         low, high = estimate.worst_case
         told = f"{estimate.cannot_judge:,}: between {low:.3f} and {high:.3f} whatever they are"
         rows.insert(1, ("cannot judge", told))
+    if which := difference_words(estimate):
+        rows.insert(0, ("difference", which))
     bar = interval_bar(estimate.low, estimate.high, estimate.value)
     return Group(headline, bar, Text(), facts(rows))
 
@@ -230,36 +192,3 @@ def estimate_view(estimate: Estimate, goal: Goal | None) -> RenderableType:
 def note_lines(notes: Sequence[str]) -> RenderableType:
     """Return the notes, one paragraph each."""
     return Group(*(Text.assemble(("note: ", "yellow"), printable(note)) for note in notes))
-
-
-def _is_difference(estimate: Estimate) -> bool:
-    return " - " in estimate.metric
-
-
-def _digits(value: float, *, signed: bool) -> str:
-    return f"{value:+.3f}" if signed else f"{value:.3f}"
-
-
-def shortened(rows: Sequence[StratumRow]) -> list[StratumRow]:
-    """Return the rows, or of very many the largest and one for all others."""
-    if len(rows) <= _STRATA_AT_MOST:
-        return list(rows)
-    order = sorted(range(len(rows)), key=lambda place: -rows[place].size)
-    shown, others = sorted(order[:_STRATA_SHOWN]), [rows[place] for place in order[_STRATA_SHOWN:]]
-    rest = StratumRow(
-        f"{len(others):,} smaller strata",
-        sum(row.size for row in others),
-        sum(row.labels for row in others),
-        sum(row.positives for row in others),
-        sum(row.cannot_judge for row in others),
-    )
-    return [*(rows[place] for place in shown), rest]
-
-
-def _stretch(low: float, high: float) -> tuple[float, float]:
-    for span in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0):
-        half = span / 2
-        start = min(floor(low / half) * half, 1.0 - span)
-        if high <= start + span:
-            return round(start, 3), span
-    return -1.0, 2.0

@@ -8,25 +8,10 @@ from rich.text import Text
 
 from assay.results import Estimate
 from assay.targets import JointGoal
-from assay.terminal import facts, interval_text, metric_name, new_table, value_text
+from assay.terminal import facts, interval_text, new_table
+from assay.words import difference_words, goal_words, metric_name, state_text, value_text
 
-__all__ = ["estimates_view", "goal_text", "notes_once", "state_text"]
-
-_NAMES_AT_MOST = 3  # in front of a note that holds for several metrics, but not for all
-
-
-def goal_text(goal: JointGoal) -> str:
-    """Return what is wanted of all metrics, but for their half-widths.
-
-    Examples
-    --------
-    >>> from assay.targets import Target
-    >>> goal_text(JointGoal((Target("f1", "cnn"), Target("f1", "mve")), 500, simultaneous=True))
-    '95% confidence that all are right at once, at most 500 answers'
-    """
-    sure = f"{100 * goal.confidence:.4g}% confidence"
-    sure += " that all are right at once" if goal.simultaneous else " for each metric"
-    return sure if goal.budget is None else f"{sure}, at most {goal.budget:,} answers"
+__all__ = ["estimates_view"]
 
 
 def estimates_view(
@@ -45,42 +30,16 @@ def estimates_view(
     any_one = next(iter(estimates.values()))
     over = any_one.stopped is not None
     rows: list[tuple[str, RenderableType]] = [
+        *(("difference", told) for each in estimates.values() if (told := difference_words(each))),
         ("answers", f"{answers:,}"),
         ("done" if over else "not done", Text(_progress(estimates), "green" if over else "yellow")),
-        ("goal", goal_text(goal)),
+        ("goal", goal_words(goal)),
         ("interval", any_one.interval),
     ]
     blocks: list[RenderableType] = [_table(estimates), Text(), facts(rows)]
     if any(each.worst_case is not None for each in estimates.values()):
         blocks += [Text(), _unjudged_table(estimates)]
     return Group(*blocks)
-
-
-def notes_once(estimates: Mapping[str, Estimate]) -> list[str]:
-    """Return the notes, each once, with the metrics in front that it is about unless it is all.
-
-    Examples
-    --------
-    >>> def noted(metric, *notes):
-    ...     return Estimate(metric, None, 0, 1, 0.95, None, 0, 0, None, "", True, None, notes)
-    >>> for note in notes_once({"f1:a": noted("f1:a", "few", "odd"), "f1:b": noted("f1:b", "few")}):
-    ...     print(note)
-    few
-    f1:a: odd
-    """
-    about: dict[str, list[str]] = {}
-    for name, estimate in estimates.items():
-        for note in estimate.notes:
-            about.setdefault(note, []).append(name)
-    return [
-        note if len(names) == len(estimates) else f"{_listed(names)}: {note}"
-        for note, names in about.items()
-    ]
-
-
-def _listed(names: list[str]) -> str:
-    shown, more = names[:_NAMES_AT_MOST], len(names) - _NAMES_AT_MOST
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
 def _table(estimates: Mapping[str, Estimate]) -> Table:
@@ -110,16 +69,6 @@ def _unjudged_table(estimates: Mapping[str, Estimate]) -> Table:
             unjudged = f"{estimate.cannot_judge:,}"
             table.add_row(metric_name(name), unjudged, f"{low:.3f}", f"{high:.3f}")
     return table
-
-
-def state_text(estimate: Estimate) -> tuple[str, str]:
-    """Return how a metric stands, and the colour to say it in."""
-    over = estimate.stopped is not None
-    if estimate.within is None:
-        return ("done", "green") if over else ("not yet", "yellow")
-    if estimate.half_width <= estimate.within:
-        return "met" if over else "within", "green"
-    return ("missed", "red") if over else ("not yet", "yellow")
 
 
 def _progress(estimates: Mapping[str, Estimate]) -> str:

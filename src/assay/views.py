@@ -1,12 +1,13 @@
 """From a target's name to how it reads the labels: its view of the parts."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.core.metrics import ratio, sides, subtract
-from assay.core.types import Bools
+from assay.core.groups import NO_GROUPS, Groups
+from assay.core.metrics import Ratio, ratio, sides, subtract
+from assay.core.types import Bools, Floats, Ints
 from assay.errors import PredictionsError
 from assay.goal import Goal
 from assay.joint import Parts, View
@@ -15,7 +16,9 @@ from assay.targets import JointGoal, Target
 __all__ = ["views_of"]
 
 
-def views_of(goal: JointGoal, classifiers: Sequence[str], parts: Parts) -> tuple[View, ...]:
+def views_of(
+    goal: JointGoal, classifiers: Sequence[str], parts: Parts, groups: Groups = NO_GROUPS
+) -> tuple[View, ...]:
     """Return how each target of a goal reads the parts.
 
     Parameters
@@ -25,6 +28,8 @@ def views_of(goal: JointGoal, classifiers: Sequence[str], parts: Parts) -> tuple
         The k-th is that of bit k in the parts' codes.
     parts : Parts
         Of all items that any target needs labels of.
+    groups : Groups
+        What the bits behind the classifiers' mean.
 
     Examples
     --------
@@ -39,37 +44,62 @@ def views_of(goal: JointGoal, classifiers: Sequence[str], parts: Parts) -> tuple
     precision:new - precision:old [1 2] [1 2]
     """
     return tuple(
-        _view(target, each, classifiers, parts)
+        _view(target, each, _readings(target, classifiers, parts, groups), parts)
         for target, each in zip(goal.targets, goal.goals, strict=True)
     )
 
 
-def _view(target: Target, goal: Goal, classifiers: Sequence[str], parts: Parts) -> View:
-    names = [name for name in (target.classifier, target.minus) if name]
-    numbers = [classifiers.index(name) for name in names]
-    said = [parts.says_yes(number) for number in numbers]
-    _refuse_undefined(target, said)
-    counts = np.zeros(parts.size.size, dtype=np.bool_) if said else parts.size > 0
-    for says in said:
-        counts |= np.isin(says, sides(target.metric))
+@dataclass(frozen=True, eq=False)
+class _Reading:
+    """What one classifier says of the parts, and which of them its metric is about."""
+
+    name: str
+    says: Bools
+    inside: Bools
+    items: float
+    yes_items: float
+
+    def ratio(self, metric: str, order: Ints, sizes: Floats) -> Ratio:
+        """Return its metric over the parts that begin the strata of a view."""
+        says, inside = self.says[order], self.inside[order].astype(np.float64)
+        whole = ratio(metric, sizes, says, items=self.items, yes_items=self.yes_items)
+        return Ratio(whole.a0, whole.a * inside, whole.b0, whole.b * inside)
+
+    def same_as(self, other: "_Reading") -> bool:
+        """Tell whether another is about the same parts, and says the same of them."""
+        said = (self.inside & self.says, other.inside & other.says)
+        return np.array_equal(self.inside, other.inside) and np.array_equal(*said)
+
+
+def _readings(
+    target: Target, classifiers: Sequence[str], parts: Parts, groups: Groups
+) -> list[_Reading]:
+    """Return how the target's classifiers read the parts; of prevalence nobody's reading."""
+    found = []
+    for name in [name for name in (target.classifier, target.minus) if name] or [""]:
+        bits = groups.bits(len(classifiers), name, target.slice)
+        inside, items = parts.inside(bits), parts.all_items(bits)
+        if not name:  # what is said does not matter
+            found.append(_Reading(name, np.ones_like(inside), inside, items, items))
+            continue
+        number = classifiers.index(name)
+        yes_items = parts.all_yes(number, bits)
+        found.append(_Reading(name, parts.says_yes(number), inside, items, yes_items))
+    return found
+
+
+def _view(target: Target, goal: Goal, readings: list[_Reading], parts: Parts) -> View:
+    _refuse_undefined(target, readings)
+    counts = np.zeros(parts.size.size, dtype=np.bool_)
     # Parts of a stratum that its classifiers speak alike of are one; nothing else matters to it.
-    key = 4 * parts.stratum + sum(says.astype(np.int64) << bit for bit, says in enumerate(said))
+    key = parts.stratum.copy()
+    for each in readings:
+        counts |= each.inside & np.isin(each.says, sides(target.metric))
+        key = 4 * key + 2 * each.inside + (each.inside & each.says)
     order = np.flatnonzero(counts)[np.argsort(key[counts], kind="stable")]
     starts = np.flatnonzero(np.diff(key[order], prepend=-1))
     sizes = np.add.reduceat(parts.size[order], starts)
-    forms = [
-        ratio(
-            target.metric,
-            sizes,
-            says[order][starts],
-            items=parts.all_items,
-            yes_items=parts.all_yes(number),
-        )
-        for says, number in zip(said, numbers, strict=True)
-    ]
-    if not forms:  # prevalence is the same whatever is said
-        anything = np.ones(sizes.size, dtype=np.bool_)
-        forms = [ratio(target.metric, sizes, anything, items=parts.all_items)]
+    forms = [each.ratio(target.metric, order[starts], sizes) for each in readings]
     metric = subtract(*forms) if target.minus else forms[0]
     stratum = parts.stratum[order][starts]
     view = View(
@@ -92,21 +122,30 @@ def _without_idle(view: View) -> View:
     )
 
 
-def _refuse_undefined(target: Target, said: list[Bools]) -> None:
+def _refuse_undefined(target: Target, readings: list[_Reading]) -> None:
     """Raise where a metric has no value as one label is never predicted, or a difference is 0."""
-    for name, says in zip((target.classifier, target.minus), said, strict=False):
-        none, every = not says.any(), bool(says.all())
-        if (none and target.metric in ("precision", "recall", "f1")) or (
-            every and target.metric in ("recall", "false_omission_rate")
+    among = f" with {target.slice}" if target.slice else ""
+    for each in readings:
+        if not each.inside.any():
+            raise PredictionsError(
+                f"no item{among} needs a label for {target.name}",
+                hint=f"check the columns, or leave {target.name} out",
+            )
+        said = each.says[each.inside]
+        none, every = not said.any(), bool(said.all())
+        if each.name and (
+            (none and target.metric in ("precision", "recall", "f1"))
+            or (every and target.metric in ("recall", "false_omission_rate"))
         ):
             what = "yes" if none else "no"
             raise PredictionsError(
-                f"{name} says {what} to no item, so there is no {target.metric} to estimate",
-                hint=f"check the predicted column of {name}, or leave {target.name} out",
+                f"{each.name} says {what} to no item{among}, so there is no {target.metric} to "
+                "estimate",
+                hint=f"check the predicted column of {each.name}, or leave {target.name} out",
             )
-    if len(said) == 2 and np.array_equal(said[0], said[1]):
+    if len(readings) == 2 and readings[0].same_as(readings[1]):
         raise PredictionsError(
-            f"{target.classifier} and {target.minus} say the same of every item, "
+            f"{target.classifier} and {target.minus} say the same of every item{among}, "
             f"so {target.name} is 0",
             hint=f"check that their columns are not the same, or leave {target.name} out",
         )

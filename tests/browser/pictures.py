@@ -10,6 +10,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
+from assay.create import create_campaign
 from assay.demo import make_population
 from assay.reviewing import Submit
 from assay.web.options import Options
@@ -88,6 +89,32 @@ def pictures(chromium: Browser, folder: Path, storage: str) -> None:
     house.close()
 
 
+def report_pictures(chromium: Browser, folder: Path) -> None:
+    """Take pictures of the report of a campaign that has met its goal, in light and dark."""
+    spam = make_population(seed=7)
+    columns = {"id": list(range(30_000)), "p": spam.score[:30_000]}
+    campaign = create_campaign(
+        columns,
+        id="id",
+        score="p",
+        threshold=0.5,
+        metric="precision",
+        within=0.03,
+        question="Is this message spam?",
+        name="spam-week-46",
+        seed=7,
+    )
+    while not campaign.done:
+        batch = campaign.ask(20)
+        campaign.tell({item.id: bool(spam.truth[int(item.id)]) for item in batch})
+    campaign.report().save(folder / "report.html")
+    for scheme in ("light", "dark"):
+        page = chromium.new_page(color_scheme=scheme, viewport={"width": 900, "height": 1150})
+        page.goto((folder / "report.html").absolute().as_uri())
+        page.screenshot(path=folder / f"report-{scheme}.png")
+    (folder / "report.html").unlink()
+
+
 def main() -> None:
     """Make the pictures in the folder that is given."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
@@ -95,6 +122,7 @@ def main() -> None:
             executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
         pictures(browser, Path(sys.argv[1]), f"sqlite:///{folder}/labels.db")
+        report_pictures(browser, Path(sys.argv[1]))
         browser.close()
 
 

@@ -18,7 +18,7 @@ from assay.exchange import (
     read_labels,
     write_batch,
 )
-from assay.exchange import zips as module
+from assay.label_files import zips as module
 from tests.exchange.campaigns import campaign_of
 
 
@@ -112,7 +112,7 @@ def test_a_zip_that_is_none_or_a_bomb_is_refused(monkeypatch: pytest.MonkeyPatch
     ):
         with pytest.raises(InputError, match=message):
             import_labels(campaign, content)
-    monkeypatch.setattr(module, "_MOST_BYTES", 1000)
+    monkeypatch.setattr(module, "MOST_BYTES", 1000)
     with pytest.raises(LimitError, match="more than 1,000 bytes"):
         import_labels(campaign, zipped(ann=" " * 600, bob=" " * 600))
     assert campaign.events() == []

@@ -206,11 +206,42 @@ def test_processes_that_open_at_once_upgrade_once(old: Path) -> None:
     for process in started:
         process.communicate(timeout=60)
     assert [process.returncode for process in started] == [0] * len(started)
-    assert rows(old, "SELECT version FROM assay_schema ORDER BY 1") == [(1,), (2,)]
+    assert rows(old, "SELECT version FROM assay_schema ORDER BY 1") == [(1,), (2,), (3,)]
     assert said_by(url) == recorded("schema_1.json")
 
 
-def test_schema_2_says_what_it_said_when_it_was_new(tmp_path: Path) -> None:
-    url = f"sqlite:///{shutil.copy(DATA / 'schema_2.db', tmp_path / 'two.db')}"
-    for name, before in recorded("schema_2.json").items():
+@pytest.mark.parametrize("schema", [2, 3])
+def test_later_schemas_say_what_they_said_when_they_were_new(tmp_path: Path, schema: int) -> None:
+    url = f"sqlite:///{shutil.copy(DATA / f'schema_{schema}.db', tmp_path / 'old.db')}"
+    for name, before in recorded(f"schema_{schema}.json").items():
         assert json.loads(json.dumps(document(name, url))) == before
+
+
+def test_weights_that_are_lost_change_what_is_said(tmp_path: Path) -> None:
+    """The wrong variant of the test above."""
+    file = tmp_path / "old.db"
+    shutil.copy(DATA / "schema_3.db", file)
+    connection = sqlite3.connect(file)
+    connection.execute("UPDATE item SET weight = 1")
+    connection.commit()
+    connection.close()
+    for name, before in recorded("schema_3.json").items():
+        assert json.loads(json.dumps(document(name, f"sqlite:///{file}"))) != before
+
+
+def test_postgresql_goes_from_schema_2_to_3(postgres_url: str) -> None:
+    data = {"p": [0.9, 0.8, 0.7, 0.6], "views": [1, 2, 3, 4]}
+    columns: dict[str, Any] = {"score": "p", "threshold": 0.5, "storage": postgres_url}
+    campaign = assay.create_campaign(data, budget=3, name="plain", **columns)
+    before = campaign.tell({item.id: True for item in campaign.ask(2)})
+    with campaign.store.write() as session:
+        for statement in (
+            "ALTER TABLE assay.item DROP COLUMN weight",
+            "UPDATE assay.assay_schema SET version = 2",
+        ):
+            session._connection.exec_driver_sql(statement)
+    assert assay.load_campaign("plain", storage=postgres_url).estimate() == before
+    weighted = assay.create_campaign(data, budget=3, sample_weight="views", **columns)
+    weighted.tell({item.id: True for item in weighted.ask(2)})
+    again = assay.load_campaign(storage=postgres_url)
+    assert again.estimate() == weighted.estimate()

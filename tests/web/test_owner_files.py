@@ -43,6 +43,19 @@ def test_labels_come_out_as_the_command_writes_them(web: Web) -> None:
     assert web.client("owner").get("/owner/export?format=xls").status_code == 422
 
 
+def test_the_report_comes_out_as_the_command_writes_it(web: Web) -> None:
+    review(web.campaign, "ann", truth)
+    made = assay.load_campaign("spam", storage=web.storage).report()
+    for name, content in (("html", made.html), ("md", made.markdown), ("json", made.json)):
+        answer = web.client("owner").get(f"/owner/report?format={name}")
+        assert answer.text == content
+        disposition = answer.headers["content-disposition"]
+        assert disposition == f'attachment; filename="spam-report.{name}"'
+    assert web.client("owner").get("/owner/report").text == made.html
+    assert web.client("owner").get("/owner/report?format=pdf").status_code == 422
+    assert web.client("reviewer").get("/owner/report").status_code == 403
+
+
 def test_a_file_goes_round(web: Web) -> None:
     given = batch(web, format="csv", size=5).text
     header, *lines = given.splitlines()

@@ -9,14 +9,18 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
+from assay.cli.compare import compare
 from assay.cli.coverage import coverage
 from assay.cli.create import create
 from assay.cli.demo import demo
 from assay.cli.estimate import estimate
 from assay.cli.exchange import export, import_
 from assay.cli.extend import extend
+from assay.cli.follow import follow
 from assay.cli.label import label
+from assay.cli.plan import plan
 from assay.cli.rebase import rebase
+from assay.cli.report import report
 from assay.cli.reproduce import reproduce
 from assay.cli.serve import serve
 from assay.cli.simulate import simulate
@@ -35,15 +39,19 @@ app = typer.Typer(
 )
 for name, command in (
     ("demo", demo),
+    ("plan", plan),
     ("create", create),
     ("label", label),
     ("serve", serve),
+    ("compare", compare),
     ("rebase", rebase),
+    ("follow", follow),
     ("extend", extend),
     ("import", import_),
     ("export", export),
     ("status", status),
     ("estimate", estimate),
+    ("report", report),
     ("verify", verify),
     ("coverage", coverage),
     ("reproduce", reproduce),

@@ -90,7 +90,7 @@ def is_one_metric(metrics: list[str]) -> bool:
     (True, False, False)
     """
     single, *others = metrics
-    return not others and ":" not in single and " within " not in single
+    return not others and not any(sign in single for sign in (":", "[", " within "))
 
 
 def refuse_beside_classifiers(**given: object) -> None:

@@ -4,7 +4,15 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["IdColumn", "Positive", "PredictedColumn", "ScoreColumn", "Threshold", "about_data"]
+__all__ = [
+    "IdColumn",
+    "Positive",
+    "PredictedColumn",
+    "ScoreColumn",
+    "Threshold",
+    "WeightColumn",
+    "about_data",
+]
 
 
 def about_data(text: str, *names: str, metavar: str | None = "COL") -> Any:
@@ -17,6 +25,10 @@ IdColumn = Annotated[
 ]
 ScoreColumn = Annotated[str | None, about_data("The scores' column.")]
 PredictedColumn = Annotated[str | None, about_data("The predicted labels' column.")]
+WeightColumn = Annotated[
+    str | None,
+    about_data("The weights' column (traffic, impressions); every item counts once without."),
+]
 Threshold = Annotated[
     float | None, about_data("The score from which on the label is yes.", metavar="SCORE")
 ]

@@ -22,6 +22,7 @@ from assay.cli.columns import (
     PredictedColumn,
     ScoreColumn,
     Threshold,
+    WeightColumn,
     about_data,
 )
 from assay.cli.created import document, view
@@ -79,9 +80,16 @@ def create(
     predicted: PredictedColumn = None,
     threshold: Threshold = None,
     positive: Positive = None,
+    sample_weight: WeightColumn = None,
     classifier: ClassifierColumns = None,
     show: Annotated[
         list[str] | None, about_data("A column that reviewers see; repeatable.")
+    ] = None,
+    slices: Annotated[
+        list[str] | None,
+        about_data(
+            "A column of slices, for status --by; unseen by reviewers; repeatable.", "--slice"
+        ),
     ] = None,
     scale: Annotated[
         str | None,
@@ -151,6 +159,8 @@ def create(
                 positive=None if classifier else positive,
                 classifiers=classifiers,
                 show=show or (),
+                slices=slices or (),
+                sample_weight=sample_weight,
                 scale=cast(Scale | None, scale),  # what is not one is refused by name
                 metric=metrics[0],
                 metrics=None if is_one_metric(metrics) else metrics,

@@ -87,8 +87,11 @@ def _facts(
     settings: Settings, goal: Goal, *, scale_given: bool
 ) -> list[tuple[str, RenderableType]]:
     design, scale = settings.design, settings.source.scale
+    weight = settings.source.columns.get("sample_weight")
+    by_weight = [("weights", f"{weight}: items are drawn in proportion to it")] if weight else []
     return [
         ("metric", f"{metric_name(goal.metric)}: {METRICS[goal.metric]}"),
+        *by_weight,
         ("goal", _goal_text(goal)),
         ("strata", f"{design.strata}, {design.bins} a predicted label: {METHODS[design.strata]}"),
         ("cut by", _variable_text(settings)),

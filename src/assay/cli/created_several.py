@@ -11,7 +11,7 @@ from assay.core.venn import CellStrata
 from assay.settings import Source
 from assay.targets import JointGoal
 from assay.terminal import new_table, printable
-from assay.terminal_several import goal_text
+from assay.words import goal_words
 
 __all__ = ["classifiers_document", "classifiers_table", "several_facts", "targets_table"]
 
@@ -23,7 +23,7 @@ def several_facts(
     cells = sum(len(heap.codes) for heap in strata.heaps)
     mean = "the mean of the items' ranks by each score"
     return [
-        ("goal", goal_text(goal)),
+        ("goal", goal_words(goal)),
         ("strata", f"{strata.n_strata:,}, of {cells:,} cells: items that all say the same of"),
         ("cut by", mean if source.has_score else "nothing, as there is no score"),
         ("labels", "where all metrics together need the fewest"),

@@ -60,8 +60,8 @@ def collecting_warnings() -> Iterator[list[str]]:
 
 
 @contextmanager
-def telling_errors(*, as_json: bool) -> Iterator[None]:
-    """Tell an `AssayError` on the standard error stream, and end with exit code 1."""
+def telling_errors(*, as_json: bool, code: int = 1) -> Iterator[None]:
+    """Tell an `AssayError` on the standard error stream, and end with an exit code."""
     try:
         yield
     except AssayError as error:
@@ -70,7 +70,7 @@ def telling_errors(*, as_json: bool) -> Iterator[None]:
             typer.echo(json.dumps({"error": parts}), err=True)
         else:
             _show(error)
-        raise typer.Exit(1) from None
+        raise typer.Exit(code) from None
 
 
 def _show(error: AssayError) -> None:

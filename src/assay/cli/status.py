@@ -1,16 +1,19 @@
 """``assay status``: where a campaign stands, or which there are."""
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import RenderableType
 from rich.text import Text
 
 from assay.campaign import Campaign
-from assay.cli.output import AsJson, console, emit, say_next, telling_errors
+from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
+from assay.cli.sliced import slices_view
 from assay.cli.storage import StorageUrl, existing, follow_up, open_campaign
 from assay.create import load_campaign
+from assay.errors import DesignError
+from assay.slices import Slices
 from assay.store import open_store
 from assay.targets import JointGoal
 from assay.terminal import (
@@ -23,9 +26,14 @@ from assay.terminal import (
     strata_table,
     value_text,
 )
-from assay.terminal_several import estimates_view, notes_once
+from assay.terminal_several import estimates_view
+from assay.words import notes_once
 
 __all__ = ["status"]
+
+
+def _about_slices(name: str, text: str, metavar: str | None = None) -> Any:
+    return typer.Option(name, help=text, metavar=metavar, rich_help_panel="Slices")
 
 
 def status(
@@ -33,17 +41,47 @@ def status(
         str | None,
         typer.Argument(metavar="[NAME]", help="The campaign; all of them when left out."),
     ] = None,
+    *,
+    by: Annotated[
+        str | None,
+        _about_slices(
+            "--by", "In every slice of the items: by the values of this column.", "COLUMN"
+        ),
+    ] = None,
+    metric: Annotated[
+        str | None,
+        _about_slices("--metric", "Which of several metrics; the first when left out.", "METRIC"),
+    ] = None,
+    simultaneous: Annotated[
+        bool,
+        _about_slices(
+            "--simultaneous", "The confidence is that all slices' intervals hold at once."
+        ),
+    ] = False,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Show where a campaign stands, or list the campaigns."""
     with telling_errors(as_json=as_json):
+        if by is None and (metric is not None or simultaneous):
+            raise DesignError(
+                f"{'--metric' if metric is not None else '--simultaneous'} is about slices",
+                hint="say which: assay status NAME --by COLUMN",
+            )
+        if name is None and by is not None:
+            raise DesignError("whose slices?", hint=f"assay status NAME --by {by}")
         if name is None:
             _list(existing(storage), as_json=as_json)
-        elif as_json:
-            emit(_document(open_campaign(name, storage)))
+            return
+        campaign, slices = open_campaign(name, storage), None
+        if by is not None:
+            with working(f"looking up {by}"):
+                slices = campaign.slices(by, metric=metric, simultaneous=simultaneous)
+        if as_json:
+            told = {} if slices is None else {"slices": slices.to_dict()}
+            emit({**_document(campaign), **told})
         else:
-            _show(open_campaign(name, storage), storage)
+            _show(campaign, storage, slices)
 
 
 def _list(url: str, *, as_json: bool) -> None:
@@ -73,19 +111,19 @@ def _list(url: str, *, as_json: bool) -> None:
     screen.print(table)
 
 
-def _show(campaign: Campaign, storage: str | None) -> None:
+def _show(campaign: Campaign, storage: str | None, slices: Slices | None) -> None:
     estimates, settings = campaign.estimates(), campaign.settings
     screen = console()
     screen.print(
         Text.assemble(
             (printable(campaign.name), "bold"),
-            (f"  {printable(settings.source.description)}, {settings.source.rows:,} items", "dim"),
+            (f"  {printable(settings.source.description)}, {settings.items:,} items", "dim"),
         )
     )
     screen.print()
     screen.print(_estimates(campaign))
     screen.print()
-    screen.print(strata_table(campaign.strata()))
+    screen.print(strata_table(campaign.strata()) if slices is None else slices_view(slices))
     if notes := (*settings.strata.notes, *notes_once(estimates)):
         screen.print()
         screen.print(note_lines(notes))

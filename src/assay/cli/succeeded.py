@@ -1,4 +1,4 @@
-"""What is told of a campaign that took another's place."""
+"""What is told of a campaign that goes on with the labels of another."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from assay.cli.output import console, emit, say_next
 from assay.cli.storage import follow_up
 from assay.terminal import facts, printable
 
-__all__ = ["tell_succeeded"]
+__all__ = ["labels_before", "labels_told", "tell_succeeded"]
 
 
 def tell_succeeded(
@@ -40,7 +40,7 @@ def _document(campaign: Campaign) -> dict[str, Any]:
             "rows": source.rows,
             "parts": [{"source": part.description, "rows": part.rows} for part in source.parts],
         },
-        "labels": _labels(campaign),
+        "labels": labels_before(campaign),
         "done": campaign.done,
         "estimates": campaign.estimates().to_dict(),
     }
@@ -48,23 +48,29 @@ def _document(campaign: Campaign) -> dict[str, Any]:
 
 def _view(campaign: Campaign) -> RenderableType:
     source, before = campaign.settings.source, campaign.settings.before
-    labels = _labels(campaign)
-    told = [f"{labels['judged']:,} items judged before: {labels['counting']:,} count now"]
-    if labels["waiting"]:
-        told.append(f"{labels['waiting']:,} will when their items are drawn")
-    if labels["gone"]:
-        told.append(f"{labels['gone']:,} no longer apply")
     headline = Text.assemble((printable(campaign.name), "bold"), (" goes on", "dim"))
     lines: list[tuple[str, RenderableType]] = [
         ("read", f"{source.description}: {source.rows:,} items"),
-        ("labels", ", ".join(told)),
+        ("labels", labels_told(campaign)),
         ("now", str(campaign.estimates())),
         ("before", "" if before is None else f"kept as {before.campaign}"),
     ]
     return Group(headline, Text(), facts(lines))
 
 
-def _labels(campaign: Campaign) -> dict[str, int]:
+def labels_told(campaign: Campaign, *, gone: str = "no longer apply") -> str:
+    """Say what became of the labels from before, and in which words of those that are `gone`."""
+    labels = labels_before(campaign)
+    told = [f"{labels['judged']:,} items judged before: {labels['counting']:,} count now"]
+    if labels["waiting"]:
+        told.append(f"{labels['waiting']:,} will when their items are drawn")
+    if labels["gone"]:
+        told.append(f"{labels['gone']:,} {gone}")
+    return ", ".join(told)
+
+
+def labels_before(campaign: Campaign) -> dict[str, int]:
+    """Return of how many items the labels from before count, wait, or no longer apply."""
     before, counting = campaign.settings.before, len(campaign.answers())
     judged, gone = (0, 0) if before is None else (before.judged, before.gone)
     waiting = len(campaign.waiting_answers()) - gone

@@ -1,27 +1,52 @@
-"""``assay verify``: check the books of a campaign."""
+"""``assay verify``: check the books of a campaign, or an audit bundle."""
+
+from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.text import Text
 
-from assay.cli.output import AsJson, console, emit, telling_errors
-from assay.cli.storage import CampaignName, StorageUrl, existing
+from assay.cli.output import AsJson, console, emit, telling_errors, working
+from assay.cli.storage import StorageUrl, existing
 from assay.terminal import new_table, note_lines, printable
-from assay.verify import Verification, verify_campaign
+from assay.verify import Verification, verify_bundle, verify_campaign
 
 __all__ = ["verify"]
 
 
-def verify(name: CampaignName, storage: StorageUrl = None, as_json: AsJson = False) -> None:
+def verify(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="The campaign's name, or an audit bundle: a file ending in .zip."
+        ),
+    ],
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="A report of the campaign as JSON, to be worked out again from the log.",
+            show_default=False,
+        ),
+    ] = None,
+    storage: StorageUrl = None,
+    as_json: AsJson = False,
+) -> None:
     """Recompute the estimates from the log of labels, and check all that they rest on.
 
+    Of an audit bundle (assay report NAME --bundle audit.zip) that needs nothing but the zip.
     Nothing is changed. The exit code is 1 where something is wrong.
     """
-    with telling_errors(as_json=as_json):
-        found = verify_campaign(name, storage=existing(storage))
-        if as_json:
-            emit(found.to_dict())
+    with telling_errors(as_json=as_json), working(f"checking {name}"):
+        if name.endswith(".zip") and storage is None and report is None:
+            found = verify_bundle(name)
         else:
-            _show(found)
+            found = verify_campaign(name, storage=existing(storage), report=report)
+    if as_json:
+        emit(found.to_dict())
+    else:
+        _show(found)
     if not found.clean:
         raise typer.Exit(1)
 

@@ -21,7 +21,9 @@ from assay.core.profile import Profile
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError, did_you_mean
 
-__all__ = ["METHODS", "canonical_method", "cut"]
+__all__ = ["METHODS", "UNEVEN", "canonical_method", "cut"]
+
+UNEVEN = "strata hold"  # what a note begins with that tells of strata of unequal sizes
 
 METHODS: Mapping[str, str] = MappingProxyType(
     {
@@ -137,7 +139,7 @@ def _perc(profile: Profile, K: int) -> _Numbered:
         return number, []
     why = "equal scores" if profile.exact else "scores in one cell of the profile"
     return number, [
-        f"strata hold {sizes.min():.0f} to {sizes.max():.0f} items, as {why} cannot be split"
+        f"{UNEVEN} {sizes.min():.0f} to {sizes.max():.0f} items, as {why} cannot be split"
     ]
 
 

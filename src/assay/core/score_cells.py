@@ -145,7 +145,9 @@ def evenest(
     return first if finer is None else min(first, count(finer), key=lambda n: cells(n).heaviest)
 
 
-def cells_of(values: Floats, predicted: Bools, digest: Words | None = None) -> ScoreCells:
+def cells_of(
+    values: Floats, predicted: Bools, digest: Words | None = None, weights: Ints | None = None
+) -> ScoreCells:
     """Count items that are in memory.
 
     Parameters
@@ -154,25 +156,35 @@ def cells_of(values: Floats, predicted: Bools, digest: Words | None = None) -> S
         Each item's score and predicted label.
     digest : array, shape (N,), optional
         Each item's d(id), where the fingerprint is wanted.
+    weights : array of int64, shape (N,), optional
+        How many times each item counts, at least once; otherwise every item counts once.
     """
-    rule = rule_of(*score_range(values))
-    return evenest(lambda rule: _count(values, predicted, digest, rule), rule, lambda cells: cells)
+
+    def count(rule: Rule) -> ScoreCells:
+        return _count(values, predicted, digest, weights, rule)
+
+    return evenest(count, rule_of(*score_range(values)), lambda cells: cells)
 
 
-def _count(values: Floats, predicted: Bools, digest: Words | None, rule: Rule) -> ScoreCells:
+def _count(
+    values: Floats, predicted: Bools, digest: Words | None, weights: Ints | None, rule: Rule
+) -> ScoreCells:
     places = 2 * (2 * LARGEST_BIN + 1)
     ranges, digests = Ranges(places), np.zeros(places, dtype=np.uint64)
+    weighed = np.zeros(places, dtype=np.int64)
     for piece in pieces(values.size):
         place = 2 * (bins_of(values[piece], rule) + LARGEST_BIN) + predicted[piece]
         ranges.add(place, values[piece])
         if digest is not None:
             np.bitwise_xor.at(digests, place, digest[piece])
+        if weights is not None:
+            np.add.at(weighed, place, weights[piece])
     there = np.flatnonzero(ranges.count)
     return ScoreCells(
         rule=rule,
         bin=there // 2 - LARGEST_BIN,
         yes=there % 2 == 1,
-        count=ranges.count[there],
+        count=(ranges.count if weights is None else weighed)[there],
         low=ranges.low[there],
         high=ranges.high[there],
         digest=digests[there],

@@ -2,13 +2,13 @@
 
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from assay.core.cuts import Cuts
-from assay.core.cutting import METHODS, canonical_method, cut
+from assay.core.cutting import METHODS, UNEVEN, canonical_method, cut
 from assay.core.profile import Profile, as_scores
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import AssayError, DesignError, InputError
@@ -30,11 +30,14 @@ class Layer:
         How the layer is cut.
     sizes : tuple of int
         The items in each of its strata; at least one.
+    weights : tuple of int, optional
+        The impressions in each (`core.arrivals`), where items have weights.
     """
 
     side: bool | None
     cuts: Cuts
     sizes: tuple[int, ...]
+    weights: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         """Refuse an empty stratum."""
@@ -46,6 +49,14 @@ class Layer:
             raise DesignError(
                 f"stratum sizes are {self.sizes}",
                 details=f"there must be {self.cuts.n_strata}, each at least 1",
+            )
+        if self.weights is not None and (
+            len(self.weights) != len(self.sizes)
+            or any(weight < size for weight, size in zip(self.weights, self.sizes, strict=True))
+        ):
+            raise DesignError(
+                f"stratum weights are {self.weights}",
+                details=f"there must be {self.cuts.n_strata}, each at least 1 an item",
             )
 
 
@@ -77,6 +88,37 @@ class Strata:
     def sizes(self) -> Ints:
         """The items in each stratum, shape (H,)."""
         return np.array([size for layer in self.layers for size in layer.sizes], dtype=np.int64)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether items count by weight."""
+        return self.layers[0].weights is not None
+
+    @property
+    def weights(self) -> Ints:
+        """What each stratum counts for: its impressions, or else its items, shape (H,)."""
+        each = [layer.sizes if layer.weights is None else layer.weights for layer in self.layers]
+        return np.array([weight for weights in each for weight in weights], dtype=np.int64)
+
+    def weighed(self, sizes: Ints, weights: Ints) -> Self:
+        """Return the strata with so many items and impressions in each.
+
+        They were cut by impressions: what was noted of their sizes is not about items.
+        """
+        ends = np.cumsum([layer.cuts.n_strata for layer in self.layers])[:-1]
+        each = zip(self.layers, np.split(sizes, ends), np.split(weights, ends), strict=True)
+        return replace(
+            self,
+            layers=tuple(
+                Layer(
+                    layer.side,
+                    replace(layer.cuts, notes=_not_of_sizes(layer.cuts.notes)),
+                    tuple(items.tolist()),
+                    tuple(weighs.tolist()),
+                )
+                for layer, items, weighs in each
+            ),
+        )
 
     @property
     def n_strata(self) -> int:
@@ -162,7 +204,12 @@ class Strata:
         return {
             "variable": self.variable,
             "layers": [
-                {"side": layer.side, "cuts": layer.cuts.to_dict(), "sizes": list(layer.sizes)}
+                {
+                    "side": layer.side,
+                    "cuts": layer.cuts.to_dict(),
+                    "sizes": list(layer.sizes),
+                    **({} if layer.weights is None else {"weights": list(layer.weights)}),
+                }
                 for layer in self.layers
             ],
         }
@@ -184,7 +231,10 @@ class Strata:
                 Layer(
                     side=layer["side"],
                     cuts=Cuts.from_dict(layer["cuts"]),
-                    sizes=tuple(operator.index(size) for size in layer["sizes"]),
+                    sizes=tuple(map(operator.index, layer["sizes"])),
+                    weights=tuple(map(operator.index, layer["weights"]))
+                    if "weights" in layer
+                    else None,
                 )
                 for layer in stored["layers"]
             )
@@ -196,6 +246,10 @@ class Strata:
                 f"stored strata cannot be read: {type(error).__name__}: {error}",
                 details="they must be what Strata.to_dict returned",
             ) from error
+
+
+def _not_of_sizes(notes: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(note for note in notes if not note.startswith(UNEVEN))
 
 
 def stratify(

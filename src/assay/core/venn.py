@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 
 from assay.core.cuts import Cuts
+from assay.core.groups import NO_GROUPS, Groups
 from assay.core.heaps import Heap, Part, assign_strata
 from assay.core.types import Floats, Ints
 from assay.errors import AssayError, DesignError, InputError
@@ -48,6 +49,10 @@ class CellStrata:
         of are in no heap.
     yes_items : tuple of int, optional
         Of these, what each classifier says yes to.
+    groups : Groups
+        What the bits of a code behind the classifiers' mean.
+    rest : tuple of (code, items)
+        Where there are groups, the items that are in no heap.
 
     Examples
     --------
@@ -73,17 +78,21 @@ class CellStrata:
     variable: str = "rank"
     items: int | None = None
     yes_items: tuple[int, ...] | None = None
+    groups: Groups = NO_GROUPS
+    rest: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse codes in two heaps, and parts that are not those of the heaps."""
         refuse_bad_names(self.classifiers)
         codes = [code for heap in self.heaps for code in heap.codes]
-        if not codes or len(set(codes)) < len(codes) or max(codes) >> len(self.classifiers):
+        bits = len(self.classifiers) + len(self.groups.names)
+        if not codes or len(set(codes)) < len(codes) or max(codes) >> bits:
             raise DesignError(
                 f"{len(self.heaps)} heaps with {len(set(codes))} codes, "
                 f"the largest {max(codes, default=None)}",
                 details="there is at least one heap, each code is in one only, "
-                f"and below 2^{len(self.classifiers)} for {len(self.classifiers)} classifiers",
+                f"and below 2^{bits} for {len(self.classifiers)} classifiers"
+                + (f" and {len(self.groups.names)} groups" if self.groups else ""),
             )
         heap_codes = [set(heap.codes) for heap in self.heaps for _ in range(heap.cuts.n_strata)]
         for stratum, code, items in self.parts:
@@ -135,6 +144,10 @@ class CellStrata:
         except KeyError:
             raise InputError(f"stratum {stratum} has no item with the code {code}") from None
 
+    def has_part(self, stratum: int, code: int) -> bool:
+        """Tell whether a stratum has items with a code."""
+        return (stratum, code) in self._place
+
     @cached_property
     def _place(self) -> dict[tuple[int, int], int]:
         return {(stratum, code): place for place, (stratum, code, _) in enumerate(self.parts)}
@@ -162,17 +175,29 @@ class CellStrata:
 
     def _said(self, heap: Heap) -> str:
         if len(heap.codes) > 1:
-            yes = [code.bit_count() for code in heap.codes]
+            yes = [self._yes(code).bit_count() for code in heap.codes]
             how_many = f"{min(yes)} to {max(yes)}" if min(yes) < max(yes) else f"{yes[0]}"
             return f"{len(heap.codes):,} cells, {how_many} of {len(self.classifiers)} yes"
         (code,) = heap.codes
+        slices = self.groups.slices_told(len(self.classifiers), code)
+        where = [slices] if slices else []
         if len(self.classifiers) > _FEW_NAMES:
-            return f"{code.bit_count()} of {len(self.classifiers)} yes"
+            said = f"{self._yes(code).bit_count()} of {len(self.classifiers)} yes"
+            return "; ".join([said, *where])
+        asked = [k for k, name in enumerate(self.classifiers) if self._applies(name, code)]
         answers = {
-            answer: [name for k, name in enumerate(self.classifiers) if code >> k & 1 == bit]
+            answer: [self.classifiers[k] for k in asked if code >> k & 1 == bit]
             for answer, bit in (("yes", 1), ("no", 0))
         }
-        return ", ".join(f"{_listed(names)} {answer}" for answer, names in answers.items() if names)
+        told = [f"{_listed(names)} {answer}" for answer, names in answers.items() if names]
+        return "; ".join([", ".join(told), *where])
+
+    def _yes(self, code: int) -> int:
+        return code & (1 << len(self.classifiers)) - 1
+
+    def _applies(self, classifier: str, code: int) -> bool:
+        needed = self.groups.bits(len(self.classifiers), classifier, None)
+        return code & needed == needed
 
     def assign(self, values: Floats, codes: Ints) -> Ints:
         """Return the stratum of each item, as `assay.core.heaps.assign_strata` does."""
@@ -189,7 +214,11 @@ class CellStrata:
             "parts": [list(part) for part in self.parts],
             "items": self.items,
             "yes_items": None if self.yes_items is None else list(self.yes_items),
+            **(self._with_groups() if self.groups else {}),
         }
+
+    def _with_groups(self) -> dict[str, Any]:
+        return {"groups": self.groups.to_dict(), "rest": [list(each) for each in self.rest]}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
@@ -215,6 +244,8 @@ class CellStrata:
                 variable=str(stored["variable"]),
                 items=stored["items"],
                 yes_items=None if stored["yes_items"] is None else tuple(stored["yes_items"]),
+                groups=Groups.from_dict(stored.get("groups")),
+                rest=tuple((int(code), int(items)) for code, items in stored.get("rest", ())),
             )
         except AssayError:
             raise

@@ -18,8 +18,7 @@ from typing import Any
 from assay.errors import InputError
 from assay.exchange.batch import Batch
 from assay.exchange.json_texts import as_text, ascii_json, records_of_lines
-from assay.exchange.zips import is_zip, unzip
-from assay.label_files import Columns, Content, Limits, Row
+from assay.label_files import Columns, Content, Limits, Row, is_zip, unzip
 from assay.results import Item
 
 __all__ = ["read", "write_batch"]

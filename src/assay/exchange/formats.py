@@ -8,8 +8,7 @@ from assay.errors import InputError, did_you_mean
 from assay.exchange import argilla, csv_, doccano, jsonl, label_studio
 from assay.exchange.batch import Batch
 from assay.exchange.sheets import Sheet
-from assay.exchange.zips import is_zip
-from assay.label_files import Columns, Content, Limits, Row, parquet_rows
+from assay.label_files import Columns, Content, Limits, Row, is_zip, parquet_rows
 
 __all__ = ["FORMATS", "Format", "find_format", "format_of"]
 

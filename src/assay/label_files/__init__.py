@@ -7,8 +7,10 @@ from assay.label_files.read import Label, LabelFile, read_label_file
 from assay.label_files.rows import Checked, Labelled, Row, check_rows, row_of
 from assay.label_files.tables import Columns, csv_rows, parquet_rows
 from assay.label_files.words import count, first
+from assay.label_files.zips import MOST_BYTES, is_zip, unzip
 
 __all__ = [
+    "MOST_BYTES",
     "UNLIMITED",
     "Checked",
     "Columns",
@@ -24,8 +26,10 @@ __all__ = [
     "csv_rows",
     "first",
     "guard",
+    "is_zip",
     "parquet_rows",
     "read_label_file",
     "row_of",
     "unguard",
+    "unzip",
 ]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from assay.core.deck import Id
+from assay.core.groups import Groups
 from assay.core.profile import Profile
 from assay.core.types import Floats, Ints
 from assay.core.variable import Scale, Variable
@@ -30,11 +31,14 @@ class Card:
         the k-th said yes.
     shown : mapping of str to object
         What people see when they label it: one value, fit for JSON, for each column to show.
+    weight : int, optional
+        How many impressions it counts for (`assay.core.arrivals`), where items have weights.
     """
 
     id: Id
     predicted: int
     shown: Mapping[str, object]
+    weight: int | None = None
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,10 @@ class CellPredictions(Predictions, Protocol):
     @property
     def classifiers(self) -> tuple[str, ...]:
         """Their names, in the order of the bits of a code."""
+
+    @property
+    def groups(self) -> Groups:
+        """What the bits behind the classifiers' mean."""
 
     def cells(self) -> dict[int, int]:
         """Return the number of items with each code that occurs."""

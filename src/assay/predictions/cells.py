@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from assay.core.groups import NO_GROUPS, Groups
 from assay.core.heaps import count_cells, count_parts, profile_heaps
 from assay.core.profile import Profile
 from assay.core.types import Floats, Ints
@@ -24,6 +25,8 @@ class MemoryCellPredictions(MemoryPredictions):
         Their names, in the order of the bits of a code.
     codes, rank : array, shape (N,)
         What the classifiers said of each item, and its mean rank by their scores.
+    groups : Groups
+        What the bits of a code behind the classifiers' mean.
     fingerprint : str
         Of all that was read: a rank depends on many scores, and does not tell one from a like one.
     """
@@ -40,11 +43,13 @@ class MemoryCellPredictions(MemoryPredictions):
         rank: Floats,
         fingerprint: str,
         show: Show,
+        groups: Groups = NO_GROUPS,
     ) -> None:
+        any_yes = codes & (1 << len(classifiers)) - 1 != 0
         super().__init__(
-            source=source, ids=ids, score=rank, predicted=codes != 0, threshold=None, show=show
+            source=source, ids=ids, score=rank, predicted=any_yes, threshold=None, show=show
         )
-        self.classifiers = classifiers
+        self.classifiers, self.groups = classifiers, groups
         self._said = self._codes = codes
         self._fingerprint = fingerprint
 

@@ -60,7 +60,8 @@ class Ids:
     def concatenated(cls, parts: Sequence["Ids"]) -> Self:
         """Return the ids of all parts, which are of one kind, one after the other."""
         if all(isinstance(part.values, np.ndarray) for part in parts):
-            values: Any = np.concatenate([part.values for part in parts])
+            numbers: Any = [part.values for part in parts]
+            values: Any = np.concatenate(_of_one_type(numbers))
         else:
             texts: Any = [part.values for part in parts]
             values = pa.concat_arrays(texts)
@@ -77,6 +78,21 @@ class Ids:
         if isinstance(self.values, np.ndarray):
             return [int(id) for id in self.values[rows]]
         return [str(id) for id in self.values.take(rows).to_pylist()]
+
+
+def _of_one_type(parts: Sequence[Ints | Words]) -> Sequence[Ints | Words]:
+    """Return integers with one sign convention; numpy would make them inexact."""
+    if len({part.dtype for part in parts}) == 1:
+        return parts
+    if not any((part < 0).any() for part in parts):
+        return [part.astype(np.uint64) for part in parts]
+    if any((part >= 2**63).any() for part in parts if part.dtype == np.uint64):
+        raise PredictionsError(
+            "some ids are below 0, and others 2^63 or more",
+            details="64 bits do not hold both",
+            hint="write the ids as strings",
+        )
+    return [part.astype(np.int64) for part in parts]
 
 
 def read_ids(column: Column) -> Ids:

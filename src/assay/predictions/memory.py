@@ -1,6 +1,7 @@
 """Predictions whose ids, scores and predicted labels are in memory."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +17,17 @@ from assay.predictions.dealing import checked_counts, first_cards
 from assay.predictions.ids import Ids
 from assay.predictions.values import refuse_distant, refuse_improbable, refuse_unknown_variable
 
-__all__ = ["MemoryPredictions"]
+__all__ = ["Judged", "MemoryPredictions"]
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The rows of one classifier's predictions: ids, scores, what it says, and what people see."""
+
+    ids: Ids
+    score: Floats
+    predicted: Bools
+    show: Show
 
 
 class MemoryPredictions:
@@ -61,6 +72,11 @@ class MemoryPredictions:
     def __repr__(self) -> str:
         """Say where the predictions come from, and how many say yes."""
         return f"<predictions of {self.source}: {self.positives:,} say yes>"
+
+    @property
+    def judged(self) -> Judged:
+        """What was read, row by row."""
+        return Judged(self._ids, self._score, self._predicted, self._show)
 
     @property
     def size(self) -> int:

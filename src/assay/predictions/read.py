@@ -16,6 +16,8 @@ from assay.predictions.roles import Roles, refuse_bad_show, refuse_no_column
 from assay.predictions.scan import as_scan
 from assay.predictions.scanned import ScannedPredictions
 from assay.predictions.tables import read_mapping
+from assay.predictions.weighted import WeightedPredictions
+from assay.predictions.weights import read_weights, refuse_engine
 
 __all__ = ["Labelled", "from_arrays", "read_labelled", "read_predictions"]
 
@@ -29,6 +31,7 @@ def read_predictions(
     threshold: float | None = None,
     positive: object = None,
     show: Sequence[str] = (),
+    sample_weight: str | None = None,
     seed: int = 0,
 ) -> Predictions:
     """Read a classifier's predictions and check them.
@@ -57,6 +60,9 @@ def read_predictions(
         The value of the column `predicted` that means yes; all others mean no.
     show : sequence of str
         The columns that people see when they label an item.
+    sample_weight : str, optional
+        The column of weights, finite numbers that are not negative: an item counts as much as its
+        weight, and not at all where that is 0. All is then read into memory.
     seed : int
         With which cards will be dealt. Where the predictions stay where they are, the first pass
         over them then brings these cards along.
@@ -89,6 +95,11 @@ def read_predictions(
     roles = Roles(score, predicted, id, threshold, positive)
     refuse_bad_show(show)
     engine = engine_of(scan, id)
+    if sample_weight is not None:
+        refuse_no_column("sample_weight", sample_weight)
+        refuse_engine(scan, engine, sample_weight)
+        used = list(dict.fromkeys([*roles.columns, sample_weight]))
+        return _predictions(load(scan, used, show, id), roles, sample_weight)
     if engine == "memory":
         return _predictions(load(scan, roles.columns, show, id), roles)
     return ScannedPredictions(
@@ -105,6 +116,7 @@ def from_arrays(
     y_pred: ArrayLike | None = None,
     ids: ArrayLike | None = None,
     threshold: float | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> Predictions:
     """Take predictions from arrays or lists.
 
@@ -118,17 +130,19 @@ def from_arrays(
         The ids. When left out, the id is the place in the arrays, from 0.
     threshold : float, optional
         As in `read_predictions`.
+    sample_weight : array, shape (N,), optional
+        How much each item counts: finite, not negative, not all 0.
 
     Examples
     --------
     >>> from_arrays(y_score=[0.9, 0.2, 0.6], threshold=0.5)
     <predictions of arrays, 3 rows: 2 say yes>
     """
-    given = {"y_score": y_score, "y_pred": y_pred, "ids": ids}
+    given = {"y_score": y_score, "y_pred": y_pred, "ids": ids, "sample_weight": sample_weight}
     columns = {name: values for name, values in given.items() if values is not None}
-    score, predicted, id = (name if name in columns else None for name in given)
+    score, predicted, id, weight = (name if name in columns else None for name in given)
     roles = Roles(score, predicted, id, threshold, positive=None)
-    return _predictions(read_mapping(columns, roles.columns, (), "arrays"), roles)
+    return _predictions(read_mapping(columns, list(columns), (), "arrays"), roles, weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,9 +193,19 @@ def read_labelled(
     return Labelled(loaded.source, scores, says_yes, truth, roles.threshold)
 
 
-def _predictions(loaded: Loaded, roles: Roles) -> Predictions:
+def _predictions(loaded: Loaded, roles: Roles, sample_weight: str | None = None) -> Predictions:
     ids = take_ids(loaded, roles.id)
     score, predicted = take_judgements(loaded, roles, ids)
+    if sample_weight is not None:
+        return WeightedPredictions(
+            source=loaded.source,
+            ids=ids,
+            score=score,
+            predicted=predicted,
+            threshold=roles.threshold,
+            show=loaded.show,
+            weights=read_weights(loaded.columns[sample_weight], ids),
+        )
     return MemoryPredictions(
         source=loaded.source,
         ids=ids,

@@ -73,8 +73,8 @@ def refuse_no_column(argument: str, name: object) -> None:
         )
 
 
-def refuse_bad_show(show: object) -> None:
-    """Raise an error if the columns to show are not a list of names.
+def refuse_bad_show(show: object, argument: str = "show") -> None:
+    """Raise an error if the columns to show, or those of another argument, are no list of names.
 
     Examples
     --------
@@ -86,8 +86,8 @@ def refuse_bad_show(show: object) -> None:
     if isinstance(show, list | tuple) and all(isinstance(name, str) for name in show):
         return
     raise PredictionsError(
-        f"show={show!r} is not a list of column names",
-        hint=f"say show=[{show!r}]" if isinstance(show, str) else "",
+        f"{argument}={show!r} is not a list of column names",
+        hint=f"say {argument}=[{show!r}]" if isinstance(show, str) else "",
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from assay.core.bins import bins_of
 from assay.core.cuts import Cuts
 from assay.core.deck import Id
+from assay.core.groups import NO_GROUPS
 from assay.core.profile import Profile
 from assay.core.strata import Layer, Strata
 from assay.core.types import Bools, Floats, Ints
@@ -38,7 +39,7 @@ class ScannedCellPredictions:
     """
 
     def __init__(self, found: ScannedPredictions, classifier: str) -> None:
-        self.classifiers = (classifier,)
+        self.classifiers, self.groups = (classifier,), NO_GROUPS
         self.source, self.size, self.positives = found.source, found.size, found.positives
         self.id_kind: IdKind = found.id_kind
         self.threshold: float | None = None

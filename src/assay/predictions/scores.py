@@ -1,4 +1,4 @@
-"""The scores: finite numbers, as float64."""
+"""Columns of numbers, as float64; above all the scores, which are finite."""
 
 import numpy as np
 import pyarrow as pa
@@ -9,14 +9,11 @@ from assay.errors import PredictionsError
 from assay.predictions.column import Arrow, Column, examples, first_few, is_text
 from assay.predictions.ids import Ids
 
-__all__ = ["read_scores"]
+__all__ = ["read_numbers", "read_scores"]
 
 
 def read_scores(column: Column, ids: Ids) -> Floats:
-    """Take a column for the scores.
-
-    Narrower numbers are widened, which is exact. Decimals go through their digits, so that each
-    becomes the nearest float64 whatever container it comes from. -0.0 becomes 0.0.
+    """Take a column for the scores; -0.0 becomes 0.0.
 
     Examples
     --------
@@ -24,20 +21,8 @@ def read_scores(column: Column, ids: Ids) -> Floats:
     >>> read_scores(Column("p", "a.csv", data, untyped=True), Ids(np.arange(2)))
     array([0.25 , 0.001])
     """
-    data = column.data
-    kind = data.type
-    if pa.types.is_decimal(kind):
-        data = data.cast(pa.string()).cast(pa.float64())
-    elif is_text(kind) and column.untyped:
-        data = _parse(column, ids)
-    elif not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
-        raise PredictionsError(
-            f"the scores in {column} are of type {kind}",
-            details="a score is a number",
-            hint="is another column meant? Text that holds numbers must be converted first",
-        )
-    scores: Floats = data.cast(pa.float64(), safe=False).to_numpy()
-    bad = ~np.isfinite(scores)  # Arrow made the missing ones NaN
+    scores = read_numbers(column, ids, "score")
+    bad = ~np.isfinite(scores)
     if bad.any():
         rows = first_few(bad)
         raise PredictionsError(
@@ -49,7 +34,29 @@ def read_scores(column: Column, ids: Ids) -> Floats:
     return scores + 0.0 if scores.min() <= 0.0 <= scores.max() else scores
 
 
-def _parse(column: Column, ids: Ids) -> Arrow:
+def read_numbers(column: Column, ids: Ids, what: str) -> Floats:
+    """Take a column for numbers, each a `what`; those that are missing become NaN.
+
+    Narrower numbers are widened, which is exact. Decimals go through their digits, so that each
+    becomes the nearest float64 whatever container it comes from.
+    """
+    data = column.data
+    kind = data.type
+    if pa.types.is_decimal(kind):
+        data = data.cast(pa.string()).cast(pa.float64())
+    elif is_text(kind) and column.untyped:
+        data = _parse(column, ids, what)
+    elif not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
+        raise PredictionsError(
+            f"the {what}s in {column} are of type {kind}",
+            details=f"a {what} is a number",
+            hint="is another column meant? Text that holds numbers must be converted first",
+        )
+    numbers: Floats = data.cast(pa.float64(), safe=False).to_numpy()
+    return numbers
+
+
+def _parse(column: Column, ids: Ids, what: str) -> Arrow:
     """Read the numbers out of text."""
     texts = pc.utf8_trim_whitespace(column.data)
     try:
@@ -61,8 +68,8 @@ def _parse(column: Column, ids: Ids) -> Arrow:
     if bad.any():
         rows = first_few(bad)
         raise PredictionsError(
-            f"{bad.sum():,} of {bad.size:,} scores in {column} are not numbers",
-            details=examples(rows, id=ids.at(rows), score=column.at(rows)),
+            f"{bad.sum():,} of {bad.size:,} {what}s in {column} are not numbers",
+            details=examples(rows, id=ids.at(rows), **{what: column.at(rows)}),
             hint="is another column meant? If not, mend or drop these rows",
         )
     return pa.chunked_array([pa.array(numbers, pa.float64())])

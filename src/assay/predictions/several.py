@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from assay.core.groups import Groups
 from assay.core.profile import profile_of
 from assay.core.score_cells import cells_of
 from assay.core.types import Bools, Floats, Ints, Words
@@ -21,12 +22,20 @@ from assay.predictions.fingerprints import fingerprint_of, judged_words
 from assay.predictions.ids import Ids
 from assay.predictions.labels import read_predicted
 from assay.predictions.loading import load, take_ids, take_judgements
+from assay.predictions.memory import MemoryPredictions
 from assay.predictions.roles import Roles, refuse_bad_show, refuse_no_column
 from assay.predictions.scan import Scan, as_scan
 from assay.predictions.scanned import ScannedPredictions
 from assay.predictions.scanned_cells import ScannedCellPredictions
+from assay.predictions.slices import read_slices, slice_columns
 
-__all__ = ["Classifiers", "LabelledClassifiers", "read_classifiers", "read_labelled_classifiers"]
+__all__ = [
+    "Classifiers",
+    "LabelledClassifiers",
+    "ranks_of",
+    "read_classifiers",
+    "read_labelled_classifiers",
+]
 
 Classifiers = Mapping[str, Mapping[str, object]]
 """Of each classifier's name its `score`, `predicted`, `threshold` and `positive`, those it has."""
@@ -41,6 +50,7 @@ def read_classifiers(
     classifiers: Classifiers,
     id: str | None = None,
     show: Sequence[str] = (),
+    groups: Sequence[str] = (),
     seed: int = 0,
 ) -> CellPredictions:
     """Read the predictions of several classifiers for the same items, and check them.
@@ -48,13 +58,17 @@ def read_classifiers(
     Parameters
     ----------
     source : path, table, mapping or CellPredictions
-        As in `read_predictions`. What is `CellPredictions` already is returned as it is.
+        As in `read_predictions`. What is `CellPredictions` already is returned as it is;
+        `Predictions` of one classifier are taken for those of the one that is named.
     classifiers : mapping of str to mapping
         For each classifier's name what `read_predictions` takes: `predicted`, or `score` with
         `threshold`, or all three, and `positive`. A classifier may come without a score. The names
         stand in metrics such as "precision:cnn": letters, digits, _ . and -.
     id, show, seed
         As in `read_predictions`. Several classifiers together are read into memory.
+    groups : sequence of str
+        Groups of items that metrics are wanted of: ``lang=de``, or ``lang`` for one a value.
+        They, too, are read into memory.
 
     Returns
     -------
@@ -80,20 +94,28 @@ def read_classifiers(
     """
     if isinstance(source, CellPredictions):
         return source
+    held = as_scan(source).source
+    if isinstance(held, MemoryPredictions) and len(classifiers) == 1 and not groups:
+        return _of_one(held, next(iter(classifiers)))
     roles = _roles(classifiers)
     if id is not None:
         refuse_no_column("id", id)
     refuse_bad_show(show)
     scan = as_scan(source)
     if engine_of(scan, id) != "memory":
-        scanned = _scanned(scan, roles, id=id, show=show, seed=seed)
+        scanned = _scanned(scan, roles, id=id, show=show, groups=groups, seed=seed)
         if scanned is not None:
             return scanned
-    loaded = _load(source, roles, [] if id is None else [id], show, id)
+    columns = [*([] if id is None else [id]), *slice_columns(groups)]
+    loaded = _load(source, roles, columns, show, id)
     ids = take_ids(loaded, id)
     codes, mean_rank, words = _judge(loaded, roles, ids)
+    held = read_slices(loaded, groups)
+    codes |= held.bits << len(roles)
+    if held.names:
+        words = judged_words(words, held.bits.astype(np.float64), held.bits > 0)
     fingerprint = fingerprint_of(words)
-    if len(roles) == 1:  # told as when one metric of it is asked for
+    if len(roles) == 1 and not held.names:  # told as when one metric of it is asked for
         (role,) = roles.values()
         score, predicted = take_judgements(loaded, role, ids)
         fingerprint = cells_of(score, predicted, ids.digest).fingerprint()
@@ -105,25 +127,59 @@ def read_classifiers(
         rank=mean_rank,
         fingerprint=fingerprint,
         show=loaded.show,
+        groups=Groups(held.names),
     )
 
 
+def _of_one(held: MemoryPredictions, name: str) -> CellPredictions:
+    """Return a classifier's predictions as those of several that are one."""
+    refuse_bad_names([name])
+    judged = held.judged
+    return MemoryCellPredictions(
+        source=held.source,
+        ids=judged.ids,
+        classifiers=(name,),
+        codes=judged.predicted.astype(np.int64),
+        rank=ranks_of(judged.score, judged.predicted),
+        fingerprint=held.fingerprint(),
+        show=judged.show,
+    )
+
+
+def ranks_of(score: Floats, predicted: Bools) -> Floats:
+    """Return each item's rank by its score, from 0 to 1."""
+    return rank(score, profile_of(score, cells_of(score, predicted).rule))
+
+
 def _scanned(
-    scan: Scan, roles: Mapping[str, Roles], *, id: str | None, show: Sequence[str], seed: int
+    scan: Scan,
+    roles: Mapping[str, Roles],
+    *,
+    id: str | None,
+    show: Sequence[str],
+    groups: Sequence[str],
+    seed: int,
 ) -> CellPredictions | None:
-    """Read the predictions where they lie, if they are of one classifier.
+    """Read the predictions where they lie, if they are of one classifier, and not of slices.
 
     Several classifiers' are read into memory, unless somebody asked for something else.
     """
     (name, role), *others = roles.items()
     engine = engine_of(scan, id)
-    if not others:
+    if not others and not groups:
         with _about(name):
             scanner = open_scanner(scan, engine, replace(role, id=id), show)
             found = ScannedPredictions(
                 scanner, threshold=role.threshold, seed=seed, check_ids=scan.check_ids
             )
         return ScannedCellPredictions(found, name)
+    if groups and (scan.engine is not None or engine == "spark"):
+        raise PredictionsError(
+            f"engine {engine!r} reads all items alike, and metrics of {groups[0]!r} are asked for",
+            details="a design with targets of slices takes the predictions in memory",
+            hint="leave out the engine; or ask for the metric of all items, with slices= for those "
+            "that are told from the same labels",
+        )
     if scan.engine is not None or engine == "spark":
         raise PredictionsError(
             f"engine {engine!r} reads one classifier's predictions, and there are {len(roles)}",
@@ -247,7 +303,6 @@ def _judge(loaded: Loaded, roles: Mapping[str, Roles], ids: Ids) -> tuple[Ints, 
         codes |= predicted.astype(np.int64) << bit
         words = judged_words(words, score, predicted)
         if role.score is not None:
-            rule = cells_of(score, predicted).rule
-            total += rank(score, profile_of(score, rule))
+            total += ranks_of(score, predicted)
     scored = sum(role.score is not None for role in roles.values())
     return codes, total / scored if scored else np.full(len(ids), _NO_SCORE), words

@@ -2,7 +2,7 @@
 
 from assay.simulation.ensemble import Ensemble
 from assay.simulation.names import DESIGN_NAMES, named_design
-from assay.simulation.population import Frame, Population
+from assay.simulation.population import Frame, Population, Truth, frame_of
 from assay.simulation.replay import Runs, replay
 from assay.simulation.several import (
     SEVERAL_DESIGNS,
@@ -27,6 +27,8 @@ __all__ = [
     "Simulation",
     "TargetRow",
     "Task",
+    "Truth",
+    "frame_of",
     "named_design",
     "replay",
     "run_tasks",

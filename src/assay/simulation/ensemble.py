@@ -7,6 +7,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assay.core.groups import NO_GROUPS, Groups
 from assay.core.heaps import Heap, Part, count_cells, count_parts, profile_heaps
 from assay.core.profile import Profile
 from assay.core.types import Bools, Floats, Ints
@@ -98,6 +99,11 @@ class Ensemble:
 
     def _take(self, labelled: LabelledClassifiers) -> None:
         self._labelled = labelled
+
+    @property
+    def groups(self) -> Groups:
+        """What the bits of a code behind the classifiers' mean: there are none."""
+        return NO_GROUPS
 
     @property
     def classifiers(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ Once its scores are profiled (a few thousand cells with their items and outcomes
 simulation asks of it costs the same whatever its size.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -20,12 +21,12 @@ from assay.core.variable import Scale, Variable, confidence, scale_of
 from assay.design import Design
 from assay.predictions import Labelled, Side, read_labelled, sides_to_cut
 
-__all__ = ["Frame", "Population"]
+__all__ = ["Frame", "Population", "Truth", "frame_of"]
 
 
 @dataclass(frozen=True, eq=False)
-class _Truth:
-    """One side's profile, and the outcomes in each of its cells."""
+class Truth:
+    """One side's profile, and the outcomes in each of its cells, shape (..., M)."""
 
     profile: Profile
     outcomes: Floats
@@ -39,8 +40,11 @@ class Frame:
     ----------
     metric : Ratio
     strata : Strata
-    sizes, outcomes : array, shape (H,)
-        Items, and items with the outcome.
+    sizes : array, shape (H,)
+        Items.
+    outcomes : array, shape (..., H)
+        Items with the outcome: (H,) where the truth is known, a row for each truth that is thought
+        possible where it is not.
     """
 
     metric: Ratio
@@ -59,6 +63,23 @@ class Frame:
         p = self.outcomes / self.sizes
         scale = np.abs(self.metric.gradient(self.outcomes)) * self.sizes
         return float(forecast.least_variance(scale, np.sqrt(p * (1 - p))))
+
+
+def frame_of(truths: Mapping[Side, Truth], design: Design, metric: str) -> Frame:
+    """Cut the sides that a metric needs as the design does, and count the truth in each stratum."""
+    strata = stratify(
+        {side: truth.profile for side, truth in truths.items()},
+        variable=design.variable,
+        method=design.strata,
+        bins=design.bins,
+    )
+    outcomes = []
+    for layer, truth in zip(strata.layers, truths.values(), strict=True):
+        stratum = layer.cuts.assign(truth.profile.low)
+        outcomes.append(truth.outcomes @ (stratum[:, None] == np.arange(len(layer.sizes))))
+    sizes = strata.sizes.astype(np.float64)
+    form = ratio(canonical_metric(metric), sizes, strata.says_yes)
+    return Frame(form, strata, sizes, np.concatenate(outcomes, axis=-1))
 
 
 class Population:
@@ -135,7 +156,7 @@ class Population:
         self._labelled = labelled
         score = labelled.score
         self.scale = scale_of(float(score.min()), float(score.max())) if scale is None else scale
-        self._truths: dict[tuple[Variable, Side], _Truth] = {}
+        self._truths: dict[tuple[Variable, Side], Truth] = {}
 
     @property
     def size(self) -> int:
@@ -184,30 +205,18 @@ class Population:
 
     def frame(self, design: Design, metric: str) -> Frame:
         """Cut the population as the design does, and count the truth in each stratum."""
-        name = canonical_metric(metric)
         layers = sides_to_cut(
             design,
-            name,
+            canonical_metric(metric),
             positives=self.predicted_positives,
             size=self.size,
             source=self._labelled.source,
         )
-        truths = {side: self._truth(design.variable, side) for side in layers}
-        strata = stratify(
-            {side: truth.profile for side, truth in truths.items()},
-            variable=design.variable,
-            method=design.strata,
-            bins=design.bins,
+        return frame_of(
+            {side: self._truth(design.variable, side) for side in layers}, design, metric
         )
-        outcomes = [
-            np.bincount(layer.cuts.assign(truth.profile.low), truth.outcomes)
-            for layer, truth in zip(strata.layers, truths.values(), strict=True)
-        ]
-        sizes = strata.sizes.astype(np.float64)
-        form = ratio(name, sizes, strata.says_yes)
-        return Frame(form, strata, sizes, np.concatenate(outcomes))
 
-    def _truth(self, variable: Variable, side: Side) -> _Truth:
+    def _truth(self, variable: Variable, side: Side) -> Truth:
         """Profile one side, once; all that comes after works on its cells."""
         key = (variable, side)
         if key not in self._truths:
@@ -224,5 +233,5 @@ class Population:
             cell = np.searchsorted(profile.low, values, side="right") - 1
             found = np.bincount(cell, outcome, minlength=profile.low.size)
             outcomes = np.asarray(found, dtype=np.float64)
-            self._truths[key] = _Truth(profile, outcomes)
+            self._truths[key] = Truth(profile, outcomes)
         return self._truths[key]

@@ -78,8 +78,11 @@ def replay(
     ----------
     design, goal, metric
         As in a campaign.
-    sizes, outcomes : array, shape (H,)
-        Stratum sizes, and the items in each that have the outcome.
+    sizes : array, shape (H,)
+        Stratum sizes.
+    outcomes : array, shape (H,) or (replications, H)
+        The items in each stratum that have the outcome; each replication may have a truth of its
+        own.
     replications : int
         Independent evaluations; they run side by side as the leading axis of every array.
     rng : numpy.random.Generator
@@ -105,6 +108,7 @@ def replay(
     runs = Runs.start(replications)
     state = begin(design, goal, np.broadcast_to(sizes, (replications, len(sizes))))
     running = np.arange(replications)
+    truths = np.broadcast_to(outcomes, (replications, len(sizes)))
     while running.size:
         batch = max(asked, ceil(state.tallies.answers.max() / 100)) if thin else asked
         if thin and design.rounds_in_a_row == 1:
@@ -122,7 +126,7 @@ def replay(
         if over.any():
             runs.end(running[over], state.take(over), now, over[seen])
             running, state, counts = running[~over], state.take(~over), counts[~over]
-        after, found = _label(state, counts, outcomes, rng, replacement=design.replacement)
+        after, found = _label(state, counts, truths[running], rng, replacement=design.replacement)
         if design.bets and running.size:
             kinds = _shuffled_kinds(counts, found, rng)
             after = fold(design, goal, metric, before=state, after=after, kinds=kinds)

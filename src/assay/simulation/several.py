@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
+from assay import notebook
 from assay.cell_strata import cell_strata, joint_of
 from assay.core.types import Floats
 from assay.design import Design
@@ -98,6 +100,34 @@ class SeveralSimulation:
             "goal": self.goal.to_dict(),
             "rows": [asdict(row) for row in self.rows],
         }
+
+    def _repr_html_(self) -> str:
+        totals = [
+            (
+                row.design,
+                f"{row.labels_mean:,.0f} ±{row.labels_se:.2g}",
+                "–" if row.change_pct is None else f"{row.change_pct:+.1f}%",
+            )
+            for row in self.rows
+        ]
+        single = [
+            (
+                each.metric,
+                row.design,
+                f"{each.value:.4f}",
+                f"{each.labels:,.0f}",
+                "–" if each.coverage is None else f"{each.coverage:.3f}",
+                f"{each.rmse:.4f}",
+            )
+            for row in self.rows
+            for each in row.metrics
+        ]
+        metric = ("metric", "design", "truth", "labels", "interval covers", "error (rms)")
+        return notebook.block(
+            notebook.table(("design", "labels", "against independent samples"), totals),
+            notebook.table(metric, sorted(single, key=itemgetter(0))),
+            notebook.remarks(["interrupted: runs are missing"] if self.interrupted else []),
+        )
 
 
 def simulate_several(

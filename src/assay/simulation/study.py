@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from assay import notebook
 from assay.core import forecast
 from assay.core.metrics import canonical_metric
 from assay.core.stop import Reason
@@ -80,6 +81,28 @@ class Simulation:
     def to_dict(self) -> dict[str, Any]:
         """Return the population and the rows as plain values."""
         return {"population": dict(self.population), "rows": [asdict(row) for row in self.rows]}
+
+    def _repr_html_(self) -> str:
+        facts = self.population
+        rows = [
+            (
+                row.design,
+                f"{row.labels_mean:,.0f} ±{row.labels_se:.2g}",
+                f"{row.change_pct:+.1f}%",
+                f"{row.coverage:.3f}",
+                f"{row.rmse:.4f}",
+            )
+            for row in self.rows
+        ]
+        headings = ("design", "labels", "against random", "interval covers", "error (rms)")
+        return notebook.block(
+            notebook.headline(
+                f"{facts['metric'].replace('_', ' ')} {facts['value']:.4f}",
+                f"of {facts['rows']:,} items whose truth is known",
+            ),
+            notebook.table(headings, rows),
+            notebook.remarks(["interrupted: rows are missing"] if self.interrupted else []),
+        )
 
 
 def simulate(

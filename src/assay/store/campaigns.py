@@ -14,6 +14,9 @@ from assay.store.connected import Connected
 __all__ = ["Campaigns"]
 
 _NAME = sa.select(schema.campaign.c.name).where(schema.campaign.c.id == sa.bindparam("campaign"))
+_CREATED = sa.select(schema.campaign.c.created_at).where(
+    schema.campaign.c.id == sa.bindparam("campaign")
+)
 
 
 class Campaigns(Connected):
@@ -63,6 +66,10 @@ class Campaigns(Connected):
     def name_of(self, campaign: int) -> str:
         """Return what a campaign is called now."""
         return str(self._connection.scalars(_NAME, {"campaign": campaign}).one())
+
+    def created_at(self, campaign: int) -> str:
+        """Return when a campaign was made."""
+        return str(self._connection.scalars(_CREATED, {"campaign": campaign}).one())
 
     def names(self) -> list[str]:
         """Return the names of all campaigns, oldest first."""

@@ -21,6 +21,7 @@ class CardRow:
     item_id: str
     predicted: int
     shown: str
+    weight: int | None = None
 
 
 _CARDS = (

@@ -65,10 +65,15 @@ class Labels(Connected):
             added.append(Event(id=number, told_at=self._timestamp, **asdict(each)))
         return added
 
-    def copy_labels(self, campaign: int, to: int) -> None:
-        """Append all labels of a campaign to those of another, by whom and when they were told."""
+    def copy_labels(self, campaign: int, to: int, *, keys: bool = True) -> None:
+        """Append all labels of a campaign to those of another, by whom and when they were told.
+
+        With the keys they were sent under where the other one takes its place: what is sent again
+        goes there.
+        """
         table = schema.label_event.c
-        told = [table[name] for name in (*_CONTENT, "told_at")]
+        names = [name for name in (*_CONTENT, "told_at") if keys or name != "submit_key"]
+        told = [table[name] for name in names]
         query = (
             sa.select(sa.literal(to), *told).where(table.campaign_id == campaign).order_by(table.id)
         )

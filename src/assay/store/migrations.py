@@ -122,6 +122,13 @@ def _to_2(connection: sa.Connection) -> None:
             connection.exec_driver_sql("INSERT INTO stratum VALUES (?, ?, ?)", row)
 
 
+def _to_3(connection: sa.Connection) -> None:
+    """Bring in the items' weights; those that are there count once each."""
+    names = connection.get_execution_options().get("schema_translate_map", {None: None})
+    table = "item" if names[None] is None else f"{names[None]}.item"
+    connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN weight BIGINT")
+
+
 def _sizes_in_1(strata: Mapping[str, Any]) -> list[int]:
     """Return the strata's sizes from the settings as version 1 kept them."""
     if "layers" in strata:
@@ -133,4 +140,4 @@ def _sizes_in_1(strata: Mapping[str, Any]) -> list[int]:
 
 
 # By the version that they lead to. Version 1 was for SQLite only.
-_STEPS: dict[int, Callable[[sa.Connection], None]] = {2: _to_2}
+_STEPS: dict[int, Callable[[sa.Connection], None]] = {2: _to_2, 3: _to_3}

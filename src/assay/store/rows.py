@@ -1,5 +1,6 @@
 """The part of a session that is about rows as they are kept, for those who check the books."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -22,6 +23,11 @@ class Rows(Connected):
             .order_by(*found.primary_key.columns)
         )
         return [dict(row) for row in self._connection.execute(query).mappings()]
+
+    def put_rows(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Put rows into a table as they are: those of a campaign that was kept elsewhere."""
+        if rows:
+            self._connection.execute(schema.metadata.tables[table].insert(), list(rows))
 
     def lost_labels(self) -> list[int] | None:
         """Return the numbers of labels of any campaign that were stored and are not there any more.

@@ -34,7 +34,7 @@ __all__ = [
     "version",
 ]
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 metadata = MetaData()
 
@@ -78,11 +78,14 @@ item = Table(
     # 1 where the classifier says yes; of several classifiers, bit k where the k-th does.
     Column("predicted", BigInteger, nullable=False),
     Column("shown", Text, nullable=False),
+    # The impressions that it counts for; NULL where every item counts once.
+    Column("weight", BigInteger),
     UniqueConstraint("campaign_id", "item_id"),
 )
 
 # What was dealt when: the counts per stratum, as a JSON list. With the decks' fixed order this
-# tells every card that was ever asked for.
+# tells every card that was ever asked for. Where items have weights it counts arrivals, and an item
+# may be among them again (assay.core.arrivals).
 round_ = Table(
     "round",
     metadata,

@@ -5,17 +5,20 @@ Labels are counted here from the stored rows, by code of its own.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from os import PathLike
 
 from assay.campaign import Campaign
 from assay.create import find_campaign, open_storage
 from assay.store import Session, Store
 from assay.verify.books import Checked, Verification, read_books
+from assay.verify.bundles import verify_bundle
 from assay.verify.claims import check_claims
 from assay.verify.decks import check_cards, check_order, check_rounds, check_strata
 from assay.verify.log import check_copies, check_events, check_numbers
 from assay.verify.recount import check_answers, check_estimates, check_values
+from assay.verify.reports import check_report
 
-__all__ = ["Checked", "Verification", "verify_campaign"]
+__all__ = ["Checked", "Verification", "verify_bundle", "verify_campaign"]
 
 _OF_WHAT_IS_STORED = (
     check_strata,
@@ -30,7 +33,12 @@ _OF_WHAT_IS_STORED = (
 _OF_WHAT_IS_SAID = (check_answers, check_values, check_estimates)
 
 
-def verify_campaign(name: str = "campaign", *, storage: str | None = None) -> Verification:
+def verify_campaign(
+    name: str = "campaign",
+    *,
+    storage: str | None = None,
+    report: str | PathLike[str] | None = None,
+) -> Verification:
     """Recompute a campaign's estimates from the log of its labels, and check all that it rests on.
 
     Nothing is changed. An answer that somebody forged in the database, with a word and an item that
@@ -40,6 +48,9 @@ def verify_campaign(name: str = "campaign", *, storage: str | None = None) -> Ve
     ----------
     name, storage : str
         As they were given to `create_campaign`.
+    report : path, optional
+        A report that was saved as JSON: it is worked out again from the log as it was then, and
+        every field is compared.
 
     Examples
     --------
@@ -49,7 +60,8 @@ def verify_campaign(name: str = "campaign", *, storage: str | None = None) -> Ve
     >>> campaign = assay.create_campaign(
     ...     {"p": [0.9, 0.8, 0.7]}, score="p", threshold=0.5, budget=3, storage=storage)
     >>> estimate = campaign.tell({item.id: True for item in campaign.ask(2)})
-    >>> assay.verify_campaign(storage=storage).findings
+    >>> campaign.report().save(f"{folder.name}/report.json")
+    >>> assay.verify_campaign(storage=storage, report=f"{folder.name}/report.json").findings
     ()
     >>> folder.cleanup()
     """
@@ -60,6 +72,8 @@ def verify_campaign(name: str = "campaign", *, storage: str | None = None) -> Ve
         if not any(each.findings for each in checks):  # else it may well be impossible to load
             campaign = Campaign(_Moment(session), key, settings, None)
             checks += [check(books, campaign) for check in _OF_WHAT_IS_SAID]
+            if report is not None:
+                checks.append(check_report(session, key, settings, report))
     return Verification(name, tuple(checks))
 
 

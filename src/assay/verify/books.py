@@ -1,15 +1,18 @@
 """What is stored of a campaign, read once; and what checks of it found."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from assay import notebook
+from assay.core.strata import Strata
 from assay.errors import StorageError
-from assay.settings import Settings
+from assay.settings import Before, Settings
 from assay.store import Session
+from assay.verify.draws import draws_of
 
 __all__ = ["Books", "Checked", "Row", "Verification", "checked", "counts_of", "read_books"]
 
@@ -47,6 +50,24 @@ class Verification:
         """Return it as plain values."""
         return {"campaign": self.campaign, "clean": self.clean, "checks": asdict(self)["checks"]}
 
+    def _repr_html_(self) -> str:
+        wrong = len(self.findings)
+        told = f"{wrong:,} findings; estimates may be wrong" if wrong else "all is there"
+        rows = [
+            (
+                each.check,
+                f"{each.looked_at:,}",
+                f"{len(each.findings):,} wrong" if each.findings else "clean",
+            )
+            for each in self.checks
+        ]
+        notes = [f"note: {note}" for each in self.checks for note in each.notes]
+        return notebook.block(
+            notebook.headline(self.campaign, told),
+            notebook.table(("check", "looked at", "found"), rows),
+            notebook.remarks([*self.findings, *notes]),
+        )
+
 
 def checked(
     check: str, looked_at: int, findings: Iterable[str], notes: Iterable[str] = ()
@@ -59,8 +80,9 @@ def checked(
 class Books:
     """The rows of a campaign, as they are kept.
 
-    `before` is the log of the campaign whose place it took; `lost` are numbers of labels that are
-    gone from the log, where that can be told.
+    `before` is the log of the campaign whose place it took, and `asked_before` what may have been
+    asked about there; `lost` are numbers of labels that are gone from the log, where that can be
+    told.
     """
 
     settings: Settings
@@ -70,6 +92,7 @@ class Books:
     events: Sequence[Row]
     claims: Sequence[Row]
     before: Sequence[Row] | None
+    asked_before: Set[str]
     lost: Sequence[int] | None
 
     @cached_property
@@ -81,23 +104,50 @@ class Books:
         return decks
 
     @cached_property
-    def dealt(self) -> Sequence[Sequence[Row]]:
-        """The cards of every round, as far as they are there."""
+    def drawn(self) -> Mapping[int, Sequence[tuple[Row, int]]]:
+        """What was ever dealt of each stratum, in its order, as far as it is there.
+
+        Each card comes with the number of times that it had been dealt before.
+        """
+        totals = dict.fromkeys(self.decks, 0)
+        for row in self.rounds:
+            for stratum, count in enumerate(counts_of(row) or ()):
+                if stratum in totals:
+                    totals[stratum] += count
+        if self.weighted:
+            return {
+                stratum: draws_of(self.decks[stratum], self.settings, total)
+                for stratum, total in totals.items()
+            }
+        return {
+            stratum: [(card, 0) for card in self.decks[stratum][:total]]
+            for stratum, total in totals.items()
+        }
+
+    @cached_property
+    def dealt(self) -> Sequence[Sequence[tuple[Row, int]]]:
+        """The cards of every round, each with the times that it was dealt before."""
         start = dict.fromkeys(self.decks, 0)
         rounds = []
         for row in self.rounds:
-            cards: list[Row] = []
+            cards: list[tuple[Row, int]] = []
             for stratum, count in enumerate(counts_of(row) or ()):
                 if stratum in start:
-                    cards += self.decks[stratum][start[stratum] : start[stratum] + count]
+                    cards += self.drawn[stratum][start[stratum] : start[stratum] + count]
                     start[stratum] += count
             rounds.append(cards)
         return rounds
 
     @property
+    def weighted(self) -> bool:
+        """Whether items count by weight, so that cards are dealt again."""
+        strata = self.settings.strata
+        return isinstance(strata, Strata) and strata.weighted
+
+    @property
     def dealt_items(self) -> set[str]:
         """The items of all these cards."""
-        return {card["item_id"] for cards in self.dealt for card in cards}
+        return {card["item_id"] for cards in self.dealt for card, _ in cards}
 
 
 def counts_of(row: Row) -> list[int] | None:
@@ -109,23 +159,33 @@ def counts_of(row: Row) -> list[int] | None:
     return None
 
 
+def _labels_from_before(session: Session, before: Before) -> list[Row]:
+    """Return the labels that a campaign went on with, of all campaigns that are still there."""
+    taken = before.labels or (None,) * len(before.campaigns)
+    rows: list[Row] = []
+    for name, count in zip(before.campaigns, taken, strict=True):
+        with suppress(StorageError):
+            former, _ = session.find(name)
+            rows += session.rows("label_event", former)[:count]
+    return rows
+
+
 def read_books(session: Session, key: int, settings: Settings) -> Books:
     """Read what is stored of a campaign."""
     before = None
     if settings.before is not None:
-        try:
-            former, _ = session.find(settings.before.campaign)
-        except StorageError:
-            before = []
-        else:
-            before = session.rows("label_event", former)
+        before = _labels_from_before(session, settings.before)
+    claims = session.rows("claim", key)
+    # Since a rebase, answers to items of before wait until these are drawn.
+    asked = [*(before or ()), *(claims if before is not None else ())]
     return Books(
         settings=settings,
         strata=session.rows("stratum", key),
         cards=session.rows("item", key),
         rounds=session.rows("round", key),
         events=session.rows("label_event", key),
-        claims=session.rows("claim", key),
+        claims=claims,
         before=before,
+        asked_before={row["item_id"] for row in asked},
         lost=session.lost_labels(),
     )

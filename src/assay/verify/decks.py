@@ -2,13 +2,15 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from assay.core.deck import number
+from assay.core.strata import Strata
 from assay.core.venn import CellStrata
 from assay.earlier import FROM_BEFORE
 from assay.verify.books import Books, Checked, Row, checked, counts_of
+from assay.verify.draws import in_order
 
 __all__ = ["check_cards", "check_order", "check_rounds", "check_strata"]
 
@@ -31,7 +33,8 @@ def check_cards(books: Books) -> Checked:
 
 
 def _card_findings(books: Books) -> Iterator[str]:
-    sizes, may_lie = books.settings.strata.sizes.tolist(), _may_lie(books)
+    strata, may_lie = books.settings.strata, _may_lie(books)
+    sizes = strata.sizes.tolist()
     for stratum, deck in books.decks.items():
         if not 0 <= stratum < len(sizes):
             yield f"item {deck[0]['item_id']!r} lies in stratum {stratum}, which there is not"
@@ -50,10 +53,23 @@ def _card_findings(books: Books) -> Iterator[str]:
             for card in deck
             if (problem := _problem(books, card, may_lie))
         )
+        if isinstance(strata, Strata) and strata.weighted:
+            yield from _weight_findings(strata, stratum, deck)
     seen = Counter(card["item_id"] for card in books.cards)
     yield from (
         f"item {item_id!r} lies in {often} places" for item_id, often in seen.items() if often > 1
     )
+
+
+def _weight_findings(strata: Strata, stratum: int, deck: Sequence[Row]) -> Iterator[str]:
+    missing = [card["item_id"] for card in deck if not (card["weight"] or 0) > 0]
+    if missing:
+        yield f"item {missing[0]!r} of stratum {stratum} has no weight"
+        return
+    there, whole = sum(card["weight"] for card in deck), int(strata.weights[stratum])
+    left = int(strata.sizes[stratum]) - len(deck)
+    if there + left > whole or (left == 0 and there != whole):
+        yield f"the items of stratum {stratum} weigh {there:,}, and {whole:,} in the settings"
 
 
 def _may_lie(books: Books) -> set[tuple[int, int]]:
@@ -80,11 +96,19 @@ def _is_id(books: Books, text: str) -> bool:
 
 
 def check_order(books: Books) -> Checked:
-    """See that every deck is in the order of its items' permanent numbers.
+    """See that every deck is in the order of its items' permanent numbers, or first arrivals.
 
     Labels that were there before the campaign lie on top of the decks, in any order.
     """
     settings, findings = books.settings, []
+    if books.weighted:
+        findings = [
+            f"item {card['item_id']!r} of stratum {stratum} comes after its turn"
+            for stratum, deck in books.decks.items()
+            for card, is_next in in_order(deck, settings)
+            if not is_next
+        ]
+        return checked("decks are in their order", len(books.cards), findings)
     told_before: set[str] = set()
     if settings.before is None:
         told_before = {row["item_id"] for row in books.events if row["reviewer"] == FROM_BEFORE}
@@ -123,6 +147,6 @@ def _round_findings(books: Books) -> Iterator[str]:
             continue
         dealt = [sum(pair) for pair in zip(dealt, counts, strict=True)]
     for stratum, cards in enumerate(dealt):
-        there = len(books.decks.get(stratum, ()))
+        there = len(books.drawn.get(stratum, ()))
         if cards > there:
             yield f"{cards} cards of stratum {stratum} were dealt, and {there} are there"

@@ -11,22 +11,19 @@ from assay.verify.books import Books, Checked, Row, checked
 
 __all__ = ["check_copies", "check_events", "check_numbers"]
 
-_COPIED = ("item_id", "answer", "reviewer", "told_at", "submit_key", "late", "ruling")
+_COPIED = ("item_id", "answer", "reviewer", "told_at", "late", "ruling")
 
 
 def check_events(books: Books) -> Checked:
     """See that labels are of items that were asked for, in words that there are."""
-    late_clock = sum(one["told_at"] > two["told_at"] for one, two in pairwise(books.events))
+    own = books.events[len(books.before or ()) :]  # others' labels were told side by side
+    late_clock = sum(one["told_at"] > two["told_at"] for one, two in pairwise(own))
     notes = [f"the clock was set back {late_clock} times between labels"] if late_clock else []
     return checked("labels can be read", len(books.events), _event_findings(books), notes)
 
 
 def _event_findings(books: Books) -> Iterator[str]:
-    asked = books.dealt_items
-    # Since a rebase, answers to items of before wait until these are drawn.
-    asked |= {row["item_id"] for row in books.before or ()}
-    if books.settings.before is not None:
-        asked |= {row["item_id"] for row in books.claims}
+    asked = books.dealt_items | books.asked_before
     for row in books.events:
         which = f"label {row['id']} of item {row['item_id']!r}"
         if row["answer"] not in WORDS:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from assay.answers import Answer
 from assay.campaign import Campaign
+from assay.core.arrivals import seed_of_arrival
 from assay.core.deck import number
 from assay.core.stop import Reason
 from assay.evaluation import evaluation_of
@@ -39,7 +40,9 @@ def check_answers(books: Books, campaign: Campaign) -> Checked:
         if answers.get(item_id) != said.get(item_id)
     ]
     counts: dict[int, list[int]] = {}
-    for card in _cards(books):
+    for card, before in _cards(books):
+        if before:
+            continue  # an item is one label, however often it was drawn
         if (answer := answers.get(card["item_id"])) is not None:
             its = counts.setdefault(card["stratum"], [0, 0, 0])
             judged = answer not in _NEITHER
@@ -55,10 +58,12 @@ def check_answers(books: Books, campaign: Campaign) -> Checked:
 def check_values(books: Books, campaign: Campaign) -> Checked:
     """Compare every metric with its formula, worked out from sizes and counts in plain sums."""
     stories, counts = _stories(books), Counts()
-    for card in _cards(books):
+    for card, before in _cards(books):
         story = stories.get(card["item_id"])
         if story is not None and story.now is not None:
             counts.add(card["stratum"], card["predicted"], story.now)
+            if books.weighted and not before:
+                counts.weigh(card["stratum"], card["predicted"], story.now, card["weight"])
     estimates = campaign.estimates()
     values = values_of(books.settings, counts)
     findings = (
@@ -74,7 +79,8 @@ def check_estimates(books: Books, campaign: Campaign) -> Checked:
     stories = _stories(books)
     ledger = Ledger(evaluation_of(books.settings))
     for cards in books.dealt:
-        ledger.deal(sorted(map(_card, cards), key=lambda card: _shown_at(books, card)))
+        in_order = sorted(cards, key=lambda dealt: _shown_at(books, *dealt))
+        ledger.deal([_card(card) for card, _ in in_order])
     for item_id, story in stories.items():
         ledger.record(item_id, Answer(story.first))
         if story.now is None:
@@ -89,8 +95,8 @@ def check_estimates(books: Books, campaign: Campaign) -> Checked:
         right: dict[str, object] = {
             "low": float(look.low),
             "high": float(look.high),
-            "labels": int(standing.tallies.n.sum()),
-            "cannot_judge": int(standing.tallies.u.sum()),
+            "labels": standing.labels,
+            "cannot_judge": standing.unjudged,
             "stopped": None if reason is Reason.GO_ON else reason.told(standing.goal.at_least),
         }
         if look.moments.defined:
@@ -105,7 +111,7 @@ def _differences(name: str, right: Mapping[str, object], told: Estimate) -> Iter
             yield f"{name}: {field} is {value!r} by the log, and {getattr(told, field)!r} as told"
 
 
-def _cards(books: Books) -> list[Row]:
+def _cards(books: Books) -> list[tuple[Row, int]]:
     return [card for cards in books.dealt for card in cards]
 
 
@@ -113,8 +119,9 @@ def _card(row: Row) -> CardRow:
     return CardRow(**{name: row[name] for name in CardRow.__dataclass_fields__})
 
 
-def _shown_at(books: Books, card: CardRow) -> int:
-    return number(books.settings.item_id(card.item_id), books.settings.seed ^ 1)
+def _shown_at(books: Books, card: Row, before: int) -> int:
+    seed = seed_of_arrival(books.settings.seed ^ 1, before)
+    return number(books.settings.item_id(card["item_id"]), seed)
 
 
 def _stories(books: Books) -> dict[str, _Story]:

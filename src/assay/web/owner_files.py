@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from assay.campaign import Campaign
 from assay.exchange import FORMATS, LimitError, Written, import_labels, write_batch, write_labels
+from assay.reporting import SUFFIXES
 from assay.texts import is_storable
 from assay.web.counter import Counter
 from assay.web.documents import refuse
@@ -24,6 +25,11 @@ _MOST_ITEMS = 10_000
 _MOST_HOURS = 24 * 30
 _LONGEST_NAME = 100
 _CHARACTERS = 60  # of a file's name
+_REPORTS = {
+    ".html": "text/html; charset=utf-8",
+    ".json": "application/json",
+    ".md": "text/markdown; charset=utf-8",
+}
 
 
 @needs("owner")
@@ -33,6 +39,18 @@ async def export_labels(request: Request) -> Response:
     chosen = _known_format(request.query_params.get("format", "csv"))
     written = await counter.call(lambda campaign: write_labels(campaign, format=chosen))
     return _file(written, f"{counter.name} labels")
+
+
+@needs("owner")
+async def export_report(request: Request) -> Response:
+    """Return the report as a file; reviewers are numbered in it, as it is made to be sent on."""
+    counter: Counter = request.app.state.counter
+    suffix = f".{request.query_params.get('format', 'html')}"
+    if suffix not in _REPORTS:
+        refuse(f"'format' must be one of: {', '.join(each[1:] for each in _REPORTS)}")
+    made = await counter.call(lambda campaign: campaign.report())
+    content = getattr(made, SUFFIXES[suffix]).encode()
+    return _download(content, f"{counter.name} report", suffix, _REPORTS[suffix])
 
 
 @needs("owner")
@@ -107,18 +125,23 @@ def _known_format(name: str) -> str:
 
 def _file(written: Written, name: str) -> Response:
     """Return a file for the browser to save; what another tool needs beside it goes with it."""
-    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:_CHARACTERS].strip("-.") or "assay"
     content, suffix, media_type = written.content, written.suffix, written.media_type
     if written.config is not None:
-        content, suffix, media_type = _zip(safe, written, written.config), ".zip", "application/zip"
-    return Response(
-        content,
-        media_type=media_type,
-        headers={
-            "Content-Disposition": f'attachment; filename="{safe}{suffix}"',
-            "X-Assay-Count": str(written.count),
-        },
-    )
+        content = _zip(_safe(name), written, written.config)
+        suffix, media_type = ".zip", "application/zip"
+    response = _download(content, name, suffix, media_type)
+    response.headers["X-Assay-Count"] = str(written.count)
+    return response
+
+
+def _download(content: bytes, name: str, suffix: str, media_type: str) -> Response:
+    disposition = f'attachment; filename="{_safe(name)}{suffix}"'
+    return Response(content, media_type=media_type, headers={"Content-Disposition": disposition})
+
+
+def _safe(name: str) -> str:
+    """Return a name that any disk takes, and that cannot break out of a header."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:_CHARACTERS].strip("-.") or "assay"
 
 
 def _zip(name: str, written: Written, config: bytes) -> bytes:
@@ -131,6 +154,7 @@ def _zip(name: str, written: Written, config: bytes) -> bytes:
 
 routes = [
     Route("/owner/export", export_labels, methods=["GET"]),
+    Route("/owner/report", export_report, methods=["GET"]),
     Route("/api/batch", export_batch, methods=["POST"]),
     Route("/api/import", take_answers, methods=["POST"]),
 ]

@@ -11,12 +11,20 @@ from assay.core.agreement import Agreement
 from assay.goal import Goal
 from assay.history import HistoryPoint
 from assay.outlook import Outlook, outlook_of
+from assay.reporting.curve import Curve, draw_curve
 from assay.results import Estimate, StratumRow
 from assay.reviewing import ReviewerRow
 from assay.targets import JointGoal
-from assay.terminal import interval_text, metric_name, printable, shortened, value_text
-from assay.terminal_several import goal_text, notes_once, state_text
-from assay.web.curve import Curve, draw_curve
+from assay.words import (
+    ends_text,
+    goal_words,
+    metric_name,
+    notes_once,
+    printable,
+    shortened,
+    state_text,
+    value_text,
+)
 
 __all__ = ["Dashboard", "Heading", "MetricView", "dashboard_of", "heading_of"]
 
@@ -88,13 +96,12 @@ def heading_of(campaign: Campaign) -> Heading:
     """Return what the campaign is about."""
     settings, goal = campaign.settings, campaign.settings.goal
     if isinstance(goal, JointGoal):
-        title = f"{len(goal.targets)} metrics"
-        words = goal_text(goal)
+        first, *others = goal.targets
+        title = f"{len(goal.targets)} metrics" if others else first.name
     else:
         title = metric_name(goal.metric).capitalize()
-        words = _goal_words(goal)
-    source = settings.source
-    return Heading(title, printable(source.description), source.rows, words)
+    source = printable(settings.source.description)
+    return Heading(title, source, settings.items, goal_words(goal))
 
 
 def dashboard_of(campaign: Campaign) -> Dashboard:
@@ -148,32 +155,12 @@ def _metric_view(
     return MetricView(
         name=printable(metric_name(estimate.metric)),
         value=value_text(estimate),
-        interval=interval_text(estimate).plain,
+        interval="[{}, {}]".format(*ends_text(estimate)),
         estimate=estimate,
         state=state,
         tone=_TONES[colour],
         curve=draw_curve(points, within=estimate.within, at_least=at_least),
     )
-
-
-def _goal_words(goal: Goal) -> str:
-    """Return a goal in words.
-
-    Examples
-    --------
-    >>> _goal_words(Goal("precision", within=0.02, budget=900))
-    '±0.02 at 95% confidence, with at most 900 answers'
-    >>> _goal_words(Goal("recall", at_least=0.9))
-    'is it at least 0.9? At 95% confidence'
-    """
-    sure = f"at {100 * goal.confidence:.4g}% confidence"
-    if goal.at_least is not None:
-        words = f"is it at least {goal.at_least:g}? {sure.capitalize()}"
-    elif goal.within is not None:
-        words = f"±{goal.within:g} {sure}"
-    else:
-        return f"what {goal.budget:,} answers tell, {sure}"
-    return words if goal.budget is None else f"{words}, with at most {goal.budget:,} answers"
 
 
 def _is_met(estimate: Estimate, at_least: float | None) -> bool:

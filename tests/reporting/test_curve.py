@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.history import HistoryPoint
-from assay.web.curve import SIDE, Curve, draw_curve
+from assay.reporting.curve import SIDE, Curve, draw_curve
 
 POINTS = [
     HistoryPoint(20 * k, 0.8 + 0.1 * np.sin(k) / k, 0.8 - 0.5 / k**0.5, min(0.8 + 0.4 / k**0.5, 1))

@@ -6,11 +6,12 @@ import zlib
 from collections.abc import Iterator
 
 from assay.errors import AssayError, InputError
-from assay.label_files import Content, LimitError
+from assay.label_files.content import Content
+from assay.label_files.limits import LimitError
 
-__all__ = ["is_zip", "unzip"]
+__all__ = ["MOST_BYTES", "is_zip", "unzip"]
 
-_MOST_BYTES = 100_000_000  # of all that a zip holds
+MOST_BYTES = 100_000_000  # of all that a zip holds
 _MOST_FILES = 1_000
 _ZIPS = (b"PK\x03\x04", b"PK\x05\x06")  # what files begin with; the second is empty
 _ENTRY = b"PK\x01\x02"  # what each entry of the table of contents begins with
@@ -33,7 +34,7 @@ def unzip(content: Content, suffix: str) -> list[tuple[str, Content]]:
     # Counted before the table of contents is read, which would itself fill the memory.
     if content.data().count(_ENTRY) > _MOST_FILES:
         raise LimitError(
-            f"{content.name} holds more than {_MOST_FILES:,} files; nothing was recorded"
+            f"{content.name} holds more than {_MOST_FILES:,} files, and is not unpacked"
         )
     try:
         with zipfile.ZipFile(io.BytesIO(content.data())) as archive:
@@ -49,7 +50,7 @@ def unzip(content: Content, suffix: str) -> list[tuple[str, Content]]:
 def _unpack(
     archive: zipfile.ZipFile, content: Content, suffix: str
 ) -> Iterator[tuple[zipfile.ZipInfo, bytes]]:
-    left = _MOST_BYTES
+    left = MOST_BYTES
     for info in archive.infolist():
         if not info.filename.endswith(suffix):
             continue
@@ -64,7 +65,7 @@ def _unpack(
         left -= len(data)
         if left < 0:
             raise LimitError(
-                f"{content.name} holds more than {_MOST_BYTES:,} bytes; nothing was recorded",
+                f"{content.name} holds more than {MOST_BYTES:,} bytes, and is not unpacked",
                 hint="take its files one by one",
             )
         yield info, data

@@ -1,0 +1,168 @@
+"""An evaluation on arrays, in the manner of `sklearn.metrics`."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from assay.answers import Answer, parse_answer
+from assay.core.types import Ints
+from assay.create import create_campaign
+from assay.design import Design
+from assay.errors import InputError, LabelError
+from assay.results import Estimate
+
+__all__ = ["Oracle", "evaluate"]
+
+Oracle = Callable[[Ints], Iterable[object]]
+
+
+def evaluate(
+    y_pred: ArrayLike | None = None,
+    *,
+    y_score: ArrayLike | None = None,
+    threshold: float | None = None,
+    oracle: Oracle | None = None,
+    y_true: ArrayLike | None = None,
+    pos_label: str | float | None = None,
+    sample_weight: ArrayLike | None = None,
+    metric: str = "precision",
+    within: float | None = 0.02,
+    budget: int | None = None,
+    confidence: float = 0.95,
+    batch: int = 20,
+    seed: int = 0,
+    design: Design | None = None,
+) -> Estimate:
+    """Estimate a metric of predictions in arrays, asking for as few true labels as it takes.
+
+    It is a campaign in memory that is run to its end at once. For one that people answer, or that
+    must survive the process, there is `create_campaign`.
+
+    Parameters
+    ----------
+    y_pred : array, shape (N,), optional
+        The predicted labels: true or false, 1 or 0, or any value with `pos_label`. When left out, a
+        score of at least `threshold` says yes.
+    y_score : array, shape (N,), optional
+        The scores. Without them there are no strata to gain from.
+    threshold : float, optional
+        Where the predicted label changes.
+    oracle : callable, optional
+        Called with an array of row numbers, at most `batch` of them, it returns the true labels of
+        these rows in the same order, or ``"cannot judge"``. Called until the goal is reached.
+    y_true : array, shape (N,), optional
+        True labels, to replay an evaluation with. Only those that are drawn are looked at; others
+        may be missing. Either this or `oracle` is needed.
+    pos_label : optional
+        The value of `y_pred` and of the true labels that means yes.
+    sample_weight : array, shape (N,), optional
+        What each row counts: its traffic, its impressions (docs/weights.md).
+    metric, within, budget, confidence, design, seed
+        As in `create_campaign`: it ends when the interval's half-width is at most `within`, or
+        after `budget` answers.
+    batch : int
+        So many true labels are asked for at a time.
+
+    Returns
+    -------
+    Estimate
+        With its interval, and the number of labels that it took.
+
+    Examples
+    --------
+    >>> import assay
+    >>> rng = np.random.default_rng(0)
+    >>> y_score = rng.random(50_000)
+    >>> y_true = rng.random(50_000) < y_score
+    >>> found = assay.evaluate(
+    ...     y_score=y_score, threshold=0.5, oracle=lambda rows: y_true[rows], within=0.05)
+    >>> bool(found.low <= y_true[y_score >= 0.5].mean() <= found.high), found.labels < 400
+    (True, True)
+    """
+    given = {"y_pred": y_pred, "y_score": y_score, "sample_weight": sample_weight}
+    columns = {name: values for name, values in given.items() if values is not None}
+    if y_pred is None and y_score is None:
+        raise InputError(
+            "there is nothing to evaluate: neither `y_pred` nor `y_score` was given",
+            hint="evaluate(y_pred, y_score=..., oracle=...)",
+        )
+    campaign = create_campaign(
+        columns,
+        score="y_score" if y_score is not None else None,
+        predicted="y_pred" if y_pred is not None else None,
+        sample_weight="sample_weight" if sample_weight is not None else None,
+        threshold=threshold,
+        positive=pos_label if y_pred is not None else None,
+        metric=metric,
+        within=within,
+        budget=budget,
+        confidence=confidence,
+        design=design,
+        storage="sqlite://",  # in memory, whatever the environment says
+        seed=seed,
+    )
+    asked = _oracle(oracle, y_true, campaign.settings.source.rows)
+    while not campaign.done:
+        rows = np.array([item.id for item in campaign.ask(batch)], dtype=np.int64)
+        answers = _answers(asked(rows), rows, pos_label)
+        campaign.tell(zip(rows.tolist(), answers, strict=True))
+    return campaign.estimate()
+
+
+def _oracle(oracle: Oracle | None, y_true: ArrayLike | None, size: int) -> Oracle:
+    if (oracle is None) == (y_true is None):
+        raise InputError(
+            "true labels come from an `oracle` or from `y_true`, "
+            + ("and neither was given" if oracle is None else "and both were given"),
+            hint="oracle=lambda rows: [ask_somebody(row) for row in rows]",
+        )
+    if oracle is not None:
+        return oracle
+    truth = np.asarray(y_true)
+    if truth.shape != (size,):
+        raise InputError(
+            f"y_true has the shape {truth.shape}, and there are {size:,} predictions",
+            hint="one true label for each prediction, in the same order",
+        )
+    return lambda rows: truth[rows]
+
+
+def _answers(said: Iterable[object], rows: Ints, pos_label: object) -> list[Answer]:
+    """Return what was said of the rows as answers."""
+    if not isinstance(said, Iterable):
+        raise InputError(f"the oracle must return the labels of the rows it got, not {said!r}")
+    labels = said.tolist() if isinstance(said, np.ndarray) else list(said)
+    if len(labels) != rows.size:
+        raise InputError(
+            f"the oracle was asked for {rows.size:,} rows and returned {len(labels):,} labels",
+            hint="return one for each row, in the same order; 'cannot judge' where there is none",
+        )
+    answers = []
+    for row, label in zip(rows.tolist(), labels, strict=True):
+        try:
+            answers.append(_answer(label, pos_label))
+        except LabelError as error:
+            raise LabelError(
+                f"the true label of row {row}: {error.problem}",
+                details=error.details,
+                hint=error.hint,
+            ) from None
+    return answers
+
+
+def _answer(label: object, pos_label: object) -> Answer:
+    unjudged = isinstance(label, str) and label == Answer.CANNOT_JUDGE.value
+    if pos_label is None or unjudged or isinstance(label, Answer):
+        return parse_answer(label)
+    same = label == pos_label
+    nan = isinstance(label, float | np.floating) and np.isnan(label)
+    # What compares to no yes or no is pandas.NA.
+    if label is None or nan or not isinstance(same, bool | np.bool_):
+        raise LabelError(f"{label!r} is not a label", hint="say 'cannot judge' where there is none")
+    if isinstance(label, str) != isinstance(pos_label, str):
+        raise LabelError(
+            f"{label!r} is of another kind than pos_label={pos_label!r}",
+            hint="pos_label is the value that means yes, in y_pred and in the true labels",
+        )
+    return Answer.YES if same else Answer.NO

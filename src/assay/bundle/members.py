@@ -1,0 +1,174 @@
+"""The tables and documents of a bundle: one function each, always the same bytes."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from hashlib import sha256
+from typing import Any
+
+from assay.bundle.snapshot import Snapshot
+from assay.core.deck import number
+from assay.core.strata import Strata
+from assay.counting import strata_in
+from assay.estimating import estimates_of
+from assay.label_files import guard
+from assay.results import Estimate, Estimates, StratumRow
+from assay.store import CardRow, Event
+from assay.table import Table
+
+__all__ = ["CARD_COLUMNS", "EVENT_FIELDS", "last_link", "tables_of"]
+
+_FLOATS = ("value", "low", "high", "standard_error", "confidence")
+_WORDS = ("interval", "notes", "stopped")  # which another version of Assay may put otherwise
+_KEPT = {"item_id": "item"}  # where a file says it in another word than the storage
+_STORED = tuple(field.name for field in fields(CardRow) if field.name != "shown")
+CARD_COLUMNS = tuple(_KEPT.get(name, name) for name in _STORED)
+"""What a card is by itself; the other columns of its row follow from the rest of the bundle."""
+
+_CARD_FOLLOWS = ("number", "round", "drawn", "size", "probability", "answer")
+_STRATUM = (
+    *("number", "stratum", "predicted", "size", "weight", "drawn"),
+    *("labels", "yes", "cannot_judge"),
+)
+EVENT_FIELDS = ("number", "item", "answer", "reviewer", "time", "late", "ruling", "chain")
+
+
+def tables_of(snapshot: Snapshot, table: Table) -> dict[str, bytes]:
+    """Return the files by their names; the snapshot's cards lie on the table."""
+    made = {
+        "settings.json": _settings(snapshot),
+        "strata.csv": _strata(snapshot, strata_in(table)),
+        "cards.csv": _cards(snapshot, table),
+        "rounds.json": _rounds(snapshot),
+        "events.jsonl": _lines(_events(snapshot)),
+        "estimate.json": _estimates(estimates_of(table)),
+    }
+    if any(card.shown != "{}" for card in snapshot.cards):
+        made["columns.jsonl"] = _lines(_columns(snapshot))
+    return made
+
+
+def last_link(snapshot: Snapshot) -> str:
+    """Return the end of the log's chain: the whole log follows from it."""
+    link = ""
+    for event in snapshot.events:
+        link = _link(link, _told(snapshot, event))
+    return link
+
+
+def _settings(snapshot: Snapshot) -> bytes:
+    return _json({"created_at": snapshot.created_at, **snapshot.settings.to_dict()})
+
+
+def _strata(snapshot: Snapshot, rows: Sequence[StratumRow]) -> bytes:
+    strata, none = snapshot.settings.strata, [""] * len(rows)
+    says_yes = strata.says_yes if isinstance(strata, Strata) else None
+    said = none if says_yes is None else [int(says) for says in says_yes.tolist()]
+    cells = zip(
+        range(len(rows)),
+        (guard(row.stratum) for row in rows),
+        said,
+        snapshot.sizes,
+        _weights(snapshot) or none,
+        snapshot.drawn,
+        ((row.labels, row.positives, row.cannot_judge) for row in rows),
+        strict=True,
+    )
+    return _csv(_STRATUM, ((*row, *counts) for *row, counts in cells))
+
+
+def _cards(snapshot: Snapshot, table: Table) -> bytes:
+    settings, drawn, weights = snapshot.settings, snapshot.drawn, _weights(snapshot)
+    rounds = enumerate(table.rounds)
+    dealt_in = {item_id: place for place, ids in reversed(list(rounds)) for item_id in ids}
+
+    def row(card: CardRow) -> Iterable[object]:
+        size, answer = snapshot.sizes[card.stratum], table.ledger.answers.get(card.item_id)
+        yield from (_cell(getattr(card, name)) for name in _STORED)
+        yield number(settings.item_id(card.item_id), settings.seed)
+        yield dealt_in.get(card.item_id, "")
+        yield from (drawn[card.stratum], size)
+        yield (card.weight or 0) / weights[card.stratum] if weights else drawn[card.stratum] / size
+        yield "" if answer is None else answer.value
+
+    return _csv((*CARD_COLUMNS, *_CARD_FOLLOWS), map(row, snapshot.cards))
+
+
+def _weights(snapshot: Snapshot) -> list[int]:
+    """Return what each stratum weighs; nothing where items are only counted."""
+    strata = snapshot.settings.strata
+    return strata.weights.tolist() if isinstance(strata, Strata) and strata.weighted else []
+
+
+def _rounds(snapshot: Snapshot) -> bytes:
+    """Return one line a round."""
+    lines = ",\n".join(json.dumps(list(counts)) for counts in snapshot.rounds)
+    return f"[\n{lines}\n]\n".encode()
+
+
+def _events(snapshot: Snapshot) -> Iterable[Mapping[str, Any]]:
+    link = ""
+    for event in snapshot.events:
+        told = _told(snapshot, event)
+        link = _link(link, told)
+        yield {**told, "chain": link}
+
+
+def _told(snapshot: Snapshot, event: Event) -> dict[str, Any]:
+    return {
+        "number": event.id,
+        "item": snapshot.settings.item_id(event.item_id),
+        "answer": event.answer,
+        "reviewer": event.reviewer,
+        "time": event.told_at,
+        "late": event.late,
+        "ruling": event.ruling,
+    }
+
+
+def _link(before: str, told: Mapping[str, Any]) -> str:
+    return sha256(before.encode() + json.dumps(told).encode()).hexdigest()
+
+
+def _columns(snapshot: Snapshot) -> Iterable[Mapping[str, Any]]:
+    for card in snapshot.cards:
+        id = snapshot.settings.item_id(card.item_id)
+        yield {"item": id, "columns": json.loads(card.shown)}
+
+
+def _estimates(estimates: Estimates) -> bytes:
+    """Return every figure as a decimal that gives the same bits again, and these bits."""
+    return _json({name: _figures(estimate) for name, estimate in estimates.items()})
+
+
+def _figures(estimate: Estimate) -> dict[str, Any]:
+    values = estimate.to_dict()
+    figures = {name: value for name, value in values.items() if name not in _WORDS}
+    bits = {name: values[name].hex() for name in _FLOATS if values[name] is not None}
+    return {**figures, "done": estimate.stopped is not None, "hex": bits}
+
+
+def _cell(value: object) -> object:
+    """Return a cell that a spreadsheet leaves alone, and that gives the same value again."""
+    if isinstance(value, str):
+        return guard(value)
+    return "" if value is None else value
+
+
+def _csv(header: Sequence[str], rows: Iterable[Iterable[object]]) -> bytes:
+    text = io.StringIO(newline="")
+    # Texts are quoted, all of them: which others are differs between versions of Python.
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, indent=1).encode() + b"\n"
+
+
+def _lines(records: Iterable[Mapping[str, Any]]) -> bytes:
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)

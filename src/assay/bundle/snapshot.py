@@ -1,0 +1,154 @@
+"""A campaign at one moment, as its bundle holds it: taken from one storage, put into another."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from assay.earlier import FROM_BEFORE
+from assay.settings import Settings
+from assay.store import CardRow, Event, Session, Store, open_store
+from assay.table import Table
+
+__all__ = ["Snapshot", "laid_out", "restore", "take", "until"]
+
+_KEY = 1  # the campaign's number in a storage of its own
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What is stored of a campaign.
+
+    Attributes
+    ----------
+    settings : Settings
+    created_at : str
+    sizes : sequence of int
+        The items of each stratum.
+    cards : sequence of CardRow
+        Those that were drawn.
+    rounds : sequence of sequence of int
+        The cards of each stratum that each round dealt.
+    events : sequence of Event
+        The log, numbered from 1.
+    names, shown : bool
+        Whether reviewers' names, and what they saw, were kept.
+    """
+
+    settings: Settings
+    created_at: str
+    sizes: Sequence[int]
+    cards: Sequence[CardRow]
+    rounds: Sequence[Sequence[int]]
+    events: Sequence[Event]
+    names: bool
+    shown: bool
+
+    @property
+    def drawn(self) -> list[int]:
+        """How many cards of each stratum were dealt."""
+        return _drawn(self.rounds, len(self.sizes))
+
+
+def take(session: Session, key: int, settings: Settings, *, names: bool, shown: bool) -> Snapshot:
+    """Read a campaign, without what is nobody else's business.
+
+    Parameters
+    ----------
+    session, key, settings
+        A transaction, and the campaign.
+    names : bool
+        Keep the reviewers' names; otherwise they are numbered in the order of their first labels.
+    shown : bool
+        Keep what reviewers saw.
+    """
+    rounds = session.rounds(key, 0)
+    drawn = _drawn(rounds, settings.strata.n_strata)
+    cards = [
+        card for stratum, stop in enumerate(drawn) for card in session.cards(key, stratum, 0, stop)
+    ]
+    events = [
+        replace(event, id=number, submit_key=None)
+        for number, event in enumerate(session.labels(key), start=1)
+    ]
+    return Snapshot(
+        settings=_without_places(settings),
+        created_at=session.created_at(key),
+        sizes=[row["size"] for row in session.rows("stratum", key)],
+        cards=cards if shown else [_blind(card, settings) for card in cards],
+        rounds=rounds,
+        events=events if names else _numbered(events),
+        names=names,
+        shown=shown,
+    )
+
+
+def until(snapshot: Snapshot, last_at: str | None, rounds: int) -> Snapshot:
+    """Return what a snapshot was when so many rounds were dealt, and the last label came then."""
+    before = replace(
+        snapshot,
+        rounds=snapshot.rounds[:rounds],
+        events=[
+            each for each in snapshot.events if last_at is not None and each.told_at <= last_at
+        ],
+    )
+    drawn = before.drawn
+    return replace(
+        before, cards=[card for card in before.cards if card.position < drawn[card.stratum]]
+    )
+
+
+def laid_out(snapshot: Snapshot) -> Table:
+    """Return the campaign's table as it is by the snapshot alone."""
+    store, key = restore(snapshot)
+    table = Table(store, key, snapshot.settings, None)
+    table.catch_up()
+    return table
+
+
+def restore(snapshot: Snapshot) -> tuple[Store, int]:
+    """Put a campaign into a storage of its own in memory; return that, and its number there."""
+    store, settings = open_store(None), snapshot.settings
+    campaign: dict[str, Any] = {"id": _KEY, "name": settings.name}
+    campaign |= {"created_at": snapshot.created_at, "settings": json.dumps(settings.to_dict())}
+    with store.write() as session:
+        session.put_rows("campaign", [campaign])
+        session.add_strata(_KEY, snapshot.sizes)
+        session.add_cards(_KEY, snapshot.cards)
+        for number, counts in enumerate(snapshot.rounds):
+            session.add_round(_KEY, number, counts)
+        session.put_rows(
+            "label_event", [{"campaign_id": _KEY, **vars(event)} for event in snapshot.events]
+        )
+    return store, _KEY
+
+
+def _without_places(settings: Settings) -> Settings:
+    """Return settings that do not say where on a machine the predictions were read from."""
+    source = settings.source
+    parts = tuple(replace(part, scan=None) for part in source.parts)
+    return replace(settings, source=replace(source, parts=parts))
+
+
+def _blind(card: CardRow, settings: Settings) -> CardRow:
+    """Return a card without what reviewers saw; slices stay, as estimates are told by them."""
+    columns, kept = json.loads(card.shown), settings.source.slices
+    return replace(
+        card, shown=json.dumps({name: columns[name] for name in columns if name in kept})
+    )
+
+
+def _numbered(events: Sequence[Event]) -> list[Event]:
+    """Return the log with numbers for names.
+
+    A label that was told by nobody in particular, or was there before the campaign, says so still:
+    the draw rests on that.
+    """
+    names: dict[str, str] = {"": "", FROM_BEFORE: FROM_BEFORE}
+    for event in events:
+        names.setdefault(event.reviewer, f"reviewer {len(names) - 1:02d}")
+    return [replace(event, reviewer=names[event.reviewer]) for event in events]
+
+
+def _drawn(rounds: Sequence[Sequence[int]], n_strata: int) -> list[int]:
+    return [sum(counts[stratum] for counts in rounds) for stratum in range(n_strata)]

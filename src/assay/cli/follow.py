@@ -1,0 +1,173 @@
+"""``assay follow``: the same question week after week."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from assay.cli.classifiers import about_goal
+from assay.cli.columns import (
+    IdColumn,
+    Positive,
+    PredictedColumn,
+    ScoreColumn,
+    Threshold,
+    about_data,
+)
+from assay.cli.output import AsJson, collecting_warnings, console, emit, say_next, telling_errors
+from assay.cli.scans import reading
+from assay.cli.storage import StorageUrl, existing, follow_up, storage_url
+from assay.core.metrics import METRICS
+from assay.errors import InputError
+from assay.follow import follow_campaign
+from assay.results import Estimate
+from assay.terminal import interval_bar, interval_text, metric_name, new_table
+from assay.trends import PeriodRow, Trend, trend
+from assay.words import printable, value_text
+
+__all__ = ["follow"]
+
+_WRONG = 2  # as with wrong usage: 1 is for a metric below its floor, which a pipeline acts on
+_COLOURS = {"fell": "red", "rose": "green", None: "dim"}
+
+
+def follow(
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="The next period's predictions; when left out, the series is shown.",
+        ),
+    ] = None,
+    *,
+    series: Annotated[str, typer.Option(help="What the series is called.")],
+    period: Annotated[
+        str | None, typer.Option(help="What the next period is called: 2026-w46.")
+    ] = None,
+    id_column: IdColumn = None,
+    score: ScoreColumn = None,
+    predicted: PredictedColumn = None,
+    threshold: Threshold = None,
+    positive: Positive = None,
+    show: Annotated[
+        list[str] | None, about_data("A column that reviewers see; repeatable.")
+    ] = None,
+    previous: Annotated[
+        str | None,
+        about_data("The last period's predictions, where they are no longer where they were."),
+    ] = None,
+    metric: Annotated[
+        str | None, about_goal(f"{', '.join(METRICS)}; in the first period.", "METRIC")
+    ] = None,
+    within: Annotated[float | None, about_goal("The metric's half-width to stop at.")] = None,
+    change_within: Annotated[
+        float | None, about_goal("The half-width of its change since the last period.")
+    ] = None,
+    floor: Annotated[
+        float | None, about_goal("The exit code is 1 when the metric is surely below this.")
+    ] = None,
+    budget: Annotated[int | None, about_goal("Stop after so many new answers.")] = None,
+    confidence: Annotated[float | None, about_goal("How sure the answers must be.")] = None,
+    question: Annotated[
+        str | None, typer.Option(help="What reviewers are asked of every item.")
+    ] = None,
+    picture: Annotated[
+        str | None, typer.Option(metavar="FILE.svg", help="Draw the series into a file.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Fixes every draw.")] = None,
+    storage: StorageUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Begin the next period of a series, or show how it went so far.
+
+    What is not given is as it was in the period before. The exit code is 1 when the metric of the
+    last period is below its floor, with the confidence; 2 when something is wrong.
+    """
+    with telling_errors(as_json=as_json, code=_WRONG):
+        warnings: list[str] = []
+        if (file is None) != (period is None):
+            raise InputError(
+                "a file and a period go together",
+                hint="assay follow FILE --series NAME --period 2026-w46; or --series NAME alone",
+            )
+        if file is not None and period is not None:
+            with reading(file), collecting_warnings() as warnings:
+                follow_campaign(
+                    file,
+                    series=series,
+                    period=period,
+                    id=id_column,
+                    score=score,
+                    predicted=predicted,
+                    threshold=threshold,
+                    positive=positive,
+                    show=show,
+                    metric=metric,
+                    within=within,
+                    change_within=change_within,
+                    floor=floor,
+                    budget=budget,
+                    confidence=confidence,
+                    question=question,
+                    previous=previous,
+                    storage=storage_url(storage),
+                    seed=seed,
+                )
+        found = trend(series, storage=existing(storage))
+        if picture is not None:
+            found.save(picture)
+        _tell(found, warnings, storage, as_json=as_json)
+    if found.below_floor:
+        raise typer.Exit(1)
+
+
+def _tell(found: Trend, warnings: list[str], storage: str | None, *, as_json: bool) -> None:
+    last = found.latest
+    command = "status" if last.done else "label"
+    next_command = follow_up(command, last.campaign, storage)
+    if as_json:
+        emit({**found.to_dict(), "warnings": warnings, "next": next_command})
+        return
+    screen = console()
+    screen.print(_view(found))
+    for warning in warnings:
+        screen.print()
+        screen.print(Text(f"warning: {printable(warning)}", "yellow"))
+    say_next(screen, next_command)
+
+
+def _view(found: Trend) -> RenderableType:
+    headline = Text.assemble(
+        (printable(found.series), "bold"),
+        (f"  {metric_name(found.metric)} at {100 * found.confidence:.4g}% confidence", "dim"),
+    )
+    table = new_table("period", "labels", "re-used", "estimate", "change", "")
+    table.padding = (0, 2, 0, 0)  # so that it fits 80 columns
+    for column in table.columns[1:]:
+        column.no_wrap = True
+    for row in found.rows:
+        table.add_row(*_cells(row))
+    last = found.latest
+    estimate = last.estimate
+    blocks: list[RenderableType] = [headline, Text(), table, Text()]
+    blocks.append(interval_bar(estimate.low, estimate.high, estimate.value))
+    blocks.append(Text(f"{printable(last.period)}: {last.said or 'the first period'}"))
+    return Group(*blocks)
+
+
+def _cells(row: PeriodRow) -> tuple[RenderableType, ...]:
+    return (
+        Text(printable(row.period)),
+        f"{row.labels:,}",
+        f"{row.reused:,}",
+        _told(row.estimate),
+        Text("–") if row.change is None else _told(row.change),
+        Text(row.moved or ("below" if row.below_floor else ""), _COLOURS[row.moved]),
+    )
+
+
+def _told(estimate: Estimate) -> Text:
+    if estimate.value is None:
+        return Text("–")
+    return Text(f"{value_text(estimate)} {interval_text(estimate)}")

@@ -1,0 +1,142 @@
+"""``assay plan``: what an evaluation is likely to cost, before anybody labels."""
+
+from typing import Annotated, cast
+
+import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from assay.cli.columns import (
+    IdColumn,
+    Positive,
+    PredictedColumn,
+    ScoreColumn,
+    Threshold,
+    about_data,
+)
+from assay.cli.long_work import progress_bar
+from assay.cli.output import AsJson, console, emit, telling_errors
+from assay.cli.scans import CheckIds, EngineName, SparkUrl, TableName, Where, reading, scan_of
+from assay.cli.storage import StorageUrl, open_campaign
+from assay.core.metrics import METRICS
+from assay.core.variable import SCALES, Scale
+from assay.planning import Planning, TextTable
+from assay.planning import plan as plan_for
+from assay.predictions import read_predictions
+from assay.terminal import new_table, note_lines, printable
+
+__all__ = ["plan"]
+
+
+def plan(
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FILE",
+            help="Predictions: a .parquet, .csv or .jsonl file, a pattern, a folder, "
+            "a SELECT, a database.",
+        ),
+    ] = None,
+    *,
+    id_column: IdColumn = None,
+    score: ScoreColumn = None,
+    predicted: PredictedColumn = None,
+    threshold: Threshold = None,
+    positive: Positive = None,
+    scale: Annotated[
+        str | None,
+        about_data(
+            f"{' or '.join(SCALES)}; told by the scores' range when left out.", metavar="SCALE"
+        ),
+    ] = None,
+    where: Where = None,
+    table: TableName = None,
+    engine: EngineName = None,
+    spark: SparkUrl = None,
+    check_ids: CheckIds = False,
+    metric: Annotated[str, typer.Option(help=f"{', '.join(METRICS)}.")] = "precision",
+    within: Annotated[
+        float | None, typer.Option(help="The half-width that is wanted; 0.02 is ±2 points.")
+    ] = None,
+    budget: Annotated[int | None, typer.Option(help="The labels that there is money for.")] = None,
+    confidence: Annotated[float, typer.Option(help="How sure the answer must be.")] = 0.95,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABELS",
+            help="Labels of items of FILE that were drawn at random: .csv or .parquet.",
+        ),
+    ] = None,
+    like: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="An earlier campaign of the same classifier, with its labels."
+        ),
+    ] = None,
+    storage: StorageUrl = None,
+    replications: Annotated[
+        int, typer.Option(help="Evaluations that are replayed for each number.")
+    ] = 100,
+    seed: Annotated[int, typer.Option(help="Fixes all numbers.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what an evaluation is likely to cost, before anybody labels.
+
+    Whole evaluations are replayed on a truth that is supposed: from earlier labels where there are
+    some, and otherwise from the scores alone.
+    """
+    with telling_errors(as_json=as_json):
+        scan = scan_of(
+            file, engine=engine, where=where, table=table, spark=spark, check_ids=check_ids
+        )
+        earlier = None if like is None else open_campaign(like, storage)
+        with reading(file or str(table)):
+            predictions = read_predictions(
+                scan,
+                id=id_column,
+                score=score,
+                predicted=predicted,
+                threshold=threshold,
+                positive=positive,
+            )
+            _ = predictions.size  # what is read only when it is wanted is read here
+        with progress_bar("replaying evaluations") as progress:
+            found = plan_for(
+                predictions,
+                id=id_column,
+                scale=cast(Scale | None, scale),  # what is not one is refused by name
+                metric=metric,
+                within=within,
+                budget=budget,
+                confidence=confidence,
+                labels=labels,
+                like=earlier,
+                replications=replications,
+                seed=seed,
+                progress=progress,
+            )
+        if as_json:
+            emit(found.to_dict())
+            return
+        console().print(_view(found))
+
+
+def _view(plan: Planning) -> RenderableType:
+    said, more = plan.headline
+    read = f"{plan.source}: {plan.items:,} items, {plan.predicted_yes:,} predicted yes"
+    parts: list[RenderableType] = [
+        Text.assemble((printable(said), "bold green"), f"  {more}"),
+        Text(printable(read), "dim"),
+    ]
+    for table in plan.tables:
+        parts += [Text(), Text(printable(table.title), "bold"), _table(table)]
+    for each in plan.advice:
+        parts += [Text(), Text(printable(each))]
+    return Group(*parts, Text(), note_lines(plan.cautions))
+
+
+def _table(table: TextTable) -> RenderableType:
+    shown = new_table(*table.headings)
+    for row in table.rows:
+        shown.add_row(*(Text(printable(cell)) for cell in row))
+    return shown

@@ -1,0 +1,156 @@
+"""Draws in proportion to weight, by permanent numbers: who is met next in the traffic.
+
+A metric over weighted items is the plain metric over impressions: item i owns w_i of them. Think of
+every item as arriving again and again, by a Poisson process of rate w_i. Its j-th arrival comes at
+
+    t_ij = (e_i1 + ... + e_ij) / w_i,    e_ij = -log(1 - v_ij),
+
+where v_i1 in (0, 1) is made from the item's permanent number under the seed (`core.deck`), and v_ij
+from its number under a seed that is derived for j. All arrivals of a stratum, merged by time, are
+independent draws in proportion to weight, with replacement: the next arrival of superposed Poisson
+processes is item i with probability w_i / sum(w), whatever came before [1]_.
+
+So a weighted deck is dealt like any other, except that a card may come again. Items in the order of
+their first arrivals are a sample in proportion to weight *without* replacement [2]_, and the first
+M arrivals are all of items among the first M of these. With equal weights that order is the deck's.
+And the numbers are permanent: where an item's weight changes a little from week to week, its
+arrivals move a little, and most of what was judged is drawn again.
+
+References
+----------
+.. [1] J. F. C. Kingman (1993). Poisson Processes. Oxford University Press, sections 2.2 and 2.3.
+.. [2] P. S. Efraimidis and P. G. Spirakis (2006). Weighted random sampling with a reservoir.
+   Information Processing Letters 97, 181-185.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from hashlib import blake2b
+from heapq import heappop, heappush
+from math import frexp, log1p
+
+import numpy as np
+
+from assay.core.deck import Id, number
+from assay.core.types import Floats, Ints, Words
+
+__all__ = ["Arrivals", "first_arrivals", "impressions", "seed_of_arrival", "waiting_time"]
+
+_BITS = 52  # of a number that make v, so that neither v nor 1 - v is ever rounded to 0
+_UNIT = 2.0**-_BITS
+_ALL = 50  # all weights together are at most 2^50 impressions
+
+CardAt = Callable[[int], tuple[Id, int] | None]
+"""The id and the weight of a deck's card at a position; None where it does not lie there yet."""
+
+
+def impressions(weights: Floats) -> Ints:
+    """Return weights as whole numbers of impressions, 2^49 to 2^50 in all.
+
+    So many that a sample of them leaves as good as all behind, and drawing them with or without
+    replacement is the same; so few that sums of them are exact. The factor is a power of two: whole
+    weights keep their proportions exactly, others to one impression. None above 0 gets none.
+
+    Parameters
+    ----------
+    weights : array, shape (N,)
+        Above 0, with a finite sum.
+
+    Examples
+    --------
+    >>> impressions(np.array([1.0, 2.0, 5.0])) // 2**46
+    array([1, 2, 5])
+    """
+    _, exponent = frexp(float(weights.sum()))
+    return np.maximum(np.rint(np.ldexp(weights, _ALL - exponent)), 1.0).astype(np.int64)
+
+
+def first_arrivals(numbers: Words, weights: Ints) -> Floats:
+    """Return when each item comes first, given its number in the deck and its impressions.
+
+    Examples
+    --------
+    >>> first_arrivals(np.array([2**63, 2**63], dtype=np.uint64), np.array([1, 2])).round(4)
+    array([0.6931, 0.3466])
+    """
+    v = ((numbers >> np.uint64(64 - _BITS)).astype(np.float64) + 0.5) * _UNIT
+    return np.asarray(-np.log1p(-v) / weights)
+
+
+def waiting_time(id: Id, weight: int, seed: int, j: int) -> float:
+    """Return the time between an item's arrivals j - 1 and j, in plain Python; they count from 0.
+
+    Examples
+    --------
+    >>> once, twice = waiting_time("a", 1, seed=7, j=0), waiting_time("a", 2, seed=7, j=0)
+    >>> once == 2 * twice
+    True
+    """
+    v = ((number(id, seed_of_arrival(seed, j)) >> 64 - _BITS) + 0.5) * _UNIT
+    return -log1p(-v) / weight
+
+
+@lru_cache(maxsize=1024)
+def seed_of_arrival(seed: int, j: int) -> int:
+    """Return the seed under which an item's number tells of its arrival j, from 0.
+
+    The first is the deck's own: the item that has the smallest number is the first to come.
+
+    Examples
+    --------
+    >>> seed_of_arrival(7, 0), seed_of_arrival(7, 1)
+    (7, 5745583054860762835)
+    """
+    if j == 0:
+        return seed
+    text = f"assay-arrival-1:{seed}:{j}".encode("ascii")
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "little") >> 1
+
+
+class Arrivals:
+    """The arrivals at one stratum, in their order, found as far as they are asked for.
+
+    Parameters
+    ----------
+    seed : int
+        Of the deck.
+    size : int
+        The items of the stratum.
+
+    Examples
+    --------
+    >>> cards = [("b", 5), ("a", 1)]
+    >>> arrivals = Arrivals(seed=3, size=2)
+    >>> arrivals.reach(6, cards.__getitem__)
+    True
+    >>> arrivals.order
+    [(0, 0), (0, 1), (0, 2), (0, 3), (0, 4), (1, 0)]
+    """
+
+    def __init__(self, seed: int, size: int) -> None:
+        self._seed, self._size = seed, size
+        self._next: list[tuple[float, int, int]] = []  # each item's next arrival: when, who, which
+        self._cards: list[tuple[Id, int]] = []  # from the top of the deck
+        self._met = 0  # items that have arrived
+        self.order: list[tuple[int, int]] = []
+        """Of each arrival the card's position in the deck, and which of its arrivals it is."""
+
+    def reach(self, count: int, card_at: CardAt) -> bool:
+        """Find the first `count` arrivals; tell whether the deck reaches so far."""
+        while len(self.order) < count:
+            # Cards lie in the order of their first arrivals: the next comes before all below it.
+            if self._met == len(self._cards) < self._size:
+                card = card_at(self._met)
+                if card is None:
+                    return False
+                self._cards.append(card)
+                self._expect(self._met, 0, 0.0)
+            when, position, j = heappop(self._next)
+            self.order.append((position, j))
+            self._met += j == 0
+            self._expect(position, j + 1, when)
+        return True
+
+    def _expect(self, position: int, j: int, since: float) -> None:
+        id, weight = self._cards[position]
+        heappush(self._next, (since + waiting_time(id, weight, self._seed, j), position, j))

@@ -1,0 +1,80 @@
+"""Rows as a DataFrame of the library that people work with."""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from types import NoneType, UnionType
+from typing import Any, Literal, get_args, get_type_hints
+
+import narwhals as nw
+import pyarrow as pa
+
+from assay.errors import InputError, MissingDependencyError, did_you_mean
+
+__all__ = ["BACKENDS", "Backend", "frame_of", "types_of"]
+
+Backend = Literal["pandas", "polars", "pyarrow"]
+BACKENDS: tuple[str, ...] = get_args(Backend)
+
+_ARROW: Mapping[type, pa.DataType] = {
+    str: pa.string(),
+    int: pa.int64(),
+    float: pa.float64(),
+    bool: pa.bool_(),
+}
+
+
+def types_of(kind: type) -> dict[str, type]:
+    """Return a dataclass's fields with their types; one that may be None has that of its values.
+
+    Fields that hold more than one value are left out.
+
+    Examples
+    --------
+    >>> from assay.history import HistoryPoint
+    >>> types_of(HistoryPoint)["value"]
+    <class 'float'>
+    """
+    found = {}
+    for name, hint in get_type_hints(kind).items():
+        options = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+        kinds = [each for each in options if each is not NoneType]
+        if len(kinds) == 1 and kinds[0] in _ARROW:
+            found[name] = kinds[0]
+    return found
+
+
+def frame_of(
+    rows: Sequence[Mapping[str, object]], types: Mapping[str, type], *, backend: Backend
+) -> Any:
+    """Return rows as a DataFrame.
+
+    Parameters
+    ----------
+    rows : sequence of mappings
+        What is not in `types` is left out; what is missing or None is a missing value.
+    types : mapping of str to type
+        The columns: `str`, `int`, `float` or `bool`. They are the same without any row.
+    backend : {"pandas", "polars", "pyarrow"}
+
+    Examples
+    --------
+    >>> frame_of([{"a": 1}, {"a": 2}], {"a": int}, backend="polars")["a"].to_list()
+    [1, 2]
+    """
+    if backend not in BACKENDS:
+        raise InputError(
+            f"{backend!r} is not a backend",
+            details=f"backends: {', '.join(BACKENDS)}",
+            hint=did_you_mean(str(backend), BACKENDS),
+        )
+    try:
+        import_module(backend)
+    except ImportError:
+        raise MissingDependencyError(
+            f"a DataFrame of {backend} needs {backend}, which is not installed",
+            hint=f"pip install {backend}, or backend='pyarrow', which Assay brings along",
+        ) from None
+    schema = pa.schema([pa.field(name, _ARROW[kind]) for name, kind in types.items()])
+    # Through Arrow, because pandas would make False of a missing boolean.
+    table = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
+    return nw.from_arrow(table, backend=backend).to_native()

@@ -1,0 +1,184 @@
+"""Two sets of predictions side by side: of two model versions, or of two weeks.
+
+Items are told by their ids. Some are in both, some in the earlier or the later one only, and each
+classifier's metrics are about its own. A code has four bits: what the first and the second say, and
+whether they were applied to the item at all (`assay.core.groups`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from assay.core.deck import Id
+from assay.core.groups import Groups
+from assay.core.types import Ints, Words
+from assay.core.venn import refuse_bad_names
+from assay.errors import PredictionsError
+from assay.predictions.base import Predictions
+from assay.predictions.cells import MemoryCellPredictions
+from assay.predictions.ids import Ids
+from assay.predictions.memory import Judged, MemoryPredictions
+from assay.predictions.read import read_predictions
+from assay.predictions.scan import Scan, as_scan
+from assay.predictions.several import Classifiers, ranks_of
+from assay.predictions.union import UnionPredictions, joint_fingerprint, listed
+
+__all__ = ["IN_NEW", "IN_OLD", "NEW", "OLD", "ComparedPredictions", "parts_in", "read_compared"]
+
+OLD, NEW, IN_OLD, IN_NEW = (1 << bit for bit in range(4))
+
+
+class ComparedPredictions(MemoryCellPredictions):
+    """`CellPredictions` of two classifiers, each applied to its own items.
+
+    Parameters
+    ----------
+    old, new : MemoryPredictions
+    names : (str, str)
+        What the two are called.
+    """
+
+    def __init__(
+        self, old: MemoryPredictions, new: MemoryPredictions, names: tuple[str, str]
+    ) -> None:
+        refuse_bad_names(names)
+        if old.id_kind != new.id_kind:
+            raise PredictionsError(
+                f"the ids in {old.source} are {old.id_kind}s, and those in {new.source} are "
+                f"{new.id_kind}s",
+                details="an item is told by its id: 7 and '7' are two",
+                hint="write them alike in both",
+            )
+        self.parts = (old, new)
+        before, after = old.judged, new.judged
+        at = _places(before.ids, after.ids)
+        there, gone = at >= 0, np.flatnonzero(at < 0)
+        codes = np.concatenate([after.predicted * NEW | IN_NEW, np.zeros_like(gone)])
+        ranks = np.concatenate([ranks_of(after.score, after.predicted), np.zeros(gone.size)])
+        place = np.where(there, at, after.score.size + np.cumsum(at < 0) - 1)
+        earlier = ranks_of(before.score, before.predicted)
+        codes[place] |= before.predicted * OLD | IN_OLD
+        ranks[place] = np.where(there, (ranks[place] + earlier) / 2, earlier)
+        sources = [part.source for part in self.parts]
+        super().__init__(
+            source=listed(sources),
+            ids=Ids.concatenated([after.ids, before.ids.take(gone)]),
+            classifiers=names,
+            codes=codes.astype(np.int64),
+            rank=ranks,
+            fingerprint=joint_fingerprint(
+                [part.fingerprint() for part in self.parts], old.size + new.size
+            ),
+            show=_Shown(before, after, gone),
+            groups=Groups(names, tuple((name, name) for name in names)),
+        )
+
+
+class _Shown:
+    """What people see of an item: as the later predictions have it, if they do."""
+
+    def __init__(self, before: Judged, after: Judged, gone: Ints) -> None:
+        self._before, self._after, self._gone = before.show, after.show, gone
+        self._first_gone = after.score.size
+
+    def __call__(self, rows: Ints, ids: Sequence[Id]) -> list[dict[str, object]]:
+        shown: list[dict[str, object]] = [{} for _ in ids]
+        late = rows < self._first_gone
+        for show, which, of in (
+            (self._after, late, rows[late]),
+            (self._before, ~late, self._gone[rows[~late] - self._first_gone]),
+        ):
+            places = np.flatnonzero(which).tolist()
+            for place, each in zip(places, show(of, [ids[at] for at in places]), strict=True):
+                shown[place] = each
+        return shown
+
+
+def read_compared(
+    scans: Sequence[object],
+    *,
+    classifiers: Classifiers,
+    id: str | None,
+    show: Sequence[str] = (),
+    seed: int = 0,
+) -> ComparedPredictions:
+    """Read the predictions of two model versions, or of two weeks, into memory.
+
+    Parameters
+    ----------
+    scans : sequence of two paths, tables, Scans or Predictions
+        The earlier and the later ones.
+    classifiers : mapping of str to mapping
+        The two names, in the same order, with the columns of each, as in `read_classifiers`.
+    id, show, seed
+        As in `read_predictions`; an id is needed, as nothing else tells which items are the same.
+
+    Examples
+    --------
+    >>> old = {"url": ["a", "b"], "p": [0.9, 0.2]}
+    >>> new = {"url": ["b", "c"], "p": [0.7, 0.6]}
+    >>> columns = {"score": "p", "threshold": 0.5}
+    >>> both = read_compared([old, new], classifiers={"old": columns, "new": columns}, id="url")
+    >>> both.size, both.cells()
+    (3, {5: 1, 10: 1, 14: 1})
+    """
+    if len(scans) != 2 or len(classifiers) != 2:
+        raise PredictionsError(
+            f"{len(scans)} predictions of {len(classifiers)} classifiers cannot be compared",
+            details="two are needed: the earlier and the later",
+        )
+    held = [as_scan(scan) for scan in scans]
+    if id is None and not all(isinstance(scan.source, Predictions) for scan in held):
+        raise PredictionsError(
+            "a comparison needs ids",
+            details="nothing else tells which items of the two are the same",
+            hint="say which column: id='url'",
+        )
+    first, second = (
+        _in_memory(scan, id=id, show=show, seed=seed, **dict(columns))
+        for scan, columns in zip(held, classifiers.values(), strict=True)
+    )
+    one, other = classifiers
+    return ComparedPredictions(first, second, (one, other))
+
+
+def parts_in(predictions: Predictions) -> tuple[Predictions, ...]:
+    """Return what predictions are made of: those from each place that they were read from."""
+    if isinstance(predictions, UnionPredictions | ComparedPredictions):
+        return tuple(predictions.parts)
+    return (predictions,)
+
+
+def _in_memory(scan: Scan, **columns: Any) -> MemoryPredictions:
+    lasting = scan if isinstance(scan.source, Predictions) else replace(scan, engine="memory")
+    found = read_predictions(lasting, **{"score": None, **columns})
+    if not isinstance(found, MemoryPredictions):
+        raise PredictionsError(
+            f"{found.source} lies where {type(found).__name__} reads it",
+            details="what is compared is read into memory: ids, scores and predicted labels",
+            hint="write these columns to a Parquet file, and compare that",
+        )
+    return found
+
+
+def _places(ids: Ids, among: Ids) -> Ints:
+    """Return where each id is among others; -1 where it is not."""
+    held, others = ids.values, among.values
+    if isinstance(held, np.ndarray) or isinstance(others, np.ndarray):  # they are of one kind
+        return _places_of_integers(np.asarray(held), np.asarray(others))
+    found = pc.index_in(held, value_set=others)
+    return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _places_of_integers(held: Ints | Words, others: Ints | Words) -> Ints:
+    words, known = held.astype(np.uint64), others.astype(np.uint64)
+    order = np.argsort(known)
+    at = np.minimum(np.searchsorted(known[order], words), known.size - 1)
+    place = order[at]
+    same = known[place] == words
+    if held.dtype != others.dtype:  # -1 and 2^64 - 1 are written with the same bits
+        same &= words < np.uint64(2**63)
+    return np.where(same, place, -1)

@@ -1,0 +1,11 @@
+"""Reports: one moment of a campaign as HTML, Markdown and JSON.
+
+    table -> gather (facts: plain values) -> sections (blocks: words, tables, figures)
+          -> html | markdown
+
+JSON is the facts as they are; so whatever a page says can be recomputed from the store.
+"""
+
+from assay.reporting.report import SUFFIXES, Report, kind_of, report_of
+
+__all__ = ["SUFFIXES", "Report", "kind_of", "report_of"]

@@ -1,0 +1,203 @@
+"""What a report says, as plain values: one moment of a campaign, all of it from the store."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.core.agreement import Agreement
+from assay.history import HistoryPoint
+from assay.results import Estimate
+from assay.slices import Slices
+
+__all__ = [
+    "AnswerFacts",
+    "CampaignFacts",
+    "Deviations",
+    "Facts",
+    "HowFacts",
+    "MetricFacts",
+    "PopulationFacts",
+    "Range",
+    "ReviewerFacts",
+    "StratumFacts",
+]
+
+Range = tuple[float | None, float | None]  # of scores; None where it has no end
+
+
+@dataclass(frozen=True)
+class CampaignFacts:
+    """What was asked, and when; times are UTC."""
+
+    name: str
+    question: str
+    created_at: str
+    first_label_at: str | None
+    last_label_at: str | None
+    stopped: str | None
+
+
+@dataclass(frozen=True)
+class PopulationFacts:
+    """What the metrics are about.
+
+    `sampled` are the items that labels are drawn from: those that some metric needs labels of.
+    `weight_column` has what an item counts for, where that is not the same for all.
+    """
+
+    items: int
+    sampled: int
+    source: str
+    fingerprint: str
+    id_column: str | None
+    weight_column: str | None
+
+
+@dataclass(frozen=True)
+class HowFacts:
+    """How labels were drawn and are looked at, in words and as it is stored."""
+
+    mode: str
+    promise: str
+    design_words: str
+    goal_words: str
+    seed: int
+    design: Mapping[str, Any]
+    goal: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class MetricFacts:
+    """A metric, with what its labels are worth.
+
+    Attributes
+    ----------
+    estimate : Estimate
+    state : str
+        Whether its goal is met, in a word.
+    items : int
+        The items that a random sample for it would be drawn from.
+    effective_labels : float or None
+        The simple random sample that would vary as much; None where that cannot be said.
+    random_labels : float or None
+        The simple random sample whose interval would be as narrow.
+    first_value : float or None
+        What it would be with the first answer to every item.
+    history : tuple of HistoryPoint
+        The interval after rounds, the last as it is now.
+    """
+
+    estimate: Estimate
+    state: str
+    items: int
+    effective_labels: float | None
+    random_labels: float | None
+    first_value: float | None
+    history: tuple[HistoryPoint, ...]
+
+
+@dataclass(frozen=True)
+class AnswerFacts:
+    """What became of the items that were drawn.
+
+    `labels` have a yes or no that counts; `unanswered` have none that counts, of which
+    `half_reviewed` wait for another reviewer, and `disputed` for a ruling.
+    """
+
+    rounds: int
+    drawn: int
+    labels: int
+    cannot_judge: int
+    broken: int
+    unanswered: int
+    half_reviewed: int
+    disputed: int
+
+
+@dataclass(frozen=True)
+class StratumFacts:
+    """One stratum.
+
+    `share` is of all items or, where these have weights, of all weight. `drawn` counts draws, of
+    which `counted` have a yes or no, and `rate` is the share of these with the outcome: where items
+    have weights, one may be drawn again, and its label counts again.
+    """
+
+    stratum: str
+    said_yes: bool | None
+    ranges: tuple[Range, ...]
+    size: int
+    share: float
+    drawn: int
+    labels: int
+    cannot_judge: int
+    counted: int
+    outcomes: int
+    rate: float | None
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ReviewerFacts:
+    """What one reviewer has done; `name` is a number unless names were asked for."""
+
+    name: str
+    answers: int
+    cannot_judge: int
+    broken: int
+    skipped: int
+    late: int
+    spare: int
+
+
+@dataclass(frozen=True)
+class Deviations:
+    """What did not go straight from a question to its answer.
+
+    Attributes
+    ----------
+    revised_items : int
+        Items whose answer is another one than it first was, or is none any more.
+    revised, withdrawn, late, rulings : int
+        Events: answers that took an earlier one's place; that were taken back; that came when
+        the lease had run out; that decided over reviewers' heads.
+    from_before : int
+        Labels that were there before the campaign was made.
+    before : mapping or None
+        The campaign whose place this one took, with what became of its labels.
+    waiting : int
+        Answers from before a rebase to items that have not been drawn since, and do not count.
+    """
+
+    revised_items: int
+    revised: int
+    withdrawn: int
+    late: int
+    rulings: int
+    from_before: int
+    before: Mapping[str, Any] | None
+    waiting: int
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that a report says."""
+
+    made_at: str
+    assay: str
+    campaign: CampaignFacts
+    population: PopulationFacts
+    how: HowFacts
+    metrics: tuple[MetricFacts, ...]
+    answers: AnswerFacts
+    outcome: str
+    variable: str
+    is_probability: bool
+    strata_interval: str
+    strata: tuple[StratumFacts, ...]
+    reviewers: tuple[ReviewerFacts, ...]
+    agreement: Agreement | None
+    deviations: Deviations
+    slices: tuple[Slices, ...]
+    notes: tuple[str, ...]

@@ -1,0 +1,163 @@
+"""A report as one HTML file: no script, nothing from elsewhere, light and dark, also on paper."""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+
+from assay.reporting.blocks import (
+    Block,
+    Code,
+    Document,
+    Figure,
+    Headline,
+    Lines,
+    Notice,
+    Pairs,
+    Paragraph,
+    Section,
+    Table,
+)
+from assay.reporting.curve import SIDE
+from assay.reporting.elements import Html, element, joined
+
+__all__ = ["html_of"]
+
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'"
+)
+
+
+def html_of(document: Document) -> str:
+    """Return the page."""
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="referrer", content="no-referrer"),
+        element("meta", name="robots", content="noindex"),
+        element("link", rel="icon", href="data:,"),  # otherwise a browser would ask for one
+        element("title", f"{document.title} · Assay"),
+        element("style", _style()),
+    )
+    header = element(
+        "header",
+        element("h1", document.title, dir="auto"),
+        element("p", document.subtitle, class_="muted", dir="auto"),
+    )
+    sections = [_section(place, each) for place, each in enumerate(document.sections, start=1)]
+    footer = element("footer", element("p", document.footer))
+    body = element("body", element("main", header, *sections), footer)
+    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
+
+
+@cache
+def _style() -> Html:
+    return Html(files("assay.reporting").joinpath("page.css").read_text(encoding="utf-8"))
+
+
+def _section(place: int, section: Section) -> Html:
+    title = f"section-{place}"
+    blocks = [_block(each, f"{place}-{number}") for number, each in enumerate(section.blocks)]
+    heading = element("h2", section.title, id=title, dir="auto")
+    return element("section", heading, *blocks, aria_labelledby=title)
+
+
+def _block(block: Block, place: str) -> Html:
+    match block:
+        case Paragraph(text, small):
+            made = element("p", text, class_="small muted" if small else "")
+        case Headline(name, value, more):
+            made = element(
+                "p",
+                element("span", name, class_="headline-name"),
+                " ",
+                element("span", value, class_="headline-value"),
+                " ",
+                element("span", more, class_="headline-more"),
+                class_="headline",
+            )
+        case Notice(tone, text):
+            made = element("p", text, class_=f"notice notice-{tone}")
+        case Pairs(rows):
+            made = element("dl", *(_pair(name, value) for name, value in rows))
+        case Lines(items):
+            made = element("ul", *(element("li", item, dir="auto") for item in items))
+        case Code(text, _):
+            made = element("pre", element("code", text), tabindex="0")
+        case Table():
+            made = _table(block)
+        case Figure():
+            made = _figure(block, place)
+    return made
+
+
+def _pair(name: str, value: str) -> Html:
+    return element("div", element("dt", name), element("dd", value, dir="auto"))
+
+
+def _table(table: Table) -> Html:
+    head = element("tr", *_cells(table, table.headings, "th", scope="col"))
+    rows = [
+        element(
+            "tr",
+            element("th", row[0], scope="row", dir="auto"),
+            *_cells(table, row, "td")[1:],
+        )
+        for row in table.rows
+    ]
+    whole = element(
+        "table",
+        element("caption", table.caption, dir="auto"),
+        element("thead", head),
+        element("tbody", *rows),
+    )
+    return element(
+        "div", whole, class_="table-box", tabindex="0", role="region", aria_label=table.caption
+    )
+
+
+def _cells(table: Table, row: Sequence[str], name: str, **attributes: str) -> list[Html]:
+    return [
+        element(
+            name,
+            text,
+            class_="text" if place == 0 or place in table.texts else "number",
+            **attributes,
+        )
+        for place, text in enumerate(row)
+    ]
+
+
+def _figure(figure: Figure, place: str) -> Html:
+    key = [element("span", words, class_=f"key key-{name}") for name, words in figure.key]
+    title, words = f"title-{place}", f"words-{place}"
+    square = element(
+        "svg",
+        element("title", figure.title, id=title),
+        element("desc", figure.words, id=words),
+        *(element("path", class_=f"drawn-{name}", d=path) for name, path in figure.layers),
+        viewBox=f"0 0 {SIDE} {SIDE}",
+        preserveAspectRatio="none",
+        role="img",
+        aria_labelledby=f"{title} {words}",
+    )
+    box = element(
+        "div",
+        _edge("upwards", figure.upwards),
+        square,
+        _edge("across", figure.across),
+        element("p", figure.unit, class_="unit", aria_hidden="true"),
+        class_="picture",
+    )
+    caption = element("figcaption", element("b", figure.title, dir="auto"), " ", joined(key))
+    if figure.table is None:
+        return element("figure", caption, box)
+    table = element("details", element("summary", "The same as a table"), _table(figure.table))
+    return element("figure", caption, box, table)
+
+
+def _edge(name: str, texts: Sequence[str]) -> Html:
+    return element("div", *(element("span", text) for text in texts), class_=name)

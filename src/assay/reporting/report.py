@@ -1,0 +1,125 @@
+"""A report: one moment of a campaign, to be kept, sent and checked."""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from assay.errors import InputError
+from assay.files import write_whole
+from assay.reporting.blocks import Document
+from assay.reporting.facts import Facts, MetricFacts
+from assay.reporting.gather import facts_of
+from assay.reporting.html import html_of
+from assay.reporting.markdown import markdown_of
+from assay.reporting.sections import document_of
+from assay.table import Table
+
+__all__ = ["FORMAT", "SUFFIXES", "Report", "kind_of", "report_of"]
+
+FORMAT = 1  # of `to_dict`; it grows when a key changes its meaning or goes
+SUFFIXES = {".html": "html", ".md": "markdown", ".json": "json"}
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a careful reader wants to know of a campaign, as it stood at one moment.
+
+    Made by `Campaign.report`. The same state gives the same bytes: the report's time is that of the
+    last label.
+
+    Attributes
+    ----------
+    facts : Facts
+        All that it says, as values.
+
+    Examples
+    --------
+    >>> import assay
+    >>> campaign = assay.create_campaign({"p": [0.9, 0.8]}, score="p", threshold=0.5, budget=2)
+    >>> estimate = campaign.tell({item.id: True for item in campaign.ask(2)})
+    >>> report = campaign.report()
+    >>> print(report)
+    Report of 'campaign': precision 1.000 [1.000, 1.000] at 95%, 2 labels: every item has been
+    looked at
+    >>> report.to_dict()["metrics"]["precision"]["value"]
+    1.0
+    """
+
+    facts: Facts
+
+    @cached_property
+    def _document(self) -> Document:
+        return document_of(self.facts)
+
+    @property
+    def html(self) -> str:
+        """The report as one HTML file that needs nothing else."""
+        return html_of(self._document)
+
+    @property
+    def markdown(self) -> str:
+        """The report as Markdown."""
+        return markdown_of(self._document)
+
+    @property
+    def json(self) -> str:
+        """The report as JSON."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as values that JSON can carry, with the `format` of their keys."""
+        values = asdict(self.facts)
+        values["metrics"] = {each.estimate.metric: _plain(each) for each in self.facts.metrics}
+        values["slices"] = {each.column: each.to_dict() for each in self.facts.slices}
+        plain: dict[str, Any] = json.loads(json.dumps({"format": FORMAT, **values}))
+        return plain
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the report to a file: ``.html``, ``.md`` or ``.json``, as its name ends.
+
+        The file is whole or, after an error, what it was before.
+        """
+        content: str = getattr(self, kind_of(path))
+        write_whole(path, content.encode())
+
+    def __str__(self) -> str:
+        first, *more = (str(each.estimate).splitlines()[0] for each in self.facts.metrics)
+        others = f" and {len(more):,} metrics more" if more else ""
+        return f"Report of {self.facts.campaign.name!r}: {first}{others}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        # A frame of its own: the report's style must not touch the notebook's, nor the reverse.
+        return (
+            f'<iframe sandbox srcdoc="{escape(self.html)}" title="{escape(str(self))}" '
+            'style="width:100%;height:40rem;border:1px solid #8884;background:#fff"></iframe>'
+        )
+
+
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """Return what a file of this name holds: ``html``, ``markdown`` or ``json``."""
+    name = Path(path)
+    kind = SUFFIXES.get(name.suffix.lower())
+    if kind is None:
+        raise InputError(
+            f"a report cannot be written to {str(name)!r}",
+            details=f"the name ends in one of: {', '.join(SUFFIXES)}",
+            hint=f"for example {name.stem or 'report'}.html",
+        )
+    return kind
+
+
+def report_of(table: Table, *, names: bool = False) -> Report:
+    """Return the report of the campaign that lies on a table; `names` as in `Campaign.report`."""
+    return Report(facts_of(table, names=names))
+
+
+def _plain(each: MetricFacts) -> dict[str, Any]:
+    values = asdict(each)
+    values.pop("estimate")
+    return {**each.estimate.to_dict(), **values}

@@ -1,0 +1,164 @@
+"""The sections of a report about its numbers: the estimates, their worth, how they came about."""
+
+from collections.abc import Sequence
+from operator import attrgetter
+
+from assay.reporting.blocks import (
+    Block,
+    Figure,
+    Headline,
+    Notice,
+    Pairs,
+    Paragraph,
+    Section,
+    Table,
+)
+from assay.reporting.curve import draw_curve
+from assay.reporting.facts import Facts, MetricFacts
+from assay.words import ends_text, metric_name, value_text
+
+__all__ = ["about", "estimates", "narrowing", "worth"]
+
+_PICTURES = 4  # at most; of more metrics, those that are farthest from their goals
+_RANDOM = (
+    "What a random sample would take is an estimate: at this value, for Wilson's interval, looked "
+    "at once. The interval here is wider for the same labels where it may be looked at again and "
+    "again."
+)
+_RECALL = (
+    "Recall and F1 are about positives. A random sample of all items finds few of them where they "
+    "are rare, and then takes many labels."
+)
+_EFFECTIVE = (
+    "The effective sample size is the simple random sample of the same items that would vary as "
+    "much."
+)
+
+
+def estimates(facts: Facts) -> Section:
+    """Return the estimates, with all that makes them readable."""
+    several = len(facts.metrics) > 1
+    first = facts.metrics[0].estimate
+    blocks: list[Block] = [_notice(facts)]
+    blocks.append(_estimates_table(facts.metrics) if several else _headline(facts.metrics[0]))
+    looks = "It holds however often one looks." if first.anytime else "It is made for one look."
+    rows = [("Interval", f"{first.interval}. {looks}"), ("Goal", facts.how.goal_words)]
+    if not several:
+        if first.within is not None:
+            rows.append(("Half-width", f"{first.half_width:.4f}, wanted {first.within:g}"))
+        if first.standard_error is not None:
+            rows.append(("Standard error", f"{first.standard_error:.4f}"))
+    rows.append(("Labels", _labels(facts)))
+    return Section("The estimates" if several else "The estimate", (*blocks, Pairs(tuple(rows))))
+
+
+def worth(facts: Facts) -> Section:
+    """Return what the labels are worth beside a random sample."""
+    rows = tuple(
+        (
+            about(each),
+            f"{each.estimate.labels:,}",
+            _number(each.effective_labels),
+            f"{each.items:,}",
+            _at_random(each),
+        )
+        for each in facts.metrics
+    )
+    headings = ("Metric", "Labels", "Effective sample size", "Of items", "At random, about")
+    blocks: list[Block] = [
+        Table("Labels, and what a random sample would take", headings, rows),
+        Paragraph(_EFFECTIVE, small=True),
+        Paragraph(_RANDOM, small=True),
+    ]
+    if facts.population.weight_column is not None:
+        blocks.append(Paragraph("Random samples are of items by weight, too.", small=True))
+    if any(each.estimate.metric.startswith(("recall", "f1")) for each in facts.metrics):
+        blocks.append(Paragraph(_RECALL, small=True))
+    return Section("What the labels are worth", tuple(blocks))
+
+
+def narrowing(facts: Facts) -> Section | None:
+    """Return the pictures of intervals that narrow; None while there is nothing to draw."""
+    chosen = sorted(facts.metrics, key=attrgetter("estimate.distance"), reverse=True)[:_PICTURES]
+    figures = [_figure(each, facts) for each in facts.metrics if each in chosen]
+    drawn: list[Block] = [figure for figure in figures if figure is not None]
+    if not drawn:
+        return None
+    if len(drawn) < len(facts.metrics):
+        drawn.append(
+            Paragraph("Pictures are of the metrics that are farthest from their goals.", small=True)
+        )
+    return Section("How the interval narrowed", tuple(drawn))
+
+
+def about(each: MetricFacts) -> str:
+    """Return a metric's name as it is read."""
+    return metric_name(each.estimate.metric)
+
+
+def _notice(facts: Facts) -> Notice:
+    stopped = facts.campaign.stopped
+    if stopped is None:
+        return Notice("warn", "Not finished: more labels are needed, and the numbers will change.")
+    missed = [each for each in facts.metrics if each.state == "missed"]
+    unsure = facts.how.goal.get("at_least") is not None and "cannot say" in stopped
+    tone = "warn" if missed or unsure else "good"
+    more = f" {len(missed):,} of {len(facts.metrics):,} goals are missed." if missed else ""
+    return Notice("warn" if tone == "warn" else "good", f"Stopped: {stopped}.{more}")
+
+
+def _headline(each: MetricFacts) -> Headline:
+    low, high = ends_text(each.estimate)
+    sure = f"between {low} and {high} at {100 * each.estimate.confidence:.4g}% confidence"
+    return Headline(about(each).capitalize(), value_text(each.estimate), sure)
+
+
+def _estimates_table(metrics: Sequence[MetricFacts]) -> Table:
+    return Table(
+        "Every metric, with its interval and its goal",
+        ("Metric", "Estimate", "From", "To", "Confidence", "±", "Goal", "Labels", "State"),
+        tuple(
+            (
+                about(each),
+                "–" if each.estimate.value is None else value_text(each.estimate),
+                *ends_text(each.estimate),
+                f"{100 * each.estimate.confidence:.4g}%",
+                f"{each.estimate.half_width:.4f}",
+                "–" if each.estimate.within is None else f"{each.estimate.within:g}",
+                f"{each.estimate.labels:,}",
+                each.state,
+            )
+            for each in metrics
+        ),
+        texts=(8,),
+    )
+
+
+def _labels(facts: Facts) -> str:
+    answers = facts.answers
+    unjudged = answers.cannot_judge + answers.broken
+    told = f"{answers.labels:,} in {answers.rounds:,} rounds"
+    return told if not unjudged else f"{told}; {unjudged:,} more could not be judged"
+
+
+def _at_random(each: MetricFacts) -> str:
+    if each.random_labels is None:
+        return "–"
+    times = each.random_labels / each.estimate.labels if each.estimate.labels else 0.0
+    more = f" ({times:.1f} times)" if times >= 1.05 else ""
+    return f"{_number(each.random_labels)}{more}"
+
+
+def _number(labels: float | None) -> str:
+    return "–" if labels is None else f"{labels:,.0f}"
+
+
+def _figure(each: MetricFacts, facts: Facts) -> Figure | None:
+    at_least = facts.how.goal.get("at_least")
+    curve = draw_curve(each.history, within=each.estimate.within, at_least=at_least)
+    if curve is None:
+        return None
+    goal = "the limit asked about" if each.estimate.within is None else "the goal"
+    if each.estimate.within is not None:
+        goal = f"±{each.estimate.within:g}, the goal"
+    return Figure.of_curve(curve, about(each), goal)

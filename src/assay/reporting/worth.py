@@ -1,0 +1,115 @@
+"""What a metric's labels are worth: beside a simple random sample, and with the first answers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import inf, isfinite
+
+from assay.core.estimate import rates
+from assay.core.metrics import METRICS
+from assay.core.random_sampling import effective_labels, labels_at_random, labels_per_share
+from assay.evaluation import Standing
+from assay.history import HistoryPoint, thinned
+from assay.reporting.facts import MetricFacts
+from assay.reporting.strata import is_weighted
+from assay.results import Estimate
+from assay.table import Table
+from assay.words import state_text
+
+__all__ = ["metric_facts"]
+
+_POINTS = 200  # of a metric's history; no screen shows more
+_ALL_POINTS = 2400  # of all metrics'
+_LOOKS = 30  # at rounds that wait for answers, shared by all metrics
+
+
+def metric_facts(table: Table, estimates: Mapping[str, Estimate]) -> tuple[MetricFacts, ...]:
+    """Return every metric with what its labels are worth."""
+    past = table.ledger.history
+    more = table.ledger.unfinished(_LOOKS // len(estimates))
+    standings = table.evaluation.standings(table.ledger.state)
+    first = _with_first_answers(table)
+    points = max(2, min(_POINTS, _ALL_POINTS // len(estimates)))
+    return tuple(
+        _facts(
+            table,
+            estimates[each.name],
+            each,
+            first_value=first[each.name],
+            past=[*past.get(each.name, ()), *more.get(each.name, ())],
+            points=points,
+        )
+        for each in standings
+    )
+
+
+def _facts(
+    table: Table,
+    estimate: Estimate,
+    standing: Standing,
+    *,
+    first_value: float | None,
+    past: Sequence[HistoryPoint],
+    points: int,
+) -> MetricFacts:
+    now = HistoryPoint.of(standing)
+    history = [*(point for point in past if point.labels < now.labels), now]
+    effective, at_random = _worth(table, standing, estimate)
+    return MetricFacts(
+        estimate=estimate,
+        state=state_text(estimate)[0],
+        items=_items(table, standing),
+        effective_labels=effective,
+        random_labels=at_random,
+        first_value=first_value,
+        history=tuple(thinned(history, points)),
+    )
+
+
+def _items(table: Table, standing: Standing) -> int:
+    """Return the items that a random sample for a metric would be drawn from."""
+    strata = table.settings.strata
+    return int((strata.sizes if is_weighted(strata) else standing.tallies.N).sum())
+
+
+def _worth(
+    table: Table, standing: Standing, estimate: Estimate
+) -> tuple[float | None, float | None]:
+    """Return the random samples that would vary as much, and have an interval as narrow.
+
+    Neither is said of a difference, for which a random sample has no formula as simple, nor
+    before anything is known.
+    """
+    metric, value = standing.goal.metric, estimate.value
+    if value is None or " - " in standing.name or metric not in METRICS:
+        return None, None
+    design = table.settings.design
+    found = rates(standing.tallies, design.estimator, replacement=design.replacement)
+    denominator = float(standing.metric.denominator(standing.tallies.N * found))
+    weighted = is_weighted(table.settings.strata)
+    of_all = float((table.evaluation.sizes if weighted else standing.tallies.N).sum())
+    per_share = labels_per_share(metric, value, of_all, denominator)
+    items = inf if weighted else of_all  # what is drawn by weight may be drawn again
+    effective = effective_labels(
+        value, estimate.standard_error or 0.0, per_share=per_share, items=items
+    )
+    at_random = labels_at_random(
+        value,
+        estimate.half_width,
+        confidence=estimate.confidence,
+        per_share=per_share,
+        items=items,
+    )
+    return effective, at_random if isfinite(at_random) else None
+
+
+def _with_first_answers(table: Table) -> dict[str, float | None]:
+    """Return what each metric would be with the first answer to every item.
+
+    There is no interval: where the design bets, bets were settled by the answers that count. Where
+    items have weights it is not known: only draws are counted by their first answers, not items.
+    """
+    state = table.ledger.state
+    if is_weighted(table.settings.strata):
+        return dict.fromkeys((each.name for each in table.evaluation.standings(state)), None)
+    found = table.evaluation.standings(replace(state, tallies=state.first or state.tallies))
+    return {each.name: HistoryPoint.of(each).value for each in found}

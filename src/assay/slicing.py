@@ -1,0 +1,269 @@
+"""A campaign's metric in every slice of its items, from the labels that are there.
+
+The labels were drawn for the whole population. What they say of a part of it is worked out in
+`core.domains`; here they are counted by stratum and slice.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.core.domains import Domain, Doubt, as_f1, counted, domain, doubts
+from assay.core.strata import Strata
+from assay.core.types import Bools, Floats, Ints
+from assay.core.venn import CellStrata
+from assay.errors import DesignError, InputError, did_you_mean
+from assay.goal import Goal
+from assay.settings import Settings
+from assay.slice_values import slice_values
+from assay.slices import SliceRow, Slices
+from assay.table import Table
+
+__all__ = ["slices_of"]
+
+_MOST = 50  # slices; of more, those with the fewest labels are put together
+_WHY = {
+    Doubt.FEW_LABELS: "{counted} of 30 labels",
+    Doubt.FEW_EFFECTIVE: "worth {effective:.0f} of 30 labels",
+    Doubt.WIDE: "wider than 0.30",
+    Doubt.WIDE_FOR_ITS_VALUE: "wider than 130% of itself",
+}
+
+
+@dataclass(frozen=True)
+class _Target:
+    """A metric that a campaign estimates: its confidence, and which items it is about.
+
+    `bit` is the classifier's in what was predicted of an item; `among` are the bits that are set
+    for every item that the metric is about.
+    """
+
+    name: str
+    metric: str
+    confidence: float
+    bit: int = 0
+    among: int = 0
+
+    def counted(self, predicted: Ints, positive: Bools) -> tuple[Bools, Bools]:
+        """Return whether items are in the metric's denominator, and whether in its numerator."""
+        inside = predicted & self.among == self.among
+        whole, part = counted(self.metric, (predicted >> self.bit & 1) > 0, positive)
+        return whole & inside, part & inside
+
+    def about(self, predicted: Ints) -> Bools:
+        """Tell which items may be in the metric's denominator, before they are judged."""
+        either = (np.full(predicted.shape, said) for said in (True, False))
+        return np.logical_or(*(self.counted(predicted, said)[0] for said in either))
+
+
+@dataclass(frozen=True, eq=False)
+class _Answered:
+    """Items with an answer, and how often each was drawn; arrays of one length."""
+
+    stratum: Ints
+    predicted: Ints
+    judged: Bools
+    positive: Bools
+    times: Floats
+
+    @classmethod
+    def on(cls, table: Table, items: Sequence[str]) -> "_Answered":
+        cards = [card for item in items if (card := table.ledger.card(item)) is not None]
+        answers = [table.ledger.answers[item] for item in items]
+        return cls(
+            stratum=np.array([card.stratum for card in cards], dtype=np.int64),
+            predicted=np.array([card.predicted for card in cards], dtype=np.int64),
+            judged=np.array([answer.judged for answer in answers], dtype=np.bool_),
+            positive=np.array([answer.outcome is True for answer in answers], dtype=np.bool_),
+            times=np.array([table.ledger.times(item) for item in items], dtype=np.float64),
+        )
+
+
+def slices_of(
+    table: Table,
+    column: str,
+    *,
+    metric: str | None = None,
+    predictions: object = None,
+    simultaneous: bool = False,
+) -> Slices:
+    """Return a metric in every slice; the parameters are those of `Campaign.slices`."""
+    target = _target(table.settings, metric)
+    items = list(table.ledger.answers)
+    values = slice_values(table, items, column, predictions)
+    answered = _Answered.on(table, items)
+    about = target.about(answered.predicted)
+    slots, names, others = _slots(values, about, answered.judged)
+    confidence = 1 - (1 - target.confidence) / (max(len(names), 1) if simultaneous else 1)
+    found, share = _estimate(
+        table, target, answered, slots, n_slices=len(names), confidence=confidence
+    )
+    labels, unjudged = (
+        np.bincount(slots[about & which], minlength=len(names)).tolist()
+        for which in (answered.judged, ~answered.judged)
+    )
+    rows = tuple(
+        _row(name, found, at, share=share[at], labels=labels[at], cannot_judge=unjudged[at])
+        for at, name in enumerate(names)
+    )
+    notes = _notes(len(rows), target.confidence, others=others, simultaneous=simultaneous)
+    return Slices(column, target.name, target.confidence, simultaneous, rows, notes)
+
+
+def _slots(values: Sequence[str], about: Bools, judged: Bools) -> tuple[Ints, list[str], int]:
+    """Return the slice of each item, the slices' names, and how many were put together.
+
+    Those with most labels come first.
+    """
+    labels: Counter[str] = Counter()
+    for value, its, has_label in zip(values, about.tolist(), judged.tolist(), strict=True):
+        if its:
+            labels[value] += has_label
+    names = sorted(labels, key=lambda name: (-labels[name], name))
+    kept, others = names[:_MOST], len(names[_MOST:])
+    place = {name: min(at, _MOST) for at, name in enumerate(names)}
+    slots = np.array([place.get(value, 0) for value in values], dtype=np.int64)
+    return slots, [*kept, f"({others:,} others)"] if others else kept, others
+
+
+def _target(settings: Settings, metric: str | None) -> _Target:
+    """Find the metric among those that the campaign estimates; by default the first that can be."""
+    goal, strata = settings.goal, settings.strata
+    if isinstance(goal, Goal):
+        _refuse_unknown(metric, [goal.metric])
+        return _Target(goal.metric, goal.metric, goal.confidence)
+    if not isinstance(strata, CellStrata):
+        raise TypeError(f"a {type(goal).__name__} with {type(strata).__name__}")
+    names = [target.name for target in goal.targets]
+    _refuse_unknown(metric, names)
+    single = [at for at, target in enumerate(goal.targets) if target.minus is None]
+    at = names.index(metric) if metric is not None else (*single, 0)[0]
+    target = goal.targets[at]
+    if target.minus is not None:
+        raise DesignError(
+            f"{target.name} is a difference, and slices are of one metric of one classifier",
+            hint="name one that the campaign estimates, metric='precision:new'; for differences in "
+            "a slice, make the slice a target: 'precision:new[lang=de] - precision:old[lang=de]'",
+        )
+    bits = strata.groups.bits(len(strata.classifiers), target.classifier, target.slice)
+    bit = strata.classifiers.index(target.classifier) if target.classifier else 0
+    return _Target(target.name, target.metric, goal.goals[at].confidence, bit, bits)
+
+
+def _refuse_unknown(metric: str | None, names: Sequence[str]) -> None:
+    if metric is not None and metric not in names:
+        raise InputError(
+            f"{metric!r} is not estimated by this campaign",
+            details=f"metrics: {', '.join(names)}",
+            hint=did_you_mean(metric, names),
+        )
+
+
+def _estimate(
+    table: Table,
+    target: _Target,
+    answered: _Answered,
+    slots: Ints,
+    *,
+    n_slices: int,
+    confidence: float,
+) -> tuple[Domain, Floats]:
+    """Return what is known of each slice, and its share of the items that the metric is about."""
+    strata, stratum, judged = table.settings.strata, answered.stratum, answered.judged
+    gains, loses = _possible(strata, target)
+    matters = gains | loses
+
+    def tally(which: Bools) -> Floats:
+        counts = np.zeros((n_slices, strata.n_strata))
+        np.add.at(counts, (slots[which], stratum[which]), answered.times[which])
+        return counts[:, matters]
+
+    whole, part = target.counted(answered.predicted, answered.positive)
+    n = np.zeros(strata.n_strata)
+    np.add.at(n, stratum, answered.times * judged)
+    n = n[matters]
+    sizes = table.evaluation.by_stratum(table.evaluation.sizes)[matters]
+    sizes, complete = _covered(sizes, n, 2 * gains[matters] + loses[matters])
+    usable = judged & complete
+    found = domain(
+        sizes,
+        np.broadcast_to(n, (n_slices, n.size)),
+        tally(whole & usable),
+        tally(part & usable),
+        gains=gains[matters],
+        loses=loses[matters],
+        confidence=confidence,
+        replacement=table.settings.design.replacement
+        or (isinstance(strata, Strata) and strata.weighted),
+    )
+    about = tally(target.about(answered.predicted) & usable)
+    items = (sizes / np.maximum(n, 1.0) * about).sum(axis=-1)
+    share = items / max(items.sum(), 1.0)
+    return (as_f1(found) if target.metric == "f1" else found), share
+
+
+def _possible(strata: Strata | CellStrata, target: _Target) -> tuple[Bools, Bools]:
+    """Return the strata that may hold items in the metric's numerator, and in its rest."""
+    if isinstance(strata, CellStrata):
+        stratum, code = strata.part_stratum, strata.part_code
+    elif strata.says_yes is None:
+        stratum = np.repeat(np.arange(strata.n_strata), 2)
+        code = np.tile([0, 1], strata.n_strata)
+    else:
+        stratum, code = np.arange(strata.n_strata), strata.says_yes.astype(np.int64)
+    gains, loses = (np.zeros(strata.n_strata, dtype=np.bool_) for _ in range(2))
+    for said in (True, False):
+        whole, part = target.counted(code, np.full(code.shape, said))
+        gains[stratum[part]] = True
+        loses[stratum[whole & ~part]] = True
+    return gains, loses
+
+
+def _covered(sizes: Floats, n: Floats, kind: Ints) -> tuple[Floats, bool]:
+    """Let strata without labels join the nearest of their kind; tell whether each found one."""
+    covered, labelled = np.where(n > 0, sizes, 0.0), np.flatnonzero(n > 0)
+    for empty in np.flatnonzero(n == 0):
+        alike = labelled[kind[labelled] == kind[empty]]
+        if not alike.size:
+            return sizes, False
+        covered[alike[np.abs(alike - empty).argmin()]] += sizes[empty]
+    return covered, True
+
+
+def _row(
+    name: str, found: Domain, at: int, *, share: float, labels: int, cannot_judge: int
+) -> SliceRow:
+    effective, counts = float(found.effective[at]), int(found.labels[at])
+    why = _WHY.get(Doubt(int(doubts(found)[at])), "")
+    return SliceRow(
+        slice=name,
+        value=float(found.value[at]) if effective else None,
+        low=float(found.low[at]),
+        high=float(found.high[at]),
+        standard_error=float(np.sqrt(found.variance[at])) if effective else None,
+        labels=labels,
+        counted=counts,
+        effective=effective if np.isfinite(effective) else None,
+        share=float(share),
+        cannot_judge=cannot_judge,
+        doubt=why.format(counted=counts, effective=effective),
+    )
+
+
+def _notes(slices: int, confidence: float, *, others: int, simultaneous: bool) -> tuple[str, ...]:
+    notes = []
+    if others:
+        notes.append(
+            f"there are {slices - 1 + others:,} slices: the {_MOST} with most labels are listed, "
+            "and the others are put together"
+        )
+    sure = f"{100 * confidence:g}%"
+    if simultaneous:
+        notes.append(f"all intervals are right at once, with {sure} confidence")
+    elif slices > 1:
+        notes.append(
+            f"each interval is at {sure} on its own; with simultaneous=True all hold at once"
+        )
+    return tuple(notes)

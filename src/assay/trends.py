@@ -1,0 +1,268 @@
+"""A series of periods as a whole: how the metric went, where a change is real, where it is low."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+from assay import notebook
+from assay.campaign import Campaign
+from assay.create import open_storage
+from assay.errors import InputError, StorageError, did_you_mean
+from assay.follow import Member, members
+from assay.results import Estimate
+from assay.store import Session
+from assay.trend_picture import Mark, draw_trend
+
+__all__ = ["PeriodRow", "Trend", "trend"]
+
+
+@dataclass(frozen=True)
+class PeriodRow:
+    """One period of a series.
+
+    Attributes
+    ----------
+    period, campaign : str
+        What it is called, and the campaign that it is.
+    items : int
+        The items of the period.
+    labels, reused : int
+        The items that were judged, and how many of these in periods before.
+    done : bool
+        Whether its campaign is.
+    estimate : Estimate
+        The metric.
+    change : Estimate or None
+        Its change since the period before; None for the first.
+    floor : float or None
+        What the metric must not be below.
+    """
+
+    period: str
+    campaign: str
+    items: int
+    labels: int
+    reused: int
+    done: bool
+    estimate: Estimate
+    change: Estimate | None
+    floor: float | None
+
+    @property
+    def moved(self) -> Literal["fell", "rose"] | None:
+        """Where the metric went since the period before, if that is sure; otherwise None."""
+        if self.change is None or self.change.value is None:
+            return None
+        if self.change.high < 0:
+            return "fell"
+        return "rose" if self.change.low > 0 else None
+
+    @property
+    def below_floor(self) -> bool | None:
+        """Whether the metric is below the floor; None while that is not sure, or there is none."""
+        if self.floor is None or self.estimate.value is None:
+            return None
+        if self.estimate.high < self.floor:
+            return True
+        return False if self.estimate.low >= self.floor else None
+
+    @property
+    def said(self) -> str:
+        """What there is to be said of it, in a few words."""
+        words: list[str] = [self.moved] if self.moved else []
+        if self.change is not None and not self.moved:
+            words.append("no change to be told")
+        if self.floor is not None:
+            told = {True: "below the floor", False: "not below the floor", None: "floor: not sure"}
+            words.append(told[self.below_floor])
+        if not self.done:
+            words.append("not done")
+        return ", ".join(words)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the period as plain values."""
+        return {
+            **asdict(self),
+            "estimate": self.estimate.to_dict(),
+            "change": None if self.change is None else self.change.to_dict(),
+            "moved": self.moved,
+            "below_floor": self.below_floor,
+        }
+
+
+@dataclass(frozen=True)
+class Trend:
+    """What `trend` found: the periods of a series, oldest first."""
+
+    series: str
+    metric: str
+    confidence: float
+    rows: tuple[PeriodRow, ...]
+
+    @property
+    def latest(self) -> PeriodRow:
+        """The last period."""
+        return self.rows[-1]
+
+    @property
+    def below_floor(self) -> bool:
+        """Whether the metric is below its floor in the last period, with the confidence."""
+        return self.latest.below_floor is True
+
+    @property
+    def svg(self) -> str:
+        """The series as a picture: one file, no script, light and dark."""
+        marks = [
+            Mark(row.period, row.estimate.value, row.estimate.low, row.estimate.high, row.moved)
+            for row in self.rows
+        ]
+        return draw_trend(marks, title=str(self).splitlines()[0], floor=self.latest.floor)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the picture to a file that is called .svg."""
+        file = Path(path)
+        if file.suffix.lower() != ".svg":
+            raise InputError(f"{file} cannot be written", details="a picture's name ends in .svg")
+        file.write_text(self.svg, encoding="utf-8")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the series as plain values."""
+        return {
+            "series": self.series,
+            "metric": self.metric,
+            "confidence": self.confidence,
+            "below_floor": self.below_floor,
+            "periods": [row.to_dict() for row in self.rows],
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{self.metric} of {self.series}, at {100 * self.confidence:g}%"]
+        lines += ["  ".join(cells).rstrip() for cells in _aligned(_cells(self.rows))]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        headings, *rows = _cells(self.rows)
+        return notebook.block(
+            notebook.headline(f"{self.metric} of {self.series}", f"{100 * self.confidence:g}%"),
+            self.svg,
+            notebook.table(headings, rows),
+        )
+
+
+def trend(series: str, *, storage: str | None = None) -> Trend:
+    """Tell how a metric went over the periods of a series.
+
+    Each period's interval, and that of each change, is right at its own confidence: of twenty
+    periods without a change, one is said to have moved by chance.
+
+    Parameters
+    ----------
+    series, storage : str
+        As they were given to `follow_campaign`.
+
+    Examples
+    --------
+    >>> import assay, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> storage = f"sqlite:///{folder.name}/labels.db"
+    >>> monday = {"url": ["a", "b", "c"], "p": [0.9, 0.8, 0.7]}
+    >>> campaign = assay.follow_campaign(
+    ...     monday, series="spam", period="mon", id="url", score="p", threshold=0.5, within=0.1,
+    ...     floor=0.9, storage=storage)
+    >>> estimate = campaign.tell({item.id: item.id == "a" for item in campaign.ask(3)})
+    >>> found = assay.trend("spam", storage=storage)
+    >>> found.below_floor
+    True
+    >>> print(found)
+    precision of spam, at 95%
+    period  items  labels  reused  estimate        interval  change  interval  said
+    mon         3       3       0     0.333  [0.333, 0.333]       –         –  below the floor
+    >>> folder.cleanup()
+    """
+    store = open_storage(storage)
+    with store.read() as session:
+        found = members(session, series)
+        if not found:
+            raise _no_such_series(session, series)
+    rows = tuple(
+        _row(Campaign(store, member.key, member.settings, None), member) for member in found
+    )
+    last = found[-1].series
+    return Trend(series, last.metric, rows[-1].estimate.confidence, rows)
+
+
+def _row(campaign: Campaign, member: Member) -> PeriodRow:
+    settings, series = member.settings, member.series
+    level, *change = campaign.estimates().values()
+    answers = campaign.answers()
+    taken = sum(settings.before.labels or ()) if settings.before is not None else 0
+    before = {settings.item_id(event.item_id) for event in campaign.events()[:taken]}
+    return PeriodRow(
+        period=series.period,
+        campaign=settings.name,
+        items=settings.source.parts[-1].rows,
+        labels=len(answers),
+        reused=len(before & answers.keys()),
+        done=campaign.done,
+        estimate=level,
+        change=change[0] if change else None,
+        floor=series.floor,
+    )
+
+
+def _no_such_series(session: Session, series: str) -> StorageError:
+    known = sorted({name.partition("/")[0] for name in session.names() if "/" in name})
+    return StorageError(
+        f"there is no series {series!r}",
+        details=f"series: {', '.join(known) or 'none'}",
+        hint=did_you_mean(series, known) or "begin one with follow_campaign, or assay follow FILE",
+    )
+
+
+def _cells(rows: Sequence[PeriodRow]) -> list[tuple[str, ...]]:
+    """Return the table as texts, its headings first."""
+    table: list[tuple[str, ...]] = [
+        (
+            "period",
+            "items",
+            "labels",
+            "reused",
+            "estimate",
+            "interval",
+            "change",
+            "interval",
+            "said",
+        )
+    ]
+    for row in rows:
+        level, change = row.estimate, row.change
+        known = change is not None and change.value is not None
+        table.append(
+            (
+                row.period,
+                f"{row.items:,}",
+                f"{row.labels:,}",
+                f"{row.reused:,}",
+                "–" if level.value is None else f"{level.value:.3f}",
+                f"[{level.low:.3f}, {level.high:.3f}]",
+                f"{change.value:+.3f}" if change is not None and known else "–",
+                f"[{change.low:+.3f}, {change.high:+.3f}]" if change is not None else "–",
+                row.said,
+            )
+        )
+    return table
+
+
+def _aligned(table: Sequence[tuple[str, ...]]) -> list[list[str]]:
+    """Return the cells as wide as their columns: the first and the last to the left."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    ends = (0, len(widths) - 1)
+    return [
+        [
+            cell.ljust(width) if place in ends else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        for row in table
+    ]

@@ -1,0 +1,147 @@
+"""A bundle checked: put together again from its files alone, and compared with what it says."""
+
+import json
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from typing import Any
+
+from assay.bundle import (
+    MANIFEST,
+    WORDED,
+    Snapshot,
+    manifest_of,
+    members_of,
+    restore,
+    snapshot_of,
+)
+from assay.campaign import Campaign
+from assay.errors import AssayError
+from assay.label_files import Content
+from assay.table import Table
+from assay.verify.books import Books, Checked, Verification, checked
+from assay.verify.compare import differences
+from assay.verify.decks import check_cards, check_order, check_rounds, check_strata
+from assay.verify.log import check_events
+from assay.verify.recount import check_answers, check_estimates, check_values
+from assay.verify.sealed import Sealed, check_seal, unseal
+
+__all__ = ["verify_bundle"]
+
+_OF_WHAT_IS_STORED = (check_strata, check_cards, check_order, check_rounds, check_events)
+_OF_WHAT_IS_SAID = (check_answers, check_values, check_estimates)
+# What files that somebody made up may lead to, beside errors of our own.
+_MADE_UP = (
+    *(AssayError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError),
+    RecursionError,
+)
+
+
+def verify_bundle(path: str | PathLike[str]) -> Verification:
+    """Check an audit bundle, with nothing else at hand.
+
+    The campaign is put together again in memory from the bundle's files alone, its labels are
+    counted again, and every figure that it tells is compared to the last bit. What somebody made up
+    from the first label to the last digest cannot be told from a real bundle; whoever kept the
+    SHA-256 that `Campaign.bundle` returned can.
+
+    Parameters
+    ----------
+    path : path
+        Of the zip that `Campaign.bundle` wrote.
+
+    Raises
+    ------
+    InputError
+        Where it is no bundle that this version of Assay can read.
+
+    Examples
+    --------
+    >>> import assay, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> campaign = assay.create_campaign(
+    ...     {"p": [0.9, 0.8, 0.7]}, score="p", threshold=0.5, budget=2)
+    >>> estimate = campaign.tell({item.id: True for item in campaign.ask(2)})
+    >>> bundle = campaign.bundle(f"{folder.name}/audit.zip")
+    >>> assay.verify_bundle(bundle.path).findings
+    ()
+    >>> folder.cleanup()
+    """
+    sealed = unseal(Content(path))
+    checks = [check_seal(sealed)]
+    try:
+        checks += _checks(sealed)
+    except _MADE_UP as error:
+        problem = error.problem if isinstance(error, AssayError) else repr(error)[:200]
+        checks.append(checked("files can be read", len(sealed.members), [problem]))
+    return Verification(str(sealed.manifest.get("campaign")), tuple(checks))
+
+
+def _checks(sealed: Sealed) -> Iterator[Checked]:
+    snapshot = snapshot_of(sealed.members)
+    books = _books(snapshot)
+    of_stored = [_check_drawn(snapshot), *(check(books) for check in _OF_WHAT_IS_STORED)]
+    yield from of_stored
+    if any(each.findings for each in of_stored):  # it may well be impossible to load
+        return
+    store, key = restore(snapshot)
+    campaign = Campaign(store, key, snapshot.settings, None)
+    yield from (check(books, campaign) for check in _OF_WHAT_IS_SAID)
+    yield _check_content(sealed, snapshot, Table(store, key, snapshot.settings, None))
+
+
+def _check_drawn(snapshot: Snapshot) -> Checked:
+    """See that no card is there that was not dealt."""
+    dealt = snapshot.drawn
+    findings = (
+        f"item {card.item_id!r} lies at place {card.position} of stratum {card.stratum}, of which "
+        f"{most} were dealt"
+        for card in snapshot.cards
+        for most in dealt[card.stratum : card.stratum + 1]
+        if card.position >= most
+    )
+    return checked("cards are those that were dealt", len(snapshot.cards), findings)
+
+
+def _check_content(sealed: Sealed, snapshot: Snapshot, table: Table) -> Checked:
+    """Write every file again, and compare."""
+    table.catch_up()
+    again = members_of(snapshot, table)
+    # Digests have been compared; versions may differ.
+    follows = json.loads(manifest_of(snapshot, again))
+    own = {name: sealed.manifest.get(name) for name in ("versions", "sha256")}
+    again[MANIFEST] = _json({**follows, **own})
+    members = {**sealed.members, MANIFEST: _json(sealed.manifest)}
+    left_out = [] if sealed.is_ours else [name for name in WORDED if name in again]
+    findings = [f"{name} does not belong to it" for name in members if name not in again]
+    for name, content in again.items():
+        if name not in members:
+            findings.append(f"{name} is missing")
+        elif name not in left_out:
+            findings += differences(name, members[name], content)
+    notes = [f"not compared, as another version of Assay wrote them: {', '.join(left_out)}"]
+    return checked("files follow from the log", len(again), findings, notes if left_out else ())
+
+
+def _json(document: Mapping[str, Any]) -> bytes:
+    return json.dumps(document).encode()
+
+
+def _books(snapshot: Snapshot) -> Books:
+    """Return the rows of the campaign as a storage would have them."""
+    events = [vars(event) for event in snapshot.events]
+    rebased = snapshot.settings.before is not None
+    return Books(
+        settings=snapshot.settings,
+        strata=[{"number": place, "size": size} for place, size in enumerate(snapshot.sizes)],
+        cards=[vars(card) for card in snapshot.cards],
+        rounds=[
+            {"number": place, "counts": json.dumps(counts)}
+            for place, counts in enumerate(snapshot.rounds)
+        ],
+        events=events,
+        claims=(),
+        before=None,
+        # Who was asked about what before a rebase is not in the bundle.
+        asked_before={row["item_id"] for row in events} if rebased else frozenset(),
+        lost=(),
+    )

@@ -1,0 +1,166 @@
+"""A campaign in words: numbers, goals and states as people read them, wherever they do.
+
+What comes out of data (ids, texts, names) goes through `printable` first.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from assay.goal import Goal
+from assay.results import Estimate, StratumRow, notes_once
+from assay.targets import JointGoal
+
+__all__ = [
+    "difference_words",
+    "ends_text",
+    "goal_words",
+    "metric_name",
+    "notes_once",
+    "printable",
+    "shortened",
+    "state_text",
+    "value_text",
+]
+
+_STRATA_AT_MOST, _STRATA_SHOWN = 40, 30  # with more, only the largest are shown
+_LAYOUT = "\n\t"
+_JOINERS = "\u200c\u200d"  # Indic scripts, Persian and emoji need them
+_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")  # categories that draw nothing, or move what does
+
+
+def printable(text: object) -> str:
+    r"""Return the text with everything made visible that a terminal would obey.
+
+    Escape sequences, other control characters and those that change the direction of writing are
+    written out; line ends and tabs stay.
+
+    Examples
+    --------
+    >>> print(printable("red: \x1b[31m, backwards: \u202e"))
+    red: \x1b[31m, backwards: \u202e
+    """
+    return "".join(
+        repr(sign)[1:-1]
+        if unicodedata.category(sign) in _INVISIBLE and sign not in _LAYOUT + _JOINERS
+        else sign
+        for sign in str(text)
+    )
+
+
+def metric_name(metric: str) -> str:
+    """Return a metric's name as it is read: ``false omission rate``.
+
+    Where it names a classifier, it stays as it is to be typed.
+    """
+    return metric if ":" in metric else metric.replace("_", " ")
+
+
+def value_text(estimate: Estimate) -> str:
+    """Return the estimate in three digits, a difference with its sign.
+
+    Examples
+    --------
+    >>> same = dict(confidence=0.95, standard_error=None, labels=9, cannot_judge=0, worst_case=None,
+    ...             interval="", anytime=True, stopped=None)
+    >>> value_text(Estimate("f1:new - f1:old", 0.02, -0.01, 0.05, **same))
+    '+0.020'
+    """
+    if estimate.value is None:
+        return "not known yet"
+    return _digits(estimate.value, signed=_is_difference(estimate))
+
+
+def ends_text(estimate: Estimate) -> tuple[str, str]:
+    """Return the interval's ends in three digits, a difference's with signs."""
+    signed = _is_difference(estimate)
+    return _digits(estimate.low, signed=signed), _digits(estimate.high, signed=signed)
+
+
+def goal_words(goal: Goal | JointGoal) -> str:
+    """Return a goal in words; of several metrics all but their half-widths.
+
+    Examples
+    --------
+    >>> goal_words(Goal("precision", within=0.02, budget=900))
+    '±0.02 at 95% confidence, with at most 900 answers'
+    >>> goal_words(Goal("recall", at_least=0.9))
+    'is it at least 0.9? At 95% confidence'
+    >>> from assay.targets import Target
+    >>> goal_words(JointGoal((Target("f1", "cnn"), Target("f1", "mve")), 500, simultaneous=True))
+    '95% confidence that all are right at once, at most 500 answers'
+    """
+    sure = f"{100 * goal.confidence:.4g}% confidence"
+    if isinstance(goal, JointGoal):
+        sure += " that all are right at once" if goal.simultaneous else " for each metric"
+        return sure if goal.budget is None else f"{sure}, at most {goal.budget:,} answers"
+    if goal.at_least is not None:
+        words = f"is it at least {goal.at_least:g}? At {sure}"
+    elif goal.within is not None:
+        words = f"±{goal.within:g} at {sure}"
+    else:
+        return f"what {goal.budget:,} answers tell, at {sure}"
+    return words if goal.budget is None else f"{words}, with at most {goal.budget:,} answers"
+
+
+def state_text(estimate: Estimate) -> tuple[str, str]:
+    """Return how a metric stands, and the colour to say it in."""
+    over = estimate.stopped is not None
+    if estimate.within is None:
+        return ("done", "green") if over else ("not yet", "yellow")
+    if estimate.half_width <= estimate.within:
+        return "met" if over else "within", "green"
+    return ("missed", "red") if over else ("not yet", "yellow")
+
+
+def shortened(rows: Sequence[StratumRow]) -> list[StratumRow]:
+    """Return the rows, or of very many the largest and one for all others."""
+    if len(rows) <= _STRATA_AT_MOST:
+        return list(rows)
+    order = sorted(range(len(rows)), key=lambda place: -rows[place].size)
+    shown, others = sorted(order[:_STRATA_SHOWN]), [rows[place] for place in order[_STRATA_SHOWN:]]
+    rest = StratumRow(
+        f"{len(others):,} smaller strata",
+        sum(row.size for row in others),
+        sum(row.labels for row in others),
+        sum(row.positives for row in others),
+        sum(row.cannot_judge for row in others),
+    )
+    return [*(rows[place] for place in shown), rest]
+
+
+def difference_words(estimate: Estimate) -> str:
+    """Return which of two is better, if that can be told; nothing where it is no difference.
+
+    Examples
+    --------
+    >>> same = dict(confidence=0.95, standard_error=None, labels=9, cannot_judge=0, worst_case=None,
+    ...             interval="", anytime=True, stopped=None)
+    >>> difference_words(Estimate("f1:new - f1:old", 0.02, 0.01, 0.03, **same))
+    'new is better than old: the interval lies above 0'
+    >>> difference_words(Estimate("f1:new - f1:old", 0.02, -0.01, 0.05, **same))
+    'whether new is better or worse than old cannot be told yet: the interval holds 0'
+    """
+    if not _is_difference(estimate):
+        return ""
+    (metric, one), (_, other) = re.findall(r"(\w+):([\w.-]+)", _without_slices(estimate.metric))
+    if estimate.low <= 0 <= estimate.high:
+        yet = "" if estimate.stopped else " yet"
+        unknown = f"whether {one} is better or worse than {other} cannot be told{yet}"
+        return f"{unknown}: the interval holds 0"
+    above = estimate.low > 0
+    better = above != (metric == "false_omission_rate")
+    side = "above" if above else "below"
+    return f"{one} is {'better' if better else 'worse'} than {other}: the interval lies {side} 0"
+
+
+def _is_difference(estimate: Estimate) -> bool:
+    return " - " in _without_slices(estimate.metric)
+
+
+def _without_slices(metric: str) -> str:
+    return re.sub(r"\[[^\]]*\]", "", metric)
+
+
+def _digits(value: float, *, signed: bool) -> str:
+    return f"{value:+.3f}" if signed else f"{value:.3f}"

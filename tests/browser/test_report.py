@@ -1,0 +1,124 @@
+"""A report in a real browser: it says nothing, asks for nothing, and can be read by everybody."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from assay.reporting import Report
+from tests.browser.house import DESKTOP, PHONE
+from tests.browser.test_accessible import WIDE, hard_to_read
+from tests.reporting.campaigns import make
+from tests.reporting.hostile import poisoned
+
+CORPUS: list[str] = json.loads((Path(__file__).parent / "xss.json").read_text())
+Scheme = Literal["light", "dark"]
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    """The report of a campaign with all there is to see."""
+    made = make(budget=120)
+    made.label(80, lambda item: "cannot judge" if item % 9 == 0 else bool(made.truth[item]))
+    return made.campaign.report()
+
+
+class Reading:
+    """Somebody who opens reports as files; all that happens is written down."""
+
+    def __init__(self, chromium: Browser, folder: Path) -> None:
+        self._chromium, self._folder = chromium, folder
+        self.happened: list[str] = []
+        self.asked: list[str] = []
+        self._contexts: list[BrowserContext] = []
+
+    def open(self, html: str, scheme: Scheme = "light", *, phone: bool = False) -> Page:
+        file = self._folder / f"{len(self._contexts)}.html"
+        file.write_text(html, encoding="utf-8")
+        context = self._chromium.new_context(
+            color_scheme=scheme, viewport=PHONE if phone else DESKTOP
+        )
+        self._contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: self.happened.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: self.happened.append(f"error: {error}"))
+        page.on("popup", lambda popup: self.happened.append(f"popup: {popup.url}"))
+        page.on("framenavigated", lambda frame: self._went(frame.url, file.as_uri()))
+        page.on("request", lambda request: self.asked.append(request.url))
+        context.on("dialog", lambda dialog: self._said(dialog.message, dialog.dismiss))
+        page.goto(file.as_uri())
+        self.asked.remove(file.as_uri())
+        return page
+
+    def _went(self, url: str, meant: str) -> None:
+        if url != meant:
+            self.happened.append(f"went to: {url}")
+
+    def _said(self, message: str, dismiss: object) -> None:
+        self.happened.append(f"dialog: {message}")
+        if callable(dismiss):
+            dismiss()
+
+    def close(self) -> None:
+        for context in self._contexts:
+            context.close()
+
+
+@pytest.fixture
+def reading(chromium: Browser, tmp_path: Path) -> Iterator[Reading]:
+    """Somebody who reads."""
+    somebody = Reading(chromium, tmp_path)
+    yield somebody
+    somebody.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_can_be_read_and_is_silent(report: Report, reading: Reading, scheme: Scheme) -> None:
+    page = reading.open(report.html, scheme)
+    for picture in page.locator("details").all():
+        picture.locator("summary").click()
+    assert hard_to_read(page) == []
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(23, 25, 26)"
+    assert dark == (scheme == "dark")
+    images = page.get_by_role("img").all()
+    assert len(images) == 2
+    assert all(image.locator("title").text_content() for image in images)
+    assert page.get_by_role("heading", level=1).inner_text() == "campaign"
+    assert len(page.get_by_role("table").all()) >= 5
+    page.wait_for_timeout(50)
+    assert reading.happened == reading.asked == []
+
+
+def test_it_fits_a_phone_and_paper(report: Report, reading: Reading) -> None:
+    page = reading.open(report.html, phone=True)
+    for width in (PHONE["width"], 320):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate(WIDE) <= 0
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.pdf().startswith(b"%PDF")
+
+
+def test_hostile_texts_in_every_place_do_nothing(report: Report, reading: Reading) -> None:
+    # In turn, so that every text is in some places, and every place has had some of them.
+    for start in range(0, len(CORPUS), 60):
+        bad = poisoned(report, CORPUS[start:] + CORPUS[:start])
+        page = reading.open(bad.html)
+        page.wait_for_timeout(30)
+        assert page.locator("script, iframe, img, object, embed, base, form, a").count() == 0
+    assert reading.happened == reading.asked == []
+
+
+def test_a_page_that_forgets_to_escape_is_noticed(report: Report, reading: Reading) -> None:
+    slip = '</h1><img src="http://127.0.0.1:9/x.png"><script>alert(1)</script>'
+    careless = report.html.replace("</h1>", slip, 1)
+    reading.open(careless).wait_for_timeout(50)
+    assert reading.asked == ["http://127.0.0.1:9/x.png"]
+    # The page's own policy has stopped both, and said so.
+    assert len(reading.happened) >= 2
+    assert all("Content Security Policy" in each for each in reading.happened)
+    reading.open(careless.replace("Content-Security-Policy", "x", 1)).wait_for_timeout(50)
+    assert "dialog: 1" in reading.happened

@@ -1,0 +1,203 @@
+"""A bundle holds all that the estimates rest on, and nothing that is nobody else's business."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import assay
+from assay.bundle.recompute import main as recompute
+from assay.cli import app
+from assay.core.deck import number
+from tests.bundle.zips import members
+from tests.kinds import NAMES, TRUTH, create, label, team
+
+
+def test_cards_say_how_they_were_drawn(tmp_path: Path) -> None:
+    campaign = label(create(f"sqlite:///{tmp_path / 'a.db'}"))
+    campaign.bundle(tmp_path / "audit.zip")
+    files = members(tmp_path / "audit.zip")
+    cards = list(csv.DictReader(io.StringIO(files["cards.csv"].decode(), newline="")))
+    answers = {str(item): answer.value for item, answer in campaign.answers().items()}
+    assert {card["item"]: card["answer"] for card in cards if card["answer"]} == answers
+    rows = campaign.strata()
+    for stratum, row in enumerate(rows):
+        deck = [card for card in cards if card["stratum"] == str(stratum)]
+        places = [int(card["number"]) for card in deck]
+        assert places == sorted(number(card["item"], seed=6) for card in deck)
+        assert {card["probability"] for card in deck} <= {repr(len(deck) / row.size)}
+    rounds = json.loads(files["rounds.json"])
+    for place, counts in enumerate(rounds):
+        for stratum, count in enumerate(counts):
+            which = {"stratum": str(stratum), "round": str(place)}
+            assert sum(which.items() <= card.items() for card in cards) == count
+
+
+METRICS = ["precision", "recall", "f1", "accuracy", "false_omission_rate", "prevalence"]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_program_inside_gives_the_value_with_python_alone(metric: str, tmp_path: Path) -> None:
+    label(create("sqlite://", metric=metric)).bundle(tmp_path / "audit.zip")
+    files = members(tmp_path / "audit.zip")
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    assert recompute(tmp_path) == 0
+    size = json.loads(files["settings.json"])["strata"]["layers"][0]["sizes"][0]
+    wrong = files["strata.csv"].replace(f",{size},".encode(), f",{size + 40},".encode())
+    assert wrong != files["strata.csv"]
+    (tmp_path / "strata.csv").write_bytes(wrong)
+    assert recompute(tmp_path) == 1
+
+
+def test_accuracy_of_strata_that_straddle_and_labels_from_before(tmp_path: Path) -> None:
+    before = {name: TRUTH[name] for name in NAMES[:40]}
+    design = assay.Design.kumar_raj(strata="km")
+    campaign = label(create("sqlite://", metric="accuracy", design=design, labels=before))
+    campaign.bundle(tmp_path / "audit.zip")
+    for name, content in members(tmp_path / "audit.zip").items():
+        (tmp_path / name).write_bytes(content)
+    assert recompute(tmp_path) == 0
+    assert assay.verify_bundle(tmp_path / "audit.zip").clean
+
+
+def test_a_stranger_with_the_zip_alone(tmp_path: Path) -> None:
+    """Another process, in an empty folder, with an empty home and an empty environment."""
+    storage = tmp_path / "storage.db"
+    campaign = label(create(f"sqlite:///{storage}"))
+    home = tmp_path / "home"
+    home.mkdir()
+    campaign.bundle(home / "audit.zip")
+    right = campaign.estimate()
+    campaign.store.close()
+    storage.unlink()
+    script = (
+        "import assay, json, zipfile; print(assay.verify_bundle('audit.zip').clean); "
+        "z = zipfile.ZipFile('audit.zip'); z.extract('recompute.py'); z.extractall(); "
+        "print(json.loads(z.read('estimate.json'))['precision']['hex']['value'])"
+    )
+    clean = {"HOME": str(home), "PATH": os.defpath}
+
+    def run(*command: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-I", *command],
+            cwd=home,
+            env=clean,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+        return done.stdout
+
+    assert right.value is not None
+    assert run("-c", script).split() == ["True", right.value.hex()]
+    assert repr(right.value) in run("recompute.py")
+
+
+def test_names_and_what_was_shown_stay_at_home(tmp_path: Path) -> None:
+    path = tmp_path / "private-folder" / "predictions.csv"
+    path.parent.mkdir()
+    path.write_text("id,p,text\n" + "".join(f"{n},0.{n},secret words\n" for n in range(5, 10)))
+    campaign = assay.create_campaign(
+        path, id="id", score="p", threshold=0.4, show=["text"], budget=4
+    )
+    for who in ("zoe", "quentin"):
+        campaign.tell({item.id: True for item in campaign.ask(2, reviewer=who)}, reviewer=who)
+    secrets = (b"zoe", b"quentin", b"secret words")
+    campaign.bundle(tmp_path / "a.zip")
+    inside = b"".join(members(tmp_path / "a.zip").values())
+    assert not any(secret in inside for secret in secrets)
+    # How to read the predictions again is kept at home; what they were called is told.
+    (part,) = json.loads(members(tmp_path / "a.zip")["settings.json"])["source"]["parts"]
+    assert (part["scan"], part["description"]) == (None, str(path))
+    log = members(tmp_path / "a.zip")["events.jsonl"].decode().splitlines()
+    assert [json.loads(line)["reviewer"] for line in log] == ["reviewer 01"] * 2 + [
+        "reviewer 02"
+    ] * 2
+    campaign.bundle(tmp_path / "b.zip", names=True, shown=True)
+    everything = b"".join(members(tmp_path / "b.zip").values())
+    assert all(secret in everything for secret in secrets)
+    for name in ("a.zip", "b.zip"):
+        assert assay.verify_bundle(tmp_path / name).clean
+
+
+def test_a_later_log_goes_on_from_an_earlier_one(tmp_path: Path) -> None:
+    campaign = label(create("sqlite://"), 1)
+    campaign.bundle(tmp_path / "one.zip")
+    label(campaign, 1).bundle(tmp_path / "two.zip")
+    link = json.loads(members(tmp_path / "one.zip")["manifest.json"])["log"]["last_link"]
+    log = [json.loads(line) for line in members(tmp_path / "two.zip")["events.jsonl"].splitlines()]
+    assert [event["number"] for event in log if event["chain"] == link] == [15]
+    campaign.tell({log[0]["item"]: "yes"}, reviewer="ann", revise=True)
+    campaign.bundle(tmp_path / "three.zip")
+    assert link.encode() in members(tmp_path / "three.zip")["events.jsonl"]
+
+
+def test_the_same_state_gives_the_same_bytes_and_another_does_not(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    team(url)
+    one = assay.load_campaign(storage=url).bundle(tmp_path / "one.zip")
+    two = assay.load_campaign(storage=url).bundle(tmp_path / "two.zip")
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
+    assert (one.sha256, one.size) == (two.sha256, (tmp_path / "two.zip").stat().st_size)
+    campaign = assay.load_campaign(storage=url)
+    (item, *_) = campaign.answers()
+    campaign.tell({item: "broken"}, reviewer="owner", revise=True)
+    assert campaign.bundle(tmp_path / "three.zip").sha256 != one.sha256
+
+
+def test_what_a_report_says_is_in_the_bundle(tmp_path: Path) -> None:
+    campaign = label(create("sqlite://", slices=["language"], show=["q"]))
+    campaign.bundle(tmp_path / "audit.zip")
+    files = members(tmp_path / "audit.zip")
+    assert files["report.json"].decode() == campaign.report().json
+    # Slices are what estimates are told by; what reviewers saw is theirs.
+    columns = [json.loads(line)["columns"] for line in files["columns.jsonl"].splitlines()]
+    assert {tuple(each) for each in columns} == {("language",)}
+
+
+def test_a_campaign_without_a_label_has_a_bundle(tmp_path: Path) -> None:
+    create("sqlite://").bundle(tmp_path / "audit.zip")
+    assert assay.verify_bundle(tmp_path / "audit.zip").clean
+
+
+@pytest.mark.parametrize(
+    "ids", [["=1+1", "'a", "-3", "a\rb", 'x"y,z', "é\n"], [-5, 2**63 - 1, 0, 7]]
+)
+def test_ids_of_every_kind_come_back(ids: list[int | str], tmp_path: Path) -> None:
+    given = {"id": ids, "p": [0.9] * len(ids)}
+    campaign = assay.create_campaign(given, id="id", score="p", threshold=0.5, budget=len(ids))
+    campaign.tell({item.id: True for item in campaign.ask(len(ids))})
+    campaign.bundle(tmp_path / "audit.zip")
+    assert assay.verify_bundle(tmp_path / "audit.zip").clean
+
+
+def test_the_command_checks_a_bundle(tmp_path: Path) -> None:
+    path = tmp_path / "audit.zip"
+    campaign = label(create("sqlite://"))
+    told = campaign.bundle(path)
+    assert (
+        str(told) == f"{path}: {len(told.files)} files, {told.size:,} bytes, SHA-256 {told.sha256}"
+    )
+    assert told.to_dict()["files"][0] == "manifest.json"
+    clean = CliRunner().invoke(app, ["verify", str(path)])
+    assert clean.exit_code == 0, clean.output
+    assert "the estimates follow from the log" in clean.stdout
+    document = json.loads(CliRunner().invoke(app, ["verify", str(path), "--json"]).stdout)
+    assert document["clean"] is True
+    path.write_bytes(path.read_bytes()[:-100])
+    broken = CliRunner().invoke(app, ["verify", str(path)])
+    assert broken.exit_code == 1
+    assert "is a zip that cannot be read" in broken.stderr.replace("\n", " ")
+
+
+def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    with pytest.raises(assay.InputError, match=r"audit\.zip' cannot be written: No such file"):
+        create("sqlite://").bundle(tmp_path / "nowhere" / "audit.zip")

@@ -1,0 +1,93 @@
+"""``assay compare``, and what ``assay status`` says of a difference."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.results import Estimate
+from assay.words import difference_words
+from tests.cli.test_rebase import keep_rows
+
+Fixture = Callable[..., Any]
+COLUMNS = ["--id", "id", "--score", "p", "--predicted", "said", "--positive", "spam"]
+
+
+@pytest.fixture
+def weeks(folder: Path) -> None:
+    """Two weeks, of which the later has lost every fifth item, and has others."""
+    keep_rows(folder, lambda number: number < 320, to="week1.csv")
+    keep_rows(folder, lambda number: number % 5 > 0, to="week2.csv")
+
+
+@pytest.mark.usefixtures("weeks")
+def test_a_comparison_says_what_is_in_both_and_what_is_known(run: Fixture) -> None:
+    given = ["week1.csv", *COLUMNS, "--budget", "20", "--name", "first"]
+    assert run("create", *given).exit_code == 0
+    run("label", "first", input="y\ny\nn\n" * 10)
+    words = ["week1.csv", "week2.csv", *COLUMNS, "--budget", "20", "--labels-from", "first"]
+    result = run("compare", *words, "--level-within", "0.2", "--name", "weeks")
+    assert result.exit_code == 0, result.output
+    told = " ".join(result.stdout.split())
+    assert "weeks is ready" in told
+    assert "old week1.csv: 320 items" in told
+    assert "256 in both, 64 in old only, 64 in new only" in told
+    assert "disagree on 0 of those in both" in told
+    assert "from before first" in told
+    assert "20 items judged before: " in told
+    assert "precision:new ±0.2" in told
+    assert result.stdout.rstrip().endswith("next: assay label weeks")
+    assert max(map(len, result.stdout.splitlines())) <= 80
+
+    document = json.loads(run("compare", *words, "--name", "again", "--json").stdout)
+    assert document["read"]["in_both"] == 256
+    assert [part["rows"] for part in document["read"]["parts"]] == [320, 320]
+    assert document["labels_from"] == ["first"]
+    labels = document["labels"]
+    assert labels["judged"] == 20
+    assert labels["counting"] + labels["waiting"] + labels["gone"] == 20
+    assert document["next"] == "assay label again"
+
+    run("label", "weeks", input="y\n" * 60)
+    status = " ".join(run("status", "weeks").stdout.split())
+    assert "384 items" in status  # one that is in both weeks is one item
+    assert " than old" in status
+    assert run("verify", "weeks").exit_code == 0
+
+
+@pytest.mark.usefixtures("weeks")
+def test_a_comparison_that_cannot_be_made_says_why(run: Fixture) -> None:
+    words = ["week1.csv", "week2.csv", "--budget", "9"]
+    failed = run("compare", *words, "--score", "p", "--threshold", "0.5")
+    assert failed.exit_code == 1
+    assert "a comparison needs ids" in failed.stderr
+    failed = run("compare", *words, *COLUMNS, "--labels-from", "nobody", "--json")
+    assert "nobody" in json.loads(failed.stderr)["error"]["problem"]
+    failed = run("compare", "week1.csv", "week1.csv", "--budget", "9", *COLUMNS)
+    assert "old say the same of every item" in " ".join(failed.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("metric", "low", "high", "stopped", "words"),
+    [
+        ("f1:b - f1:a", 0.01, 0.1, None, "b is better than a: the interval lies above 0"),
+        ("f1:b - f1:a", -0.1, -0.01, "done", "b is worse than a: the interval lies below 0"),
+        ("false_omission_rate:b - false_omission_rate:a", -0.1, -0.01, None, "b is better than a"),
+        ("f1:b - f1:a", -0.1, 0.0, None, "whether b is better or worse than a cannot be told yet"),
+        ("f1:b - f1:a", 0.0, 0.1, "done", "worse than a cannot be told: the interval holds 0"),
+        ("f1:b[x=y - z] - f1:a[x=y - z]", 0.01, 0.1, None, "b is better than a"),
+        ("f1:b[x=y - z]", 0.01, 0.1, None, ""),
+        ("f1", 0.01, 0.1, None, ""),
+    ],
+)
+def test_a_difference_in_words(
+    metric: str, low: float, high: float, stopped: str | None, words: str
+) -> None:
+    estimate = Estimate(
+        metric, (low + high) / 2, low, high, 0.95, 0.02, 90, 0, None, "any", True, stopped
+    )
+    told = difference_words(estimate)
+    assert words in told
+    assert bool(words) == bool(told)

@@ -1,0 +1,72 @@
+"""``assay follow``: periods of a series, the table, the picture, and the exit code."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import assay
+
+Fixture = Callable[..., Any]
+COLUMNS = ("--id", "id", "--score", "p", "--predicted", "said", "--positive", "spam")
+
+
+@pytest.fixture
+def weeks(folder: Path) -> Path:
+    """Two weeks: the second has four fifths of the first."""
+    head, *rows = (folder / "predictions.csv").read_text().splitlines()
+    for name, kept in (("w1", rows[:320]), ("w2", rows[64:384])):
+        (folder / f"{name}.csv").write_text("\n".join([head, *kept]) + "\n")
+    return folder
+
+
+def answer(name: str, *, wrong: int) -> None:
+    """Judge all that is asked for: one item in so many is not spam."""
+    campaign = assay.load_campaign(name, storage="sqlite:///assay.db")
+    while batch := campaign.ask(20):
+        campaign.tell({item.id: int(str(item.id)[1:]) % wrong > 0 for item in batch})
+
+
+def test_a_series_is_begun_followed_and_shown(run: Fixture, weeks: Path) -> None:
+    begun = run(
+        "follow", "w1.csv", "--series", "spam", "--period", "w1", *COLUMNS, "--floor", "0.7"
+    )
+    assert begun.exit_code == 0, begun.output
+    assert begun.stdout.rstrip().endswith("next: assay label spam/w1")
+    answer("spam/w1", wrong=10)
+    assert run("follow", "w2.csv", "--series", "spam", "--period", "w2").exit_code == 0
+    answer("spam/w2", wrong=10)
+    result = run("follow", "--series", "spam", "--picture", "trend.svg")
+    assert result.exit_code == 0, result.output
+    assert "no change to be told, not below the floor" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert (weeks / "trend.svg").read_text().startswith("<svg")
+    document = json.loads(run("follow", "--series", "spam", "--json").stdout)
+    assert [row["period"] for row in document["periods"]] == ["w1", "w2"]
+    assert document["periods"][1]["reused"] > 100
+    assert document["below_floor"] is False
+
+
+@pytest.mark.usefixtures("weeks")
+@pytest.mark.parametrize(("floor", "code"), [("0.95", 1), ("0.85", 0)])
+def test_the_exit_code_is_1_where_the_metric_is_below_its_floor(
+    run: Fixture, floor: str, code: int
+) -> None:
+    options = (*COLUMNS, "--floor", floor, "--within", "0.001")
+    assert run("follow", "w1.csv", "--series", "spam", "--period", "w1", *options).exit_code == 0
+    answer("spam/w1", wrong=10)  # precision is about 0.9
+    assert run("follow", "--series", "spam").exit_code == code
+    assert run("follow", "--series", "spam", "--json").exit_code == code
+
+
+@pytest.mark.usefixtures("weeks")
+def test_mistakes_are_told(run: Fixture) -> None:
+    alone = run("follow", "w1.csv", "--series", "spam")
+    assert alone.exit_code == 2, alone.output
+    assert "a file and a period go together" in alone.output
+    run("follow", "w1.csv", "--series", "spam", "--period", "w1", *COLUMNS)
+    unknown = run("follow", "--series", "spma")
+    assert unknown.exit_code == 2
+    assert "did you mean 'spam'" in unknown.output

@@ -1,0 +1,74 @@
+"""``assay plan`` on the command line."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import Result
+
+Run = Callable[..., Result]
+
+COLUMNS = ("--id", "id", "--score", "p", "--predicted", "said", "--positive", "spam")
+QUICK = ("--replications", "5")
+
+
+def test_it_tells_what_each_design_takes_and_what_it_comes_to(run: Run) -> None:
+    result = run("plan", "predictions.csv", *COLUMNS, "--within", "0.1", "--budget", "40", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("precision within ±0.1 at 95%: about ")
+    for text in ("default", "centred", "guaranteed", "bennett-carvalho", "right too seldom",
+                 "what another half-width would cost", "what 40 labels would give",
+                 "if scores are calibrated: stratifying", "whatever the truth",
+                 "note: the truth is supposed from the scores alone"):  # fmt: skip
+        assert text in result.output, text
+
+
+def test_one_document_and_nothing_else(run: Run) -> None:
+    words = ("--metric", "recall", "--within", "0.2", *QUICK, "--json")
+    result = run("plan", "predictions.csv", *COLUMNS, *words)
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.output)
+    assert told["designs"][0]["design"] == "default"
+    assert told["designs"][0]["labels"]["mean"] > 0
+    assert [row["within"] for row in told["withins"]] == pytest.approx(
+        [0.4, 0.3, 0.2, 0.4 / 3, 0.1]
+    )
+
+
+def test_from_earlier_labels_and_from_an_earlier_campaign(run: Run, folder: Path) -> None:
+    drawn = np.random.default_rng(1).choice(400, 80, replace=False)
+    rows = [f"m{item:03d},{'yes' if item % 3 else 'no'}" for item in drawn]
+    (folder / "labels.csv").write_text("\n".join(["id,label", *rows]) + "\n")
+    goal = ("--budget", "30", *QUICK)
+    result = run("plan", "predictions.csv", *COLUMNS, *goal, "--labels", "labels.csv")
+    assert result.exit_code == 0, result.output
+    assert "80 labels drawn at random" in " ".join(result.output.split())
+    made = run("create", "predictions.csv", *COLUMNS, "--budget", "80", "--name", "last",
+               "--labels-from", "labels.csv")  # fmt: skip
+    assert made.exit_code == 0, made.output
+    result = run("plan", "predictions.csv", *COLUMNS, *goal, "--like", "last")
+    assert result.exit_code == 0, result.output
+    assert "labels of campaign 'last'" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--within", "0.9"), "within must be a number between 0 and 0.5"),
+        ((), "no goal"),
+        (("--within", "0.1", "--like", "nothing"), "there is no storage"),
+        (("--within", "0.1", "--labels", "nothing.csv"), "nothing.csv"),
+    ],
+)
+def test_errors_are_told(run: Run, words: tuple[str, ...], problem: str) -> None:
+    result = run("plan", "predictions.csv", *COLUMNS, *words)
+    assert result.exit_code == 1
+    assert problem in result.output
+
+
+def test_a_file_that_is_not_there(run: Run) -> None:
+    result = run("plan", "nothing.parquet", *COLUMNS, "--within", "0.1")
+    assert result.exit_code == 1
+    assert "nothing.parquet" in result.output

@@ -1,0 +1,72 @@
+"""``assay report``: on the screen, in files, as JSON."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import assay
+
+Fixture = Callable[..., Any]
+
+
+@pytest.fixture
+def labelled(create: Fixture) -> assay.Report:
+    """The report of the campaign `spam`, with all its labels."""
+    create()
+    campaign = assay.load_campaign("spam", storage="sqlite:///assay.db")
+    answers = ("yes", "no", "cannot judge")
+    campaign.tell({item.id: answers[at % 3] for at, item in enumerate(campaign.ask(30))})
+    return campaign.report()
+
+
+def test_it_is_printed_as_markdown_or_as_asked(labelled: assay.Report, run: Fixture) -> None:
+    assert run("report", "spam").stdout == labelled.markdown
+    for name in ("html", "markdown", "json"):
+        assert run("report", "spam", "--format", name).stdout == getattr(labelled, name)
+    assert json.loads(run("report", "spam", "--json").stdout) == labelled.to_dict()
+
+
+def test_files_are_written_as_their_names_end(
+    labelled: assay.Report, run: Fixture, folder: Path
+) -> None:
+    told = run("report", "spam", "-o", "a.html", "-o", "b.md", "-o", "c.JSON", "--bundle", "d.zip")
+    assert told.exit_code == 0, told.output
+    assert "saved: a.html" in told.stdout
+    assert "saved: d.zip" in told.stdout
+    written = [(folder / name).read_text(encoding="utf-8") for name in ("a.html", "b.md", "c.JSON")]
+    assert written == [labelled.html, labelled.markdown, labelled.json]
+    again = json.loads(run("report", "spam", "-o", "a.html", "--json").stdout)
+    assert again == {"campaign": "spam", "files": ["a.html"], "bundle": None}
+    assert run("verify", "d.zip").exit_code == 0
+
+
+def test_reviewers_are_named_only_when_asked_for(create: Fixture, run: Fixture) -> None:
+    create()
+    campaign = assay.load_campaign("spam", storage="sqlite:///assay.db")
+    campaign.tell({item.id: True for item in campaign.ask(5)}, reviewer="Ruthven")
+    assert "Ruthven" not in run("report", "spam").stdout
+    assert "Ruthven" in run("report", "spam", "--names").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("-o", "a.md", "-o", "a.pdf"), "one of: .html, .md, .json"),
+        (("-o", "nowhere/a.md"), "cannot be written"),
+        (("--format", "markdwn"), "did you mean 'markdown'?"),
+        (("--format", "html", "-o", "a.html"), "a file's name says what it is"),
+    ],
+)
+def test_what_cannot_be_done_is_told(
+    create: Fixture, run: Fixture, words: tuple[str, ...], problem: str
+) -> None:
+    create()
+    result = run("report", "spam", *words)
+    assert result.exit_code == 1
+    assert problem in result.stderr
+    told = json.loads(run("report", "spam", *words, "--json").stderr)["error"]
+    assert problem in json.dumps(told)
+    assert not Path("a.md").exists()

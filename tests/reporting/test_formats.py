@@ -1,0 +1,297 @@
+"""A report as HTML, Markdown and JSON: whole, the same every time, and safe with any text."""
+
+import json
+import os
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+import assay
+from assay.reporting import Report
+from assay.reporting.elements import element
+from assay.reporting.markdown import markdown_of
+from assay.reporting.sections import document_of
+from assay.words import printable
+from tests.reporting.campaigns import make, make_several
+from tests.reporting.hostile import poisoned
+
+CORPUS: list[str] = json.loads((Path(__file__).parents[1] / "browser/xss.json").read_text())
+KNOWN = {
+    *("html", "head", "meta", "link", "title", "style", "body", "main", "header", "footer"),
+    *("h1", "h2", "p", "section", "span", "b", "dl", "div", "dt", "dd", "ul", "li", "pre", "code"),
+    *("table", "caption", "thead", "tbody", "tr", "th", "td"),
+    *("figure", "figcaption", "svg", "desc", "path", "details", "summary"),
+}
+RENDERER = MarkdownIt("commonmark", {"html": True}).enable("table")
+
+
+class Reader(HTMLParser):
+    """What is in a page: its elements with their attributes, and its texts."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.open: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in ("meta", "link"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    made = make(budget=80)
+    made.label(60, lambda item: "cannot judge" if item % 9 == 0 else bool(made.truth[item]))
+    return made.campaign.report()
+
+
+@pytest.fixture(scope="module")
+def several() -> Report:
+    made = make_several(budget=60)
+    made.label(60)
+    return made.campaign.report()
+
+
+def unsafe(page: str) -> Iterator[str]:
+    """Tell what does not belong in a page that nobody may put anything into."""
+    for tag, attributes in Reader(page).elements:
+        if tag not in KNOWN:
+            yield f"<{tag}>"
+        for name, value in attributes.items():
+            if name.startswith("on") or name in ("style", "src", "action"):
+                yield f"{name}={value}"
+            if name == "href" and value != "data:,":
+                yield f"href={value}"
+
+
+def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere(
+    report: Report, several: Report
+) -> None:
+    for each in (report, several):
+        page = Reader(each.html)
+        assert page.open == []
+        assert list(unsafe(each.html)) == []
+        assert "url(" not in each.html
+        assert "@import" not in each.html
+        policies = [
+            attributes["content"]
+            for _, attributes in page.elements
+            if attributes.get("http-equiv") == "Content-Security-Policy"
+        ]
+        assert len(policies) == 1
+        assert str(policies[0]).startswith("default-src 'none'; style-src 'unsafe-inline'; ")
+        ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+        assert len(ids) == len(set(ids)) > 5
+        named = " ".join(str(a.get("aria-labelledby") or "") for _, a in page.elements)
+        assert set(named.split()) <= set(ids)
+        assert [tag for tag, _ in page.elements].count("h1") == 1
+
+
+def test_hostile_texts_stay_texts(report: Report) -> None:
+    bad = poisoned(report, CORPUS)
+    assert list(unsafe(bad.html)) == []
+    read = "".join(Reader(bad.html).texts)
+    assert printable(bad.facts.campaign.name) in read  # unharmed
+    # Were it not escaped, it would be noticed.
+    raw = [text for text in CORPUS if "<script>" in text]
+    assert raw
+    assert list(unsafe(bad.html.replace("</h1>", f"</h1>{raw[0]}", 1))) != []
+
+
+def test_what_says_that_it_is_html_is_not_escaped_and_nothing_else() -> None:
+    assert element("p", "<b>", element("b", "&")) == "<p>&lt;b&gt;<b>&amp;</b></p>"
+    assert element("p", title='" onload="x') == '<p title="&quot; onload=&quot;x"></p>'
+    assert element("p", "\u202eback") == "<p>\\u202eback</p>"
+
+
+def parsed(markdown: str) -> list[str]:
+    """Return the kinds of all that is in a Markdown text."""
+    kinds = []
+    for token in RENDERER.parse(markdown):
+        kinds.append(token.type)
+        kinds += [child.type for child in token.children or ()]
+    return kinds
+
+
+def tables(markdown: str) -> list[list[list[str]]]:
+    """Return the cells of every table, as a reader of Markdown sees them."""
+    found: list[list[list[str]]] = []
+    cell = False
+    for token in RENDERER.parse(markdown):
+        if token.type == "table_open":
+            found.append([])
+        if token.type == "tr_open":
+            found[-1].append([])
+        if cell and token.type == "inline":
+            texts = (child.content for child in token.children or ())
+            found[-1][-1].append("".join(texts))
+        cell = token.type in ("th_open", "td_open")
+    return found
+
+
+def test_markdown_has_the_tables_of_the_report(report: Report, several: Report) -> None:
+    for each in (report, several):
+        found = tables(each.markdown)
+        strata = next(table for table in found if table[0][0] == "Stratum")
+        facts = each.facts.strata
+        assert [row[0] for row in strata[1:]] == [row.stratum for row in facts]
+        assert [row[4] for row in strata[1:]] == [f"{row.labels:,}" for row in facts]
+        assert all(len(row) == len(table[0]) for table in found for row in table)
+    metrics = next(table for table in tables(several.markdown) if table[0][0] == "Metric")
+    assert [row[0] for row in metrics[1:]] == list(several.to_dict()["metrics"])
+
+
+def test_hostile_texts_make_no_markdown(report: Report) -> None:
+    poison = poisoned(report, CORPUS)
+    bad = poison.markdown
+    kinds = parsed(bad)
+    for never in ("html_inline", "html_block", "link_open", "image", "code_inline"):
+        assert never not in kinds
+    assert kinds.count("heading_open") == 1 + bad.count("\n## ")
+    assert len(tables(bad)) >= len(tables(report.markdown))
+    first = next(token for token in RENDERER.parse(bad) if token.type == "inline")
+    seen = "".join(child.content for child in first.children or ())
+    assert seen == " ".join(printable(poison.facts.campaign.name).split())
+    unescaped = f"# {next(text for text in CORPUS if text.startswith('<'))}"
+    assert {"html_inline", "html_block"} & set(parsed(unescaped))
+
+
+def test_json_is_what_to_dict_says_and_carries_its_format(report: Report, several: Report) -> None:
+    for each in (report, several):
+        told = each.to_dict()
+        assert json.loads(each.json) == told
+        assert told["format"] == 1
+        json.dumps(told, allow_nan=False)
+
+
+KEYS = {
+    *("format", "made_at", "assay", "campaign", "population", "how", "metrics", "answers"),
+    *("outcome", "variable", "is_probability", "strata_interval", "strata"),
+    *("reviewers", "agreement", "deviations", "slices", "notes"),
+}
+
+
+def test_keys_are_stable(report: Report) -> None:
+    assert set(report.to_dict()) == KEYS
+
+
+def test_the_same_state_gives_the_same_bytes(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path / 'labels.db'}"
+    made = make(storage=storage, budget=60)
+    made.label(40)
+    here = made.campaign.report()
+    there = assay.load_campaign(storage=storage).report()
+    for name in ("html", "markdown", "json"):
+        assert getattr(here, name) == getattr(there, name)
+    made.label(5)
+    assert made.campaign.report().json != here.json
+    assert here.to_dict()["answers"]["labels"] == 40  # a report does not change
+    assert here.facts.made_at == there.facts.made_at <= made.campaign.report().facts.made_at
+
+
+def test_campaigns_with_next_to_nothing() -> None:
+    made = make(budget=40)
+    empty = made.campaign.report()
+    assert "not known yet" in empty.markdown
+    assert "Not finished" in empty.html
+    assert "<svg" not in empty.html
+    assert empty.facts.made_at == empty.facts.campaign.created_at
+    made.campaign.ask(1)
+    made.label(1)
+    one = made.campaign.report()
+    assert one.to_dict()["answers"] | {"labels": 1, "unanswered": 0} == one.to_dict()["answers"]
+    assert list(unsafe(one.html)) == []
+    unscored = assay.create_campaign({"yes": [True] * 9}, predicted="yes", budget=5)
+    unscored.tell({item.id: True for item in unscored.ask(5)})
+    assert "<svg" not in unscored.report().html
+
+
+@pytest.mark.parametrize(
+    ("mode", "metric", "design"),
+    [
+        ("default", "recall", assay.Design(bins=3)),
+        ("centred", "f1", assay.Design.centred()),
+        ("guaranteed", "precision", assay.Design.guaranteed()),
+        ("fixed", "false_omission_rate", assay.Design.fixed()),
+        ("one look", "accuracy", assay.Design.kumar_raj(bins=3)),
+        ("one look", "precision", assay.Design.kumar_raj(bins=3)),
+    ],
+)
+def test_metrics_and_modes(mode: str, metric: str, design: assay.Design) -> None:
+    made = make(200, metric=metric, design=design, budget=45)
+    made.label(45)
+    report = made.campaign.report()
+    assert report.facts.how.mode == mode
+    assert list(unsafe(report.html)) == []
+    assert tables(report.markdown)
+    assert report.facts.outcome == ("correct" if metric == "accuracy" else "yes")
+    share = "share of correct" if mode == "one look" else "share of yes"
+    assert f"against the {share}" in report.html
+
+
+def test_an_answer_of_yes_or_no_is_told() -> None:
+    made = make(200, at_least=0.2, budget=None)
+    made.label(200)
+    report = made.campaign.report()
+    assert "Stopped: yes: at least 0.2." in report.markdown
+    assert "the limit asked about" in report.html
+
+
+def test_files(report: Report, tmp_path: Path) -> None:
+    for suffix, kind in ((".html", "html"), (".md", "markdown"), (".json", "json")):
+        target = tmp_path / f"report{suffix}"
+        target.write_text("old")
+        report.save(target)
+        assert target.read_text(encoding="utf-8") == getattr(report, kind)
+    assert len(list(tmp_path.iterdir())) == 3
+    with pytest.raises(assay.InputError, match=r"one of: \.html, \.md, \.json"):
+        report.save(tmp_path / "report.pdf")
+    with pytest.raises(assay.InputError, match="cannot be written: No such file"):
+        report.save(tmp_path / "nowhere" / "report.md")
+
+
+def test_a_write_that_fails_leaves_the_old_file(
+    report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "report.md"
+    target.write_text("old")
+
+    def full(_handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(assay.InputError, match="No space left"):
+        report.save(target)
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("report.md", "old")]
+
+
+def test_a_notebook_shows_it_in_a_frame_of_its_own(report: Report) -> None:
+    ((tag, attributes),) = Reader(report._repr_html_()).elements
+    assert tag == "iframe"
+    assert attributes["srcdoc"] == report.html
+    assert "sandbox" in attributes
+    assert attributes["sandbox"] is None
+    assert str(report).startswith("Report of 'campaign': precision 0.")
+    assert repr(report) == str(report)
+
+
+def test_markdown_says_what_html_says(report: Report) -> None:
+    page = "".join(Reader(report.html).texts)
+    document = document_of(report.facts)
+    markdown = markdown_of(document)
+    for section in document.sections:
+        assert section.title in page
+        assert f"## {section.title}" in markdown

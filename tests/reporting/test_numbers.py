@@ -1,0 +1,222 @@
+"""The numbers of a report, against what can be worked out by hand, and by scikit-learn."""
+
+from collections import Counter
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+from sklearn import metrics as sk
+
+import assay
+from assay.reviewing import Submit, Told
+from tests.reporting.campaigns import Made, make, make_several
+
+
+def by_hand(made: Made) -> dict[str, Any]:
+    """Work out precision from the log and the scores alone."""
+    (layer,) = made.campaign.settings.strata.to_dict()["layers"]
+    edges = layer["cuts"]["points"]
+    said = made.score >= 0.5
+    sizes = np.bincount(np.searchsorted(edges, made.score[said], "right"))
+    n, x = np.zeros_like(sizes, dtype=float), np.zeros_like(sizes, dtype=float)
+    for event in made.campaign.events():
+        stratum = np.searchsorted(edges, made.score[int(event.item_id)], "right")
+        n[stratum] += event.answer in ("yes", "no")
+        x[stratum] += event.answer == "yes"
+    weight, rate = sizes / sizes.sum(), x / n
+    variance = weight**2 * rate * (1 - rate) / (n - 1) * (1 - n / sizes)
+    return {
+        "value": float((weight * rate).sum()),
+        "standard_error": float(np.sqrt(variance.sum())),
+        "sizes": sizes.tolist(),
+        "labels": n.tolist(),
+        "outcomes": x.tolist(),
+    }
+
+
+def test_one_metric_by_hand() -> None:
+    made = make(design=assay.Design(bins=4))
+    made.label(120)
+    told, hand = made.campaign.report().to_dict(), by_hand(made)
+    metric = told["metrics"]["precision"]
+    for name in ("value", "standard_error"):
+        assert metric[name] == pytest.approx(hand[name])
+    for name in ("labels", "outcomes"):
+        assert [row[name] for row in told["strata"]] == hand[name]
+    assert [row["size"] for row in told["strata"]] == hand["sizes"]
+    about, value, error = sum(hand["sizes"]), hand["value"], hand["standard_error"]
+    assert told["population"]["sampled"] == metric["items"] == about < told["population"]["items"]
+    # What a random sample without replacement would need to vary as much.
+    n = metric["effective_labels"]
+    assert value * (1 - value) * (1 / n - 1 / about) == pytest.approx(error**2)
+    assert metric["effective_labels"] != pytest.approx(value * (1 - value) / error**2)
+    # Wilson's interval from so many labels at random is as wide, but for the finite population.
+    z2 = NormalDist().inv_cdf(0.975) ** 2
+    endless = 1 / (1 / metric["random_labels"] - 1 / about)
+    spread = z2 * endless * value * (1 - value) + z2**2 / 4
+    assert spread**0.5 / (endless + z2) == pytest.approx(metric["half_width"])
+    unweighted = sum(hand["outcomes"]) / sum(hand["labels"])
+    assert metric["value"] != pytest.approx(unweighted)
+
+
+def test_strata_have_wilsons_intervals_that_their_items_allow() -> None:
+    made = make(300, design=assay.Design(bins=4), budget=None, within=0.02)
+    made.label(130)
+    cut = 0
+    for row in made.campaign.report().to_dict()["strata"]:
+        ends = binomtest(row["outcomes"], row["labels"]).proportion_ci(0.95, method="wilson")
+        least = row["outcomes"] / row["size"]
+        most = (row["size"] - row["labels"] + row["outcomes"]) / row["size"]
+        assert row["rate"] == row["outcomes"] / row["labels"]
+        assert row["low"] == pytest.approx(max(ends.low, least))
+        assert row["high"] == pytest.approx(min(ends.high, most))
+        cut += row["high"] < ends.high - 1e-9
+        assert row["drawn"] == row["labels"] + row["cannot_judge"]
+    assert cut
+
+
+def test_with_every_item_labelled_it_is_what_scikit_learn_says() -> None:
+    made = make_several(120, budget=240)
+    made.label(240)
+    told = made.campaign.report().to_dict()["metrics"]
+    said = made.score >= 0.5
+    exact = {
+        "precision:new": sk.precision_score(made.truth, said),
+        "recall:new": sk.recall_score(made.truth, said),
+        "f1:new": sk.f1_score(made.truth, said),
+        "prevalence": made.truth.mean(),
+    }
+    for name, value in exact.items():
+        assert told[name]["value"] == pytest.approx(value)
+        assert told[name]["low"] == pytest.approx(value) == told[name]["high"]
+        # Nothing is left open: only a random sample of all items would do as well.
+        assert told[name]["effective_labels"] == pytest.approx(told[name]["items"])
+        assert told[name]["random_labels"] == pytest.approx(told[name]["items"])
+    assert told["precision:new"]["items"] == said.sum()
+    assert told["recall:new"]["items"] == told["prevalence"]["items"] == 120
+    assert told["accuracy:new - accuracy:old"]["random_labels"] is None
+
+
+def test_recall_costs_more_at_random_than_precision() -> None:
+    made = make_several()
+    made.label(100)
+    told = made.campaign.report().to_dict()["metrics"]
+    recall = told["recall:new"]
+    # By `core.forecast`: recall is a share of the positives, which are so few of all items.
+    share, positives = recall["value"], told["prevalence"]["value"] * 400
+    spread = share * (1 - share) * 400 / positives
+    n = recall["effective_labels"]
+    assert spread * (1 / n - 1 / 400) == pytest.approx(recall["standard_error"] ** 2)
+
+
+def test_items_without_an_answer() -> None:
+    made = make(budget=100)
+    made.label(60, lambda item: ["yes", "no", "cannot judge", "broken"][item % 4])
+    made.campaign.ask(20)
+    told = made.campaign.report().to_dict()
+    said = Counter(event.answer for event in made.campaign.events())
+    answers = told["answers"]
+    assert answers["labels"] == said["yes"] + said["no"]
+    assert (answers["cannot_judge"], answers["broken"]) == (said["cannot judge"], said["broken"])
+    assert (answers["drawn"], answers["unanswered"]) == (80, 20)
+    assert sum(row["cannot_judge"] for row in told["strata"]) == said.total() - answers["labels"]
+    assert sum(row["drawn"] for row in told["strata"]) == 80
+    low, high = told["metrics"]["precision"]["worst_case"]
+    assert low < told["metrics"]["precision"]["value"] < high
+
+
+def test_what_did_not_go_straight() -> None:
+    made = make(budget=60, design=assay.Design(bins=3))
+    made.label(40)
+    before = made.campaign.report().to_dict()
+    assert before["deviations"]["revised_items"] == 0
+    first = {event.item_id: event.answer for event in made.campaign.events()}
+    changed = [int(item) for item, answer in first.items() if answer == "yes"][:3]
+    made.campaign.tell(dict.fromkeys(changed, "no"), revise=True)
+    made.campaign.tell({changed[0]: "yes"}, revise=True)
+    told = made.campaign.report().to_dict()
+    assert told["deviations"]["revised_items"] == 2
+    assert told["deviations"]["revised"] == 4
+    now, old = told["metrics"]["precision"], before["metrics"]["precision"]
+    assert now["first_value"] == old["value"] > now["value"]
+
+
+def test_several_reviewers() -> None:
+    made = make(reviewers_per_item=2, overlap=1.0, budget=30)
+    campaign = made.campaign
+    batch = campaign.ask(10, reviewer="zoe")
+    campaign.record([Told(item.id, assay.Answer.YES, "zoe") for item in batch[:6]])
+    campaign.record([Told(item.id, assay.Answer.YES, "ann") for item in batch[:3]])
+    campaign.record([Told(item.id, assay.Answer.NO, "ann") for item in batch[3:5]])
+    campaign.rule(batch[3].id, "no", reviewer="Ruthven", key="r1")
+    campaign.review([Submit("k", campaign.ask(1, reviewer="bob")[0].id, "skip")], reviewer="bob")
+    told = campaign.report().to_dict()
+    assert [row["name"] for row in told["reviewers"]] == ["reviewer 1", "reviewer 2", "reviewer 3"]
+    assert [row["answers"] for row in told["reviewers"]] == [6, 5, 0]
+    assert [row["skipped"] for row in told["reviewers"]] == [0, 0, 1]
+    assert told["agreement"]["raw"] == pytest.approx(3 / 5)
+    answers = told["answers"]
+    assert (answers["labels"], answers["disputed"], answers["half_reviewed"]) == (4, 1, 1)
+    assert told["deviations"]["rulings"] == 1
+    named = campaign.report(names=True).to_dict()["reviewers"]
+    assert [row["name"] for row in named] == ["zoe", "ann", "bob"]
+    for secret in ("zoe", "Ruthven"):
+        assert secret not in campaign.report().html
+        assert secret not in campaign.report().json
+
+
+def test_a_rebase_is_told(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path / 'labels.db'}"
+    old = make(300, storage=storage, budget=60)
+    old.label(40)
+    new = {"id": np.arange(200), "p": old.score[:200]}
+    campaign = assay.rebase_campaign(storage=storage, predictions=new)
+    told = campaign.report().to_dict()["deviations"]
+    judged = {int(event.item_id) for event in old.campaign.events()}
+    assert told["before"]["judged"] == 40
+    assert told["before"]["gone"] == sum(item >= 200 for item in judged) > 0
+    assert told["waiting"] == 40 - len(campaign.reviews()) > 0
+    assert "that wait to be drawn" in campaign.report().markdown
+
+
+def test_slices_are_told_where_the_campaign_has_them() -> None:
+    made = make_several(budget=100)
+    assert made.campaign.report().to_dict()["slices"] == {}
+    lang = np.array(["de", "en", "fr", "en"])[np.arange(600) % 4]
+    score = made.score.repeat(2)[:600]
+    columns = {"id": np.arange(600), "p": score, "lang": lang}
+    campaign = assay.create_campaign(
+        columns, id="id", score="p", threshold=0.5, slices=["lang"], budget=120
+    )
+    assert campaign.report().facts.slices == ()
+    while batch := campaign.ask(20):
+        campaign.tell({item.id: bool(item.id % 3) for item in batch})
+    report = campaign.report()
+    assert report.to_dict()["slices"] == {"lang": campaign.slices("lang").to_dict()}
+    assert "## By lang" in report.markdown
+
+
+def test_weights_are_told() -> None:
+    made = make(budget=60)
+    weight = np.random.default_rng(8).integers(1, 9, 600)
+    columns = {"id": np.arange(600), "p": made.score, "seen": weight}
+    campaign = assay.create_campaign(
+        columns, id="id", score="p", threshold=0.5, sample_weight="seen", budget=60
+    )
+    while batch := campaign.ask(20):
+        campaign.tell({item.id: bool(made.truth[int(item.id)]) for item in batch})
+    report = campaign.report()
+    told = report.to_dict()
+    assert told["population"]["weight_column"] == "seen"
+    edges = campaign.settings.strata.to_dict()["layers"][0]["cuts"]["points"]
+    said = made.score >= 0.5
+    stratum = np.searchsorted(edges, made.score[said], "right")
+    shares = np.bincount(stratum, weight[said]) / weight[said].sum()
+    assert [row["share"] for row in told["strata"]] == pytest.approx(shares.tolist(), rel=1e-3)
+    assert shares.tolist() != pytest.approx([row["size"] / said.sum() for row in told["strata"]])
+    assert sum(row["labels"] for row in told["strata"]) == told["answers"]["labels"] == 60
+    assert told["metrics"]["precision"]["items"] == said.sum()
+    assert "Share of weight" in report.html

@@ -1,0 +1,291 @@
+"""Comparisons of two model versions and of two weeks, and labels that are used again."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import metrics as sk
+
+import assay
+from assay.core.groups import Groups
+from assay.core.venn import CellStrata
+from assay.predictions.compared import read_compared
+from assay.store import open_store
+from assay.verify.values import Counts, values_of
+
+SIZE = 900
+RNG = np.random.default_rng(4)
+TRUTH = RNG.random(SIZE) < 0.4
+SCORES = {
+    version: np.clip(0.4 * TRUTH + noise * RNG.random(SIZE), 0, 1).round(3)
+    for version, noise in (("v1", 0.9), ("v2", 0.7))
+}
+EVERY = np.arange(SIZE)
+WEEK_1, WEEK_2 = EVERY[:600], np.concatenate([EVERY[150:600], EVERY[750:]])
+COLUMNS: dict[str, Any] = {"id": "id", "score": "p", "threshold": 0.6}
+SK = {"precision": sk.precision_score, "recall": sk.recall_score, "accuracy": sk.accuracy_score}
+
+
+def table(ids: Any, version: str = "v1") -> dict[str, Any]:
+    texts = [f"{version} text {id}" for id in ids]
+    return {"id": [f"u{id}" for id in ids], "p": SCORES[version][ids], "text": texts}
+
+
+WEEKS = (table(WEEK_1), table(WEEK_2))
+VERSIONS = (table(EVERY), table(EVERY, "v2"))
+
+
+def number(item: assay.Item) -> int:
+    return int(str(item.id)[1:])
+
+
+def finish(campaign: assay.Campaign, sizes: Iterable[int] | None = None) -> list[str]:
+    """Label to the end, or in rounds of these sizes, and return what people were asked."""
+    asked: list[str] = []
+    for size in sizes if sizes is not None else iter(lambda: 50, None):
+        if not (batch := campaign.ask(size)):
+            break
+        asked += [str(item.id) for item in batch]
+        campaign.tell({item.id: bool(TRUTH[number(item)]) for item in batch})
+    return asked
+
+
+def compare(pair: tuple[Any, Any], **more: Any) -> assay.Campaign:
+    return assay.compare_campaign(*pair, **{**COLUMNS, **more})
+
+
+def create(source: Any, **more: Any) -> assay.Campaign:
+    return assay.create_campaign(source, **{**COLUMNS, "within": 0.08, **more})
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/labels.db"
+
+
+def exact(metric: str, pair: tuple[Any, Any]) -> float:
+    values = []
+    for each in pair:
+        truth = TRUTH[[int(id[1:]) for id in each["id"]]]
+        values.append(SK[metric](truth, each["p"] >= COLUMNS["threshold"]))
+    return float(values[1] - values[0])
+
+
+@pytest.mark.parametrize("metric", SK)
+@pytest.mark.parametrize("pair", [WEEKS, VERSIONS], ids=["weeks", "versions"])
+def test_the_difference_at_full_labelling_is_scikit_learns(
+    metric: str, pair: tuple[Any, Any], storage: str
+) -> None:
+    campaign = compare(pair, metric=metric, budget=10 * SIZE, storage=storage)
+    finish(campaign, [SIZE])
+    estimate = campaign.estimate()
+    assert estimate.metric == f"{metric}:new - {metric}:old"
+    assert estimate.stopped == "every item has been looked at"
+    assert estimate.value == pytest.approx(exact(metric, pair), abs=1e-12)
+    assert estimate.value != pytest.approx(exact(metric, pair[::-1]), abs=1e-12)
+    assert assay.verify_campaign("comparison", storage=storage).clean
+
+
+def test_where_two_versions_say_the_same_nobody_is_asked() -> None:
+    said = [each["p"] >= COLUMNS["threshold"] for each in VERSIONS]
+    differ = {f"u{id}" for id in np.flatnonzero(said[0] != said[1])}
+    assert set(finish(compare(VERSIONS, metric="accuracy", budget=SIZE))) == differ
+    # Between weeks, which are as large, it is what is in one of them only.
+    either = {f"u{id}" for id in np.setxor1d(WEEK_1, WEEK_2)}
+    assert set(finish(compare(WEEKS, metric="accuracy", budget=SIZE))) == either
+
+
+def test_cards_show_an_item_as_it_is_now() -> None:
+    campaign = compare(VERSIONS, metric="accuracy", budget=20, show=["text"])
+    for item in campaign.ask(20):
+        assert item.shown["text"] == f"v2 text {number(item)}"
+
+
+@pytest.mark.parametrize("pair", [WEEKS, VERSIONS], ids=["weeks", "versions"])
+def test_what_was_judged_on_top_of_every_deck_counts_and_nobody_is_asked_again(
+    pair: tuple[Any, Any], storage: str
+) -> None:
+    finish(create(pair[0], name="before", storage=storage))
+    judged = assay.load_campaign("before", storage=storage).answers()
+    campaign = compare(pair, labels_from="before", within=0.05, level_within=0.08, storage=storage)
+    before, strata = campaign.settings.before, campaign.settings.strata
+    assert before is not None
+    assert (before.campaigns, before.judged) == (("before",), len(judged))
+
+    def on_top(known: Mapping[Any, assay.Answer]) -> dict[Any, assay.Answer]:
+        found = read_compared(pair, **campaign.settings.source.columns)
+        decks = found.deal(strata, scale="probability", seed=0, counts=strata.sizes.tolist())
+        tops = [takewhile(lambda card: card.id in known, deck) for deck in decks]
+        return {card.id: known[card.id] for top in tops for card in top}
+
+    answers = campaign.answers()
+    assert 20 < len(answers) <= len(judged) - before.gone
+    assert answers == on_top(judged)
+    assert answers != on_top({id: judged[id] for id in [*judged][1:]})
+    counts = _counted(campaign, pair)
+    values = values_of(campaign.settings, counts)
+    for name, estimate in campaign.estimates().items():
+        assert estimate.value == pytest.approx(values[name], abs=1e-12)
+
+    assert not set(finish(campaign)) & set(judged)
+    for name in ("before", "comparison"):
+        assert assay.verify_campaign(name, storage=storage).clean
+
+
+def test_a_budget_is_of_what_people_are_asked(storage: str) -> None:
+    finish(create(WEEKS[0], name="before", storage=storage))
+    campaign = compare(WEEKS, labels_from="before", budget=30, storage=storage)
+    assert len(campaign.answers()) > 20
+    waiting = len(campaign.waiting_answers())
+    assert 30 - waiting <= len(finish(campaign)) <= 30
+
+
+def test_labels_of_two_campaigns_are_used_again(storage: str) -> None:
+    for name, source in zip(("one", "two"), WEEKS, strict=True):
+        finish(create(source, name=name, storage=storage))
+    judged = set[str]()
+    for name in ("one", "two"):
+        judged |= {str(id) for id in assay.load_campaign(name, storage=storage).answers()}
+    campaign = compare(WEEKS, within=0.06, labels_from=["one", "two"], storage=storage)
+    asked = finish(campaign)
+    assert not set(asked) & judged
+    assert len(campaign.answers()) > 1.5 * len(asked)
+    assert campaign.settings.before is not None
+    assert campaign.settings.before.judged == len(judged)
+    assert assay.verify_campaign("comparison", storage=storage).clean
+    # Those that it came from go on, and what they get from now on is theirs alone.
+    one = assay.load_campaign("one", storage=storage)
+    item, answer = next(iter(one.answers().items()))
+    one.tell({item: answer is assay.Answer.NO}, revise=True)
+    assert assay.verify_campaign("comparison", storage=storage).clean
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "message"),
+    [
+        ({"question": "Is it spam?"}, {"question": "Is it rude?"}, "asked another question: 'Is"),
+        ({}, {"question": "Is it rude?"}, "asked another question: 'Is it positive"),
+        ({"seed": 3}, {"seed": 4}, "has seed 3, and 4 is wanted"),
+        ({}, {"names": ("a", "b", "c")}, "names="),
+        ({}, {"metric": "prevalence"}, "prevalence is the same whatever"),
+        ({}, {"id": None}, "a comparison needs ids"),
+        ({}, {"labels_from": "nobody"}, "'nobody'"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_and_nothing_is_made(
+    first: dict[str, Any], then: dict[str, Any], message: str, storage: str
+) -> None:
+    create(WEEKS[0], name="before", storage=storage, **first)
+    with pytest.raises(assay.AssayError, match=message):
+        compare(WEEKS, **{"budget": 50, "labels_from": "before", "storage": storage, **then})
+    with open_store(storage).read() as session:
+        assert session.names() == ["before"]
+
+
+def test_another_meaning_of_yes_is_another_question(storage: str) -> None:
+    def said(positive: str) -> dict[str, Any]:
+        return {"score": None, "threshold": None, "predicted": "said", "positive": positive}
+
+    words = np.where(SCORES["v1"] >= COLUMNS["threshold"], "spam", "ham")
+    source = {**table(EVERY), "said": words}
+    other = {**source, "said": np.roll(words, 1)}
+    create(source, name="before", storage=storage, **said("spam"))
+    options = {"budget": 9, "labels_from": "before", "storage": storage}
+    with pytest.raises(assay.DesignError, match="asked another question: 'Is it spam"):
+        compare((source, other), **said("ham"), **options)
+    assert compare((source, other), **said("spam"), **options).settings.question == "Is it spam?"
+
+
+def test_ids_of_another_kind_are_refused(storage: str) -> None:
+    create(WEEKS[0], name="before", storage=storage)
+    numbers = tuple({**each, "id": [int(id[1:]) for id in each["id"]]} for each in WEEKS)
+    with pytest.raises(assay.PredictionsError, match="are integers, and those of campaign"):
+        compare((numbers[0], numbers[1]), budget=9, labels_from="before", storage=storage)
+
+
+def test_the_question_and_the_seed_are_taken_over(storage: str) -> None:
+    create(WEEKS[0], name="before", storage=storage, question="Is it spam?", seed=5)
+    campaign = compare(WEEKS, budget=9, labels_from="before", storage=storage)
+    assert (campaign.settings.question, campaign.settings.seed) == ("Is it spam?", 5)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Callable[..., tuple[str, str]]:
+    def write(*tables: Any) -> tuple[str, str]:
+        paths = [str(tmp_path / name) for name in ("old.csv", "new.csv")]
+        for path, each in zip(paths, tables, strict=True):
+            pd.DataFrame(each).to_csv(path, index=False)
+        return paths[0], paths[1]
+
+    return write
+
+
+def test_who_loads_a_comparison_goes_on_and_more_cards_are_read_from_both_files(
+    files: Callable[..., tuple[str, str]], storage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.compare.depth", lambda settings: [1] * settings.strata.n_strata)
+    compare(files(*WEEKS), budget=SIZE, storage=storage)
+    campaign = assay.load_campaign("comparison", storage=storage)
+    finish(campaign, [5, 300, 300])
+    assert campaign.estimate().value == pytest.approx(exact("precision", WEEKS), abs=1e-12)
+    assert campaign.settings.items == len(np.union1d(WEEK_1, WEEK_2))
+    assert assay.verify_campaign("comparison", storage=storage).clean
+
+
+def test_a_comparison_whose_files_were_swapped_or_changed_is_not_gone_on_with(
+    files: Callable[..., tuple[str, str]], storage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.compare.depth", lambda settings: [1] * settings.strata.n_strata)
+    compare(files(*WEEKS), budget=SIZE, storage=storage)
+    files(*WEEKS[::-1])
+    with pytest.raises(assay.PredictionsError, match="is not what campaign 'comparison' was made"):
+        finish(assay.load_campaign("comparison", storage=storage))
+
+
+def test_a_comparison_is_rebased_on_both_and_not_on_one(
+    files: Callable[..., tuple[str, str]], storage: str
+) -> None:
+    campaign = compare(files(*WEEKS), within=0.05, storage=storage)
+    judged = finish(campaign)
+    later = table(np.concatenate([EVERY[200:600], EVERY[700:]]))
+    _, path = files(WEEKS[0], later)
+    with pytest.raises(assay.PredictionsError, match=r"compares two .*, and 1 is given"):
+        assay.rebase_campaign("comparison", storage=storage, predictions=path)
+    again = assay.rebase_campaign("comparison", storage=storage)
+    assert set(map(str, again.answers())) <= set(judged)
+    assert not set(finish(again)) & set(judged)
+    assert again.settings.source.compares
+    assert again.settings.items == 600 + 200
+    assert assay.verify_campaign("comparison", storage=storage).clean
+
+
+def _counted(campaign: assay.Campaign, pair: tuple[Any, Any]) -> Counts:
+    """Count the answers by what a comparison's predictions say of their items."""
+    settings, answers = campaign.settings, campaign.answers()
+    found = read_compared(pair, **settings.source.columns)
+    items = found.find(list(answers), variable="rank", scale="probability")
+    counts = Counts()
+    for item, answer in zip(items, answers.values(), strict=True):
+        assert item is not None
+        code = int(item.card.predicted)
+        (stratum,) = settings.strata.assign(np.array([item.value]), np.array([code]))
+        counts.add(int(stratum), code, answer.value)
+    return counts
+
+
+@pytest.mark.parametrize("metric", ["f1", "false_omission_rate"])
+def test_the_recount_knows_which_items_a_metric_is_about(metric: str) -> None:
+    campaign = compare(WEEKS, metric=metric, budget=200)
+    finish(campaign)
+    settings, told = campaign.settings, campaign.estimate()
+    counts = _counted(campaign, WEEKS)
+    assert values_of(settings, counts)[told.metric] == pytest.approx(told.value, abs=1e-12)
+    assert isinstance(settings.strata, CellStrata)
+    careless = replace(settings.strata, groups=Groups(settings.strata.groups.names))
+    wrong = values_of(replace(settings, strata=careless), counts)[told.metric]
+    assert wrong != pytest.approx(told.value, abs=1e-6)

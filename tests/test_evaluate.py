@@ -1,0 +1,172 @@
+"""`assay.evaluate` on arrays, beside scikit-learn's metrics."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
+
+import assay
+from assay.core.types import Ints
+from assay.errors import InputError, LabelError, PredictionsError
+
+RNG = np.random.default_rng(11)
+SCORE = RNG.random(300)
+TRUTH = RNG.random(300) < SCORE**2
+PREDICTED = SCORE >= 0.6
+SKLEARN = {
+    "precision": precision_score,
+    "recall": recall_score,
+    "f1": f1_score,
+    "accuracy": accuracy_score,
+}
+
+
+@pytest.mark.parametrize("metric", SKLEARN)
+@pytest.mark.parametrize("scored", [False, True])
+def test_all_labels_give_scikit_learns_number(metric: str, scored: bool) -> None:
+    def found(truth: Any) -> assay.Estimate:
+        return assay.evaluate(
+            PREDICTED,
+            y_score=SCORE if scored else None,
+            y_true=truth,
+            metric=metric,
+            within=None,
+            budget=300,
+            batch=100,
+        )
+
+    right = SKLEARN[metric](TRUTH, PREDICTED)
+    whole = found(TRUTH)
+    assert whole.value == pytest.approx(right, abs=1e-12)
+    assert (whole.low, whole.high) == pytest.approx((right, right), abs=1e-9)
+    assert found(np.roll(TRUTH, 1)).value != pytest.approx(right, abs=1e-3)  # other rows' labels
+
+
+def test_labels_by_name_are_those_of_scikit_learn() -> None:
+    said, truth = np.where(PREDICTED, "spam", "ham"), np.where(TRUTH, "spam", "ham")
+    for label in ("spam", "ham"):
+        found = assay.evaluate(said, y_true=truth, pos_label=label, within=None, budget=300)
+        assert found.value == pytest.approx(precision_score(truth, said, pos_label=label))
+
+
+def test_weights_are_those_of_scikit_learn() -> None:
+    weight = np.where(TRUTH, 4.0, 1.0) * RNG.lognormal(0, 0.5, 300)
+    found = assay.evaluate(
+        PREDICTED, y_score=SCORE, y_true=TRUTH, sample_weight=weight, within=0.05, batch=50
+    )
+    weighted = precision_score(TRUTH, PREDICTED, sample_weight=weight)
+    assert found.low <= weighted <= found.high
+    assert not found.low <= precision_score(TRUTH, PREDICTED) <= found.high  # without them
+
+
+class Asked:
+    """An oracle that keeps what it was asked."""
+
+    def __init__(self, truth: Any = TRUTH) -> None:
+        self.truth, self.batches = np.asarray(truth), list[Ints]()
+
+    def __call__(self, rows: Ints) -> Any:
+        self.batches.append(rows)
+        return self.truth[rows]
+
+
+def test_an_oracle_is_asked_once_for_each_row_in_batches_until_the_goal_is_met() -> None:
+    asked = Asked()
+    found = assay.evaluate(y_score=SCORE, threshold=0.6, oracle=asked, within=0.06, batch=7, seed=3)
+    rows = np.concatenate(asked.batches)
+    assert max(map(len, asked.batches)) <= 7
+    assert rows.size == np.unique(rows).size == found.labels < PREDICTED.sum()
+    assert PREDICTED[rows].all()  # precision does not depend on the others
+    assert found.half_width <= 0.06 and found.stopped is not None
+    assert found.low <= TRUTH[PREDICTED].mean() <= found.high
+    replayed = assay.evaluate(
+        y_score=SCORE, threshold=0.6, y_true=TRUTH, within=0.06, batch=7, seed=3
+    )
+    assert replayed == found
+    again = Asked()
+    assay.evaluate(y_score=SCORE, threshold=0.6, oracle=again, within=0.06, batch=7, seed=4)
+    assert set(np.concatenate(again.batches)) != set(rows)
+
+
+def test_only_what_is_drawn_is_looked_at() -> None:
+    asked = Asked()
+    found = assay.evaluate(PREDICTED, y_score=SCORE, oracle=asked, within=None, budget=40)
+    drawn = np.concatenate(asked.batches)
+    truth = np.full(300, np.nan)
+    truth[drawn] = TRUTH[drawn]
+    same: dict[str, Any] = {"y_score": SCORE, "within": None, "budget": 40}
+    assert assay.evaluate(PREDICTED, y_true=truth, **same) == found
+    truth[drawn[17]] = np.nan
+    with pytest.raises(LabelError, match=f"the true label of row {drawn[17]}: nan"):
+        assay.evaluate(PREDICTED, y_true=truth, **same)
+    names = pd.Series(np.where(TRUTH, "spam", "ham"), dtype="string").where(~np.isnan(truth))
+    said = np.where(PREDICTED, "spam", "ham")
+    with pytest.raises(LabelError, match=f"row {drawn[17]}"):
+        assay.evaluate(said, y_true=names, pos_label="spam", **same)
+
+
+def test_some_may_be_impossible_to_judge() -> None:
+    answers = np.where(TRUTH, "yes", "no").astype(object)
+    answers[::10] = "cannot judge"
+    found = assay.evaluate(PREDICTED, y_true=answers, within=None, budget=300)
+    assert found.cannot_judge == PREDICTED[::10].sum()
+    assert found.worst_case is not None
+
+
+def test_a_table_of_other_people_is_not_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_STORAGE", f"sqlite:///{tmp_path / 'theirs.db'}")
+    assay.evaluate(PREDICTED, y_true=TRUTH, within=None, budget=20)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_index_of_pandas_is_not_taken_for_row_numbers() -> None:
+    backwards = np.arange(300)[::-1]
+    found = assay.evaluate(
+        pd.Series(PREDICTED, index=backwards),
+        y_true=pd.Series(TRUTH, index=backwards),
+        within=None,
+        budget=300,
+    )
+    assert found.value == pytest.approx(precision_score(TRUTH, PREDICTED))
+
+
+WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
+    "nothing": ({"y_true": TRUTH}, InputError, "nothing to evaluate"),
+    "no truth": ({"y_pred": PREDICTED}, InputError, "neither was given"),
+    "two": ({"y_pred": PREDICTED, "y_true": TRUTH, "oracle": Asked()}, InputError, "both were"),
+    "lengths": (
+        {"y_pred": PREDICTED, "y_score": SCORE[1:], "y_true": TRUTH},
+        PredictionsError,
+        "y_score 299, y_pred 300",
+    ),
+    "weights": (
+        {"y_pred": PREDICTED, "y_true": TRUTH, "sample_weight": SCORE[1:]},
+        PredictionsError,
+        "y_pred 300, sample_weight 299",
+    ),
+    "truth": ({"y_pred": PREDICTED, "y_true": TRUTH[1:]}, InputError, r"\(299,\).* 300 pred"),
+    "few": ({"y_pred": PREDICTED, "oracle": lambda _: [1]}, InputError, "20 rows .* 1 labels"),
+    "none": ({"y_pred": PREDICTED, "oracle": lambda _: None}, InputError, "not None"),
+    "kind": (
+        {"y_pred": PREDICTED, "y_true": np.where(TRUTH, "a", "b"), "pos_label": 1},
+        LabelError,
+        "of another kind than pos_label=1",
+    ),
+    "unknown": (
+        {"y_pred": np.where(PREDICTED, "a", "b"), "y_true": TRUTH, "pos_label": "c"},
+        PredictionsError,
+        "occurs nowhere",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_what_does_not_fit_together_is_told(kind: str) -> None:
+    arguments, error, said = WRONG[kind]
+    with pytest.raises(error, match=said):
+        assay.evaluate(**arguments)

@@ -1,0 +1,274 @@
+"""A series: each period goes on from the one before, and says what changed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import precision_score, recall_score
+
+import assay
+from assay.campaign import Campaign
+from assay.core.types import Bools, Floats, Ints
+from assay.core.venn import CellStrata
+from assay.create import find_campaign, open_storage
+from assay.joint import Joint, Parts
+from assay.predictions.compared import IN_NEW, NEW
+from assay.results import Estimate
+from assay.settings import Settings
+from assay.targets import JointGoal, parse_targets
+from assay.trends import PeriodRow
+from assay.views import views_of
+
+ITEMS = 900
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """All items that there ever are, and which of them a week has."""
+
+    score: Floats
+    truth: Bools
+
+    def week(self, items: Ints) -> dict[str, object]:
+        return {
+            "url": [f"u{item}" for item in items],
+            "p": self.score[items],
+            "said": self.score[items] > 0.5,
+        }
+
+    def answer(self, campaign: Campaign, *, most: int | None = None) -> list[str]:
+        asked: list[str] = []
+        while (most is None or len(asked) < most) and (batch := campaign.ask(20)):
+            asked += [str(item.id) for item in batch]
+            campaign.tell({item.id: bool(self.truth[int(str(item.id)[1:])]) for item in batch})
+        return asked
+
+
+@pytest.fixture
+def world() -> World:
+    rng = np.random.default_rng(8)
+    score = rng.random(2 * ITEMS)
+    return World(score, rng.random(2 * ITEMS) < 0.15 + 0.8 * score)
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/series.db"
+
+
+FIRST, SECOND = np.arange(ITEMS), np.arange(ITEMS // 5, ITEMS + ITEMS // 5)
+COLUMNS = {"id": "url", "score": "p", "predicted": "said"}
+
+
+def begin(world: World, storage: str, **options: Any) -> Campaign:
+    given: dict[str, Any] = {**COLUMNS, "within": 0.05, "seed": 4, **options}
+    return assay.follow_campaign(
+        world.week(FIRST), series="spam", period="w1", storage=storage, **given
+    )
+
+
+def go_on(world: World, storage: str, **options: Any) -> Campaign:
+    given: dict[str, Any] = {"previous": world.week(FIRST), **options}
+    return assay.follow_campaign(
+        world.week(SECOND), series="spam", period="w2", storage=storage, **given
+    )
+
+
+@pytest.mark.parametrize("metric", ["precision", "recall"])
+def test_with_all_labels_the_metric_and_its_change_are_scikit_learns(
+    world: World, storage: str, metric: str
+) -> None:
+    world.answer(begin(world, storage, metric=metric, within=0.0001))
+    campaign = go_on(world, storage)
+    world.answer(campaign)
+    score = {"precision": precision_score, "recall": recall_score}[metric]
+    was, now = (
+        float(score(world.truth[week], world.score[week] > 0.5)) for week in (FIRST, SECOND)
+    )
+    found = assay.trend("spam", storage=storage)
+    assert found.rows[0].estimate.value == pytest.approx(was, abs=1e-12)
+    assert found.latest.estimate.value == pytest.approx(now, abs=1e-12)
+    assert found.latest.change is not None
+    assert found.latest.change.value == pytest.approx(now - was, abs=1e-12)
+    assert abs(now - was) > 1e-4  # so a change of the wrong sign, or of none, would be noticed
+
+
+def test_nobody_is_asked_again_about_an_item_that_is_still_there(
+    world: World, storage: str
+) -> None:
+    before = world.answer(begin(world, storage))
+    campaign = go_on(world, storage)
+    counted_at_once = set(campaign.answers())
+    assert counted_at_once  # some labels count before anybody is asked
+    assert counted_at_once <= set(before)
+    asked = world.answer(campaign)
+    assert not set(asked) & set(before)
+    row = assay.trend("spam", storage=storage).latest
+    assert row.labels == len(campaign.answers())
+    assert row.reused == len(campaign.answers().keys() & set(before)) == row.labels - len(asked)
+    assert row.reused > row.labels / 2
+    assert assay.verify_campaign("spam/w2", storage=storage).clean
+
+
+def test_what_is_not_said_again_is_as_it_was(world: World, storage: str) -> None:
+    world.answer(begin(world, storage, floor=0.6, question="Is it spam?", confidence=0.9))
+    campaign = go_on(world, storage, change_within=0.07)
+    settings = campaign.settings
+    assert settings.question == "Is it spam?"
+    assert settings.series is not None
+    assert (settings.series.floor, settings.series.number) == (0.6, 1)
+    assert settings.seed == 4
+    level, change = campaign.estimates().values()
+    assert (level.metric, level.within, level.confidence) == ("precision:w2", 0.05, 0.9)
+    assert (change.metric, change.within) == ("precision:w2 - precision:w1", 0.07)
+
+
+def test_labels_go_first_where_errors_were() -> None:
+    parts = Parts(np.arange(2), np.array([1, 1]), np.array([4000.0, 6000.0]))
+    goal = JointGoal(parse_targets(["precision:a"], ["a"], within=0.02))
+    views = views_of(goal, ["a"], parts)
+    errors_in_the_first = (np.array([400.0, 600.0]), np.array([200.0, 600.0]))
+    shares = []
+    for prior in (None, errors_in_the_first):
+        joint = Joint(assay.Design(), parts, views, None, prior)
+        state = joint.begin()
+        counts = joint.plan(state, joint.look(state), asked=100)
+        shares.append(float(counts[0] / counts.sum()))
+    by_size, by_errors = shares
+    assert by_size == pytest.approx(0.4, abs=0.02)
+    assert by_errors > 0.7
+
+
+def settings_of(storage: str, name: str) -> Settings:
+    with open_storage(storage).read() as session:
+        return find_campaign(session, name)[1]
+
+
+def test_last_periods_labels_tell_of_items_like_theirs(world: World, storage: str) -> None:
+    first = begin(world, storage)
+    world.answer(first)
+    campaign = go_on(world, storage)
+    settings = settings_of(storage, "spam/w2")
+    prior, strata = settings.prior, settings.strata
+    assert prior is not None and isinstance(strata, CellStrata)
+    new_only = [
+        place for place, (_, code, _) in enumerate(strata.parts) if code == IN_NEW | NEW
+    ]  # precision needs no others
+    assert sum(prior.labels) == sum(prior.labels[place] for place in new_only)
+    assert sum(prior.labels) == 0.5 * len(first.answers())
+    yes = sum(answer is assay.Answer.YES for answer in first.answers().values())
+    assert sum(prior.positives) == 0.5 * yes
+    assert campaign.settings == settings
+
+
+def test_no_estimate_rests_on_the_labels_of_items_that_are_gone(world: World, storage: str) -> None:
+    world.answer(begin(world, storage))
+    campaign = go_on(world, storage)
+    assert campaign.settings.prior is not None
+    assert sum(campaign.settings.prior.labels) > 10
+    without = replace(campaign.settings, prior=None)
+    again = Campaign(campaign.store, campaign._table.key, without, None)
+    assert again.estimates().to_dict() == campaign.estimates().to_dict()
+
+
+def estimate(low: float, value: float | None, high: float) -> Estimate:
+    return Estimate("m", value, low, high, 0.95, None, 9, 0, None, "", True, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "moved"),
+    [((-0.05, -0.03, -0.01), "fell"), ((-0.05, -0.03, 0.0), None), ((0.01, 0.02, 0.03), "rose")],
+)
+def test_a_change_is_real_where_its_interval_leaves_out_0(
+    change: tuple[float, float, float], moved: str | None
+) -> None:
+    row = PeriodRow("w2", "s/w2", 9, 9, 0, True, estimate(0, 0.5, 1), estimate(*change), None)
+    assert row.moved == moved
+
+
+@pytest.mark.parametrize(
+    ("level", "below"),
+    [((0.8, 0.85, 0.89), True), ((0.8, 0.85, 0.9), None), ((0.9, 0.95, 0.97), False)],
+)
+def test_below_the_floor_is_what_is_so_for_sure(
+    level: tuple[float, float, float], below: bool | None
+) -> None:
+    row = PeriodRow("w2", "s/w2", 9, 9, 0, True, estimate(*level), None, 0.9)
+    assert row.below_floor is below
+    assert replace(row, floor=None).below_floor is None
+    assert replace(row, estimate=estimate(0.0, None, 0.5)).below_floor is None
+
+
+def test_a_trend_is_shown_in_words_a_table_and_a_picture(
+    world: World, storage: str, tmp_path: Path
+) -> None:
+    world.answer(begin(world, storage, floor=0.99))
+    with pytest.warns(assay.AssayWarning, match="not done"):
+        go_on(world, storage)
+        assay.follow_campaign(
+            world.week(SECOND[1:]),
+            series="spam",
+            period="w3",
+            previous=world.week(SECOND),
+            storage=storage,
+        )
+    found = assay.trend("spam", storage=storage)
+    assert [row.period for row in found.rows] == ["w1", "w2", "w3"]
+    assert "w1" in str(found) and "below the floor" in str(found)
+    assert found.to_dict()["periods"][0]["below_floor"] is True
+    found.save(tmp_path / "trend.svg")
+    drawn = (tmp_path / "trend.svg").read_text()
+    assert drawn == found.svg and "floor 0.99" in drawn and "<script" not in drawn
+    assert "w2" in found._repr_html_()
+    with pytest.raises(assay.InputError, match="svg"):
+        found.save(tmp_path / "trend.png")
+
+
+Mistake = Callable[[World, str], object]
+
+
+@pytest.mark.parametrize(
+    ("mistake", "said"),
+    [
+        (begin, "has a period 'w1' already"),
+        (lambda world, storage: go_on(world, storage, previous=None), "in memory"),
+        (
+            lambda world, storage: go_on(world, storage, previous=world.week(SECOND)),
+            "is not what period 'w1' was about",
+        ),
+        (lambda world, storage: go_on(world, storage, metric="recall"), "has metric 'precision'"),
+        (lambda world, storage: go_on(world, storage, seed=5), "has seed 4"),
+        (
+            lambda world, storage: assay.follow_campaign(
+                world.week(SECOND), series="spam", period="week 2", storage=storage
+            ),
+            "cannot be called 'week 2'",
+        ),
+        (
+            lambda world, storage: assay.follow_campaign(
+                world.week(SECOND), series="a/b", period="w2", storage=storage
+            ),
+            "a series cannot be called 'a/b'",
+        ),
+        (
+            lambda world, storage: assay.follow_campaign(
+                world.week(SECOND),
+                series="new",
+                period="w1",
+                score="p",
+                threshold=0.5,
+                storage=storage,
+            ),
+            "a series needs ids",
+        ),
+        (lambda _, storage: assay.trend("spma", storage=storage), "no series 'spma'"),
+    ],
+)
+def test_mistakes_are_told(world: World, storage: str, mistake: Mistake, said: str) -> None:
+    world.answer(begin(world, storage))
+    with pytest.raises(assay.AssayError, match=said):
+        mistake(world, storage)
+    assert len(assay.trend("spam", storage=storage).rows) == 1

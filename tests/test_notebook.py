@@ -1,0 +1,146 @@
+"""What a notebook shows: every word escaped, and bars that say what the numbers say."""
+
+import re
+from dataclasses import replace
+from html import unescape
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import assay
+from assay.notebook import interval_bar, scale_of
+from assay.verify import Checked, Verification
+
+HOSTILE = "<script>alert(1)</script>\"'&<img src=x onerror=alert(2)>"
+ESTIMATE = assay.Estimate(
+    "precision", 0.93, 0.91, 0.95, 0.95, 0.01, 400, 2, (0.92, 0.94), "", True, HOSTILE, (HOSTILE,)
+)
+
+
+class Reader(HTMLParser):
+    """Reads tags and words, and notices what is left open."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.words, self._open = "", list[str]()
+        self.feed(html)
+        assert not self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self._open.append(tag)
+        assert not any(name.startswith("on") for name, _ in attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += f"{data} "
+
+
+def _campaign() -> assay.Campaign:
+    score = np.linspace(0.1, 1, 300)
+    campaign = assay.create_campaign(
+        {"p": score},
+        score="p",
+        threshold=0.5,
+        name=HOSTILE,
+        question=HOSTILE,
+        metrics=["precision", "recall"],
+        within=0.1,
+    )
+    campaign.tell({item.id: True for item in campaign.ask(20)})
+    return campaign
+
+
+def _views() -> dict[str, str]:
+    campaign = _campaign()
+    both = assay.Estimates({HOSTILE: replace(ESTIMATE, metric=HOSTILE), "f1": ESTIMATE})
+    rng = np.random.default_rng(0)
+    score = rng.random(500)
+    population = assay.Population(y_true=rng.random(500) < score, y_score=score, threshold=0.5)
+    simulated = assay.simulate(
+        population, designs={HOSTILE: assay.Design()}, within=0.2, replications=3, workers=1
+    )
+    found = Verification(HOSTILE, (Checked(HOSTILE, 3, (HOSTILE,), (HOSTILE,)),))
+    return {
+        "estimate": ESTIMATE._repr_html_(),
+        "estimates": both._repr_html_(),
+        "campaign": campaign._repr_html_(),
+        "simulation": simulated._repr_html_(),
+        "verification": found._repr_html_(),
+    }
+
+
+VIEWS = _views()
+HARMLESS = {
+    "b",
+    "circle",
+    "div",
+    "path",
+    "span",
+    "svg",
+    "table",
+    "tbody",
+    "td",
+    "text",
+    "th",
+    "thead",
+    "tr",
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_is_whole_and_shows_hostile_words_as_words(name: str) -> None:
+    _check(VIEWS[name])
+    with pytest.raises(AssertionError):
+        _check(unescape(VIEWS[name]))
+
+
+def _check(view: str) -> None:
+    page = Reader(view)
+    assert page.tags <= HARMLESS
+    assert HOSTILE in page.words
+
+
+def test_a_view_says_what_print_says() -> None:
+    words = " ".join(Reader(VIEWS["estimate"]).words.split())
+    for line in str(ESTIMATE).splitlines():
+        assert " ".join(line.split()) in words
+
+
+def _drawn(svg: str) -> tuple[list[float], list[float], float]:
+    """Return where the bar begins and ends, the bracket's ends, and the dot."""
+    bar = re.search(r'M([\d.]+) [\d.]+H([\d.]+)" stroke-width="6"', svg)
+    marks, dot = re.findall(r"M([\d.]+) 1V", svg), re.search(r'cx="([\d.]+)"', svg)
+    assert bar and dot
+    return [float(end) for end in bar.groups()], [float(end) for end in marks], float(dot[1])
+
+
+def test_the_bar_is_where_the_numbers_are_and_the_bracket_holds_it_when_the_goal_is_met() -> None:
+    """The picture is 340 wide with margins of 44: a scale from 0 to 1 has 252 units."""
+    for low, high, value, within in ((0.2, 0.6, 0.5, 0.25), (0.2, 0.6, 0.5, 0.15)):
+        bar, bracket, dot = _drawn(interval_bar(low, high, value, scale=(0.0, 1.0), within=within))
+        assert bar == pytest.approx([44 + 252 * low, 44 + 252 * high], abs=0.06)
+        assert dot == pytest.approx(44 + 252 * value, abs=0.06)
+        met = (high - low) / 2 <= within
+        assert (bracket[0] <= bar[0] and bar[1] <= bracket[1]) == met
+    # Around the value, as one might draw it, a bracket would leave out a part of a bar that is met.
+    assert 0.5 - 0.25 > 0.2
+
+
+def test_the_scale_is_round_and_holds_all() -> None:
+    rng = np.random.default_rng(1)
+    for low, width in rng.random((200, 2)) * (0.9, 0.1):
+        start, end = scale_of([low, low + width])
+        assert start <= low + 1e-9 and low + width <= end + 1e-9
+        assert end - start <= max(5 * width, 0.0101) + 1e-9
+
+
+def test_differences_and_shares_have_scales_of_their_own() -> None:
+    gain = replace(ESTIMATE, metric="f1:a - f1:b", value=0.01, low=-0.01, high=0.03)
+    view = assay.Estimates({"f1:a - f1:b": gain, "f1:a": replace(ESTIMATE, metric="f1:a")})
+    scales = re.findall(r"on a scale from (\S+) to (\S+)\"", view._repr_html_())
+    assert scales == [("-0.05", "0.05"), ("0.9", "0.95")]
