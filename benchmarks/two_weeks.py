@@ -7,7 +7,8 @@ of a model, which say the same of 95% of the items. The comparison runs as `comp
 with answers from the truth (`assay.simulation.joint_replay`), until its interval has the half-width
 that finds the drop in about 85 of 100 runs. Beside it the labels that two random samples of what is
 called spam need for the same power, by the normal formula, and how often such samples found the
-drop when drawn. A false alarm is an interval that lies below, or above, 0 where nothing changed.
+drop when drawn; and the least that such strata take where all error rates are known. A false alarm
+is an interval that lies below, or above, 0 where nothing changed.
 
 Run with ``python -m benchmarks.two_weeks [--runs 2000]``.
 """
@@ -26,7 +27,7 @@ from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
 from assay.demo import make_population
 from assay.design import Design
-from assay.predictions.compared import ComparedPredictions, read_compared
+from assay.predictions.compared import read_compared
 from assay.simulation.joint_replay import JointRuns, replay_jointly
 from assay.targets import JointGoal, parse_targets
 
@@ -117,20 +118,33 @@ class Comparison:
         tables = [
             {"id": week.id, "score": week.score, "said": week.said} for week in (pair.old, pair.new)
         ]
-        self._found: ComparedPredictions = read_compared(
-            tables, classifiers={"old": _COLUMNS, "new": _COLUMNS}, id="id"
-        )
+        self._found = read_compared(tables, classifiers={"old": _COLUMNS, "new": _COLUMNS}, id="id")
         self._truth = pair.truth
 
-    def run(self, within: float, runs: int, seed: int) -> tuple[JointRuns, int]:
-        """Return how runs to a half-width ended, and the number of strata."""
+    def run(self, within: float, runs: int, seed: int) -> JointRuns:
+        """Return how runs to a half-width ended."""
+        goal, strata = self._strata(within)
+        return replay_jointly(
+            joint_of(Design(), goal, strata),
+            outcomes=self._outcomes(strata),
+            replications=runs,
+            rng=np.random.default_rng(seed),
+            thin=True,
+        )
+
+    def least(self, within: float) -> float:
+        """Return the labels that a half-width takes where all error rates are known (Neyman)."""
+        _, strata = self._strata(within)
+        old, new = strata.yes_items or (0, 0)
+        rate = self._outcomes(strata) / strata.part_size
+        counts_for = (strata.part_code >> 1 & 1) / new - (strata.part_code & 1) / old
+        spread = np.abs(strata.part_size * counts_for) * np.sqrt(rate * (1 - rate))
+        return float((spread.sum() * norm.ppf(0.975) / within) ** 2)
+
+    def _strata(self, within: float) -> tuple[JointGoal, CellStrata]:
         metric = f"precision:new - precision:old within {within!r}"
         goal = JointGoal(parse_targets([metric], ["old", "new"]))
-        strata = cell_strata(self._found, goal, Design())
-        joint, rng = joint_of(Design(), goal, strata), np.random.default_rng(seed)
-        outcomes = self._outcomes(strata)
-        ended = replay_jointly(joint, outcomes=outcomes, replications=runs, rng=rng, thin=True)
-        return ended, strata.n_strata
+        return goal, cell_strata(self._found, goal, Design())
 
     def _outcomes(self, strata: CellStrata) -> Floats:
         decks = self._found.deal(strata, scale="probability", seed=0, counts=strata.sizes.tolist())
@@ -147,7 +161,7 @@ def half_width(comparison: Comparison, runs: int) -> float:
     tight, wide = DROP / 4, DROP * 1.5
     for step in range(7):
         within = (tight + wide) / 2
-        found = (comparison.run(within, runs, seed=step)[0].high < 0).mean()
+        found = (comparison.run(within, runs, seed=step).high < 0).mean()
         tight, wide = (within, wide) if found > POWER else (tight, within)
     return round((tight + wide) / 2, 4)
 
@@ -192,7 +206,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=2000)
     runs = parser.parse_args().runs
     print(
-        "| compared; drop | precisions | strata | within | labels | finds it | random samples "
+        "| compared; drop | precisions | within | labels | least | finds it | random samples "
         "| (drawn: find it) | share | covers | false drop | false rise | labels |"
     )
     print("|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
@@ -200,16 +214,17 @@ def main() -> None:
         fallen, same = pair.planted(DROP, low=low), pair.planted(0.0)
         comparison = Comparison(fallen)
         within = half_width(comparison, min(runs, 400))
-        found, strata = comparison.run(within, runs, seed=100)
+        found = comparison.run(within, runs, seed=100)
         power = float((found.high < 0).mean())
         truth = fallen.precisions[1] - fallen.precisions[0]
         covers = float(((found.low <= truth) & (truth <= found.high)).mean())
         labels, at_random = float(found.labels.mean()), random_labels(fallen, power)
         drawn = random_power(fallen, at_random, 20_000)
-        quiet, _ = Comparison(same).run(within, runs, seed=200)
+        quiet = Comparison(same).run(within, runs, seed=200)
         old, new = fallen.precisions
         print(
-            f"| {name} | {old:.3f}, {new:.3f} | {strata} | {within:g} | {labels:,.0f} "
+            f"| {name} | {old:.3f}, {new:.3f} | {within:g} | {labels:,.0f} "
+            f"| {comparison.least(within):,.0f} "
             f"| {share(found.high < 0)} | {at_random:,} | {drawn:.1%} | {labels / at_random:.0%} "
             f"| {covers:.1%} | {share(quiet.high < 0)} | {share(quiet.low > 0)} "
             f"| {quiet.labels.mean():,.0f} |",

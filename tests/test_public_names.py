@@ -33,11 +33,14 @@ PROMISED = [
     "Slices",
     "StorageError",
     "StratumRow",
+    "Trend",
     "__version__",
+    "compare_campaign",
     "create_campaign",
     "estimate",
     "evaluate",
     "extend_campaign",
+    "follow_campaign",
     "from_arrays",
     "load_campaign",
     "log_to_mlflow",
@@ -45,6 +48,7 @@ PROMISED = [
     "rebase_campaign",
     "simulate",
     "simulate_several",
+    "trend",
     "verify_bundle",
     "verify_campaign",
 ]
@@ -64,11 +68,11 @@ def test_every_error_is_in_the_tree_and_in_its_drawing() -> None:
             assert name in drawn
 
 
-def test_optional_packages_are_not_imported() -> None:
+def test_optional_packages_and_what_is_slow_to_load_are_not_imported() -> None:
     script = (
-        "import sys, assay; print([m for m in "
+        "import sys, assay, assay.cli; print([m for m in "
         "('pandas', 'polars', 'sklearn', 'matplotlib', 'pyspark', 'psycopg', 'starlette', "
-        "'mlflow') if m in sys.modules])"
+        "'mlflow', 'scipy.stats', 'scipy.optimize', 'scipy.integrate') if m in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

@@ -9,8 +9,6 @@ References
 """
 
 import numpy as np
-from scipy.integrate import cumulative_trapezoid
-from scipy.ndimage import gaussian_filter1d
 
 from assay.core.types import Floats
 from assay.errors import InputError
@@ -64,6 +62,8 @@ def kernel_density(z: Floats, W: Floats) -> tuple[Floats, Floats]:
     wanted = _POINTS_PER_BANDWIDTH * reach / bandwidth
     points = int(np.clip(wanted, _FEWEST_POINTS, _MOST_POINTS))
     step = reach / (points - 1)
+    from scipy.ndimage import gaussian_filter1d  # takes long to load, and few commands need it
+
     place = (z - z[0]) / step
     left = np.minimum(place.astype(np.int64), points - 2)
     right_share = place - left
@@ -97,6 +97,8 @@ def equal_root_parts(z: Floats, W: Floats, K: int, root: int) -> Floats:
     >>> equal_root_parts(z, np.ones(1001), 4, 2).round(2)
     array([0.26, 0.5 , 0.74])
     """
+    from scipy.integrate import cumulative_trapezoid  # takes long to load, as above
+
     grid, f = kernel_density(z, W)
     cumulated = cumulative_trapezoid(f ** (1 / root), grid, initial=0)
     parts: Floats = np.interp(cumulated[-1] * np.arange(1, K) / K, cumulated, grid)

@@ -1,7 +1,6 @@
 """How many labels a target takes: when the truth is known, and on the way there."""
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 from scipy.special import ndtri
 
 from assay.core.types import Bools, Floats
@@ -108,4 +107,6 @@ def isotonic_rates(count: Floats, outcomes: Floats) -> Floats:
     >>> isotonic_rates(np.array([10.0, 10.0, 20.0]), np.array([5.0, 3.0, 20.0]))
     array([0.4, 0.4, 1. ])
     """
+    from scipy.optimize import isotonic_regression  # takes long to load, and few need it
+
     return np.asarray(isotonic_regression(outcomes / count, weights=count).x)

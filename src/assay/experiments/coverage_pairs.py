@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.stats import rankdata
 
 from assay.core.cutting import cut
 from assay.core.forecast import isotonic_rates, least_variance
@@ -144,6 +143,8 @@ class Pair:
     @cached_property
     def _cells(self) -> list[_Cell]:
         """The cells that have items."""
+        from scipy.stats import rankdata  # takes long to load, and few commands need it
+
         first_rank, second_rank = (rankdata(score) for score in self.scores)
         rank = (first_rank + second_rank) / (2 * self.truth.size + 2)
         first, second = self.predicted

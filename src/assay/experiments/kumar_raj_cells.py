@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
-from scipy.stats import binom
 
 from assay.core.estimate import Estimator
 from assay.core.types import Floats
@@ -192,6 +191,8 @@ def random_mae(accuracy: float, labels: Floats) -> Floats:
     >>> random_mae(0.5, np.array([1.0, 2.0]))  # one label is 1/2 off; of two, half the pairs are
     array([0.5 , 0.25])
     """
+    from scipy.stats import binom  # takes long to load, and few commands need it
+
     above = np.floor(labels * accuracy) + 1
     return np.asarray(2 * above * (1 - accuracy) * binom.pmf(above, labels, accuracy) / labels)
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import vstack
 
 from assay.core.types import Bools
 from assay.errors import InputError, MissingDependencyError, PredictionsError
@@ -161,6 +160,8 @@ def _libsvm(files: Sequence[Path]) -> tuple[Any, Bools]:
             f"cannot read {', '.join(str(file) for file in files)} as LIBSVM: {error}",
             details="a row is a class, then index:value pairs, such as  +1 3:0.5 17:1",
         ) from None
+    from scipy.sparse import vstack  # takes long to load, and few commands need it
+
     classes = np.concatenate(parts[1::2])
     found = np.unique(classes)
     if found.size != 2:

@@ -6,7 +6,6 @@ follow one.
 """
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import betaln, expit, logit
 
 from assay.core.types import Floats
@@ -58,6 +57,8 @@ def rate_curve(position: Floats, labels: Floats, positives: Floats) -> tuple[Flo
         middle = np.clip(expit(point[0] + point[1] * line), _EDGE, 1 - _EDGE)
         strength = np.exp(point[2])
         return strength * middle, strength * (1 - middle)
+
+    from scipy.optimize import minimize  # takes long to load, and few commands need it
 
     def loss(point: Floats) -> float:
         a, b = parameters(point)
