@@ -17,7 +17,8 @@ def on_page_markdown(markdown: str, **_: object) -> str:
     markdown = _FENCE.sub(
         lambda found: f'<div class="equation">{_set(found["tex"], "block")}</div>', markdown
     )
-    return _WITHIN.sub(lambda found: _set(found["tex"], "inline"), markdown)
+    # In a span, because a line that begins with <math> would end the paragraph.
+    return _WITHIN.sub(lambda found: f"<span>{_set(found['tex'], 'inline')}</span>", markdown)
 
 
 def _set(tex: str, display: str) -> str:
