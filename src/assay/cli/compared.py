@@ -1,6 +1,7 @@
 """What is told of a new comparison: what the two have in common, and which labels count again."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -8,7 +9,7 @@ from rich.text import Text
 
 from assay.campaign import Campaign
 from assay.cli.created_several import several_facts, targets_table
-from assay.cli.output import console, emit, say_next
+from assay.cli.output import tell
 from assay.cli.storage import follow_up
 from assay.cli.succeeded import labels_before, labels_told
 from assay.core.venn import CellStrata
@@ -27,15 +28,13 @@ def tell_compared(
 ) -> None:
     """Tell what is compared, what is known of it already, and what to do next."""
     next_command = follow_up("status" if campaign.done else "label", campaign.name, storage)
-    if as_json:
-        emit({**_document(campaign), "warnings": list(warnings), "next": next_command})
-        return
-    screen = console()
-    screen.print(_view(campaign))
-    for warning in warnings:
-        screen.print()
-        screen.print(Text(f"warning: {printable(warning)}", "yellow"))
-    say_next(screen, next_command)
+    tell(
+        partial(_document, campaign),
+        partial(_view, campaign),
+        warnings=warnings,
+        next_command=next_command,
+        as_json=as_json,
+    )
 
 
 def _document(campaign: Campaign) -> dict[str, Any]:

@@ -1,10 +1,10 @@
 """``assay create``: from a file of predictions to a campaign."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, cast
 
 import typer
-from rich.text import Text
 
 from assay.campaign import Campaign
 from assay.cli.classifiers import (
@@ -26,14 +26,7 @@ from assay.cli.columns import (
     about_data,
 )
 from assay.cli.created import document, view
-from assay.cli.output import (
-    AsJson,
-    collecting_warnings,
-    console,
-    emit,
-    say_next,
-    telling_errors,
-)
+from assay.cli.output import AsJson, collecting_warnings, tell, telling_errors
 from assay.cli.scans import (
     CheckIds,
     EngineName,
@@ -50,7 +43,6 @@ from assay.create import create_campaign
 from assay.design import ALLOCATIONS, MODES, Design
 from assay.errors import DesignError, did_you_mean
 from assay.fields import one_of
-from assay.terminal import printable
 
 __all__ = ["create"]
 
@@ -178,17 +170,14 @@ def create(
                 storage=storage_url(storage),
                 seed=seed,
             )
-        next_command = follow_up(_next(campaign), campaign.name, storage)
-        if as_json:
-            told = document(campaign, scale_given=scale is not None)
-            emit({**told, "warnings": warnings, "next": next_command})
-            return
-        screen = console()
-        screen.print(view(campaign, scale_given=scale is not None))
-        for warning in warnings:
-            screen.print()
-            screen.print(Text(f"warning: {printable(warning)}", "yellow"))
-        say_next(screen, next_command)
+        known = {"scale_given": scale is not None}
+        tell(
+            partial(document, campaign, **known),
+            partial(view, campaign, **known),
+            warnings=warnings,
+            next_command=follow_up(_next(campaign), campaign.name, storage),
+            as_json=as_json,
+        )
 
 
 def _next(campaign: Campaign) -> str:

@@ -1,5 +1,6 @@
 """``assay follow``: the same question week after week."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -15,7 +16,7 @@ from assay.cli.columns import (
     Threshold,
     about_data,
 )
-from assay.cli.output import AsJson, collecting_warnings, console, emit, say_next, telling_errors
+from assay.cli.output import AsJson, collecting_warnings, tell, telling_errors
 from assay.cli.scans import reading
 from assay.cli.storage import StorageUrl, existing, follow_up, storage_url
 from assay.core.metrics import METRICS
@@ -126,15 +127,13 @@ def _tell(found: Trend, warnings: list[str], storage: str | None, *, as_json: bo
     last = found.latest
     command = "status" if last.done else "label"
     next_command = follow_up(command, last.campaign, storage)
-    if as_json:
-        emit({**found.to_dict(), "warnings": warnings, "next": next_command})
-        return
-    screen = console()
-    screen.print(_view(found))
-    for warning in warnings:
-        screen.print()
-        screen.print(Text(f"warning: {printable(warning)}", "yellow"))
-    say_next(screen, next_command)
+    tell(
+        found.to_dict,
+        partial(_view, found),
+        warnings=warnings,
+        next_command=next_command,
+        as_json=as_json,
+    )
 
 
 def _view(found: Trend) -> RenderableType:

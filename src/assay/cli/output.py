@@ -2,12 +2,12 @@
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from assay.errors import AssayError, AssayWarning
@@ -19,6 +19,7 @@ __all__ = [
     "console",
     "emit",
     "say_next",
+    "tell",
     "telling_errors",
     "working",
 ]
@@ -41,6 +42,32 @@ def say_next(screen: Console, command: str) -> None:
     line = Text.assemble(("next: ", "dim"), (printable(command), "bold"))
     screen.print()
     screen.print(line, soft_wrap=True)
+
+
+def tell(
+    document: Callable[[], Mapping[str, Any]],
+    view: Callable[[], RenderableType],
+    *,
+    warnings: Sequence[str],
+    next_command: str,
+    as_json: bool,
+) -> None:
+    """Tell machines or people what a command did, what to beware of, and what to do next.
+
+    Parameters
+    ----------
+    document, view : callable
+        Return it for machines, and for people; only one of the two is asked for.
+    """
+    if as_json:
+        emit({**document(), "warnings": list(warnings), "next": next_command})
+        return
+    screen = console()
+    screen.print(view())
+    for warning in warnings:
+        screen.print()
+        screen.print(Text(f"warning: {printable(warning)}", "yellow"))
+    say_next(screen, next_command)
 
 
 def working(what: str) -> AbstractContextManager[object]:

@@ -1,13 +1,14 @@
 """What is told of a campaign that goes on with the labels of another."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from assay.campaign import Campaign
-from assay.cli.output import console, emit, say_next
+from assay.cli.output import tell
 from assay.cli.storage import follow_up
 from assay.terminal import facts, printable
 
@@ -19,15 +20,13 @@ def tell_succeeded(
 ) -> None:
     """Tell what became of the labels, how the campaign stands, and what to do next."""
     next_command = follow_up("status" if campaign.done else "label", campaign.name, storage)
-    if as_json:
-        emit({**_document(campaign), "warnings": list(warnings), "next": next_command})
-        return
-    screen = console()
-    screen.print(_view(campaign))
-    for warning in warnings:
-        screen.print()
-        screen.print(Text(f"warning: {printable(warning)}", "yellow"))
-    say_next(screen, next_command)
+    tell(
+        partial(_document, campaign),
+        partial(_view, campaign),
+        warnings=warnings,
+        next_command=next_command,
+        as_json=as_json,
+    )
 
 
 def _document(campaign: Campaign) -> dict[str, Any]:
