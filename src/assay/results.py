@@ -7,6 +7,7 @@ from typing import Any
 from assay import notebook
 from assay.core.deck import Id
 from assay.frames import Backend, frame_of, types_of
+from assay.targets import is_difference
 
 __all__ = ["Estimate", "Estimates", "Item", "StratumRow", "notes_once"]
 
@@ -155,14 +156,15 @@ class Estimate:
         return [*unjudged, *(f"note: {note}" for note in self.notes)]
 
     @property
-    def _is_difference(self) -> bool:
-        return " - " in self.metric
+    def is_difference(self) -> bool:
+        """Whether it is of the difference of two classifiers' metrics."""
+        return is_difference(self.metric)
 
     @property
     def _reach(self) -> tuple[float, float]:
         """What a picture of it must have room for: the interval, and the one that is wanted."""
         middle, half = (self.low + self.high) / 2, max(self.half_width, self.within or 0.0)
-        least = -1.0 if self._is_difference else 0.0
+        least = -1.0 if self.is_difference else 0.0
         return max(middle - half, least), min(middle + half, 1.0)
 
 
@@ -219,14 +221,14 @@ class Estimates(Mapping[str, Estimate]):
         # Differences are near 0 and shares often near 1: each kind has a scale of its own.
         reach: dict[bool, list[float]] = {}
         for each in self.values():
-            reach.setdefault(each._is_difference, []).extend(each._reach)
+            reach.setdefault(each.is_difference, []).extend(each._reach)
         rows = [
             (
                 each._name,
                 "not known yet" if each.value is None else f"{each.value:.3f}",
                 f"[{each.low:.3f}, {each.high:.3f}]",
                 f"{each.labels:,}",
-                each._bar(notebook.scale_of(reach[each._is_difference])),
+                each._bar(notebook.scale_of(reach[each.is_difference])),
             )
             for each in self.values()
         ]

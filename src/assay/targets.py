@@ -17,7 +17,15 @@ from assay.errors import DesignError, did_you_mean
 from assay.fields import between, known_fields
 from assay.goal import Goal
 
-__all__ = ["ALONE", "JointGoal", "Target", "parse_targets", "slices_in"]
+__all__ = [
+    "ALONE",
+    "JointGoal",
+    "Target",
+    "is_difference",
+    "parse_targets",
+    "slices_in",
+    "without_slices",
+]
 
 ALONE = "classifier"  # what a single one is called whose several metrics are asked for
 
@@ -200,6 +208,28 @@ def parse_targets(
             for each in _named(_SLICE.sub("", what), classifiers)
         ]
     return tuple(targets)
+
+
+def without_slices(name: str) -> str:
+    """Return a target's name without the slices that it is about.
+
+    Examples
+    --------
+    >>> without_slices("f1:new[lang=de] - f1:old[lang=de]")
+    'f1:new - f1:old'
+    """
+    return _SLICE.sub("", name)
+
+
+def is_difference(name: str) -> bool:
+    """Tell whether a target of that name is the difference of two.
+
+    Examples
+    --------
+    >>> is_difference("f1:new - f1:old"), is_difference("f1:new[site=a - b]")
+    (True, False)
+    """
+    return " - " in without_slices(name)
 
 
 def slices_in(metrics: Iterable[str]) -> tuple[str, ...]:

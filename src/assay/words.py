@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 from assay.goal import Goal
 from assay.results import Estimate, StratumRow, notes_once
-from assay.targets import JointGoal
+from assay.targets import JointGoal, without_slices
 
 __all__ = [
+    "as_heading",
     "difference_words",
     "ends_text",
     "goal_words",
@@ -68,12 +69,12 @@ def value_text(estimate: Estimate) -> str:
     """
     if estimate.value is None:
         return "not known yet"
-    return _digits(estimate.value, signed=_is_difference(estimate))
+    return _digits(estimate.value, signed=estimate.is_difference)
 
 
 def ends_text(estimate: Estimate) -> tuple[str, str]:
     """Return the interval's ends in three digits, a difference's with signs."""
-    signed = _is_difference(estimate)
+    signed = estimate.is_difference
     return _digits(estimate.low, signed=signed), _digits(estimate.high, signed=signed)
 
 
@@ -129,6 +130,17 @@ def shortened(rows: Sequence[StratumRow]) -> list[StratumRow]:
     return [*(rows[place] for place in shown), rest]
 
 
+def as_heading(name: str) -> str:
+    """Return a metric's name at the beginning of a line.
+
+    Examples
+    --------
+    >>> as_heading("false omission rate"), as_heading("f1:CNN")
+    ('False omission rate', 'f1:CNN')
+    """
+    return name if ":" in name else name[:1].upper() + name[1:]
+
+
 def difference_words(estimate: Estimate) -> str:
     """Return which of two is better, if that can be told; nothing where it is no difference.
 
@@ -141,9 +153,9 @@ def difference_words(estimate: Estimate) -> str:
     >>> difference_words(Estimate("f1:new - f1:old", 0.02, -0.01, 0.05, **same))
     'whether new is better or worse than old cannot be told yet: the interval holds 0'
     """
-    if not _is_difference(estimate):
+    if not estimate.is_difference:
         return ""
-    (metric, one), (_, other) = re.findall(r"(\w+):([\w.-]+)", _without_slices(estimate.metric))
+    (metric, one), (_, other) = re.findall(r"(\w+):([\w.-]+)", without_slices(estimate.metric))
     if estimate.low <= 0 <= estimate.high:
         yet = "" if estimate.stopped else " yet"
         unknown = f"whether {one} is better or worse than {other} cannot be told{yet}"
@@ -152,14 +164,6 @@ def difference_words(estimate: Estimate) -> str:
     better = above != (metric == "false_omission_rate")
     side = "above" if above else "below"
     return f"{one} is {'better' if better else 'worse'} than {other}: the interval lies {side} 0"
-
-
-def _is_difference(estimate: Estimate) -> bool:
-    return " - " in _without_slices(estimate.metric)
-
-
-def _without_slices(metric: str) -> str:
-    return re.sub(r"\[[^\]]*\]", "", metric)
 
 
 def _digits(value: float, *, signed: bool) -> str:

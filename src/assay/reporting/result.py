@@ -15,7 +15,7 @@ from assay.reporting.blocks import (
 )
 from assay.reporting.curve import draw_curve
 from assay.reporting.facts import Facts, MetricFacts
-from assay.words import ends_text, metric_name, value_text
+from assay.words import as_heading, ends_text, metric_name, value_text
 
 __all__ = ["about", "estimates", "narrowing", "worth"]
 
@@ -110,7 +110,7 @@ def _notice(facts: Facts) -> Notice:
 def _headline(each: MetricFacts) -> Headline:
     low, high = ends_text(each.estimate)
     sure = f"between {low} and {high} at {100 * each.estimate.confidence:.4g}% confidence"
-    return Headline(about(each).capitalize(), value_text(each.estimate), sure)
+    return Headline(as_heading(about(each)), value_text(each.estimate), sure)
 
 
 def _estimates_table(metrics: Sequence[MetricFacts]) -> Table:

@@ -16,7 +16,7 @@ from assay.reporting.blocks import (
 from assay.reporting.facts import Facts
 from assay.reporting.reliability import draw_reliability
 from assay.reporting.result import about, estimates, narrowing, worth
-from assay.words import value_text
+from assay.words import as_heading, value_text
 
 __all__ = ["document_of"]
 
@@ -49,7 +49,7 @@ def document_of(facts: Facts) -> Document:
 def _topic(facts: Facts) -> str:
     if len(facts.metrics) > 1:
         return f"{len(facts.metrics):,} metrics of {facts.population.items:,} items"
-    return f"{about(facts.metrics[0]).capitalize()} of {facts.population.items:,} items"
+    return f"{as_heading(about(facts.metrics[0]))} of {facts.population.items:,} items"
 
 
 def _strata(facts: Facts) -> Section:
@@ -160,7 +160,7 @@ def _deviations(facts: Facts) -> Section:
     if found.revised_items:
         rows += [
             (
-                f"{about(each).capitalize()} with first answers",
+                f"{as_heading(about(each))} with first answers",
                 "not known" if each.first_value is None else f"{each.first_value:.3f}",
             )
             for each in facts.metrics

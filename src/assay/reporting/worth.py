@@ -13,6 +13,7 @@ from assay.reporting.facts import MetricFacts
 from assay.reporting.strata import is_weighted
 from assay.results import Estimate
 from assay.table import Table
+from assay.targets import is_difference
 from assay.words import state_text
 
 __all__ = ["metric_facts"]
@@ -80,7 +81,7 @@ def _worth(
     before anything is known.
     """
     metric, value = standing.goal.metric, estimate.value
-    if value is None or " - " in standing.name or metric not in METRICS:
+    if value is None or is_difference(standing.name) or metric not in METRICS:
         return None, None
     design = table.settings.design
     found = rates(standing.tallies, design.estimator, replacement=design.replacement)
