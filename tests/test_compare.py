@@ -228,7 +228,7 @@ def files(tmp_path: Path) -> Callable[..., tuple[str, str]]:
 def test_who_loads_a_comparison_goes_on_and_more_cards_are_read_from_both_files(
     files: Callable[..., tuple[str, str]], storage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.compare.depth", lambda settings: [1] * settings.strata.n_strata)
+    monkeypatch.setattr("assay.succession.depth", lambda settings: [1] * settings.strata.n_strata)
     compare(files(*WEEKS), budget=SIZE, storage=storage)
     campaign = assay.load_campaign("comparison", storage=storage)
     finish(campaign, [5, 300, 300])
@@ -240,7 +240,7 @@ def test_who_loads_a_comparison_goes_on_and_more_cards_are_read_from_both_files(
 def test_a_comparison_whose_files_were_swapped_or_changed_is_not_gone_on_with(
     files: Callable[..., tuple[str, str]], storage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.compare.depth", lambda settings: [1] * settings.strata.n_strata)
+    monkeypatch.setattr("assay.succession.depth", lambda settings: [1] * settings.strata.n_strata)
     compare(files(*WEEKS), budget=SIZE, storage=storage)
     files(*WEEKS[::-1])
     with pytest.raises(assay.PredictionsError, match="is not what campaign 'comparison' was made"):
@@ -289,3 +289,47 @@ def test_the_recount_knows_which_items_a_metric_is_about(metric: str) -> None:
     careless = replace(settings.strata, groups=Groups(settings.strata.groups.names))
     wrong = values_of(replace(settings, strata=careless), counts)[told.metric]
     assert wrong != pytest.approx(told.value, abs=1e-6)
+
+
+def test_what_reviewers_disagree_on_does_not_count_in_a_comparison(storage: str) -> None:
+    options = {"reviewers_per_item": 2, "overlap": 1.0}
+    first = create(WEEKS[0], name="a", storage=storage, within=None, budget=40, **options)
+    for who, says in (("ann", "yes"), ("bob", "no")):
+        first.tell({item.id: says for item in first.ask(40, reviewer=who)}, reviewer=who)
+    assert not first.answers() and len(first.disputes()) == 40
+    both = compare(WEEKS, within=0.05, labels_from="a", storage=storage)
+    assert both.settings.reviewing == first.settings.reviewing
+    assert not both.answers()
+    with pytest.raises(assay.DesignError, match="2 reviewers on a share of 1"):
+        compare(
+            WEEKS,
+            within=0.05,
+            labels_from="a",
+            reviewers_per_item=1,
+            overlap=0.0,
+            storage=storage,
+            name="c",
+        )
+
+
+def test_of_two_campaigns_the_later_answer_counts_whichever_is_named_first(storage: str) -> None:
+    first = create(WEEKS[0], name="a", storage=storage)
+    finish(first)
+    again = create(WEEKS[0], name="b", storage=storage)
+    finish(again)
+    one = next(iter(again.answers()))
+    again.tell({one: not TRUTH[int(str(one)[1:])]}, revise=True)
+    right = assay.Answer.NO if TRUTH[int(str(one)[1:])] else assay.Answer.YES
+    for name, order in (("ab", ["a", "b"]), ("ba", ["b", "a"])):
+        both = compare(WEEKS, budget=1, labels_from=order, storage=storage, name=name)
+        known = {**both.answers(), **both.waiting_answers()}
+        assert known[one] is right
+        assert assay.verify_campaign(name, storage=storage).clean
+
+
+def test_a_small_budget_is_not_spent_on_what_is_known(storage: str) -> None:
+    first = create(WEEKS[0], name="a", storage=storage, within=None, budget=250)
+    finish(first)
+    both = compare(WEEKS, budget=10, labels_from="a", storage=storage)
+    assert len(both.answers()) > 100  # far more than the reserve of so small a budget would hold
+    assert len(finish(both)) > 0

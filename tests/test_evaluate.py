@@ -160,9 +160,44 @@ WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "unknown": (
         {"y_pred": np.where(PREDICTED, "a", "b"), "y_true": TRUTH, "pos_label": "c"},
         PredictionsError,
-        "occurs nowhere",
+        "pos_label='c' occurs nowhere",
+    ),
+    "not said": (
+        {"y_pred": np.where(PREDICTED, "spam", "ham"), "y_true": TRUTH},
+        PredictionsError,
+        "which value means yes, for example pos_label=",
+    ),
+    "spelling": (
+        {
+            "y_pred": np.where(PREDICTED, "spam", "ham"),
+            "y_true": np.where(TRUTH, "SPAM", "ham"),
+            "pos_label": "spam",
+        },
+        InputError,
+        "pos_label='spam' occurs nowhere in y_true\ngot 'SPAM', 'ham'",
+    ),
+    "spelling of scores": (
+        {
+            "y_score": SCORE,
+            "threshold": 0.6,
+            "y_true": np.where(TRUTH, "SPAM", "ham"),
+            "pos_label": "spam",
+        },
+        InputError,
+        "occurs nowhere in y_true",
     ),
 }
+
+
+def test_all_may_be_negative() -> None:
+    """As in scikit-learn, whose precision is then 0."""
+    said, truth = np.where(PREDICTED, "spam", "ham"), np.full(300, "ham")
+    found = assay.evaluate(said, y_true=truth, pos_label="spam", within=None, budget=300)
+    assert found.value == precision_score(truth, said, pos_label="spam", zero_division=0) == 0
+    scored = assay.evaluate(
+        y_score=SCORE, threshold=0.6, y_true=truth, pos_label="spam", within=None, budget=300
+    )
+    assert scored.value == 0
 
 
 @pytest.mark.parametrize("kind", WRONG)

@@ -10,6 +10,7 @@ import pytest
 from sklearn.metrics import precision_score, recall_score
 
 import assay
+from assay import follow
 from assay.campaign import Campaign
 from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
@@ -174,6 +175,76 @@ def test_no_estimate_rests_on_the_labels_of_items_that_are_gone(world: World, st
     assert again.estimates().to_dict() == campaign.estimates().to_dict()
 
 
+def test_a_budget_is_of_every_period_and_does_not_grow(world: World, storage: str) -> None:
+    world.answer(begin(world, storage, within=None, budget=60))
+    second = go_on(world, storage)
+    assert second.settings.goal.budget == 60 + len(second.answers())  # beyond what costs nothing
+    assert 0 < len(world.answer(second)) <= 60
+    third = assay.follow_campaign(
+        world.week(np.arange(ITEMS // 3, ITEMS + ITEMS // 3)),
+        series="spam",
+        period="w3",
+        previous=world.week(SECOND),
+        storage=storage,
+    )
+    assert third.settings.goal.budget == 60 + len(third.answers())
+    assert len(world.answer(third)) <= 60
+
+
+def test_a_week_in_which_nothing_changed_costs_nothing(world: World, storage: str) -> None:
+    world.answer(begin(world, storage))
+    campaign = assay.follow_campaign(
+        world.week(FIRST), series="spam", period="w2", previous=world.week(FIRST), storage=storage
+    )
+    assert world.answer(campaign) == []
+    row = assay.trend("spam", storage=storage).latest
+    assert row.change is not None
+    assert (row.change.low, row.change.value, row.change.high) == (0.0, 0.0, 0.0)
+    assert (row.moved, row.said) == (None, "no change")
+    assert row.estimate.value == assay.trend("spam", storage=storage).rows[0].estimate.value
+
+
+def test_another_threshold_is_of_the_new_period_alone(world: World, storage: str) -> None:
+    world.answer(begin(world, storage, predicted=None, threshold=0.5))
+    campaign = go_on(world, storage, threshold=0.6)
+    world.answer(campaign)
+    assert campaign.settings.source.columns["classifiers"]["w1"]["threshold"] == 0.5
+    assert campaign.settings.source.columns["classifiers"]["w2"]["threshold"] == 0.6
+
+
+def test_a_rebased_period_still_tells_what_was_used_again(world: World, storage: str) -> None:
+    world.answer(begin(world, storage))
+    world.answer(go_on(world, storage))
+    assay.rebase_campaign(
+        "spam/w2", storage=storage, predictions=[world.week(FIRST), world.week(SECOND)]
+    )
+    after = assay.trend("spam", storage=storage).latest
+    assert after.reused == after.labels > 0  # all of them were told before the rebase
+
+
+def test_two_who_begin_a_period_at_once_do_not_fork_the_series(
+    world: World, storage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.answer(begin(world, storage))
+    go_on_truly = follow.go_on_beside
+
+    def slowly(*given: Any, **named: Any) -> Campaign:
+        monkeypatch.setattr(follow, "go_on_beside", go_on_truly)
+        assay.follow_campaign(  # somebody else, meanwhile
+            world.week(SECOND),
+            series="spam",
+            period="w2b",
+            previous=world.week(FIRST),
+            storage=storage,
+        )
+        return go_on_truly(*given, **named)
+
+    monkeypatch.setattr(follow, "go_on_beside", slowly)
+    with pytest.raises(assay.StorageError, match="begun period 'w2b'"):
+        go_on(world, storage)
+    assert [row.period for row in assay.trend("spam", storage=storage).rows] == ["w1", "w2b"]
+
+
 def estimate(low: float, value: float | None, high: float) -> Estimate:
     return Estimate("m", value, low, high, 0.95, None, 9, 0, None, "", True, None)
 
@@ -241,6 +312,21 @@ Mistake = Callable[[World, str], object]
         ),
         (lambda world, storage: go_on(world, storage, metric="recall"), "has metric 'precision'"),
         (lambda world, storage: go_on(world, storage, seed=5), "has seed 4"),
+        (
+            lambda world, storage: go_on(world, storage, question="Is it ham?"),
+            "asked another question",
+        ),
+        (
+            lambda world, storage: assay.follow_campaign(
+                world.week(FIRST),
+                series="p",
+                period="w1",
+                metric="prevalence",
+                **COLUMNS,
+                storage=storage,
+            ),
+            "prevalence is not followed",
+        ),
         (
             lambda world, storage: assay.follow_campaign(
                 world.week(SECOND), series="spam", period="week 2", storage=storage

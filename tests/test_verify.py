@@ -340,6 +340,11 @@ def test_what_is_no_report_is_refused(text: str, original: Path, tmp_path: Path)
         assay.verify_campaign(storage=f"sqlite:///{original}", report=file)
 
 
+def test_a_report_that_is_missing_is_told_as_missing(original: Path, tmp_path: Path) -> None:
+    with pytest.raises(assay.InputError, match=r"report\.json cannot be read: No such file"):
+        assay.verify_campaign(storage=f"sqlite:///{original}", report=tmp_path / "report.json")
+
+
 def test_the_command_compares_a_report(original: Path, tmp_path: Path) -> None:
     url, file = f"sqlite:///{original}", tmp_path / "report.json"
     assay.load_campaign(storage=url).report().save(file)

@@ -1,6 +1,8 @@
 """An evaluation on arrays, in the manner of `sklearn.metrics`."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from math import isnan
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,12 +11,13 @@ from assay.answers import Answer, parse_answer
 from assay.core.types import Ints
 from assay.create import create_campaign
 from assay.design import Design
-from assay.errors import InputError, LabelError
+from assay.errors import InputError, LabelError, PredictionsError, did_you_mean
 from assay.results import Estimate
 
 __all__ = ["Oracle", "evaluate"]
 
 Oracle = Callable[[Ints], Iterable[object]]
+_LISTED = 5  # values in an error
 
 
 def evaluate(
@@ -87,27 +90,41 @@ def evaluate(
             "there is nothing to evaluate: neither `y_pred` nor `y_score` was given",
             hint="evaluate(y_pred, y_score=..., oracle=...)",
         )
-    campaign = create_campaign(
-        columns,
-        score="y_score" if y_score is not None else None,
-        predicted="y_pred" if y_pred is not None else None,
-        sample_weight="sample_weight" if sample_weight is not None else None,
-        threshold=threshold,
-        positive=pos_label if y_pred is not None else None,
-        metric=metric,
-        within=within,
-        budget=budget,
-        confidence=confidence,
-        design=design,
-        storage="sqlite://",  # in memory, whatever the environment says
-        seed=seed,
-    )
+    with _in_words_of_arrays():
+        campaign = create_campaign(
+            columns,
+            score="y_score" if y_score is not None else None,
+            predicted="y_pred" if y_pred is not None else None,
+            sample_weight="sample_weight" if sample_weight is not None else None,
+            threshold=threshold,
+            positive=pos_label if y_pred is not None else None,
+            metric=metric,
+            within=within,
+            budget=budget,
+            confidence=confidence,
+            design=design,
+            storage="sqlite://",  # in memory, whatever the environment says
+            seed=seed,
+        )
     asked = _oracle(oracle, y_true, campaign.settings.source.rows)
+    if y_true is not None and pos_label is not None:
+        _refuse_unknown(pos_label, y_true, y_pred)
     while not campaign.done:
         rows = np.array([item.id for item in campaign.ask(batch)], dtype=np.int64)
         answers = _answers(asked(rows), rows, pos_label)
         campaign.tell(zip(rows.tolist(), answers, strict=True))
     return campaign.estimate()
+
+
+@contextmanager
+def _in_words_of_arrays() -> Iterator[None]:
+    """Call an argument of `create_campaign` in errors what it is called here."""
+    try:
+        yield
+    except PredictionsError as error:
+        told = (error.problem, error.details, error.hint)
+        problem, details, hint = (text.replace("positive=", "pos_label=") for text in told)
+        raise PredictionsError(problem, details=details, hint=hint) from None
 
 
 def _oracle(oracle: Oracle | None, y_true: ArrayLike | None, size: int) -> Oracle:
@@ -126,6 +143,37 @@ def _oracle(oracle: Oracle | None, y_true: ArrayLike | None, size: int) -> Oracl
             hint="one true label for each prediction, in the same order",
         )
     return lambda rows: truth[rows]
+
+
+def _refuse_unknown(pos_label: object, y_true: ArrayLike, y_pred: ArrayLike | None) -> None:
+    """Raise an error where no true label means yes, and some are not known to mean no.
+
+    It may be that all are negative: then they are values that `y_pred` has, or one and the same.
+    """
+    values = _values(y_true, pos_label)
+    known = values if y_pred is None and len(values) == 1 else _values(y_pred, pos_label)
+    if pos_label not in values and not values <= known:
+        listed = sorted(values, key=str)
+        more = f" and {len(listed) - _LISTED:,} others" if listed[_LISTED:] else ""
+        raise InputError(
+            f"pos_label={pos_label!r} occurs nowhere in y_true",
+            details=f"got {', '.join(map(repr, listed[:_LISTED]))}{more}",
+            hint=did_you_mean(str(pos_label), [each for each in listed if isinstance(each, str)])
+            or "pos_label is the value that means yes, in y_pred and in the true labels",
+        )
+
+
+def _values(labels: ArrayLike | None, pos_label: object) -> set[str | float]:
+    """Return what stands in an array of labels; what is of another kind is refused when drawn."""
+    kind = str if isinstance(pos_label, str) else int | float
+    return {
+        each
+        for each in np.asarray(() if labels is None else labels).tolist()
+        if isinstance(each, kind)
+        and not isinstance(each, Answer)
+        and each != Answer.CANNOT_JUDGE.value
+        and not (isinstance(each, float) and isnan(each))
+    }
 
 
 def _answers(said: Iterable[object], rows: Ints, pos_label: object) -> list[Answer]:

@@ -446,7 +446,7 @@ class Campaign:
         Parameters
         ----------
         path : path
-            Of the zip; a file that is there is replaced.
+            Of the zip, whose name must end so; a file that is there is replaced.
         names : bool
             Keep the reviewers' names. Otherwise they are numbered, in the order of their first
             labels.

@@ -1,6 +1,7 @@
 """Two model versions, or two weeks: the difference, from labels where it is decided."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from assay.beginning import begin_with_several
@@ -8,15 +9,20 @@ from assay.campaign import Campaign
 from assay.create import find_campaign, open_storage, settings_of
 from assay.design import Design
 from assay.errors import DesignError, InputError
-from assay.predictions import Scan
+from assay.predictions import Classifiers, Scan
 from assay.predictions.compared import ComparedPredictions, read_compared
 from assay.predictions.scan import as_scan
-from assay.reserve import depth, more_cards
 from assay.settings import Reviewing, Settings
 from assay.store import Store
 from assay.succession import go_on_beside, refuse_other_ids
 
-__all__ = ["compare_campaign", "comparison_settings", "given_columns"]
+__all__ = [
+    "compare_campaign",
+    "comparison_settings",
+    "given_columns",
+    "refuse_other_questions",
+    "reviewing_with",
+]
 
 
 def compare_campaign(
@@ -38,8 +44,8 @@ def compare_campaign(
     labels_from: str | Sequence[str] = (),
     design: Design | None = None,
     question: str | None = None,
-    reviewers_per_item: int = 1,
-    overlap: float = 0.0,
+    reviewers_per_item: int | None = None,
+    overlap: float | None = None,
     name: str = "comparison",
     storage: str | None = None,
     seed: int | None = None,
@@ -69,8 +75,10 @@ def compare_campaign(
         exactly as the labels for the difference allow.
     labels_from : str or sequence of str
         Campaigns in the same storage whose labels are used again. They must have asked the same
-        question; their seed is taken.
-    design, question, reviewers_per_item, overlap, name, storage, seed
+        question; their seed is taken. Where they disagree, the answer that was told last counts.
+    question, reviewers_per_item, overlap
+        As in `create_campaign`; otherwise as in these campaigns.
+    design, name, storage, seed
         As in `create_campaign`.
 
     Returns
@@ -95,32 +103,31 @@ looked at
     store = open_storage(storage)
     formers = [labels_from] if isinstance(labels_from, str) else list(labels_from)
     before = _formers(store, formers)
-    question, seed = _as_before(before, question, seed)
+    seed = _seed_of(before, seed)
+    reviewing = _reviewing_of(before, question, reviewers_per_item, overlap)
     columns = given_columns(
         score=score, predicted=predicted, threshold=threshold, positive=positive
     )
     one, other = _two_names(names)
-    found = read_compared(
-        [old, new], classifiers={one: columns, other: columns}, id=id, show=show, seed=seed
-    )
+    classifiers = {one: columns, other: columns}
+    found = read_compared([old, new], classifiers=classifiers, id=id, show=show, seed=seed)
     for each in before:
         refuse_other_ids(found, each)
     settings = comparison_settings(
         found,
         [as_scan(old), as_scan(new)],
-        columns=columns,
+        classifiers=classifiers,
         around={"id": id, "show": show},
         metrics=_targets(metric, one, other, within, level_within),
         budget=budget,
         confidence=confidence,
         design=design,
-        reviewing=Reviewing(question, reviewers_per_item, overlap),
+        reviewing=reviewing,
         name=name,
         seed=seed,
     )
-    _refuse_other_questions(before, settings.question)
-    cards = more_cards(settings, found, depth(settings))
-    return go_on_beside(store, formers, settings, cards, found=found)
+    refuse_other_questions(before, settings)
+    return go_on_beside(store, formers, settings, found=found)
 
 
 def given_columns(**columns: object) -> dict[str, object]:
@@ -132,7 +139,7 @@ def comparison_settings(
     found: ComparedPredictions,
     scans: Sequence[Scan],
     *,
-    columns: Mapping[str, object],
+    classifiers: Classifiers,
     around: Mapping[str, Any],
     metrics: Sequence[str],
     budget: int | None,
@@ -148,8 +155,8 @@ def comparison_settings(
     ----------
     found, scans
         The predictions side by side, and where they were read from.
-    columns, around
-        Of both classifiers; and the columns of the ids and of what people see.
+    classifiers, around
+        The columns of each; and those of the ids and of what people see.
     metrics : sequence of str
         The targets.
     budget, confidence, design, reviewing, name, seed
@@ -158,7 +165,7 @@ def comparison_settings(
     beginning = begin_with_several(
         found,
         around,
-        classifiers=dict.fromkeys(found.classifiers, columns),
+        classifiers=classifiers,
         metric="",
         metrics=metrics,
         within=None,
@@ -184,8 +191,11 @@ def _targets(
 def _two_names(names: object) -> tuple[str, str]:
     if isinstance(names, Sequence) and not isinstance(names, str) and len(names) == 2:
         one, other = names
-        return one, other
-    raise InputError(f"names={names!r}", details="two names: of the earlier and of the later")
+        if one != other:
+            return one, other
+    raise InputError(
+        f"names={names!r}", details="two names: of the earlier and of the later, not the same"
+    )
 
 
 def _formers(store: Store, names: Sequence[str]) -> list[Settings]:
@@ -193,13 +203,9 @@ def _formers(store: Store, names: Sequence[str]) -> list[Settings]:
         return [find_campaign(session, name)[1] for name in names]
 
 
-def _as_before(
-    before: Sequence[Settings], question: str | None, seed: int | None
-) -> tuple[str | None, int]:
-    """Return the question and the seed of the campaigns whose labels are used again."""
+def _seed_of(before: Sequence[Settings], seed: int | None) -> int:
+    """Return the seed of the campaigns whose labels are used again."""
     for settings in before:
-        if question is None:
-            question = settings.reviewing.question
         if seed is None:
             seed = settings.seed
         elif settings.seed != seed:
@@ -208,15 +214,42 @@ def _as_before(
                 details="with another seed other items are drawn, and few labels are used again",
                 hint="leave out the seed; of campaigns with different seeds, name one only",
             )
-    return question, 0 if seed is None else seed
+    return 0 if seed is None else seed
 
 
-def _refuse_other_questions(before: Sequence[Settings], question: str) -> None:
+def _reviewing_of(
+    before: Sequence[Settings], question: str | None, per_item: int | None, share: float | None
+) -> Reviewing:
+    """Return how people judge: as in the campaigns before, where nothing else is said."""
+    first = before[0].reviewing if before else Reviewing()
     for settings in before:
-        if settings.question != question:
+        first = replace(first, question=first.question or settings.reviewing.question)
+        most = (settings.reviewing.per_item, settings.reviewing.share)
+        if most > (first.per_item, first.share):
+            first = replace(first, per_item=most[0], share=most[1])
+    return reviewing_with(first, question=question, per_item=per_item, share=share)
+
+
+def reviewing_with(before: Reviewing, **given: Any) -> Reviewing:
+    """Return how people judge: as before, but for what is given."""
+    return replace(before, **{name: value for name, value in given.items() if value is not None})
+
+
+def refuse_other_questions(before: Sequence[Settings], settings: Settings) -> None:
+    """Raise where labels of campaigns are no answers to what is asked now."""
+    for each in before:
+        if each.question != settings.question:
             raise DesignError(
-                f"campaign {settings.name!r} asked another question: {settings.question!r}",
-                details=f"now it is {question!r}; a label answers the question that was asked",
-                hint="leave that campaign out of labels_from, or ask the same: "
-                f"question={settings.question!r}",
+                f"campaign {each.name!r} asked another question: {each.question!r}",
+                details=f"now it is {settings.question!r}; a label answers the question that was "
+                "asked",
+                hint=f"ask the same: question={each.question!r}; or use none of its labels",
+            )
+        then, now = each.reviewing, settings.reviewing
+        if now.per_item < then.per_item or now.share < then.share:
+            raise DesignError(
+                f"campaign {each.name!r} has {then.per_item} reviewers on a share of "
+                f"{then.share:g} of the items, and {now.per_item} on {now.share:g} are wanted",
+                details="what its reviewers disagree on would count by the first answer",
+                hint="leave out reviewers_per_item and overlap, or want at least as many",
             )

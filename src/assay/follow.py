@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from warnings import warn
 
@@ -10,16 +11,28 @@ import numpy as np
 from assay.answers import Answer
 from assay.beginning import begin_with_several
 from assay.campaign import Campaign
-from assay.compare import comparison_settings, given_columns
+from assay.compare import (
+    comparison_settings,
+    given_columns,
+    refuse_other_questions,
+    reviewing_with,
+)
+from assay.core.metrics import canonical_metric
 from assay.core.types import Ints
 from assay.core.venn import CellStrata, refuse_bad_names
 from assay.create import find_campaign, open_storage, settings_of
 from assay.design import Design
-from assay.errors import AssayWarning, DesignError, InputError, PredictionsError
+from assay.errors import (
+    AssayWarning,
+    DesignError,
+    InputError,
+    PredictionsError,
+    StorageError,
+)
 from assay.predictions import Predictions, Scan
-from assay.predictions.compared import IN_NEW, NEW, OLD, ComparedPredictions, read_compared
+from assay.predictions.compared import IN_NEW, IN_OLD, NEW, OLD, ComparedPredictions, read_compared
+from assay.predictions.engines import engine_of
 from assay.predictions.scan import as_scan
-from assay.reserve import depth, more_cards
 from assay.settings import Part, Prior, Reviewing, Series, Settings
 from assay.store import Session, Store
 from assay.succession import go_on_beside, refuse_other_ids
@@ -116,8 +129,8 @@ def follow_campaign(
     ['d']
     >>> folder.cleanup()
     """
-    refuse_bad_names([period])
-    _refuse_bad_series(series)
+    _refuse_bad_name("period", period)
+    _refuse_bad_name("series", series)
     store = open_storage(storage)
     with store.read() as session:
         earlier = members(session, series)
@@ -140,11 +153,12 @@ def follow_campaign(
             predictions,
             columns=given,
             around={"id": id, "show": show or ()},
-            series=Series(series, period, 0, metric or "precision", floor),
+            series=Series(
+                series, period, 0, _followed(metric), floor, change_within, budget=budget
+            ),
             within=_WITHIN if within is None and budget is None else within,
-            budget=budget,
             confidence=0.95 if confidence is None else confidence,
-            reviewing=_reviewing(Reviewing(), reviewing),
+            reviewing=reviewing_with(Reviewing(), **reviewing),
             seed=seed or 0,
         )
     last = earlier[-1]
@@ -155,18 +169,19 @@ def follow_campaign(
         last,
         predictions,
         _before(last.settings, previous),
-        columns={**own["classifiers"][last.series.period], **given},
+        given=given,
         around={"id": id or own["id"], "show": own["show"] if show is None else show},
         series=replace(
             last.series,
             period=period,
             number=len(earlier),
             floor=last.series.floor if floor is None else floor,
+            change_within=last.series.change_within if change_within is None else change_within,
+            budget=last.series.budget if budget is None else budget,
         ),
-        widths=_widths(last.settings, within, change_within),
-        budget=_goal(last.settings).budget if budget is None else budget,
+        within=_goal(last.settings).targets[0].within if within is None else within,
         confidence=_goal(last.settings).confidence if confidence is None else confidence,
-        reviewing=_reviewing(last.settings.reviewing, reviewing),
+        reviewing=reviewing_with(last.settings.reviewing, **reviewing),
     )
 
 
@@ -190,7 +205,6 @@ def _first(
     around: Mapping[str, Any],
     series: Series,
     within: float | None,
-    budget: int | None,
     confidence: float,
     reviewing: Reviewing,
     seed: int,
@@ -199,7 +213,7 @@ def _first(
         raise PredictionsError(
             "a series needs ids",
             details="nothing else tells which items are still there in the next period",
-            hint="say which column: id='url'",
+            hint="say which column: id='url' (--id url)",
         )
     target = f"{series.metric}:{series.period}"
     beginning = begin_with_several(
@@ -209,7 +223,7 @@ def _first(
         metric="",
         metrics=[target if within is None else f"{target} within {within!r}"],
         within=None,
-        budget=budget,
+        budget=series.budget,
         confidence=confidence,
         simultaneous=False,
         design=Design(bins=_BINS),
@@ -219,9 +233,13 @@ def _first(
     settings = settings_of(
         beginning, [as_scan(predictions)], name=name, seed=seed, reviewing=reviewing
     )
-    settings = replace(settings, series=series)
-    cards = more_cards(settings, beginning.predictions, depth(settings))
-    return go_on_beside(store, [], settings, cards, found=beginning.predictions)
+    return go_on_beside(
+        store,
+        [],
+        replace(settings, series=series),
+        found=beginning.predictions,
+        check=partial(_refuse_another_first, series=series),
+    )
 
 
 def _next(
@@ -230,39 +248,43 @@ def _next(
     predictions: object,
     before: Scan,
     *,
-    columns: Mapping[str, object],
+    given: Mapping[str, object],
     around: Mapping[str, Any],
     series: Series,
-    widths: tuple[float | None, float | None],
-    budget: int | None,
+    within: float | None,
     confidence: float,
     reviewing: Reviewing,
 ) -> Campaign:
     old, seed = last.settings, last.settings.seed
     held = before.source if isinstance(before.source, Predictions) else before
-    both = {last.series.period: columns, series.period: columns}
+    then = old.source.columns["classifiers"][last.series.period]
+    both = {last.series.period: then, series.period: {**then, **given}}
     found = read_compared([held, predictions], classifiers=both, **around, seed=seed)
     _check_same(old.source.parts[-1], found.parts[0], last)
     refuse_other_ids(found, old)
-    level, change = widths
+    # Where all that counts is as it was, there is no change to be estimated: it is 0.
+    series = replace(series, unchanged=found.are_alike(series.metric))
     new = f"{series.metric}:{series.period}"
-    difference = f"{new} - {series.metric}:{last.series.period}"
+    targets = {new: within}
+    if not series.unchanged:
+        change = within if series.change_within is None else series.change_within
+        targets[f"{new} - {series.metric}:{last.series.period}"] = change
     settings = comparison_settings(
         found,
         [before, as_scan(predictions)],
-        columns=columns,
+        classifiers=both,
         around=around,
         metrics=[
-            text if within is None else f"{text} within {within!r}"
-            for text, within in ((new, level), (difference, change))
+            text if wide is None else f"{text} within {wide!r}" for text, wide in targets.items()
         ],
-        budget=budget,
+        budget=series.budget,
         confidence=confidence,
         design=old.design,
         reviewing=reviewing,
         name=f"{series.name}/{series.period}",
         seed=seed,
     )
+    refuse_other_questions([old], settings)
     campaign = Campaign(store, last.key, old, None)
     if not campaign.done:
         warn(
@@ -271,8 +293,18 @@ def _next(
             stacklevel=3,
         )
     settings = replace(settings, series=series, prior=_prior(campaign, found, settings))
-    cards = more_cards(settings, found, depth(settings))
-    return go_on_beside(store, [old.name], settings, cards, found=found)
+    check = partial(_refuse_another_first, series=series)
+    return go_on_beside(store, [old.name], settings, found=found, check=check)
+
+
+def _refuse_another_first(session: Session, *, series: Series) -> None:
+    """Raise where somebody has begun a period since this one was thought of."""
+    there = [member.series.period for member in members(session, series.name)]
+    if len(there) > series.number:
+        raise StorageError(
+            f"somebody else has begun period {there[-1]!r} of series {series.name!r} meanwhile",
+            hint="look at it with `assay follow`, and begin the one after it",
+        )
 
 
 def _prior(campaign: Campaign, found: ComparedPredictions, settings: Settings) -> Prior | None:
@@ -287,7 +319,7 @@ def _prior(campaign: Campaign, found: ComparedPredictions, settings: Settings) -
     items = found.find(list(answers), variable="rank", scale=settings.source.scale)
     labels, positives = np.zeros((2, len(strata.parts)))
     for answer, item in zip(answers.values(), items, strict=True):
-        if item is None:
+        if item is None or not item.card.predicted & IN_OLD:
             continue
         code = IN_NEW | (NEW if item.card.predicted & OLD else 0)
         stratum = int(strata.assign(np.array([item.value]), _ints(code))[0])
@@ -313,7 +345,17 @@ def _before(settings: Settings, previous: object) -> Scan:
             details="the change is estimated from both periods' predictions",
             hint="give them again: previous=...",
         )
-    return Scan.from_dict(part.scan)
+    scan = Scan.from_dict(part.scan)
+    try:
+        engine_of(scan, None)  # looks for files
+    except PredictionsError as error:
+        raise PredictionsError(
+            error.problem,
+            details=f"these are the predictions of {settings.name!r}, which the next period is "
+            "compared with",
+            hint="give them from where they are now: previous=... (--previous FILE)",
+        ) from None
+    return scan
 
 
 def _check_same(then: Part, now: Predictions, last: Member) -> None:
@@ -333,26 +375,10 @@ def _goal(settings: Settings) -> JointGoal:
     raise DesignError(f"campaign {settings.name!r} is no period of a series")
 
 
-def _widths(
-    settings: Settings, within: float | None, change_within: float | None
-) -> tuple[float | None, float | None]:
-    """Return the half-widths of the metric and of its change."""
-    level, *change = [target.within for target in _goal(settings).targets]
-    if within is None:
-        within = level
-    if change_within is None:
-        change_within = change[0] if change else within
-    return within, change_within
-
-
-def _reviewing(before: Reviewing, given: Mapping[str, Any]) -> Reviewing:
-    return replace(before, **{name: value for name, value in given.items() if value is not None})
-
-
 def _refuse_change(last: Member, *, metric: str | None, seed: int | None) -> None:
     """Raise where something is asked for that would make the periods incomparable."""
     for what, wanted, is_now in (
-        ("metric", metric, last.series.metric),
+        ("metric", metric and canonical_metric(metric), last.series.metric),
         ("seed", seed, last.settings.seed),
     ):
         if wanted is not None and wanted != is_now:
@@ -362,11 +388,21 @@ def _refuse_change(last: Member, *, metric: str | None, seed: int | None) -> Non
             )
 
 
-def _refuse_bad_series(series: object) -> None:
+def _followed(metric: str | None) -> str:
+    """Return the metric of a new series."""
+    name = canonical_metric("precision" if metric is None else metric)
+    if name == "prevalence":
+        raise DesignError(
+            "prevalence is not followed: it has nothing to do with what a classifier says",
+            hint="make a campaign of each period: create_campaign(metric='prevalence')",
+        )
+    return name
+
+
+def _refuse_bad_name(what: str, name: object) -> None:
     try:
-        refuse_bad_names([str(series)])
+        refuse_bad_names([str(name)])
     except InputError:
         raise InputError(
-            f"a series cannot be called {series!r}",
-            details="a name is of letters, digits, _ . and -",
+            f"a {what} cannot be called {name!r}", details="a name is of letters, digits, _ . and -"
         ) from None

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from numbers import Real
 from typing import Any, Literal, Self
 
-from assay.core.deck import Id
+from assay.core.deck import NUMBERS, Id, number
 from assay.core.strata import Strata
 from assay.core.variable import Scale
 from assay.core.venn import CellStrata
@@ -204,6 +204,12 @@ class Series:
         What is followed.
     floor : float, optional
         What the metric must not be below.
+    change_within : float, optional
+        The half-width that is wanted of a change.
+    budget : int, optional
+        What people may be asked in a period.
+    unchanged : bool
+        Whether all that counts is as it was in the period before, so that there is no change.
     """
 
     name: str
@@ -211,11 +217,16 @@ class Series:
     number: int
     metric: str
     floor: float | None = None
+    change_within: float | None = None
+    budget: int | None = None
+    unchanged: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a floor that no metric can be below."""
         if self.floor is not None:
             between("floor", self.floor, 0.0, 1.0, hint="0.9 means 90%")
+        if self.change_within is not None:
+            between("change_within", self.change_within, 0.0, 0.5, hint="0.02 means ±2 points")
 
 
 @dataclass(frozen=True)
@@ -260,6 +271,17 @@ class Settings:
         """What reviewers are asked of every item."""
         positive = self.source.positive
         return self.reviewing.question or f"Is it {'positive' if positive is None else positive}?"
+
+    def reviewers_wanted(self, item_id: str) -> int:
+        """Return how many reviewers an item is for.
+
+        Who gets more than one is drawn by the items' permanent numbers under a key of its own, so
+        it has nothing to do with the strata, the order, or what is said.
+        """
+        if self.reviewing.share <= 0:
+            return 1
+        drawn = number(self.item_id(item_id), self.seed ^ 2)
+        return self.reviewing.per_item if drawn < self.reviewing.share * NUMBERS else 1
 
     def item_id(self, text: str) -> Id:
         """Return an id as the predictions have it, from the text that is stored."""

@@ -29,8 +29,8 @@ class SliceRow:
     labels : int
         Judged items of the slice that the metric is about.
     counted : int
-        Those that are in its denominator: of recall, the positive ones. Where items have weights,
-        the draws that they stand for.
+        Those that are in its denominator: of recall, the positive ones. Each is counted once,
+        however often it was drawn where items have weights.
     effective : float or None
         The labels of a simple random sample that would say as much; None where all is known.
     share : float

@@ -17,6 +17,7 @@ from assay.core.venn import CellStrata
 from assay.errors import DesignError, InputError, did_you_mean
 from assay.goal import Goal
 from assay.settings import Settings
+from assay.slice_answers import SliceAnswers
 from assay.slice_values import slice_values
 from assay.slices import SliceRow, Slices
 from assay.table import Table
@@ -58,29 +59,6 @@ class _Target:
         return np.logical_or(*(self.counted(predicted, said)[0] for said in either))
 
 
-@dataclass(frozen=True, eq=False)
-class _Answered:
-    """Items with an answer, and how often each was drawn; arrays of one length."""
-
-    stratum: Ints
-    predicted: Ints
-    judged: Bools
-    positive: Bools
-    times: Floats
-
-    @classmethod
-    def on(cls, table: Table, items: Sequence[str]) -> "_Answered":
-        cards = [card for item in items if (card := table.ledger.card(item)) is not None]
-        answers = [table.ledger.answers[item] for item in items]
-        return cls(
-            stratum=np.array([card.stratum for card in cards], dtype=np.int64),
-            predicted=np.array([card.predicted for card in cards], dtype=np.int64),
-            judged=np.array([answer.judged for answer in answers], dtype=np.bool_),
-            positive=np.array([answer.outcome is True for answer in answers], dtype=np.bool_),
-            times=np.array([table.ledger.times(item) for item in items], dtype=np.float64),
-        )
-
-
 def slices_of(
     table: Table,
     column: str,
@@ -93,7 +71,7 @@ def slices_of(
     target = _target(table.settings, metric)
     items = list(table.ledger.answers)
     values = slice_values(table, items, column, predictions)
-    answered = _Answered.on(table, items)
+    answered = SliceAnswers.on(table, items)
     about = target.about(answered.predicted)
     slots, names, others = _slots(values, about, answered.judged)
     confidence = 1 - (1 - target.confidence) / (max(len(names), 1) if simultaneous else 1)
@@ -164,7 +142,7 @@ def _refuse_unknown(metric: str | None, names: Sequence[str]) -> None:
 def _estimate(
     table: Table,
     target: _Target,
-    answered: _Answered,
+    answered: SliceAnswers,
     slots: Ints,
     *,
     n_slices: int,
@@ -181,9 +159,7 @@ def _estimate(
         return counts[:, matters]
 
     whole, part = target.counted(answered.predicted, answered.positive)
-    n = np.zeros(strata.n_strata)
-    np.add.at(n, stratum, answered.times * judged)
-    n = n[matters]
+    n = answered.labels[matters]
     sizes = table.evaluation.by_stratum(table.evaluation.sizes)[matters]
     sizes, complete = _covered(sizes, n, 2 * gains[matters] + loses[matters])
     usable = judged & complete
@@ -195,8 +171,8 @@ def _estimate(
         gains=gains[matters],
         loses=loses[matters],
         confidence=confidence,
-        replacement=table.settings.design.replacement
-        or (isinstance(strata, Strata) and strata.weighted),
+        left=1 - np.minimum(answered.looked[matters] / np.maximum(sizes, 1.0), 1.0),
+        items=np.bincount(slots[whole & usable], minlength=n_slices).astype(np.float64),
     )
     about = tally(target.about(answered.predicted) & usable)
     items = (sizes / np.maximum(n, 1.0) * about).sum(axis=-1)

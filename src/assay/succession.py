@@ -5,7 +5,7 @@ answer from before counts as soon as its item is dealt. It is exactly a new camp
 remember what they said: nothing else is to be known about where its labels come from.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, repeat, takewhile
@@ -17,9 +17,10 @@ from assay.campaign import Campaign
 from assay.earlier import FROM_BEFORE
 from assay.errors import AssayWarning, PredictionsError, StorageError
 from assay.predictions import Predictions
-from assay.reviews import answered
+from assay.reserve import depth, more_cards
+from assay.reviews import Review, answered
 from assay.settings import Before, Settings
-from assay.store import CardRow, Event, Store
+from assay.store import CardRow, Event, Session, Store
 from assay.targets import JointGoal
 
 __all__ = ["count_there", "go_on_beside", "refuse_other_ids", "succeed"]
@@ -63,7 +64,7 @@ def succeed(
         key = session.create(name, settings.to_dict())
         session.add_strata(key, settings.strata.sizes.tolist())
         session.add_cards(key, cards)
-        session.copy_labels(former, key)
+        session.copy_labels([former], key)
         session.copy_claims(former, key)
         sizes = [sum(counts) for counts in session.rounds(former, 0)]
     _warn_of_labels_before(events)
@@ -76,9 +77,9 @@ def go_on_beside(
     store: Store,
     formers: Sequence[str],
     settings: Settings,
-    cards: Sequence[CardRow],
     *,
     found: Predictions,
+    check: Callable[[Session], None] | None = None,
 ) -> Campaign:
     """Start a campaign beside others, with all labels of theirs that apply, and return it.
 
@@ -89,33 +90,35 @@ def go_on_beside(
     ----------
     formers : sequence of str
         The others' names; they go on as they are.
-    settings, cards
-        What is fixed of the new one, and its reserve.
+    settings : Settings
+        What is fixed of the new one.
     found : Predictions
         What it is about.
+    check : callable, optional
+        Raises where the storage is no longer as it must be; called before anything is written.
     """
-    judged: set[str] = set()
-    events: list[Event] = []
-    taken: list[int] = []
+    with store.read() as session:
+        settled = _settled(_told(session, formers)[0], settings)
+    # Not in the transaction: others may write while the predictions are read.
+    cards = _down_to_what_is_new(settings, found, settled)
     with store.write() as session:
-        keys = [session.find(name)[0] for name in formers]
-        for key in keys:
-            its = session.labels(key)
-            judged |= answered(its)
-            events += its
-            taken.append(len(its))
+        if check is not None:
+            check(session)
+        events, taken = _told(session, formers)
         if formers:
             first, *others = formers
+            judged = answered(events)
             gone = len(judged) - count_there(judged, found, settings)
-            before = Before(first, len(judged), gone, tuple(others), tuple(taken))
+            before = Before(first, len(judged), gone, tuple(others), taken)
             settings = replace(settings, before=before)
-        free = _judged_on_top(cards, judged, settings.strata.n_strata)
+        free = _judged_on_top(cards, _settled(events, settings), settings.strata.n_strata)
         settings = _with_budget_beyond(settings, sum(free))
         new = session.create(settings.name, settings.to_dict())
         session.add_strata(new, settings.strata.sizes.tolist())
         session.add_cards(new, cards)
-        for key in keys:
-            session.copy_labels(key, new, keys=False)
+        if formers:
+            keys = [session.find(name)[0] for name in formers]
+            session.copy_labels(keys, new, keys=False)
         if any(free):
             session.add_round(new, 0, free)
             # No look counts before the second round is complete, but these labels may be all that
@@ -123,6 +126,43 @@ def go_on_beside(
             session.add_round(new, 1, [0] * len(free))
     _warn_of_labels_before(events)
     return Campaign(store, new, settings, found)
+
+
+def _told(session: Session, campaigns: Sequence[str]) -> tuple[list[Event], tuple[int, ...]]:
+    """Return the labels of campaigns in the order they were told, and how many each has."""
+    logs = [session.labels(session.find(name)[0]) for name in campaigns]
+    events = [event for log in logs for event in log]
+    if len(logs) > 1:
+        events.sort(key=lambda event: (event.told_at, event.id))
+    return events, tuple(map(len, logs))
+
+
+def _settled(events: Iterable[Event], settings: Settings) -> set[str]:
+    """Return the items that nobody need be asked about in a campaign with these settings."""
+    reviews: dict[str, Review] = {}
+    for event in events:
+        if event.item_id not in reviews:
+            reviews[event.item_id] = Review(settings.reviewers_wanted(event.item_id))
+        reviews[event.item_id].take(event)
+    return {item_id for item_id, review in reviews.items() if review.settled is not None}
+
+
+def _down_to_what_is_new(
+    settings: Settings, found: Predictions, settled: set[str]
+) -> list[CardRow]:
+    """Return a reserve that is deep enough to hold, of each deck, a card that was not judged."""
+    sizes = settings.strata.sizes.tolist()
+    wanted = list(depth(settings))
+    while True:
+        cards = list(more_cards(settings, found, wanted))
+        free = _judged_on_top(cards, settled, len(sizes))
+        short = [
+            known >= least and known < size
+            for known, least, size in zip(free, wanted, sizes, strict=True)
+        ]
+        if not any(short):
+            return cards
+        wanted = [2 * least if more else least for least, more in zip(wanted, short, strict=True)]
 
 
 def _judged_on_top(cards: Sequence[CardRow], judged: set[str], n_strata: int) -> list[int]:

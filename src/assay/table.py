@@ -11,7 +11,6 @@ from contextlib import contextmanager
 import numpy as np
 
 from assay.answers import Answer
-from assay.core.deck import number
 from assay.core.stop import Reason
 from assay.engine import State
 from assay.errors import AssayError, StorageError
@@ -24,8 +23,6 @@ from assay.settings import Settings
 from assay.store import Event, Said, Session, Store
 
 __all__ = ["Table"]
-
-_NUMBERS = 2**64  # of `deck.number`
 
 
 class Table:
@@ -96,16 +93,8 @@ class Table:
         return self.reviews.get(item_id) or Review(self.wanted(item_id))
 
     def wanted(self, item_id: str) -> int:
-        """Return how many reviewers an item is for.
-
-        Who gets more than one is drawn by the items' permanent numbers under a key of its own, so
-        it has nothing to do with the strata, the order, or what is said.
-        """
-        reviewing = self.settings.reviewing
-        if reviewing.share <= 0:
-            return 1
-        drawn = number(self.settings.item_id(item_id), self.settings.seed ^ 2)
-        return reviewing.per_item if drawn < reviewing.share * _NUMBERS else 1
+        """Return how many reviewers an item is for."""
+        return self.settings.reviewers_wanted(item_id)
 
     def add(self, session: Session, said: Sequence[Said]) -> None:
         """Append to the log, and take it in."""

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Literal
 
 from assay.stretch import stretch
 
@@ -14,13 +13,8 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 24, 44, 52  # margins
 _MOST_NAMES = 12  # of periods that find room below the picture
 _LINES = 5  # across, at least
 _TEXT = 'stroke="none" fill="currentColor"'
-_STYLE = (
-    ":root{color-scheme:light dark}"
-    ".a{color:#222;background:transparent;font:13px system-ui,sans-serif}"
-    ".fell{stroke:#c2410c;fill:#c2410c}.rose{stroke:#15803d;fill:#15803d}"
-    "@media (prefers-color-scheme:dark){.a{color:#e8e8e8}"
-    ".fell{stroke:#fb923c;fill:#fb923c}.rose{stroke:#4ade80;fill:#4ade80}}"
-)
+_COLOURS = {"rose": "#2f9e44"}
+_ALARM = "#e8590c"  # readable on white and on black, as the other is
 
 
 Height = Callable[[float], float]
@@ -29,16 +23,18 @@ Height = Callable[[float], float]
 
 @dataclass(frozen=True)
 class Mark:
-    """One period: its name, the estimate with its interval, and where it moved to, if anywhere."""
+    """One period: its name, the estimate with its interval, and a word if there is one to say."""
 
     name: str
     value: float | None
     low: float
     high: float
-    moved: Literal["fell", "rose"] | None
+    word: str | None
 
 
-def draw_trend(marks: Sequence[Mark], *, title: str, floor: float | None) -> str:
+def draw_trend(
+    marks: Sequence[Mark], *, title: str, floor: float | None, on_paper: bool = True
+) -> str:
     """Return a series as SVG.
 
     Parameters
@@ -48,6 +44,8 @@ def draw_trend(marks: Sequence[Mark], *, title: str, floor: float | None) -> str
     title : str
     floor : float, optional
         Drawn as a dashed line.
+    on_paper : bool
+        Whether it is a picture of its own, on white, or in the colours of the page around it.
 
     Examples
     --------
@@ -74,11 +72,13 @@ def draw_trend(marks: Sequence[Mark], *, title: str, floor: float | None) -> str
         )
     told = escape(title)
     words = escape("; ".join(_told(mark) for mark in marks))
+    ground = f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff" stroke="none"/>'
+    colour = "color:#222;" if on_paper else ""
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="a" role="img" width="{_WIDTH}" '
-        f'height="{_HEIGHT}" viewBox="0 0 {_WIDTH} {_HEIGHT}" style="max-width:100%;height:auto" '
-        f'stroke="currentColor" fill="none"><title>{told}</title><desc>{words}</desc>'
-        f"<style>{_STYLE}</style>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{_WIDTH}" height="{_HEIGHT}" '
+        f'viewBox="0 0 {_WIDTH} {_HEIGHT}" stroke="currentColor" fill="none" '
+        f'style="max-width:100%;height:auto;font:13px system-ui,sans-serif;{colour}">'
+        f"<title>{told}</title><desc>{words}</desc>{ground if on_paper else ''}"
         f'<text x="{_LEFT}" y="22" font-weight="bold" {_TEXT}>{told}</text>{"".join(drawn)}</svg>'
     )
 
@@ -95,18 +95,19 @@ def _grid(start: float, span: float, y: Height) -> list[str]:
 def _marks(marks: Sequence[Mark], xs: Sequence[float], y: Height) -> list[str]:
     drawn = []
     for mark, x in zip(marks, xs, strict=True):
-        kind = f' class="{mark.moved}"' if mark.moved else ""
+        colour = _COLOURS.get(mark.word, _ALARM) if mark.word else "currentColor"
         drawn.append(
-            f'<path{kind} d="M{x} {y(mark.low)}V{y(mark.high)}" stroke-width="5" '
+            f'<path d="M{x} {y(mark.low)}V{y(mark.high)}" stroke="{colour}" stroke-width="5" '
             'stroke-opacity=".45" stroke-linecap="round"/>'
         )
         if mark.value is not None:
-            solid = kind or ' fill="currentColor"'
-            drawn.append(f'<circle{solid} cx="{x}" cy="{y(mark.value)}" r="5"/>')
-        if mark.moved:
             drawn.append(
-                f'<text class="{mark.moved}" x="{x}" y="{y(mark.high) - 8}" text-anchor="middle" '
-                f'style="stroke:none">{mark.moved}</text>'
+                f'<circle cx="{x}" cy="{y(mark.value)}" r="5" fill="{colour}" stroke="none"/>'
+            )
+        if mark.word:
+            drawn.append(
+                f'<text x="{x}" y="{y(mark.high) - 8}" text-anchor="middle" fill="{colour}" '
+                f'stroke="none">{escape(mark.word)}</text>'
             )
     return drawn
 
@@ -123,5 +124,5 @@ def _names(marks: Sequence[Mark], xs: Sequence[float]) -> list[str]:
 
 def _told(mark: Mark) -> str:
     value = "not known" if mark.value is None else f"{mark.value:.3f}"
-    moved = f", {mark.moved}" if mark.moved else ""
-    return f"{mark.name}: {value}, from {mark.low:.3f} to {mark.high:.3f}{moved}"
+    said = f", {mark.word}" if mark.word else ""
+    return f"{mark.name}: {value}, from {mark.low:.3f} to {mark.high:.3f}{said}"

@@ -1,7 +1,7 @@
 """A series of periods as a whole: how the metric went, where a change is real, where it is low."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -10,9 +10,11 @@ from assay import notebook
 from assay.campaign import Campaign
 from assay.create import open_storage
 from assay.errors import InputError, StorageError, did_you_mean
+from assay.files import write_whole
 from assay.follow import Member, members
 from assay.results import Estimate
-from assay.store import Session
+from assay.settings import Series
+from assay.store import Event, Session
 from assay.trend_picture import Mark, draw_trend
 
 __all__ = ["PeriodRow", "Trend", "trend"]
@@ -29,7 +31,8 @@ class PeriodRow:
     items : int
         The items of the period.
     labels, reused : int
-        The items that were judged, and how many of these in periods before.
+        The items that were judged, and how many of these in periods before. For the change, items
+        of the period before that are gone are among them.
     done : bool
         Whether its campaign is.
     estimate : Estimate
@@ -73,7 +76,8 @@ class PeriodRow:
         """What there is to be said of it, in a few words."""
         words: list[str] = [self.moved] if self.moved else []
         if self.change is not None and not self.moved:
-            words.append("no change to be told")
+            same = self.change.low == self.change.high == 0
+            words.append("no change" if same else "no change to be told")
         if self.floor is not None:
             told = {True: "below the floor", False: "not below the floor", None: "floor: not sure"}
             words.append(told[self.below_floor])
@@ -113,19 +117,29 @@ class Trend:
 
     @property
     def svg(self) -> str:
-        """The series as a picture: one file, no script, light and dark."""
+        """The series as a picture: one file, no script, on white."""
+        return self._drawn(on_paper=True)
+
+    def _drawn(self, *, on_paper: bool) -> str:
         marks = [
-            Mark(row.period, row.estimate.value, row.estimate.low, row.estimate.high, row.moved)
+            Mark(
+                row.period,
+                row.estimate.value,
+                row.estimate.low,
+                row.estimate.high,
+                row.moved or ("below the floor" if row.below_floor else None),
+            )
             for row in self.rows
         ]
-        return draw_trend(marks, title=str(self).splitlines()[0], floor=self.latest.floor)
+        title = str(self).splitlines()[0]
+        return draw_trend(marks, title=title, floor=self.latest.floor, on_paper=on_paper)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the picture to a file that is called .svg."""
         file = Path(path)
         if file.suffix.lower() != ".svg":
             raise InputError(f"{file} cannot be written", details="a picture's name ends in .svg")
-        file.write_text(self.svg, encoding="utf-8")
+        write_whole(file, self.svg.encode())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the series as plain values."""
@@ -146,12 +160,12 @@ class Trend:
         headings, *rows = _cells(self.rows)
         return notebook.block(
             notebook.headline(f"{self.metric} of {self.series}", f"{100 * self.confidence:g}%"),
-            self.svg,
+            self._drawn(on_paper=False),
             notebook.table(headings, rows),
         )
 
 
-def trend(series: str, *, storage: str | None = None) -> Trend:
+def trend(series: str, *, floor: float | None = None, storage: str | None = None) -> Trend:
     """Tell how a metric went over the periods of a series.
 
     Each period's interval, and that of each change, is right at its own confidence: of twenty
@@ -161,6 +175,8 @@ def trend(series: str, *, storage: str | None = None) -> Trend:
     ----------
     series, storage : str
         As they were given to `follow_campaign`.
+    floor : float, optional
+        For the last period, in the place of its own.
 
     Examples
     --------
@@ -190,15 +206,17 @@ def trend(series: str, *, storage: str | None = None) -> Trend:
         _row(Campaign(store, member.key, member.settings, None), member) for member in found
     )
     last = found[-1].series
+    if floor is not None:
+        wanted = replace(last, floor=floor)  # which refuses what is none
+        rows = (*rows[:-1], replace(rows[-1], floor=wanted.floor))
     return Trend(series, last.metric, rows[-1].estimate.confidence, rows)
 
 
 def _row(campaign: Campaign, member: Member) -> PeriodRow:
     settings, series = member.settings, member.series
-    level, *change = campaign.estimates().values()
+    level, *changes = campaign.estimates().values()
     answers = campaign.answers()
-    taken = sum(settings.before.labels or ()) if settings.before is not None else 0
-    before = {settings.item_id(event.item_id) for event in campaign.events()[:taken]}
+    before = {settings.item_id(event.item_id) for event in _carried(campaign)}
     return PeriodRow(
         period=series.period,
         campaign=settings.name,
@@ -207,13 +225,43 @@ def _row(campaign: Campaign, member: Member) -> PeriodRow:
         reused=len(before & answers.keys()),
         done=campaign.done,
         estimate=level,
-        change=change[0] if change else None,
+        change=changes[0] if changes else _no_change(level, series),
         floor=series.floor,
     )
 
 
+def _carried(campaign: Campaign) -> list[Event]:
+    """Return the labels that were there when the period, or what took its place, began."""
+    before = campaign.settings.before
+    if before is None:
+        return []
+    if before.labels is not None:
+        return campaign.events()[: sum(before.labels)]
+    with campaign.store.read() as session:
+        return session.labels(session.find(before.campaign)[0])
+
+
+def _no_change(level: Estimate, series: Series) -> Estimate | None:
+    """Return the change where there is none for sure; None in the first period."""
+    if not series.unchanged:
+        return None
+    return replace(
+        level,
+        metric=f"{level.metric} - before",
+        value=0.0,
+        low=0.0,
+        high=0.0,
+        standard_error=0.0,
+        worst_case=None,
+        interval="none: all that counts is as it was in the period before",
+        notes=(),
+        within=None,
+    )
+
+
 def _no_such_series(session: Session, series: str) -> StorageError:
-    known = sorted({name.partition("/")[0] for name in session.names() if "/" in name})
+    begun = {name.partition("/")[0] for name in session.names() if "/" in name}
+    known = sorted(each for each in begun if members(session, each))
     return StorageError(
         f"there is no series {series!r}",
         details=f"series: {', '.join(known) or 'none'}",

@@ -198,6 +198,23 @@ def test_the_command_checks_a_bundle(tmp_path: Path) -> None:
     assert "is a zip that cannot be read" in broken.stderr.replace("\n", " ")
 
 
+def test_only_a_zip_is_replaced(tmp_path: Path) -> None:
+    storage = tmp_path / "assay.db"
+    campaign = label(create(f"sqlite:///{storage}"), 1)
+    with pytest.raises(assay.InputError, match=r"(?s)assay\.db'.*ends in \.zip"):
+        campaign.bundle(storage)
+    assert assay.verify_campaign(storage=f"sqlite:///{storage}").clean
+    assert campaign.bundle(tmp_path / "audit.ZIP").size
+
+
+def test_a_report_beside_a_bundle_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "audit.zip"
+    create("sqlite://").bundle(path)
+    told = CliRunner().invoke(app, ["verify", str(path), "--report", "r.json", "--json"])
+    assert told.exit_code == 1
+    assert "has a report of its own" in json.loads(told.stderr)["error"]["problem"]
+
+
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     with pytest.raises(assay.InputError, match=r"audit\.zip' cannot be written: No such file"):
         create("sqlite://").bundle(tmp_path / "nowhere" / "audit.zip")

@@ -258,20 +258,60 @@ def test_a_name_of_two_files_is_found(original: Files, tmp_path: Path) -> None:
     )
 
 
+def by_another(files: Files, version: str) -> Files:
+    """Return a bundle as another version would write it that words all as this one does."""
+    manifest = json.loads(files["manifest.json"])
+    ours, manifest["versions"]["assay"] = manifest["versions"]["assay"], version
+    readme = files["README.txt"].replace(f"assay=={ours}".encode(), f"assay=={version}".encode())
+    report = {**json.loads(files["report.json"]), "assay": version}
+    return {
+        **files,
+        "manifest.json": json.dumps(manifest).encode(),
+        "README.txt": readme,
+        "report.json": json.dumps(report, indent=2).encode() + b"\n",
+    }
+
+
 def test_another_version_is_worth_a_note(original: Files, tmp_path: Path) -> None:
-    """Words may be another version's, figures may not."""
-    manifest = json.loads(original["manifest.json"])
-    manifest["versions"]["assay"] = "0.0.1"
-    files = {**original, "manifest.json": json.dumps(manifest).encode(), "README.txt": b"hello"}
     path = tmp_path / "audit.zip"
-    path.write_bytes(sealed(files))
+    path.write_bytes(sealed(by_another(original, "0.0.1")))
     found = assay.verify_bundle(path)
-    assert found.clean
-    notes = " ".join(note for each in found.checks for note in each.notes)
-    assert "assay 0.0.1" in notes
-    assert "README.txt, report.json, recompute.py" in notes
-    another_bit(files)
-    assert checked(sealed(files), tmp_path)
+    assert found.findings == ()
+    assert "assay 0.0.1" in " ".join(note for each in found.checks for note in each.notes)
+
+
+FORGED: dict[str, tuple[Tamper, str]] = {
+    **{name: TAMPERED[name] for name in ("a bit", "the report", "the text")},
+    "the program": (
+        replaced("recompute.py", "return 0", "return 1"),
+        "recompute.py is not what this version of Assay writes; do not run it",
+    ),
+    "the value": (
+        replaced("report.json", r'"value": 0\.\d+', '"value": 0.99'),
+        r"report\.json, metrics, precision, value: 0\.99 is written, and 0\.\d+ follows",
+    ),
+    "a figure as a word": (
+        replaced("report.json", r'"size": \d+', '"size": "many"'),
+        r"report\.json, strata, number 1, size: 'many' is written",
+    ),
+    "a word": (replaced("report.json", '"Is ', '"Was '), "the right figures, but other words"),
+}
+
+
+@pytest.mark.parametrize("version", ["0.0.1", "0.1; rm -r ~"])
+@pytest.mark.parametrize("name", FORGED)
+def test_to_say_that_another_version_made_it_hides_nothing(
+    name: str, version: str, original: Files, tmp_path: Path
+) -> None:
+    tamper, right = FORGED[name]
+    files = by_another(original, version)
+    tamper(files)
+    findings = checked(sealed(files), tmp_path)
+    if version == "0.0.1":
+        assert any(re.search(right, each) for each in findings), findings
+    assert any("README.txt is not" in each for each in findings) == (
+        version != "0.0.1" or name == "the text"
+    )
 
 
 def test_whatever_bytes_are_changed_nothing_breaks(original: Files, tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def test_reviewers_are_named_only_when_asked_for(create: Fixture, run: Fixture) 
     [
         (("-o", "a.md", "-o", "a.pdf"), "one of: .html, .md, .json"),
         (("-o", "nowhere/a.md"), "cannot be written"),
+        (("-o", "a.md", "--bundle", "assay.db"), "the name of a bundle ends in .zip"),
         (("--format", "markdwn"), "did you mean 'markdown'?"),
         (("--format", "html", "-o", "a.html"), "a file's name says what it is"),
     ],

@@ -38,7 +38,7 @@ def test_one_stratum_is_clopper_and_pearson(n: int, d: int, x: int) -> None:
         gains=everywhere(1),
         loses=everywhere(1),
         confidence=0.9,
-        replacement=True,
+        left=of(1),
     )
     exact = binomtest(x, d).proportion_ci(0.9, method="exact")
     assert (found.low, found.high) == pytest.approx((exact.low, exact.high), abs=1e-12)
@@ -145,7 +145,7 @@ def test_an_effective_size_never_exceeds_the_labels_but_for_a_finite_population(
     N, n = of(50_000, 50_000), of(100, 100)
     d, x = of(50, 50), of(50, 0)  # strata tell all: random labels would say less
     both = everywhere(2)
-    large = domain(N, n, d, x, gains=both, loses=both, confidence=0.95, replacement=True)
+    large = domain(N, n, d, x, gains=both, loses=both, confidence=0.95, left=of(1, 1))
     assert large.effective == pytest.approx(100)
     small = domain(of(200, 200), n, d, x, gains=both, loses=both, confidence=0.95)
     assert small.effective == pytest.approx(200)

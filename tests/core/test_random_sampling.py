@@ -1,5 +1,7 @@
 """What labels are worth at random, against scipy's intervals, other formulas and draws."""
 
+from math import inf
+
 import numpy as np
 import pytest
 from scipy.stats import binomtest
@@ -60,3 +62,6 @@ def test_a_random_sample_of_the_effective_size_varies_as_much() -> None:
     assert without_end is not None
     assert without_end > 1.3 * n  # that the population is finite must not be left out
     assert effective_labels(1.0, 0.0, per_share=1.0, items=items) is None
+    # That no spread was seen is no claim that all was.
+    for among in (20_000.0, inf):
+        assert effective_labels(0.5, 0.0, per_share=1.0, items=among) is None

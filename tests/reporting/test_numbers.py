@@ -12,6 +12,8 @@ from sklearn import metrics as sk
 
 import assay
 from assay.reviewing import Submit, Told
+from assay.words import difference_words
+from tests import kinds
 from tests.reporting.campaigns import Made, make, make_several
 
 
@@ -180,6 +182,62 @@ def test_a_rebase_is_told(tmp_path: Path) -> None:
     assert told["before"]["gone"] == sum(item >= 200 for item in judged) > 0
     assert told["waiting"] == 40 - len(campaign.reviews()) > 0
     assert "that wait to be drawn" in campaign.report().markdown
+    assert f"Took the place of | {told['before']['campaign']}: 40 judged" in plain(campaign)
+
+
+def plain(campaign: assay.Campaign) -> str:
+    """Return a report's Markdown without its marks."""
+    return campaign.report().markdown.replace("*", "").replace("\\", "")
+
+
+@pytest.mark.filterwarnings("ignore::assay.AssayWarning")
+def test_a_period_goes_on_beside_the_one_before(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'labels.db'}"
+    kinds.followed(url)
+    told = plain(assay.load_campaign("spam/two", storage=url))
+    assert "Goes on with labels of | spam/one: 15 judged items, of which" in told
+    assert "Took the place" not in told
+
+
+def test_a_difference_is_put_in_words() -> None:
+    made = make_several()
+    made.label(100)
+    words = difference_words(made.campaign.estimates()["accuracy:new - accuracy:old"])
+    assert words
+    assert f"Difference | {words}" in plain(made.campaign)
+    alone = make(budget=20)
+    alone.label(20)
+    assert "Difference" not in plain(alone.campaign)
+
+
+def test_all_of_a_weighted_campaign_may_be_labelled() -> None:
+    score = np.linspace(0.5, 0.99, 12)
+    columns = {"p": score, "w": np.arange(1.0, 13.0)}
+    campaign = assay.create_campaign(
+        columns, score="p", threshold=0.5, sample_weight="w", within=0.001
+    )
+    while batch := campaign.ask(5):
+        campaign.tell({item.id: int(item.id) % 3 > 0 for item in batch})
+    told = campaign.report().to_dict()["metrics"]["precision"]
+    assert told["value"] == pytest.approx(np.average(np.arange(12) % 3 > 0, weights=columns["w"]))
+    assert (told["standard_error"], told["low"]) == (0, pytest.approx(told["high"]))
+    assert told["effective_labels"] is told["random_labels"] is None
+
+
+@pytest.mark.parametrize("interval", ["stratified", "normal"])
+def test_no_spread_seen_is_not_all_seen(interval: str) -> None:
+    """Two pure strata: 60 labels are not worth all items."""
+    design = assay.Design(bins=2, interval=interval)
+    made = make(design=design, budget=60)
+    middle = made.campaign.settings.strata.to_dict()["layers"][0]["cuts"]["points"][-1]
+    made.label(60, lambda item: bool(made.score[item] >= middle))
+    report = made.campaign.report()
+    told = report.to_dict()["metrics"]["precision"]
+    assert 0 < told["value"] < 1 and told["standard_error"] == 0
+    assert told["effective_labels"] is None
+    # A normal interval is then a point, for which a random sample would have to be of all items.
+    assert (told["random_labels"] is None) == (told["half_width"] == 0) == (interval == "normal")
+    assert "It is not told where the standard error is 0" in report.markdown
 
 
 def test_slices_are_told_where_the_campaign_has_them() -> None:

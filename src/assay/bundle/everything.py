@@ -1,6 +1,7 @@
 """All files of a bundle but the manifest, from what lies on the table."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.metadata import version
 from importlib.resources import files
 
@@ -8,11 +9,11 @@ from assay.bundle.members import tables_of
 from assay.bundle.snapshot import Snapshot
 from assay.core.strata import Strata
 from assay.goal import Goal
-from assay.reporting import report_of
+from assay.reporting import Report, report_of
 from assay.settings import Settings
 from assay.table import Table
 
-__all__ = ["WORDED", "members_of"]
+__all__ = ["REPORT", "members_of"]
 
 _README = """\
 An audit bundle of Assay: all that the estimates of a campaign rest on.
@@ -53,17 +54,21 @@ _MORE = {
     _PROGRAM: "recompute.py    the value once more, from the tables alone: python recompute.py\n",
 }
 
-WORDED = ("README.txt", "report.json", _PROGRAM)
-"""Files that another version of Assay may word in another way."""
+REPORT = "report.json"
 
 
-def members_of(snapshot: Snapshot, table: Table) -> dict[str, bytes]:
-    """Return the files by their names; the snapshot's cards lie on the table."""
+def members_of(snapshot: Snapshot, table: Table, *, by: str | None = None) -> dict[str, bytes]:
+    """Return the files by their names; the snapshot's cards lie on the table.
+
+    They say that the version `by` of Assay wrote them, by default this one.
+    """
+    by = by or version("assay")
     made = tables_of(snapshot, table)
-    made["report.json"] = report_of(table, names=snapshot.names).json.encode()
+    report = report_of(table, names=snapshot.names)
+    made[REPORT] = Report(replace(report.facts, assay=by)).json.encode()
     if _is_plain(snapshot.settings):
         made[_PROGRAM] = files("assay.bundle").joinpath(_PROGRAM).read_bytes()
-    return {"README.txt": _readme(snapshot, made), **made}
+    return {"README.txt": _readme(snapshot, made, by), **made}
 
 
 def _is_plain(settings: Settings) -> bool:
@@ -73,10 +78,10 @@ def _is_plain(settings: Settings) -> bool:
     return counted and single
 
 
-def _readme(snapshot: Snapshot, made: Mapping[str, bytes]) -> bytes:
+def _readme(snapshot: Snapshot, made: Mapping[str, bytes], by: str) -> bytes:
     named = "called by their names"
     told = _README.format(
-        version=version("assay"),
+        version=by,
         more="".join(line for name, line in _MORE.items() if name in made),
         reviewers=named if snapshot.names else "numbered, and their names are not here",
         shown="in columns.jsonl" if snapshot.shown else "not here",

@@ -16,7 +16,7 @@ from assay.files import write_whole
 from assay.label_files import MOST_BYTES
 from assay.table import Table
 
-__all__ = ["Bundle", "write_bundle"]
+__all__ = ["Bundle", "named_zip", "write_bundle"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,29 @@ class Bundle:
         return f"<code>{escape(str(self))}</code>"
 
 
+def named_zip(path: str | PathLike[str]) -> Path:
+    """Return where a bundle shall lie; raise where the name is not a zip's.
+
+    What is there is replaced, and a storage must not be.
+
+    Examples
+    --------
+    >>> named_zip("assay.db")
+    Traceback (most recent call last):
+    assay.errors.InputError: a bundle cannot be written to 'assay.db'
+    the name of a bundle ends in .zip
+    hint: for example assay.zip
+    """
+    target = Path(path)
+    if target.suffix.lower() != ".zip":
+        raise InputError(
+            f"a bundle cannot be written to {str(target)!r}",
+            details="the name of a bundle ends in .zip",
+            hint=f"for example {target.stem.lstrip('.') or 'audit'}.zip",
+        )
+    return target
+
+
 def write_bundle(
     table: Table, path: str | PathLike[str], *, names: bool = False, shown: bool = False
 ) -> Bundle:
@@ -64,6 +87,7 @@ def write_bundle(
     path, names, shown
         As in `Campaign.bundle`.
     """
+    target = named_zip(path)
     with table.read() as session:
         snapshot = take(session, table.key, table.settings, names=names, shown=shown)
     members = members_of(snapshot, laid_out(snapshot))
@@ -73,5 +97,5 @@ def write_bundle(
             hint="leave out what reviewers saw: shown=False" if shown else "",
         )
     data = packed({MANIFEST: manifest_of(snapshot, members), **members})
-    write_whole(Path(path), data)
+    write_whole(target, data)
     return Bundle(str(path), sha256(data).hexdigest(), len(data), (MANIFEST, *members))

@@ -1,5 +1,6 @@
 """``assay follow``: the same question week after week."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated
 
@@ -9,7 +10,6 @@ from rich.text import Text
 
 from assay.cli.classifiers import about_goal
 from assay.cli.columns import (
-    IdColumn,
     Positive,
     PredictedColumn,
     ScoreColumn,
@@ -37,7 +37,7 @@ def follow(
     file: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FILE]",
+            metavar="FILE",
             help="The next period's predictions; when left out, the series is shown.",
         ),
     ] = None,
@@ -46,7 +46,9 @@ def follow(
     period: Annotated[
         str | None, typer.Option(help="What the next period is called: 2026-w46.")
     ] = None,
-    id_column: IdColumn = None,
+    id_column: Annotated[
+        str | None, about_data("The ids' column: it tells which items are still there.", "--id")
+    ] = None,
     score: ScoreColumn = None,
     predicted: PredictedColumn = None,
     threshold: Threshold = None,
@@ -56,7 +58,10 @@ def follow(
     ] = None,
     previous: Annotated[
         str | None,
-        about_data("The last period's predictions, where they are no longer where they were."),
+        about_data(
+            "The last period's predictions, where they are no longer where they were.",
+            metavar="FILE",
+        ),
     ] = None,
     metric: Annotated[
         str | None, about_goal(f"{', '.join(METRICS)}; in the first period.", "METRIC")
@@ -92,6 +97,25 @@ def follow(
                 "a file and a period go together",
                 hint="assay follow FILE --series NAME --period 2026-w46; or --series NAME alone",
             )
+        if file is None:
+            _refuse_beside_nothing(
+                {
+                    "--id": id_column,
+                    "--score": score,
+                    "--predicted": predicted,
+                    "--threshold": threshold,
+                    "--positive": positive,
+                    "--show": show,
+                    "--previous": previous,
+                    "--metric": metric,
+                    "--within": within,
+                    "--change-within": change_within,
+                    "--budget": budget,
+                    "--confidence": confidence,
+                    "--question": question,
+                    "--seed": seed,
+                }
+            )
         if file is not None and period is not None:
             with reading(file), collecting_warnings() as warnings:
                 follow_campaign(
@@ -115,12 +139,22 @@ def follow(
                     storage=storage_url(storage),
                     seed=seed,
                 )
-        found = trend(series, storage=existing(storage))
+        found = trend(series, floor=floor if file is None else None, storage=existing(storage))
         if picture is not None:
             found.save(picture)
         _tell(found, warnings, storage, as_json=as_json)
     if found.below_floor:
         raise typer.Exit(1)
+
+
+def _refuse_beside_nothing(options: Mapping[str, object]) -> None:
+    """Raise where something is said of a period, and none is begun."""
+    for option, value in options.items():
+        if value is not None:
+            raise InputError(
+                f"{option} is said of a new period, and no file is given",
+                hint="assay follow FILE --series NAME --period 2026-w46 ...; or leave it out",
+            )
 
 
 def _tell(found: Trend, warnings: list[str], storage: str | None, *, as_json: bool) -> None:

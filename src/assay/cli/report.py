@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from assay.bundle import Bundle
+from assay.bundle import Bundle, named_zip
 from assay.cli.output import AsJson, console, emit, telling_errors, working
 from assay.cli.storage import CampaignName, StorageUrl, open_campaign
 from assay.errors import InputError, did_you_mean
@@ -55,6 +55,8 @@ def report(
         files = output or []
         for file in files:
             kind_of(file)  # raises where it cannot be told, before anything is written
+        if bundle is not None:
+            named_zip(bundle)  # so does this
         if format is not None:
             _check_format(format, alone=not (files or bundle or as_json))
         campaign = open_campaign(name, storage)

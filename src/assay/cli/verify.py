@@ -8,6 +8,7 @@ from rich.text import Text
 
 from assay.cli.output import AsJson, console, emit, telling_errors, working
 from assay.cli.storage import StorageUrl, existing
+from assay.errors import InputError
 from assay.terminal import new_table, note_lines, printable
 from assay.verify import Verification, verify_bundle, verify_campaign
 
@@ -39,7 +40,8 @@ def verify(
     Nothing is changed. The exit code is 1 where something is wrong.
     """
     with telling_errors(as_json=as_json), working(f"checking {name}"):
-        if name.endswith(".zip") and storage is None and report is None:
+        if name.lower().endswith(".zip") and storage is None:
+            _refuse_report(name, report)
             found = verify_bundle(name)
         else:
             found = verify_campaign(name, storage=existing(storage), report=report)
@@ -49,6 +51,15 @@ def verify(
         _show(found)
     if not found.clean:
         raise typer.Exit(1)
+
+
+def _refuse_report(bundle: str, report: Path | None) -> None:
+    if report is not None:
+        raise InputError(
+            f"{bundle} is an audit bundle, and has a report of its own",
+            details=f"--report {report} is for a campaign in a storage",
+            hint=f"leave it out; for a campaign that is called {bundle}, say --storage",
+        )
 
 
 def _show(found: Verification) -> None:

@@ -37,14 +37,15 @@ import numpy as np
 from assay.core.types import Ints, Words
 from assay.errors import InputError, PredictionsError
 
-__all__ = ["MULTIPLIER", "SHIFT", "Id", "digest", "key", "mix", "number", "numbers"]
+__all__ = ["MULTIPLIER", "NUMBERS", "SHIFT", "Id", "digest", "key", "mix", "number", "numbers"]
 
 Id = int | str
 
 MULTIPLIER = 0xD6E8FEB86659FD93
 SHIFT = 32
 
-_WORD = 2**64  # one more than the largest number
+NUMBERS = 2**64
+"""One more than the largest number."""
 
 
 def number(id: Id, seed: int) -> int:
@@ -163,9 +164,9 @@ def _key_of(seed: int) -> int:
 
 def _mix_word(word: int) -> int:
     word ^= word >> SHIFT
-    word = word * MULTIPLIER % _WORD
+    word = word * MULTIPLIER % NUMBERS
     word ^= word >> SHIFT
-    word = word * MULTIPLIER % _WORD
+    word = word * MULTIPLIER % NUMBERS
     return word ^ word >> SHIFT
 
 
@@ -177,13 +178,13 @@ def _digest_of_one(id: Id) -> int:
             f"id {id!r} is of type {type(id).__name__}",
             details="an id is a whole number of 64 bits or a string",
         )
-    if not -(2**63) <= id < _WORD:
+    if not -(2**63) <= id < NUMBERS:
         raise PredictionsError(
             f"id {id} does not fit in 64 bits",
             details="an integer id is from -2^63 to 2^64 - 1",
             hint="give larger ids as strings",
         )
-    return _mix_word(id % _WORD)
+    return _mix_word(id % NUMBERS)
 
 
 def _utf8(text: str) -> bytes:

@@ -14,7 +14,8 @@ at the effective sample size.
 Two things keep it honest where the labels followed the errors (docs/slices.md). For the variance
 alone, one more label that is in the numerator, and one that is not, are added to the strata that
 may hold such items, in proportion to their sizes: a stratum whose few labels are all alike is not
-taken to be pure. And the effective size never exceeds the labels that count.
+taken to be pure. And the effective size never exceeds the items behind the labels that count: who
+is drawn again tells nothing new.
 
 F1 is no share of anything, but a function of one: with J the share of true positives among the
 items that are positive or predicted so, F1 = 2J / (1 + J). Its interval is J's, carried over.
@@ -103,7 +104,8 @@ def domain(
     gains: Bools,
     loses: Bools,
     confidence: float,
-    replacement: bool = False,
+    left: Floats | None = None,
+    items: Floats | None = None,
 ) -> Domain:
     """Return what labels say of a slice.
 
@@ -117,8 +119,11 @@ def domain(
     gains, loses : array of bool, shape (H,)
         The strata that may hold items in the numerator, and items in the denominator only.
     confidence : float
-    replacement : bool
-        Whether labels were drawn with replacement.
+    left : array, shape (..., H), optional
+        The share of each stratum's variance that is left: 1 where labels were drawn with
+        replacement, 0 where all is known. Otherwise that of a finite population, 1 - n/N.
+    items : array, shape (...), optional
+        The items behind the labels in d, where some were drawn more than once.
 
     Notes
     -----
@@ -144,29 +149,29 @@ def domain(
     known = whole > 0
     total = np.where(known, whole, 1.0)
     value = np.where(known, part / total, 0.5)
-    labels = d.sum(axis=-1)
+    labels = d.sum(axis=-1) if items is None else items
     each = spread(
         value[..., None], x, d - x, n, more=(_shared_out(N, gains), _shared_out(N, loses))
     )
     variances = weight * N * each / total[..., None] ** 2
     variance = variances.sum(axis=-1)
-    left = variance
-    if not replacement:
-        left = (variances * (1 - np.minimum(n / np.maximum(N, 1.0), 1.0))).sum(axis=-1)
+    if left is None:
+        left = 1 - np.minimum(n / np.maximum(N, 1.0), 1.0)
+    remaining = (variances * left).sum(axis=-1)
     # The same labels, drawn from one stratum.
-    items, drawn = np.broadcast_to(N, n.shape).sum(axis=-1), np.maximum(n.sum(axis=-1), 1.0)
-    there = total / items * drawn
+    size, drawn = np.broadcast_to(N, n.shape).sum(axis=-1), np.maximum(n.sum(axis=-1), 1.0)
+    there = total / size * drawn
     alone = spread(value, value * there, (1 - value) * there, drawn, more=(_EXTRA, _EXTRA))
-    alone = alone * items**2 / drawn / total**2
+    alone = alone * size**2 / drawn / total**2
     varies = variance > 0
     some = np.where(varies, variance, 1.0)
     effective = np.where(varies, np.minimum(there * alone / some, labels), labels)
-    share_left = np.where(varies, left / some, 1.0)
+    share_left = np.where(varies, remaining / some, 1.0)
     effective = np.where(known, effective, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         effective = np.where(effective > 0, effective / share_left, 0.0)
     low, high = clopper_pearson(value, effective, confidence)
-    return Domain(value, np.where(known, left, 0.25), low, high, labels, effective)
+    return Domain(value, np.where(known, remaining, 0.25), low, high, labels, effective)
 
 
 def clopper_pearson(value: Floats, size: Floats, confidence: float) -> tuple[Floats, Floats]:

@@ -48,19 +48,24 @@ def labels_per_share(metric: str, value: float, items: float, denominator: float
 def effective_labels(
     value: float, standard_error: float, *, per_share: float, items: float
 ) -> float | None:
-    """Return the size of a simple random sample that would vary as much [1]_; None at 0 and 1.
+    """Return the size of a simple random sample that would vary as much [1]_.
 
     Without replacement, of so many items: s^2 = per_share value (1 - value) (1/n - 1/items).
+
+    None where the value is 0 or 1, or the standard error is 0: that no spread was seen does not
+    mean that there is none, and only all items would vary as little.
 
     Examples
     --------
     >>> round(effective_labels(0.9, 0.01, per_share=1.0, items=1e9))
     900
-    >>> round(effective_labels(0.9, 0.0, per_share=1.0, items=500))
-    500
+    >>> effective_labels(0.9, 0.0, per_share=1.0, items=500) is None
+    True
     """
     spread = per_share * value * (1 - value)
-    return 1 / (standard_error**2 / spread + 1 / items) if spread > 0 else None
+    if spread <= 0 or standard_error <= 0:
+        return None
+    return 1 / (standard_error**2 / spread + 1 / items)
 
 
 def labels_at_random(

@@ -74,15 +74,9 @@ class Evidence:
         return cls(strata, yes + no, yes, words, doubts=doubts)
 
     @classmethod
-    def from_campaign(cls, campaign: Campaign, scale: Scale) -> Self:
+    def from_campaign(cls, campaign: Campaign, strata: Strata, scale: Scale) -> Self:
         """Take the labels of a campaign, by its strata; within each they were drawn at random."""
-        settings = campaign.settings
-        strata, named = settings.strata, f"campaign {campaign.name!r}"
-        if not isinstance(strata, Strata):
-            raise InputError(
-                f"{named} is of several metrics or classifiers, and a plan is for one",
-                hint="give labels= of items that were drawn at random, or leave both out",
-            )
+        settings, named = campaign.settings, f"campaign {campaign.name!r}"
         if strata.layers[0].side is None:
             raise InputError(
                 f"{named} has strata that mix both predicted labels, so its rates are not known "

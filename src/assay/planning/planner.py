@@ -11,6 +11,7 @@ from assay.design import Design, Goal, check_together
 from assay.errors import DesignError, InputError
 from assay.planning import advice
 from assay.planning.assumptions import calibrated, doubtful
+from assay.planning.by_rank import RankEvidence
 from assay.planning.costs import Costs, at_one_half, cost_of
 from assay.planning.evidence import Evidence
 from assay.planning.result import (
@@ -46,7 +47,7 @@ class Planner:
     goal: Goal
     costs: Costs
     population: Supposed
-    evidence: Evidence | None
+    evidence: Evidence | RankEvidence | None
 
     def planning(self) -> Planning:
         """Return the plan."""
@@ -244,8 +245,8 @@ class Planner:
             *self.evidence.doubts,
             f"the truth is supposed from {name}: {words}",
             *(
-                f"none of these is of an item predicted {said[side]}; there the scores are taken "
-                "to be calibrated, which real ones seldom are"
+                f"these tell nothing of items predicted {said[side]}; there the scores are taken to "
+                "be calibrated, which real ones seldom are"
                 for side in sides_of(self.goal.metric)
                 if side in supposed.profiles and not self.evidence.knows(side)
             ),

@@ -9,9 +9,11 @@ from collections.abc import Callable
 
 from assay.campaign import Campaign
 from assay.core.variable import SCALES, Scale, scale_of
+from assay.core.venn import CellStrata
 from assay.design import Goal
 from assay.errors import InputError
 from assay.fields import one_of, whole
+from assay.planning.by_rank import RankEvidence
 from assay.planning.costs import Costs
 from assay.planning.evidence import Evidence
 from assay.planning.planner import Planner
@@ -63,7 +65,8 @@ def plan(
         Labels of items of these predictions that were drawn at random, as in `assay.estimate`.
     like : Campaign, optional
         An earlier campaign, of the same classifier on other items: its labels tell how often items
-        at a score are positive.
+        at a score are positive. Of a period of a series or a comparison, those of the newest
+        predictions' items do, by rank.
     replications : int
         Evaluations that are replayed for each number.
     seed : int
@@ -91,14 +94,21 @@ def plan(
     )
     _refuse_weights(found)
     supposed = Supposed.of(found, _scale(found, scale))
-    evidence = None
+    evidence: Evidence | RankEvidence | None = None
     if labels is not None:
         evidence = Evidence.from_labels(labels, found, supposed, id_column=id)
     elif like is not None:
-        evidence = Evidence.from_campaign(like, supposed.scale)
+        evidence = _evidence_of(like, supposed.scale)
     else:
         _refuse_no_scores(found)
     return Planner(goal, costs, supposed, evidence).planning()
+
+
+def _evidence_of(campaign: Campaign, scale: Scale) -> Evidence | RankEvidence:
+    strata = campaign.settings.strata
+    if isinstance(strata, CellStrata):
+        return RankEvidence.from_campaign(campaign, strata)
+    return Evidence.from_campaign(campaign, strata, scale)
 
 
 def _refuse_no_scores(found: Predictions) -> None:

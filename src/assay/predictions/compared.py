@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from assay.core.deck import Id
 from assay.core.groups import Groups
+from assay.core.metrics import sides
 from assay.core.types import Ints, Words
 from assay.core.venn import refuse_bad_names
 from assay.errors import PredictionsError
@@ -76,6 +77,21 @@ class ComparedPredictions(MemoryCellPredictions):
             groups=Groups(names, tuple((name, name) for name in names)),
         )
 
+    def are_alike(self, metric: str) -> bool:
+        """Tell whether both say the same of all items that a metric is about, and of no others.
+
+        Then they have the same metric, whatever the items are.
+        """
+        return all(
+            _says(code, side, OLD, IN_OLD) == _says(code, side, NEW, IN_NEW)
+            for code in self.cells()
+            for side in sides(metric)
+        )
+
+
+def _says(code: int, side: bool, said: int, inside: int) -> bool:
+    return bool(code & inside) and bool(code & said) == side
+
 
 class _Shown:
     """What people see of an item: as the later predictions have it, if they do."""
@@ -135,7 +151,7 @@ def read_compared(
         raise PredictionsError(
             "a comparison needs ids",
             details="nothing else tells which items of the two are the same",
-            hint="say which column: id='url'",
+            hint="say which column: id='url' (--id url)",
         )
     first, second = (
         _in_memory(scan, id=id, show=show, seed=seed, **dict(columns))

@@ -15,7 +15,7 @@ from assay.reporting.blocks import (
 )
 from assay.reporting.curve import draw_curve
 from assay.reporting.facts import Facts, MetricFacts
-from assay.words import as_heading, ends_text, metric_name, value_text
+from assay.words import as_heading, difference_words, ends_text, metric_name, value_text
 
 __all__ = ["about", "estimates", "narrowing", "worth"]
 
@@ -33,6 +33,10 @@ _EFFECTIVE = (
     "The effective sample size is the simple random sample of the same items that would vary as "
     "much."
 )
+_NO_SPREAD = (
+    "It is not told where the standard error is 0: no spread was seen, or none is left, and a "
+    "random sample would have to be of all items to vary as little."
+)
 
 
 def estimates(facts: Facts) -> Section:
@@ -49,6 +53,8 @@ def estimates(facts: Facts) -> Section:
         if first.standard_error is not None:
             rows.append(("Standard error", f"{first.standard_error:.4f}"))
     rows.append(("Labels", _labels(facts)))
+    told = (difference_words(each.estimate) for each in facts.metrics)
+    rows += [("Difference", words) for words in told if words]
     return Section("The estimates" if several else "The estimate", (*blocks, Pairs(tuple(rows))))
 
 
@@ -64,10 +70,14 @@ def worth(facts: Facts) -> Section:
         )
         for each in facts.metrics
     )
+    unseen = any(
+        each.effective_labels is None and each.estimate.standard_error == 0
+        for each in facts.metrics
+    )
     headings = ("Metric", "Labels", "Effective sample size", "Of items", "At random, about")
     blocks: list[Block] = [
         Table("Labels, and what a random sample would take", headings, rows),
-        Paragraph(_EFFECTIVE, small=True),
+        Paragraph(f"{_EFFECTIVE} {_NO_SPREAD}" if unseen else _EFFECTIVE, small=True),
         Paragraph(_RANDOM, small=True),
     ]
     if facts.population.weight_column is not None:

@@ -2,6 +2,8 @@
 
 import json
 import shlex
+from collections.abc import Mapping
+from typing import Any
 
 from assay.reporting.blocks import (
     Block,
@@ -168,11 +170,18 @@ def _deviations(facts: Facts) -> Section:
     if found.from_before:
         rows.append(("Labels from before the campaign", f"{found.from_before:,}"))
     if found.before is not None:
-        judged, gone = found.before["judged"], found.before["gone"]
-        told = f"{judged:,} judged items, of which {gone:,} are gone"
-        rows.append(("Took the place of", f"{found.before['campaign']}: {told}"))
+        rows.append(_before(found.before))
         rows.append(("Earlier answers that wait to be drawn", f"{found.waiting:,}"))
     return Section("What did not go straight", (Pairs(tuple(rows)),))
+
+
+def _before(before: Mapping[str, Any]) -> tuple[str, str]:
+    judged, gone = f"{before['judged']:,} judged items", f"{before['gone']:,}"
+    if before["labels"] is None:
+        return "Took the place of", f"{before['campaign']}: {judged}, of which {gone} are gone"
+    # Where labels are counted, the others are still there, and may have got more.
+    names = ", ".join((before["campaign"], *before["others"]))
+    return "Goes on with labels of", f"{names}: {judged}, of which {gone} are not asked about here"
 
 
 def _slices(facts: Facts) -> list[Section]:

@@ -78,7 +78,7 @@ def _worth(
     """Return the random samples that would vary as much, and have an interval as narrow.
 
     Neither is said of a difference, for which a random sample has no formula as simple, nor
-    before anything is known.
+    before anything is known, nor where no spread was seen in labels of a part.
     """
     metric, value = standing.goal.metric, estimate.value
     if value is None or is_difference(standing.name) or metric not in METRICS:
@@ -90,9 +90,13 @@ def _worth(
     of_all = float((table.evaluation.sizes if weighted else standing.tallies.N).sum())
     per_share = labels_per_share(metric, value, of_all, denominator)
     items = inf if weighted else of_all  # what is drawn by weight may be drawn again
-    effective = effective_labels(
-        value, estimate.standard_error or 0.0, per_share=per_share, items=items
-    )
+    if (standing.tallies.n + standing.tallies.u >= standing.tallies.N).all():
+        effective: float | None = items
+    elif estimate.half_width <= 0:
+        return None, None
+    else:
+        error = estimate.standard_error or 0.0
+        effective = effective_labels(value, error, per_share=per_share, items=items)
     at_random = labels_at_random(
         value,
         estimate.half_width,
@@ -100,7 +104,11 @@ def _worth(
         per_share=per_share,
         items=items,
     )
-    return effective, at_random if isfinite(at_random) else None
+    return _finite(effective), _finite(at_random)
+
+
+def _finite(labels: float | None) -> float | None:
+    return labels if labels is not None and isfinite(labels) else None
 
 
 def _with_first_answers(table: Table) -> dict[str, float | None]:

@@ -65,17 +65,19 @@ class Labels(Connected):
             added.append(Event(id=number, told_at=self._timestamp, **asdict(each)))
         return added
 
-    def copy_labels(self, campaign: int, to: int, *, keys: bool = True) -> None:
-        """Append all labels of a campaign to those of another, by whom and when they were told.
+    def copy_labels(self, campaigns: Sequence[int], to: int, *, keys: bool = True) -> None:
+        """Append all labels of campaigns to those of another, by whom and when they were told.
 
-        With the keys they were sent under where the other one takes its place: what is sent again
-        goes there.
+        Of several, in the order in which they were told. With the keys they were sent under where
+        the other one takes its place: what is sent again goes there.
         """
         table = schema.label_event.c
         names = [name for name in (*_CONTENT, "told_at") if keys or name != "submit_key"]
         told = [table[name] for name in names]
         query = (
-            sa.select(sa.literal(to), *told).where(table.campaign_id == campaign).order_by(table.id)
+            sa.select(sa.literal(to), *told)
+            .where(table.campaign_id.in_(campaigns))
+            .order_by(*([table.told_at] if len(campaigns) > 1 else []), table.id)
         )
         into = ["campaign_id", *(column.name for column in told)]
         self._connection.execute(schema.label_event.insert().from_select(into, query))

@@ -228,7 +228,7 @@ def successors_get_copies(opened: Opener) -> None:
             session.add_labels(other, [_said("x")])
         session.claim(key, "ann", ["7"], 60.0)
         new = session.create("spam 2", {})
-        session.copy_labels(key, new)
+        session.copy_labels([key], new)
         session.copy_claims(key, new)
     with store.read() as session:
         copies = session.labels(new)

@@ -167,6 +167,8 @@ def _labels_from_before(session: Session, before: Before) -> list[Row]:
         with suppress(StorageError):
             former, _ = session.find(name)
             rows += session.rows("label_event", former)[:count]
+    if len(before.campaigns) > 1:
+        rows.sort(key=lambda row: (row["told_at"], row["id"]))
     return rows
 
 

@@ -17,7 +17,7 @@ _ABSENT = object()
 _Difference = tuple[tuple[str, ...], object, object]  # the place, what is written, what follows
 
 
-def differences(name: str, written: bytes, follows: bytes) -> list[str]:
+def differences(name: str, written: bytes, follows: bytes, *, words: bool = True) -> list[str]:
     r"""Return where a file is not what follows from the log; empty where each byte is.
 
     Parameters
@@ -26,18 +26,25 @@ def differences(name: str, written: bytes, follows: bytes) -> list[str]:
         What the file is called; its end says what it holds: .json, .jsonl or .csv.
     written, follows : bytes
         The file, and what it must be.
+    words : bool
+        Name words that differ. Otherwise figures alone are named, and if only words differ, that
+        they do.
 
     Examples
     --------
     >>> differences("a.csv", b"item,answer\n7,yes\n", b"item,answer\n7,no\n")
     ["a.csv, row 1 (item '7'), answer: 'yes' is written, and 'no' follows"]
+    >>> differences("a.json", b'{"note": "few"}', b'{"note": "some"}', words=False)
+    ['a.json has the right figures, but other words than this version of Assay writes']
     """
     if written == follows:
         return []
     if PurePosixPath(name).suffix not in (".json", *_TABLES):
-        return [f"{name} is not what Assay writes"]
+        more = "; do not run it" if name.endswith(".py") else ""
+        return [f"{name} is not what this version of Assay writes{more}"]
     try:
-        found = _first_of_each_field(_all(name, written, follows))
+        every = _all(name, written, follows)
+        found = _first_of_each_field(each for each in every if words or not _is_worded(each))
     except (ValueError, csv.Error, RecursionError) as error:
         return [f"{name} cannot be read: {str(error)[:_LONGEST]}"]
     told = [
@@ -46,7 +53,10 @@ def differences(name: str, written: bytes, follows: bytes) -> list[str]:
         for (place, one, two), more in found
     ]
     beyond = [f"{name}: {len(told) - _AT_MOST:,} other fields differ"] if told[_AT_MOST:] else []
-    return [*told[:_AT_MOST], *beyond] or [f"{name} says the same in other bytes"]
+    same = "says the same in other bytes"
+    if not words:
+        same = "has the right figures, but other words than this version of Assay writes"
+    return [*told[:_AT_MOST], *beyond] or [f"{name} {same}"]
 
 
 def _all(name: str, written: bytes, follows: bytes) -> Iterator[_Difference]:
@@ -91,6 +101,11 @@ def _differing(written: Any, follows: Any, place: tuple[str, ...] = ()) -> Itera
     # By how they are written: 1 is not true, and what is not a number is like itself.
     elif written is _ABSENT or follows is _ABSENT or repr(written) != repr(follows):
         yield place, written, follows
+
+
+def _is_worded(found: _Difference) -> bool:
+    _, written, follows = found
+    return all(isinstance(each, str) or each is _ABSENT for each in (written, follows))
 
 
 def _first_of_each_field(found: Iterator[_Difference]) -> list[tuple[_Difference, int]]:

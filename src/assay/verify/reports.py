@@ -38,13 +38,14 @@ def check_report(
 
 
 def _saved(content: Content) -> dict[str, Any]:
+    text = content.text()
     try:
-        saved = json.loads(content.text())
+        saved = json.loads(text)
         last_at, rounds = saved["campaign"]["last_label_at"], saved["answers"]["rounds"]
         names = [each["name"] for each in saved["reviewers"]]
     except (ValueError, LookupError, TypeError, RecursionError):
         saved, last_at, rounds, names = None, None, None, []
-    texts = all(isinstance(text, str) for text in (*names, last_at or ""))
+    texts = all(isinstance(each, str) for each in (*names, last_at or ""))
     if not isinstance(saved, dict) or not texts or type(rounds) is not int or rounds < 0:
         raise InputError(
             f"{content.name} is no report of Assay in JSON",

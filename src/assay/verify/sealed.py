@@ -1,5 +1,6 @@
 """A bundle as it was sealed: its zip, its manifest, and the digest of every file."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,9 @@ from assay.verify.books import Checked, checked
 
 __all__ = ["Sealed", "check_seal", "unseal"]
 
+# It stands in a command of README.txt, and must not add another one.
+_VERSION = re.compile(r"[0-9][0-9A-Za-z.+]{0,40}")
+
 
 @dataclass(frozen=True)
 class Sealed:
@@ -23,10 +27,16 @@ class Sealed:
     twice: tuple[str, ...]
 
     @property
+    def made_by(self) -> str:
+        """The version of Assay that wrote it, as it says; this one where it says no version."""
+        made = self.manifest.get("versions")
+        told = made.get("assay") if isinstance(made, dict) else None
+        return told if isinstance(told, str) and _VERSION.fullmatch(told) else versions()["assay"]
+
+    @property
     def is_ours(self) -> bool:
         """Whether this version of Assay wrote it."""
-        made = self.manifest.get("versions")
-        return isinstance(made, dict) and made.get("assay") == versions()["assay"]
+        return self.made_by == versions()["assay"]
 
 
 def unseal(content: Content) -> Sealed:
@@ -77,7 +87,7 @@ def _on_versions(sealed: Sealed) -> Iterator[str]:
     if made != here:
         yield (
             f"it was made with {_listed(made)}, and is checked with {_listed(here)}: where only "
-            "the last digits of a figure differ, that may be why"
+            "the last digits of a figure or words differ, that may be why"
         )
 
 

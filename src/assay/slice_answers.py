@@ -1,0 +1,81 @@
+"""The answers of a campaign as slices count them: by stratum, each as often as it stands for.
+
+Where items have weights they are drawn with replacement, and an answer counts in proportion to how
+often its item was drawn. But of a stratum whose every item has been looked at nothing is left to
+chance: there an item counts by its weight, as in `core.census`. In either, answers count together
+as many as they are: a draw that meets an item again tells nothing new.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from assay.core.strata import Strata
+from assay.core.types import Bools, Floats, Ints
+from assay.table import Table
+
+__all__ = ["SliceAnswers"]
+
+
+@dataclass(frozen=True, eq=False)
+class SliceAnswers:
+    """Items with an answer; arrays of one length, but for the last, which is of shape (H,).
+
+    Parameters
+    ----------
+    stratum, predicted : array of int
+    judged, positive : array of bool
+    times : array
+        How much each counts; the judged ones of a stratum together as many as they are.
+    looked : array, shape (H,)
+        How much of each stratum, in its size's units, is known and leaves no variance.
+    """
+
+    stratum: Ints
+    predicted: Ints
+    judged: Bools
+    positive: Bools
+    times: Floats
+    looked: Floats
+
+    @classmethod
+    def on(cls, table: Table, items: Sequence[str]) -> Self:
+        """Return the answers to these items."""
+        settings, ledger = table.settings, table.ledger
+        cards = [card for item in items if (card := ledger.card(item)) is not None]
+        answers = [ledger.answers[item] for item in items]
+        told = cls(
+            stratum=np.array([card.stratum for card in cards], dtype=np.int64),
+            predicted=np.array([card.predicted for card in cards], dtype=np.int64),
+            judged=np.array([answer.judged for answer in answers], dtype=np.bool_),
+            positive=np.array([answer.outcome is True for answer in answers], dtype=np.bool_),
+            times=np.ones(len(items)),
+            looked=np.zeros(settings.strata.n_strata),
+        )
+        if isinstance(settings.strata, Strata) and settings.strata.weighted:
+            draws = np.array([ledger.times(item) for item in items], dtype=np.float64)
+            weight = np.array([card.weight for card in cards], dtype=np.float64)
+            return told._weighed(table, settings.strata, draws, weight)
+        return told if settings.design.replacement else replace(told, looked=told.labels)
+
+    @property
+    def labels(self) -> Floats:
+        """The judged items of each stratum, of shape (H,)."""
+        return self._by_stratum(np.ones(self.times.size))
+
+    def _by_stratum(self, counts: Floats) -> Floats:
+        """Return the sums of what the judged items count, of shape (H,)."""
+        return np.bincount(self.stratum, counts * self.judged, self.looked.size)
+
+    def _weighed(self, table: Table, strata: Strata, draws: Floats, weight: Floats) -> Self:
+        """Let items count by their draws, and by weight where all of a stratum is known."""
+        once = table.ledger.state.once
+        known = np.zeros(strata.n_strata, dtype=np.bool_)
+        if once is not None and not table.settings.design.replacement:
+            known = once.is_known(strata.sizes.astype(np.float64))
+        counts = np.where(known[self.stratum], weight, draws)
+        each = self.labels / np.maximum(self._by_stratum(counts), 1.0)
+        looked = np.where(known, self._by_stratum(weight), 0.0)
+        return replace(self, times=counts * each[self.stratum], looked=looked)

@@ -1,0 +1,113 @@
+"""Slices where items count by weight: an item is one label, however often it was drawn."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+from sklearn import metrics as sk
+
+import assay
+from assay.cli.sliced import slices_view
+from assay.core.strata import Strata
+from assay.slices import SliceRow, Slices
+
+SIZE = 120
+RNG = np.random.default_rng(3)
+SCORE = RNG.random(SIZE).round(6)
+TRUTH = RNG.random(SIZE) < SCORE
+WEIGHT = RNG.lognormal(0, 1, SIZE)
+LANG = np.where(RNG.random(SIZE) < 0.4, "de", "en")
+SAYS = SCORE >= 0.5
+SCIKIT_LEARN: dict[str, Any] = {
+    "precision": sk.precision_score,
+    "recall": sk.recall_score,
+    "f1": sk.f1_score,
+    "accuracy": sk.accuracy_score,
+}
+
+
+def labelled(unjudged: int = -1, **more: Any) -> assay.Campaign:
+    """Ask and answer to the end; one item cannot be judged."""
+    table = {"id": np.arange(SIZE), "p": SCORE, "w": WEIGHT, "lang": LANG}
+    given: dict[str, Any] = {
+        "id": "id",
+        "score": "p",
+        "threshold": 0.5,
+        "sample_weight": "w",
+        "slices": ["lang"],
+    }
+    campaign = assay.create_campaign(table, **given, design=assay.Design(bins=2), seed=5, **more)
+    while batch := campaign.ask(20):
+        told = {item.id: bool(TRUTH[int(item.id)]) for item in batch}
+        campaign.tell({id: "cannot judge" if int(id) == unjudged else told[id] for id in told})
+    return campaign
+
+
+def draws(campaign: assay.Campaign, which: np.ndarray[Any, Any]) -> dict[int, int]:
+    """Return how often each of these items was drawn, for the variants that count that."""
+    ledger = campaign._table.ledger
+    return {int(item): ledger.times(item) for item in ledger.answers if which[int(item)]}
+
+
+@pytest.mark.parametrize("metric", list(SCIKIT_LEARN))
+def test_with_all_labels_a_slice_has_scikit_learns_weighted_metric(metric: str) -> None:
+    """To the last digit, with no doubt; the shares of the draws are off."""
+    campaign = labelled(metric=metric, within=0.0001)
+    slices = campaign.slices("lang")
+    off = []
+    for name in ("de", "en"):
+        its, row = np.asarray(name == LANG), slices[name]
+        value = SCIKIT_LEARN[metric](TRUTH[its], SAYS[its], sample_weight=WEIGHT[its])
+        assert (row.value, row.low, row.high) == pytest.approx((value, value, value), abs=1e-9)
+        assert (row.effective, row.standard_error, row.verdict) == (None, 0, "")
+        about = SAYS if metric == "precision" else np.ones(SIZE, dtype=np.bool_)
+        assert row.labels == (its & about).sum()
+        assert row.share == pytest.approx(WEIGHT[its & about].sum() / WEIGHT[about].sum())
+        times = draws(campaign, its)
+        drawn, often = np.array(list(times)), np.array(list(times.values()))
+        off.append(SCIKIT_LEARN[metric](TRUTH[drawn], SAYS[drawn], sample_weight=often) - value)
+    assert np.abs(off).max() > 0.005
+
+
+def test_labels_and_their_worth_are_items_and_not_draws() -> None:
+    """The wrong variant, draws as labels, would call a slice of under thirty items enough."""
+    campaign = labelled(budget=50)
+    strata = campaign.settings.strata
+    assert isinstance(strata, Strata)
+    assert all(row.labels < row.size for row in campaign.strata())  # none is known
+    row, times = campaign.slices("lang")["de"], draws(campaign, np.asarray(LANG == "de"))
+    assert row.counted == row.labels == len(times) < 30
+    assert row.doubt == f"{len(times)} of 30 labels"
+    assert row.effective is not None
+    assert row.effective <= len(times)
+    assert sum(times.values()) > 30
+
+
+def test_an_item_that_cannot_be_judged_leaves_its_weight_open() -> None:
+    heaviest = int(np.where(SAYS & (LANG == "de"), WEIGHT, 0).argmax())
+    campaign = labelled(within=0.0001, unjudged=heaviest)
+    its = SAYS & (LANG == "de") & (np.arange(SIZE) != heaviest)
+    row = campaign.slices("lang")["de"]
+    assert row.low < np.average(TRUTH[its], weights=WEIGHT[its]) < row.high
+    assert (row.cannot_judge, row.effective is None) == (1, False)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_terminal_tells_names_whole_and_why_labels_are_too_few(width: int) -> None:
+    names = ["a-publisher-of-thirty-letters!", "b", "c" * 40]
+    doubts = ["", "7 of 30 labels", "wider than 130% of itself"]
+    rows = tuple(
+        SliceRow(name, 0.7, 0.2, 0.96, 0.1, 9000, 7, 6000.0, 0.25, 0, doubt)
+        for name, doubt in zip(names, doubts, strict=True)
+    )
+    screen = Console(width=width)
+    with screen.capture() as capture:
+        screen.print(slices_view(Slices("publisher", "precision", 0.95, False, rows)))
+    lines = [line.rstrip() for line in capture.get().splitlines()]
+    numbers = "    0.700  [0.200, 0.960]   9,000  6,000  25.0%"
+    assert f"{names[0]} {numbers}" in lines
+    assert lines[lines.index(f"{'b':30} {numbers}") + 1] == "  too few to say: 7 of 30 labels"
+    folded = lines.index(f"{'c' * 30} {numbers}")
+    assert lines[folded + 1 : folded + 3] == ["c" * 10, f"  {rows[2].verdict}"]
+    assert max(map(len, lines)) <= 80
