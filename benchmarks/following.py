@@ -38,8 +38,9 @@ class Outcome:
     asked: int
     low: float
     high: float
-    change: float
     covered: bool
+    level_covered: bool
+    own: int
     p: tuple[float, float]
 
 
@@ -88,9 +89,16 @@ def one_series(seed: int, kept: float, drop: float, within: float) -> Outcome:
     p = (float(truth[first][said[first]].mean()), float(truth[second][said[second]].mean()))
     if row.change is None:
         raise RuntimeError("the second week has no change")
-    covered = row.change.low <= p[1] - p[0] <= row.change.high
     return Outcome(
-        labels, row.labels, asked, row.change.low, row.change.high, p[1] - p[0], covered, p
+        first=labels,
+        second=row.labels,
+        asked=asked,
+        low=row.change.low,
+        high=row.change.high,
+        covered=row.change.low <= p[1] - p[0] <= row.change.high,
+        level_covered=row.estimate.low <= p[1] <= row.estimate.high,
+        own=row.estimate.labels,
+        p=p,
     )
 
 
@@ -118,15 +126,22 @@ def main() -> None:
         fell = np.mean([run.high < 0 for run in runs])
         moved = np.mean([run.high < 0 or run.low > 0 for run in runs])
         covered = np.mean([run.covered for run in runs])
+        own = np.array([run.own for run in runs])
+        level = np.mean([run.level_covered for run in runs])
         print(f"{n} series, {told.kept:.0%} of the messages kept, a drop of {drop:g}:")
         print(
             f"  labels in week 1 {first.mean():.0f}; counted in week 2 {second.mean():.0f}, ",
             end="",
         )
-        print(f"asked for {asked.mean():.0f}; re-used {1 - asked.sum() / second.sum():.1%}")
+        print(
+            f"asked for {asked.mean():.0f}; re-used {1 - asked.sum() / second.sum():.1%}, ", end=""
+        )
+        print(
+            f"of the {own.mean():.0f} for its precision {1 - asked.sum() / own.sum():.1%} or more"
+        )
         print(f"  said to have fallen {fell:.1%}, moved {moved:.1%} ", end="")
         print(f"(standard error {100 * np.sqrt(moved * (1 - moved) / n):.1f}%); ", end="")
-        print(f"the change is in its interval in {covered:.1%}")
+        print(f"the change is in its interval in {covered:.1%}, week 2's precision in {level:.1%}")
         if drop:
             random = labels_of_two_samples(
                 (

@@ -144,7 +144,8 @@ def main() -> None:
     folder, *chosen = sys.argv[1:]
     print(
         "| population | metric | value | ±within | labels | (a) true rates | (b) mean plan | "
-        "one plan, rms | worst | within 15% | campaigns, rms | (c) scores | doubted |\n"
+        "one plan, rms | single plans within 15% | worst single plan | campaigns, rms | "
+        "(c) scores | doubted |\n"
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|"
     )
     found = []
@@ -161,7 +162,7 @@ def main() -> None:
             print(
                 f"| {each.name} | {metric} | {frame.value:.3f} | {within:g} | {mean:,.0f} | "
                 f"{errors.true_rates:+.1%} | {errors.mean:+.0%} | {errors.typical:.0%} | "
-                f"{errors.worst:+.0%} | {errors.close:.0%} | {errors.campaigns:.0%} | "
+                f"{errors.close:.0%} | {errors.worst:+.0%} | {errors.campaigns:.0%} | "
                 f"{errors.scores:+.0%} | {errors.doubted:+.0%} |",
                 flush=True,
             )

@@ -246,3 +246,24 @@ def test_the_command_line_takes_weights(tmp_path: Path) -> None:
     document = json.loads(CliRunner().invoke(app, [*words, "--name", "b", "--json"]).stdout)
     assert sum(row["weight"] for row in document["strata"]) == pytest.approx(1)
     assert assay.load_campaign("b", storage=url).settings.source.columns["sample_weight"] == "views"
+
+
+def test_a_campaign_does_not_stop_where_draws_contradict_what_is_known() -> None:
+    items = 120
+    for seed in (1, 4, 6):  # with each the draws' interval once lay outside of what is possible
+        rng = np.random.default_rng([8, seed])
+        weight, score = rng.lognormal(0, 1.5, items), rng.random(items)
+        truth = rng.random(items) < 0.1 + 0.8 * score
+        campaign = assay.create_campaign(
+            {"p": score, "w": weight},
+            score="p",
+            threshold=0.5,
+            sample_weight="w",
+            metric="accuracy",
+            within=0.0001,
+            seed=seed,
+        )
+        while batch := campaign.ask(20):
+            estimate = campaign.tell({item.id: bool(truth[int(item.id)]) for item in batch})
+        right = float((weight * ((score >= 0.5) == truth)).sum() / weight.sum())
+        assert estimate.low - 1e-9 <= right <= estimate.high + 1e-9

@@ -156,10 +156,16 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
         bets=state.bets,
     )
     low, high = INTERVALS[design.interval].ends(evidence, goal.confidence)
+    before, apart = (high - low) / 2, (low > most) | (high < least)
     if not design.replacement:
         low, high = np.clip(low, least, most), np.clip(high, least, most)
     low, high = np.minimum(low, value), np.maximum(high, value)
     reach = (high - low) / 2
+    if state.possible is not None:
+        # Draws that contradict what is sure leave that alone; and an interval that is cut short by
+        # it is narrowest where the draws misled, which is no time to stop.
+        low, high = np.where(apart, least, low), np.where(apart, most, high)
+        reach = np.maximum((high - low) / 2, np.minimum(before, (most - least) / 2))
     if design.stop == "centred":
         reach = np.maximum(high - value, value - low)
         lowest, highest = metric.extremes(0 * tallies.N, tallies.N)  # a difference may be below 0

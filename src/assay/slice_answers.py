@@ -67,7 +67,8 @@ class SliceAnswers:
 
     def _by_stratum(self, counts: Floats) -> Floats:
         """Return the sums of what the judged items count, of shape (H,)."""
-        return np.bincount(self.stratum, counts * self.judged, self.looked.size)
+        sums = np.bincount(self.stratum, counts * self.judged, self.looked.size)
+        return sums.astype(np.float64)
 
     def _weighed(self, table: Table, strata: Strata, draws: Floats, weight: Floats) -> Self:
         """Let items count by their draws, and by weight where all of a stratum is known."""

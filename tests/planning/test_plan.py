@@ -7,6 +7,7 @@ has what they are compared with: a right plan is outside 10% less than once in 1
 import json
 from dataclasses import replace
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -127,7 +128,7 @@ def test_a_side_without_labels_is_taken_from_the_scores(earlier: assay.Campaign)
         metric="recall",
         replications=5,
     )
-    assert any("none of these is of an item predicted no" in each for each in planning.cautions)
+    assert any("these tell nothing of items predicted no" in each for each in planning.cautions)
 
 
 def test_what_is_narrower_costs_more_and_numbers_lie_in_their_ranges(by_score: Planning) -> None:
@@ -226,6 +227,29 @@ def test_what_cannot_be_planned_is_refused(changed: dict[str, object], problem: 
         assay.plan(columns, **given)
 
 
+def test_a_missing_goal_is_asked_for_in_words_that_a_plan_understands() -> None:
+    with pytest.raises(assay.InputError) as told:
+        assay.plan({"p": [0.9, 0.2]}, score="p", threshold=0.5)
+    assert "within=" in str(told.value)
+    assert "at_least" not in str(told.value)
+
+
+def test_no_half_width_is_too_narrow_for_a_plan_in_seconds() -> None:
+    score = np.random.default_rng(1).beta(3, 1, 900)
+    before = process_time()
+    found = assay.plan({"p": score}, score="p", threshold=0.5, within=1e-5, replications=10)
+    assert process_time() - before < 30  # it would not end, if it were not capped
+    labels = {row.design: row.labels for row in found.designs}
+    items = int((score >= 0.5).sum())
+    assert labels["default"].as_labels == (f"{items:,}", f"{items:,} to {items:,}")
+    assert labels["bennett-carvalho"].as_labels == (f"more than {items:,}", f"{items:,} or more")
+    assert any(each.startswith("guaranteed is left out") for each in found.cautions)
+
+
+def test_what_can_be_followed_to_its_end_is_not_said_to_take_more(by_score: Planning) -> None:
+    assert all(row.labels.beyond == 0 for row in by_score.designs)
+
+
 def test_no_predictions_are_refused() -> None:
     with pytest.raises(assay.InputError, match="there are no predictions"):
         assay.plan({"p": []}, score="p", threshold=0.5, within=0.1)
@@ -236,11 +260,19 @@ def test_campaigns_that_tell_nothing_about_one_metric_are_refused(
 ) -> None:
     table = {"p": scores()[:200]}
     goal: dict[str, Any] = {"score": "p", "threshold": 0.5, "budget": 10}
-    several = assay.create_campaign(table, metrics=["precision", "recall"], **goal)
+    several = assay.create_campaign(
+        table,
+        classifiers={name: {"score": "p", "threshold": 0.5} for name in ("cnn", "mve")},
+        metrics=["precision"],
+        budget=10,
+    )
     mixed = assay.create_campaign(
         table, metric="accuracy", design=assay.Design.simple_random(), **goal
     )
-    for campaign, problem in ((several, "several metrics"), (mixed, "mix both")):
+    for campaign, problem in (
+        (several, "is of 2 classifiers, and a plan is for one"),
+        (mixed, "mix both"),
+    ):
         with pytest.raises(assay.InputError, match=problem):
             assay.plan(table, like=campaign, **goal)
     with pytest.raises(assay.InputError, match="probability scores"):

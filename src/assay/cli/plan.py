@@ -76,7 +76,7 @@ def plan(
     storage: StorageUrl = None,
     replications: Annotated[
         int, typer.Option(help="Evaluations that are replayed for each number.")
-    ] = 100,
+    ] = 50,
     seed: Annotated[int, typer.Option(help="Fixes all numbers.")] = 0,
     as_json: AsJson = False,
 ) -> None:

@@ -79,7 +79,7 @@ class RankEvidence:
 
 @dataclass(frozen=True, eq=False)
 class SideByRank:
-    """Labels of the items with one predicted label, by stratum, and where along the ranks these lie.
+    """Labels of the items with one predicted label, by stratum, and where the ranks of these lie.
 
     Attributes
     ----------
@@ -107,9 +107,7 @@ class SideByRank:
         return np.asarray(drawn[:, np.minimum(np.searchsorted(ends, place), pieces.size - 1)])
 
 
-def _side_of(
-    side: bool, strata: CellStrata, labels: Ints, positives: Ints
-) -> SideByRank | None:
+def _side_of(side: bool, strata: CellStrata, labels: Ints, positives: Ints) -> SideByRank | None:
     """Return what is known of a predicted label; None where most of its items are in no stratum."""
     sizes = {each: _items(each, strata) for each in _SIDES}
     pure, first = [], 0

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from assay.core.bets import grid
 from assay.core.types import Floats, Ints
 from assay.design import Design, Goal
+from assay.errors import DesignError
 from assay.planning.result import Cost
 from assay.planning.supposed import Supposed
 from assay.simulation import Frame, Runs, Task
@@ -14,9 +16,11 @@ from assay.simulation import Frame, Runs, Task
 __all__ = ["Costs", "at_one_half"]
 
 _BAND = (5, 95)  # per cent: nine evaluations in ten lie between
-_LABELS_IN_ALL = 100_000  # of a design that bets, which replays card by card
 _FEWEST = 20  # replications
-_ROUND, _ROUNDS = 20, 80  # labels a round, or more where it would take more rounds than this
+# Of a design that bets: each card of each replication is a bet against each point of a grid.
+_BETS_IN_ALL, _FEWEST_BETTORS = 5e7, 5
+_ROUND, _ROUNDS = 20, 40  # labels a round, or more where it would take more rounds than this
+_SMALL_ROUNDS = 200  # of a design that says how many labels a round has
 
 
 @dataclass(eq=False)
@@ -45,15 +49,29 @@ class Costs:
         Parameters
         ----------
         expected : float
-            About how many. With more than a few thousand, rounds are larger, which adds half a
-            round to the labels (at most 1%), and fewer evaluations of a design that bets are
+            About how many. With more than 800, rounds are larger, which adds half a
+            round to the labels (about 1%), and fewer evaluations of a design that bets are
             replayed, which then differ less.
+
+        Raises
+        ------
+        DesignError
+            Where the replay would take minutes.
         """
         runs = self.replications
-        if design.bets and expected * runs > _LABELS_IN_ALL:
-            runs = min(runs, max(_FEWEST, int(_LABELS_IN_ALL / expected)))
         frame = supposed.frame(design, goal.metric)
-        return cost_of(self._replay(frame, design, goal, runs, expected).labels)
+        there = int(frame.sizes.sum())
+        expected = min(expected, there)
+        if design.round_size is not None:
+            design = replace(
+                design, round_size=max(design.round_size, int(expected) // _SMALL_ROUNDS)
+            )
+        if design.bets:
+            runs = min(runs, _bettors(goal, expected))
+        # Where items are drawn again and again, it need never end; nobody would label so much.
+        most = there if design.replacement else None
+        found = self._replay(frame, design, replace(goal, budget=most), runs, expected)
+        return cost_of(found.labels, most)
 
     def half_width(self, supposed: Supposed, design: Design, goal: Goal) -> Cost:
         """Return the half-width at the end of the budget."""
@@ -78,10 +96,22 @@ class Costs:
         return found
 
 
-def cost_of(values: Floats | Ints) -> Cost:
-    """Return the mean, and where nine evaluations in ten lie."""
+def _bettors(goal: Goal, expected: float) -> int:
+    """Return how many evaluations of a design that bets can be replayed in a few seconds."""
+    runs = int(_BETS_IN_ALL / (expected * grid(goal.within).size))
+    if runs < _FEWEST_BETTORS:
+        raise DesignError(
+            f"to replay its bets at ±{goal.within:g} would take minutes",
+            details=f"about {expected:,.0f} labels, each a bet against many possible values",
+        )
+    return runs
+
+
+def cost_of(values: Floats | Ints, most: int | None = None) -> Cost:
+    """Return the mean, and where nine evaluations in ten lie; no value was followed past `most`."""
     low, high = np.percentile(values, _BAND)
-    return Cost(float(values.mean()), float(low), float(high))
+    beyond = 0.0 if most is None else float(np.mean(values >= most))
+    return Cost(float(values.mean()), float(low), float(high), beyond)
 
 
 def at_one_half(frame: Frame) -> Frame:

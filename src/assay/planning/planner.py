@@ -123,10 +123,9 @@ class Planner:
         for name, (design, _) in _DESIGNS.items():
             try:
                 check_together(design, goal, 2 * design.bins)
+                found[name] = self._labels(supposed, design, goal)
             except DesignError as error:
                 cautions.append(f"{name} is left out: {error.problem}")
-                continue
-            found[name] = self._labels(supposed, design, goal)
         random = found[_RANDOM].mean
         rows = (
             DesignRow(name, labels, labels.mean / random - 1, _DESIGNS[name][1])
@@ -245,8 +244,8 @@ class Planner:
             *self.evidence.doubts,
             f"the truth is supposed from {name}: {words}",
             *(
-                f"these tell nothing of items predicted {said[side]}; there the scores are taken to "
-                "be calibrated, which real ones seldom are"
+                f"these tell nothing of items predicted {said[side]}; there the scores are taken "
+                "to be calibrated, which real ones seldom are"
                 for side in sides_of(self.goal.metric)
                 if side in supposed.profiles and not self.evidence.knows(side)
             ),

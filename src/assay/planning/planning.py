@@ -43,7 +43,7 @@ def plan(
     confidence: float = 0.95,
     labels: object = None,
     like: Campaign | None = None,
-    replications: int = 100,
+    replications: int = 50,
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> Planning:
@@ -82,6 +82,11 @@ def plan(
     >>> 40 < planning.labels.mean < 120, planning.worst_case < 130
     (True, True)
     """
+    if within is None and budget is None:
+        raise InputError(
+            "no goal: neither `within` nor `budget` was given",
+            hint="within=0.02 tells the labels that ±2% takes, budget=500 what 500 labels give",
+        )
     goal = Goal(metric, within=within, budget=budget, confidence=confidence)
     costs = Costs(whole("replications", replications, 1), whole("seed", seed, 0), progress, _STEPS)
     if labels is not None and like is not None:

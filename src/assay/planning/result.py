@@ -17,18 +17,27 @@ __all__ = [
     "WithinRow",
 ]
 
+_FEW = 0.05  # of all evaluations: the others make up the range
+
 
 @dataclass(frozen=True)
 class Cost:
-    """Labels, or a half-width: the mean, and the ends between which nine evaluations in ten lie."""
+    """Labels, or a half-width: the mean, and the ends between which nine evaluations in ten lie.
+
+    `beyond` is the share of evaluations that were not followed to their end: they take more labels
+    than `high`, and the mean is of the labels that they had then.
+    """
 
     mean: float
     low: float
     high: float
+    beyond: float = 0.0
 
     @property
     def as_labels(self) -> tuple[str, str]:
         """The mean and the range as numbers of labels."""
+        if self.beyond > _FEW:
+            return f"more than {self.mean:,.0f}", f"{self.low:,.0f} or more"
         return f"{self.mean:,.0f}", f"{self.low:,.0f} to {self.high:,.0f}"
 
     @property
@@ -207,7 +216,7 @@ def _tables(plan: Planning) -> list[TextTable]:
                 (
                     row.design,
                     *row.labels.as_labels,
-                    f"{row.change:+.0%}" if row.change else "–",
+                    _change(row),
                     row.remark,
                 )
                 for row in plan.designs
@@ -248,8 +257,9 @@ def _tables(plan: Planning) -> list[TextTable]:
     ]
 
 
-def _percent(change: float) -> str:
-    return f"{change:+.0%}" if change else "–"
+def _change(row: DesignRow) -> str:
+    known = row.change and row.labels.beyond <= _FEW
+    return f"{row.change:+.0%}" if known else "–"
 
 
 def _set_in_columns(table: TextTable) -> str:
