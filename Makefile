@@ -24,7 +24,7 @@ demo: setup
 	@$(BIN)/assay demo
 
 test: setup system lint
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
+	$(BIN)/python -m pytest --numprocesses 3 --dist loadgroup
 
 # In full what `make test` runs short: kill -9, crowds, faults, fuzzing, hostile texts in a browser,
 # and the real Label Studio. It takes the better part of an hour, and says what it did.

@@ -19,6 +19,7 @@ from assay.joint import Joint, Parts
 from assay.predictions.compared import IN_NEW, NEW
 from assay.results import Estimate
 from assay.settings import Settings
+from assay.succession import go_on_beside
 from assay.targets import JointGoal, parse_targets
 from assay.trends import PeriodRow
 from assay.views import views_of
@@ -61,7 +62,7 @@ def storage(tmp_path: Path) -> str:
 
 
 FIRST, SECOND = np.arange(ITEMS), np.arange(ITEMS // 5, ITEMS + ITEMS // 5)
-COLUMNS = {"id": "url", "score": "p", "predicted": "said"}
+COLUMNS: dict[str, Any] = {"id": "url", "score": "p", "predicted": "said"}
 
 
 def begin(world: World, storage: str, **options: Any) -> Campaign:
@@ -226,7 +227,7 @@ def test_two_who_begin_a_period_at_once_do_not_fork_the_series(
     world: World, storage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.answer(begin(world, storage))
-    go_on_truly = follow.go_on_beside
+    go_on_truly = go_on_beside
 
     def slowly(*given: Any, **named: Any) -> Campaign:
         monkeypatch.setattr(follow, "go_on_beside", go_on_truly)
