@@ -124,9 +124,11 @@ def _to_2(connection: sa.Connection) -> None:
 
 def _to_3(connection: sa.Connection) -> None:
     """Bring in the items' weights; those that are there count once each."""
-    names = connection.get_execution_options().get("schema_translate_map", {None: None})
-    table = "item" if names[None] is None else f"{names[None]}.item"
-    connection.exec_driver_sql(f"ALTER TABLE {table} ADD COLUMN weight BIGINT")
+    statements = {
+        "sqlite": "ALTER TABLE item ADD COLUMN weight BIGINT",
+        "postgresql": "ALTER TABLE assay.item ADD COLUMN weight BIGINT",
+    }
+    connection.exec_driver_sql(statements[connection.dialect.name])
 
 
 def _sizes_in_1(strata: Mapping[str, Any]) -> list[int]:
