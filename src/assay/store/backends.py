@@ -8,6 +8,8 @@ still true when it writes.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from sqlite3 import OperationalError
+from time import monotonic, sleep
 from typing import Any
 
 import sqlalchemy as sa
@@ -20,6 +22,8 @@ __all__ = ["BUSY_SECONDS", "IN_MEMORY", "Backend", "backend_of"]
 
 BUSY_SECONDS = 30.0  # how long a writer waits for another one
 IN_MEMORY = "sqlite://"
+
+_MOMENT = 0.05  # seconds
 
 _NAMESPACE = "assay"  # a team's PostgreSQL may hold other tables called "campaign" or "item"
 _LOCK = 0x617373_6179  # "assay": what writers agree on
@@ -81,9 +85,27 @@ def _sqlite(url: sa.URL) -> Backend:
 
 def _on_sqlite_connect(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # transactions begin in _begin_sqlite, not where it guesses
-    connection.execute("PRAGMA journal_mode=WAL")
+    _write_ahead(connection)
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
+
+
+def _write_ahead(connection: Any) -> None:
+    """Let a file be read while it is written to.
+
+    Where two processes open a file for the first time at once, one of them is refused on the spot:
+    SQLite does not wait for this lock as it does for others.
+    """
+    give_up = monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except OperationalError as error:
+            if "locked" not in str(error) or monotonic() > give_up:
+                raise
+            sleep(_MOMENT)
+        else:
+            return
 
 
 def _begin_sqlite(connection: sa.Connection, writes: bool) -> None:
