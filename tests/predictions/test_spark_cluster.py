@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-ROWS = 2_000_000
+ROWS = 5_000_000
 
 
 @pytest.fixture(scope="module")
