@@ -452,18 +452,6 @@ class Campaign:
             labels.
         shown : bool
             Keep what reviewers saw of the items. The items' ids are there in any case.
-
-        Examples
-        --------
-        >>> import assay, tempfile
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> campaign = assay.create_campaign(
-        ...     {"p": [0.9, 0.8, 0.7]}, score="p", threshold=0.5, budget=2)
-        >>> estimate = campaign.tell({item.id: True for item in campaign.ask(2)})
-        >>> bundle = campaign.bundle(f"{folder.name}/audit.zip")
-        >>> assay.verify_bundle(bundle.path).clean
-        True
-        >>> folder.cleanup()
         """
         return write_bundle(self._table, path, names=names, shown=shown)
 

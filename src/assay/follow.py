@@ -1,14 +1,11 @@
 """The same question week after week: each period a campaign that goes on from the one before."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from warnings import warn
 
-import numpy as np
-
-from assay.answers import Answer
 from assay.beginning import begin_with_several
 from assay.campaign import Campaign
 from assay.compare import (
@@ -18,41 +15,25 @@ from assay.compare import (
     reviewing_with,
 )
 from assay.core.metrics import canonical_metric
-from assay.core.types import Ints
-from assay.core.venn import CellStrata, refuse_bad_names
-from assay.create import find_campaign, open_storage, settings_of
+from assay.core.venn import refuse_bad_names
+from assay.create import open_storage, settings_of
 from assay.design import Design
-from assay.errors import (
-    AssayWarning,
-    DesignError,
-    InputError,
-    PredictionsError,
-    StorageError,
-)
+from assay.errors import AssayWarning, DesignError, InputError, PredictionsError
+from assay.periods import Member, members, prior_of, refuse_if_begun
 from assay.predictions import Predictions, Scan
-from assay.predictions.compared import IN_NEW, IN_OLD, NEW, OLD, ComparedPredictions, read_compared
+from assay.predictions.compared import read_compared
 from assay.predictions.engines import engine_of
 from assay.predictions.scan import as_scan
-from assay.settings import Part, Prior, Reviewing, Series, Settings
-from assay.store import Session, Store
+from assay.settings import Part, Reviewing, Series, Settings
+from assay.store import Store
 from assay.succession import go_on_beside, refuse_other_ids
 from assay.targets import JointGoal
 
-__all__ = ["Member", "follow_campaign", "members"]
+__all__ = ["follow_campaign"]
 
 _WITHIN = 0.02
 # As many strata as the comparisons that follow have: cut alike, most cards lie in the same order.
 _BINS = 8
-_WORTH = 0.5  # what a label of the last period tells about where to look now
-
-
-@dataclass(frozen=True)
-class Member:
-    """A period's campaign, as it is stored."""
-
-    key: int
-    settings: Settings
-    series: Series
 
 
 def follow_campaign(
@@ -185,18 +166,6 @@ def follow_campaign(
     )
 
 
-def members(session: Session, series: str) -> list[Member]:
-    """Return the periods of a series, oldest first."""
-    found = []
-    for name in session.names():
-        # A period that was rebased is kept under another name, and is no longer one of them.
-        if name.startswith(f"{series}/") and " until " not in name:
-            key, settings = find_campaign(session, name)
-            if settings.series is not None and settings.series.name == series:
-                found.append(Member(key, settings, settings.series))
-    return sorted(found, key=lambda member: member.series.number)
-
-
 def _first(
     store: Store,
     predictions: object,
@@ -238,7 +207,7 @@ def _first(
         [],
         replace(settings, series=series),
         found=beginning.predictions,
-        check=partial(_refuse_another_first, series=series),
+        check=partial(refuse_if_begun, series=series),
     )
 
 
@@ -262,11 +231,9 @@ def _next(
     found = read_compared([held, predictions], classifiers=both, **around, seed=seed)
     _check_same(old.source.parts[-1], found.parts[0], last)
     refuse_other_ids(found, old)
-    # Where all that counts is as it was, there is no change to be estimated: it is 0.
-    series = replace(series, unchanged=found.are_alike(series.metric))
     new = f"{series.metric}:{series.period}"
     targets = {new: within}
-    if not series.unchanged:
+    if not found.are_alike(series.metric):  # else there is no change to be estimated: it is 0
         change = within if series.change_within is None else series.change_within
         targets[f"{new} - {series.metric}:{last.series.period}"] = change
     settings = comparison_settings(
@@ -292,46 +259,9 @@ def _next(
             AssayWarning,
             stacklevel=3,
         )
-    settings = replace(settings, series=series, prior=_prior(campaign, found, settings))
-    check = partial(_refuse_another_first, series=series)
+    settings = replace(settings, series=series, prior=prior_of(campaign, found, settings))
+    check = partial(refuse_if_begun, series=series)
     return go_on_beside(store, [old.name], settings, found=found, check=check)
-
-
-def _refuse_another_first(session: Session, *, series: Series) -> None:
-    """Raise where somebody has begun a period since this one was thought of."""
-    there = [member.series.period for member in members(session, series.name)]
-    if len(there) > series.number:
-        raise StorageError(
-            f"somebody else has begun period {there[-1]!r} of series {series.name!r} meanwhile",
-            hint="look at it with `assay follow`, and begin the one after it",
-        )
-
-
-def _prior(campaign: Campaign, found: ComparedPredictions, settings: Settings) -> Prior | None:
-    """Return last period's labels by the part where the items would be if they were new.
-
-    Of items that are still there the labels themselves count again, and need no prior.
-    """
-    strata = settings.strata
-    if not isinstance(strata, CellStrata):
-        return None
-    answers = {item: answer for item, answer in campaign.answers().items() if answer.judged}
-    items = found.find(list(answers), variable="rank", scale=settings.source.scale)
-    labels, positives = np.zeros((2, len(strata.parts)))
-    for answer, item in zip(answers.values(), items, strict=True):
-        if item is None or not item.card.predicted & IN_OLD:
-            continue
-        code = IN_NEW | (NEW if item.card.predicted & OLD else 0)
-        stratum = int(strata.assign(np.array([item.value]), _ints(code))[0])
-        if stratum >= 0 and strata.has_part(stratum, code):
-            place = strata.part_of(stratum, code)
-            labels[place] += _WORTH
-            positives[place] += _WORTH * (answer is Answer.YES)
-    return Prior(tuple(labels.tolist()), tuple(positives.tolist()))
-
-
-def _ints(code: int) -> Ints:
-    return np.array([code], dtype=np.int64)
 
 
 def _before(settings: Settings, previous: object) -> Scan:

@@ -208,8 +208,6 @@ class Series:
         The half-width that is wanted of a change.
     budget : int, optional
         What people may be asked in a period.
-    unchanged : bool
-        Whether all that counts is as it was in the period before, so that there is no change.
     """
 
     name: str
@@ -219,7 +217,6 @@ class Series:
     floor: float | None = None
     change_within: float | None = None
     budget: int | None = None
-    unchanged: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a floor that no metric can be below."""

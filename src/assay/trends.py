@@ -11,7 +11,7 @@ from assay.campaign import Campaign
 from assay.create import open_storage
 from assay.errors import InputError, StorageError, did_you_mean
 from assay.files import write_whole
-from assay.follow import Member, members
+from assay.periods import Member, members
 from assay.results import Estimate
 from assay.settings import Series
 from assay.store import Event, Session
@@ -242,8 +242,8 @@ def _carried(campaign: Campaign) -> list[Event]:
 
 
 def _no_change(level: Estimate, series: Series) -> Estimate | None:
-    """Return the change where there is none for sure; None in the first period."""
-    if not series.unchanged:
+    """Return the change of a period that has none to estimate: 0, and None in the first."""
+    if series.number == 0:
         return None
     return replace(
         level,

@@ -4,11 +4,17 @@ from typing import Annotated, Any
 
 import typer
 
+from assay.core.variable import SCALES
+
 __all__ = [
     "IdColumn",
+    "ItemId",
     "Positive",
     "PredictedColumn",
+    "PredictionsFile",
+    "ScaleName",
     "ScoreColumn",
+    "Shown",
     "Threshold",
     "WeightColumn",
     "about_data",
@@ -22,6 +28,22 @@ def about_data(text: str, *names: str, metavar: str | None = "COL") -> Any:
 
 IdColumn = Annotated[
     str | None, about_data("The ids' column; the row number when left out.", "--id")
+]
+ItemId = Annotated[
+    str | None, about_data("The ids' column: it tells which items are the same.", "--id")
+]
+Shown = Annotated[list[str] | None, about_data("A column that reviewers see; repeatable.")]
+ScaleName = Annotated[
+    str | None,
+    about_data(f"{' or '.join(SCALES)}; told by the scores' range when left out.", metavar="SCALE"),
+]
+PredictionsFile = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="FILE",
+        help="Predictions: a .parquet, .csv or .jsonl file, a pattern, a folder, "
+        "a SELECT, a database.",
+    ),
 ]
 ScoreColumn = Annotated[str | None, about_data("The scores' column.")]
 PredictedColumn = Annotated[str | None, about_data("The predicted labels' column.")]

@@ -6,9 +6,11 @@ import typer
 
 from assay.cli.classifiers import about_goal
 from assay.cli.columns import (
+    ItemId,
     Positive,
     PredictedColumn,
     ScoreColumn,
+    Shown,
     Threshold,
     about_data,
 )
@@ -35,16 +37,12 @@ def compare(
     ],
     new: Annotated[str, typer.Argument(metavar="NEW", help="The later ones.", show_default=False)],
     *,
-    id_column: Annotated[
-        str | None, about_data("The ids' column: it tells which items are the same.", "--id")
-    ] = None,
+    id_column: ItemId = None,
     score: ScoreColumn = None,
     predicted: PredictedColumn = None,
     threshold: Threshold = None,
     positive: Positive = None,
-    show: Annotated[
-        list[str] | None, about_data("A column that reviewers see; repeatable.")
-    ] = None,
+    show: Shown = None,
     names: Annotated[
         tuple[str, str], about_data("What the two are called.", "--names", metavar="OLD NEW")
     ] = ("old", "new"),

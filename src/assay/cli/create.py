@@ -20,7 +20,10 @@ from assay.cli.columns import (
     IdColumn,
     Positive,
     PredictedColumn,
+    PredictionsFile,
+    ScaleName,
     ScoreColumn,
+    Shown,
     Threshold,
     WeightColumn,
     about_data,
@@ -38,7 +41,7 @@ from assay.cli.scans import (
 )
 from assay.cli.storage import StorageUrl, follow_up, storage_url
 from assay.core.strata import METHODS
-from assay.core.variable import SCALES, Scale
+from assay.core.variable import Scale
 from assay.create import create_campaign
 from assay.design import ALLOCATIONS, MODES, Design
 from assay.errors import DesignError, did_you_mean
@@ -58,14 +61,7 @@ def _reviewing(text: str, metavar: str) -> Any:
 
 
 def create(
-    file: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="FILE",
-            help="Predictions: a .parquet, .csv or .jsonl file, a pattern, a folder, "
-            "a SELECT, a database.",
-        ),
-    ] = None,
+    file: PredictionsFile = None,
     *,
     id_column: IdColumn = None,
     score: ScoreColumn = None,
@@ -74,21 +70,14 @@ def create(
     positive: Positive = None,
     sample_weight: WeightColumn = None,
     classifier: ClassifierColumns = None,
-    show: Annotated[
-        list[str] | None, about_data("A column that reviewers see; repeatable.")
-    ] = None,
+    show: Shown = None,
     slices: Annotated[
         list[str] | None,
         about_data(
             "A column of slices, for status --by; unseen by reviewers; repeatable.", "--slice"
         ),
     ] = None,
-    scale: Annotated[
-        str | None,
-        about_data(
-            f"{' or '.join(SCALES)}; told by the scores' range when left out.", metavar="SCALE"
-        ),
-    ] = None,
+    scale: ScaleName = None,
     where: Where = None,
     table: TableName = None,
     engine: EngineName = None,

@@ -10,9 +10,11 @@ from rich.text import Text
 
 from assay.cli.classifiers import about_goal
 from assay.cli.columns import (
+    ItemId,
     Positive,
     PredictedColumn,
     ScoreColumn,
+    Shown,
     Threshold,
     about_data,
 )
@@ -46,16 +48,12 @@ def follow(
     period: Annotated[
         str | None, typer.Option(help="What the next period is called: 2026-w46.")
     ] = None,
-    id_column: Annotated[
-        str | None, about_data("The ids' column: it tells which items are still there.", "--id")
-    ] = None,
+    id_column: ItemId = None,
     score: ScoreColumn = None,
     predicted: PredictedColumn = None,
     threshold: Threshold = None,
     positive: Positive = None,
-    show: Annotated[
-        list[str] | None, about_data("A column that reviewers see; repeatable.")
-    ] = None,
+    show: Shown = None,
     previous: Annotated[
         str | None,
         about_data(

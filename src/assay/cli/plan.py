@@ -10,16 +10,17 @@ from assay.cli.columns import (
     IdColumn,
     Positive,
     PredictedColumn,
+    PredictionsFile,
+    ScaleName,
     ScoreColumn,
     Threshold,
-    about_data,
 )
 from assay.cli.long_work import progress_bar
 from assay.cli.output import AsJson, console, emit, telling_errors
 from assay.cli.scans import CheckIds, EngineName, SparkUrl, TableName, Where, reading, scan_of
 from assay.cli.storage import StorageUrl, open_campaign
 from assay.core.metrics import METRICS
-from assay.core.variable import SCALES, Scale
+from assay.core.variable import Scale
 from assay.planning import Planning, TextTable
 from assay.planning import plan as plan_for
 from assay.predictions import read_predictions
@@ -29,26 +30,14 @@ __all__ = ["plan"]
 
 
 def plan(
-    file: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="FILE",
-            help="Predictions: a .parquet, .csv or .jsonl file, a pattern, a folder, "
-            "a SELECT, a database.",
-        ),
-    ] = None,
+    file: PredictionsFile = None,
     *,
     id_column: IdColumn = None,
     score: ScoreColumn = None,
     predicted: PredictedColumn = None,
     threshold: Threshold = None,
     positive: Positive = None,
-    scale: Annotated[
-        str | None,
-        about_data(
-            f"{' or '.join(SCALES)}; told by the scores' range when left out.", metavar="SCALE"
-        ),
-    ] = None,
+    scale: ScaleName = None,
     where: Where = None,
     table: TableName = None,
     engine: EngineName = None,
