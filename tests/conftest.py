@@ -32,11 +32,14 @@ os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"  # it would otherwise tell its m
 # What is slow to start: one worker runs all tests that need it. By the tests' names, because the
 # marks that xdist has for this do nothing with pytest 9.2.
 STARTED_ONCE = ("spark", "mlflow", "tests/browser/", "tests/torture/")
+# Whose files share what takes long to compute.
+BY_FILE = "tests/experiments/"
 
 
 def group_of(nodeid: str) -> str:
     """Return what a test must be run together with; mostly itself alone."""
-    return next((name for name in STARTED_ONCE if name in nodeid), nodeid)
+    alone = nodeid.partition("::")[0] if nodeid.startswith(BY_FILE) else nodeid
+    return next((name for name in STARTED_ONCE if name in nodeid), alone)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -133,6 +136,10 @@ def wait_until_ready(pg_isready: Path, directory: str) -> None:
         time.sleep(0.05)
 
 
+# A Java that lives for minutes gains nothing from its slow, thorough compiler.
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     """A Spark of our own: two threads, loopback only. Its Java ends with the Python process."""
@@ -151,6 +158,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.driver.memory", "1g")
+            .config("spark.driver.extraJavaOptions", QUICK_JAVA)
             .config("spark.local.dir", str(directory))
             .config("spark.sql.warehouse.dir", str(directory / "warehouse"))
             .config("spark.sql.shuffle.partitions", "2")

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from assay.experiments import recycling
+from assay.experiments import recycling, recycling_joint
+from assay.experiments.recycling_table1 import PAPER
 from assay.experiments.recycling_tables import (
     joint_table,
     pairs_table,
@@ -43,7 +44,9 @@ def test_json_is_one_document_that_names_the_files(run: Fixture, folder: Path) -
     assert all((folder / file).is_file() for file in document["files"])
 
 
-def test_recycling_fits_a_narrow_screen_and_its_seed_fixes_all(run: Fixture, folder: Path) -> None:
+def test_recycling_fits_a_narrow_screen_and_its_seed_fixes_all(
+    run: Fixture, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     result = run("reproduce", "recycling", "--quick", "--replications", "2", "--seed", "4")
     assert result.exit_code == 0, result.output
     assert "0.85  0.45" in result.stdout
@@ -53,12 +56,18 @@ def test_recycling_fits_a_narrow_screen_and_its_seed_fixes_all(run: Fixture, fol
     written = {file.name: file for file in (folder / "reproduction").iterdir()}
     assert all(file.stat().st_size > 0 for file in written.values())
     assert "recycling-figure2.png" in written
+    pairs = written["recycling-joint-pairs.csv"].read_text().splitlines()
+    assert len(pairs) == 1 + len(PAPER) == 26
+    # Once more, with a few of the pairs, each of which is computed by itself.
+    monkeypatch.setattr(recycling_joint, "PAPER", dict(list(PAPER.items())[:3]))
     shares: list[float] = []
     again = recycling.run(replications=2, seed=4, progress=shares.append)
     assert shares == sorted(shares)
     assert shares[-1] == pytest.approx(1.0)
-    tables = {"table1": table1_table(again.table1), "joint-pairs": pairs_table(again.pairs)}
-    tables |= {"table2": table2_table(again.real, again.table2), "joint": joint_table(again.joint)}
+    pairs_table(again.pairs).write(folder, "some")
+    assert (folder / "some.csv").read_text().splitlines() == pairs[:4]
+    tables = {"table1": table1_table(again.table1), "joint": joint_table(again.joint)}
+    tables |= {"table2": table2_table(again.real, again.table2)}
     for name, table in tables.items():
         for file in table.write(folder, f"recycling-{name}"):
             assert file.read_bytes() == written[file.name].read_bytes()
@@ -73,7 +82,7 @@ def check_document(document: Mapping[str, Any]) -> None:
     assert set(document) >= {"table1", "figure2", "table2", "joint"}
     assert document["table2"]["ml1"]["algorithms"]["random"]["savings_max"] == 0
     assert set(document["joint"]["within"]) == {"ml1", "ml2", "ml3", "mve"}
-    assert len(document["joint"]["pairs"]) == 25
+    assert len(document["joint"]["pairs"]) == 3
     # No design by cells does with fewer labels than one that knows the true rates.
     assert document["joint"]["labels_vs_recycle"] > document["joint"]["least_vs_recycle"] > 0.2
 

@@ -44,6 +44,7 @@ CARDS = 100  # of each stratum
 HOST = "127.0.0.1"
 MOST_SECONDS = 500
 KILLED_AFTER = 24  # of the 64 tasks
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for a Java that lives for minutes
 ROLES = Roles(score="p", predicted="said", id="id", threshold=None, positive=None)
 
 # The shell ends the server when its standard input does, and that is when this process does.
@@ -79,7 +80,7 @@ def server(name: str, *options: str, folder: Path) -> Iterator[subprocess.Popen[
         "SPARK_LOCAL_IP": HOST,
         "SPARK_LOCAL_DIRS": str(folder),
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # starts sooner
+        "SPARK_DAEMON_JAVA_OPTS": QUICK_JAVA,
     }
     command = [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}"]
     with (
@@ -138,6 +139,8 @@ def session(url: str, folder: Path) -> "SparkSession":
         "spark.driver.host": HOST,
         "spark.driver.bindAddress": HOST,
         "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": QUICK_JAVA,
+        "spark.executor.extraJavaOptions": "-XX:+UseSerialGC",
         "spark.executor.memory": "640m",
         "spark.cores.max": "2",
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
