@@ -29,9 +29,14 @@ settings.load_profile("assay")
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"  # it would otherwise tell its makers of every test
 
 
-# What is slow to start: one worker runs all tests that need it. By the tests' names, because the
-# marks that xdist has for this do nothing with pytest 9.2.
-STARTED_ONCE = ("spark", "mlflow", "tests/browser/", "tests/torture/")
+# What is slow to start, or waits for most of its time: one worker runs all tests that need it. By
+# the tests' names, because the marks that xdist has for this do nothing with pytest 9.2.
+TOGETHER = {
+    "spark": "spark",
+    "mlflow": "mlflow",
+    "tests/browser/": "waiting",
+    "tests/torture/": "waiting",
+}
 # Whose files share what takes long to compute.
 BY_FILE = "tests/experiments/"
 
@@ -39,7 +44,7 @@ BY_FILE = "tests/experiments/"
 def group_of(nodeid: str) -> str:
     """Return what a test must be run together with; mostly itself alone."""
     alone = nodeid.partition("::")[0] if nodeid.startswith(BY_FILE) else nodeid
-    return next((name for name in STARTED_ONCE if name in nodeid), alone)
+    return next((group for name, group in TOGETHER.items() if name in nodeid), alone)
 
 
 @pytest.hookimpl(optionalhook=True)
