@@ -26,8 +26,9 @@ system:
 demo: setup
 	@$(BIN)/assay demo
 
+# As many workers as keep two cores busy; libraries that would start threads of their own do not.
 test: setup system lint
-	$(BIN)/python -m pytest --numprocesses 3 --dist loadgroup
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 3 --dist loadgroup
 
 # In full what `make test` runs short: kill -9, crowds, faults, fuzzing, hostile texts in a browser,
 # and the real Label Studio. It takes the better part of an hour, and says what it did.

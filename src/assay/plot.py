@@ -59,8 +59,9 @@ def save(figure: "Figure", folder: Path, name: str) -> list[Path]:
     """Write the finished figure as SVG and PNG into the folder, and return the files."""
     folder.mkdir(parents=True, exist_ok=True)
     # Laid out once: matplotlib would do it again for each file, and draw each twice for it.
-    figure.draw_without_rendering()
-    figure.set_layout_engine(None)
+    if (layout := figure.get_layout_engine()) is not None:
+        layout.execute(figure)
+        figure.set_layout_engine(None)
     files = [folder / f"{name}.svg", folder / f"{name}.png"]
     for file in files:
         figure.savefig(file, dpi=110, metadata={"Date": None} if file.suffix == ".svg" else None)

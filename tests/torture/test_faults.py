@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -19,7 +19,7 @@ from assay.reviewing import Submit
 from tests.torture.campaigns import Book, make_campaign, truth
 from tests.torture.conftest import Database
 from tests.torture.cutting import wire_to
-from tests.torture.pages import Page, UnsureError, token_for
+from tests.torture.pages import Page, Seen, UnsureError, token_for
 from tests.torture.postgres import Postgres, postgres_folder
 from tests.torture.processes import FORKS, Served, begin, kill, serving
 from tests.torture.sizes import FULL, report
@@ -219,22 +219,26 @@ def clock_in(folder: Path) -> Iterator[tuple[Path, dict[str, str]]]:
 
 def check_moved_clock(storage: str, port: int, offset: Path, tmp_path: Path) -> None:
     """Move the database's clock by a day, forward and back, while people judge."""
-    pages = {who: Page(port, token_for(storage, who)) for who in ("ann", "bob", "eve")}
-    held = pages["ann"].take([], 3).items
-    assert not set(held) & set(pages["bob"].take([], 3).items)
+    tokens = {who: token_for(storage, who) for who in ("ann", "bob", "eve")}
+
+    def take(who: str, submits: Sequence[Submit], want: int) -> Seen:
+        # A connection each time: the server hangs up on those that were idle for seconds.
+        with closing(Page(port, tokens[who])) as page:
+            return page.take(submits, want)
+
+    held = take("ann", [], 3).items
+    assert not set(held) & set(take("bob", [], 3).items)
     offset.write_text("+1d")
     # A day later what ann had is bob's; what she says of it is kept, and flagged.
-    first = pages["bob"].take([], 20).items
+    first = take("bob", [], 20).items
     assert set(held) <= set(first)
     late = [Submit(f"ann {item}", item, truth(item)) for item in held]
-    assert set(pages["ann"].take(late, 0).receipts.values()) == {"saved"}
+    assert set(take("ann", late, 0).receipts.values()) == {"saved"}
     offset.write_text("+0d")
     # The day is taken back: nobody waits until tomorrow for what bob holds.
-    assert set(pages["eve"].take([], 20).items) & (set(first) - set(held))
+    assert set(take("eve", [], 20).items) & (set(first) - set(held))
     bob = [Submit(f"bob {item}", item, truth(item)) for item in first if item not in held]
-    assert set(pages["bob"].take(bob, 0).receipts.values()) == {"saved"}
-    for page in pages.values():
-        page.close()
+    assert set(take("bob", bob, 0).receipts.values()) == {"saved"}
     book = Book(storage)
     with book.moment() as connection:
         log = book.log(connection)
