@@ -4,19 +4,20 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-# Tests start hundreds of programs; where this is set, each would compile all of Assay anew.
+# Tests start hundreds of programs; where this is set, each would compile what it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup system demo test torture lint docs bench clean
 
-# The environment is made again whenever its contents change.
+# The environment is made again whenever its contents change. Python compiles what it imports; to
+# compile all that is installed takes as long as to install it.
 setup: $(VENV)/.ready
 
 $(VENV)/.ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Assay needs Python 3.11 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable . --group dev
+	$(BIN)/python -m pip install --quiet --no-compile --editable . --group dev
 	@touch $@
 
 # Servers that some tests need; without root and apt those tests skip, and say why.
