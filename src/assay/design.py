@@ -55,8 +55,9 @@ class Design:
     estimator : {"smoothed", "unbiased"}
         Paper 1's m-estimate, or paper 2's Eqs. 4 and 6.
     interval : {"stratified", "betting", "wilson", "normal", "jeffreys"}
-        How the interval is made. ``stratified`` and ``betting`` may be looked at after every round;
-        the others are right for one look at a number of labels fixed before.
+        How the interval is made. ``stratified`` is made to be right at the look that stops it, by
+        simulation; ``betting`` is right at every look, by a theorem; the others are right for one
+        look at a number of labels fixed before.
     replacement : bool
         Leave out the finite population correction, as both papers do. A campaign never asks for
         an item twice either way.
@@ -130,8 +131,28 @@ class Design:
 
     @property
     def anytime(self) -> bool:
-        """Whether its interval stays right when it is looked at again and again."""
-        return INTERVALS[self.interval].anytime and self.stop != "budget"
+        """Whether its interval is right at every look at once, by a theorem."""
+        return INTERVALS[self.interval].anytime
+
+    @property
+    def may_stop(self) -> bool:
+        """Whether its interval is made to be right at the first narrow look, which stops it."""
+        return INTERVALS[self.interval].may_stop and self.stop != "budget"
+
+    @property
+    def holds(self) -> str:
+        """When its interval is right, in words.
+
+        Examples
+        --------
+        >>> Design().holds
+        'made to be right when it stops, by simulation; looks on the way may miss'
+        """
+        if self.anytime:
+            return "right at every look, by a theorem, for items that can be judged"
+        if self.may_stop:
+            return "made to be right when it stops, by simulation; looks on the way may miss"
+        return "made for one look"
 
     @classmethod
     def centred(cls) -> Self:
@@ -261,13 +282,13 @@ def price_of_peeking(design: Design, goal: Goal) -> str:
     >>> price_of_peeking(Design(), Goal("precision", within=0.02))
     ''
     """
-    if goal.within is None or design.anytime:
+    if goal.within is None or design.may_stop:
         return ""
     return (
         f"the {design.interval} interval is right for one look, and within={goal.within:g} stops "
         "at the first narrow one: paper 1's rule was right in 69% instead of 95% of runs at "
-        "precision 0.97, delta 0.01 (docs/certainty.md). Design() may be looked at again and "
-        "again; a budget without `within` looks once"
+        "precision 0.97, delta 0.01 (docs/certainty.md). Design() is made for such a "
+        "stop; a budget without `within` looks once"
     )
 
 

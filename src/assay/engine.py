@@ -19,10 +19,11 @@ from assay.core.estimate import Moments, estimate, rates, stratum_sd
 from assay.core.explore import explore
 from assay.core.intervals import INTERVALS, Evidence
 from assay.core.metrics import Metric, Ratio
-from assay.core.stop import Reason, count_streak, reasons, settle
+from assay.core.stop import Reason, count_streak, hold_back, reasons, settle
 from assay.core.stratified import rarer
 from assay.core.tallies import Tallies
 from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints
+from assay.core.unjudged import as_labels, cards_judged, movement, verdict_at_worst
 from assay.design import Design, Goal
 
 __all__ = [
@@ -60,6 +61,9 @@ class State:
         Rounds in a row that met the goal, up to the last complete one.
     bets : Bets, optional
         What the bettors own after the last complete round, where the design bets.
+    worst_bets : (Bets, Bets), optional
+        What they would own if every card that could not be judged had counted against the metric,
+        and for it. None: there was no such card.
     first : Tallies, optional
         The answers as they were first given, which the chances of the next round rest on: an
         answer that is revised later cannot change how cards were drawn. None: none was revised.
@@ -68,6 +72,9 @@ class State:
     possible : (array, array), optional
         The fewest and the most outcomes that each stratum can have by the answers, where that is
         not told by the tallies.
+    open : array, optional
+        The cards that wait for an answer, counted as the tallies are. Nothing is decided by them,
+        but what is shown takes them at their worst (`worst`). None: there is none.
     """
 
     tallies: Tallies
@@ -76,9 +83,11 @@ class State:
     rounds: int
     streak: Ints
     bets: Bets | None = None
+    worst_bets: tuple[Bets, Bets] | None = None
     first: Tallies | None = None
     once: Once | None = None
     possible: tuple[Floats, Floats] | None = None
+    open: Floats | None = None
 
     @classmethod
     def start(cls, sizes: ArrayLike, *, replacement: bool) -> Self:
@@ -97,6 +106,8 @@ class State:
             room=self.room[which],
             streak=self.streak[which],
             bets=None if self.bets is None else self.bets.take(which),
+            worst_bets=self.worst_bets
+            and (self.worst_bets[0].take(which), self.worst_bets[1].take(which)),
             first=None if self.first is None else self.first.take(which),
         )
 
@@ -184,11 +195,16 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
         budget=goal.budget,
         room=state.room + state.dealt - tallies.n - tallies.u,
     )
+    unsettled = None
     if goal.at_least is not None and state.bets is not None:
-        index = int(np.searchsorted(state.bets.points, goal.at_least))
-        verdict = state.bets.verdict(index, goal.confidence)
+        verdict, unsettled = verdict_at_worst(
+            state.bets, state.worst_bets, tallies, metric, goal.at_least, goal.confidence
+        )
         verdict = np.where(least >= goal.at_least, 1, np.where(most < goal.at_least, -1, verdict))
-        reason = settle(reason, verdict)
+        reason, unsettled = settle(reason, verdict), unsettled & (verdict == 0)
+    if tallies.u.any():
+        could_move = movement(tallies, metric)
+        reason = hold_back(reason, could_move=could_move, within=goal.within, unsettled=unsettled)
     return Look(moments, low, high, streak, reason)
 
 
@@ -258,35 +274,53 @@ def fold(
         When the round was dealt, and when all of it was answered.
     kinds : array, shape (..., cards)
         The round's cards in an order that does not depend on their answers: twice the stratum,
-        and 1 more for the outcome; -1 for a card that could not be judged, or none.
+        and 1 more for the outcome; -2 less the stratum for a card that could not be judged, and
+        -1 for none.
 
     Notes
     -----
     A stratum with fewer cards than the round is dealt to its end, for certain (`_certain`).
     Nobody bets on these cards; the bets on the others begin with them known.
+
+    The bets are on items that can be judged. From the first card on that cannot be, two more pairs
+    of bettors take every such card as a label against the metric, or for it. That is a rule fixed
+    before the card is seen, so their bets are fair by the same theorem, on the metric of all items.
     """
     if before.bets is None:
         return after
-    size = (after.dealt - before.dealt).sum(axis=-1)
-    certain = before.room < size[..., None]
-    drawn = ~np.take_along_axis(certain, np.maximum(kinds, 0) // 2, axis=-1)
-    kinds = np.where(drawn, kinds, -1)
-    learnt = certain & (kinds >= 0).any(axis=-1, keepdims=True)
-    old, new = before.tallies, after.tallies
-    known = old.add(
-        *(np.where(learnt, more, 0.0) for more in (new.n - old.n, new.x - old.x, new.u - old.u))
-    )
-    bets = betting.fold(
-        before.bets,
-        metric,
-        known,
-        kinds,
-        chances=_chances(metric, before, size),
-        within=goal.within,
-        confidence=goal.confidence,
-        replacement=design.replacement,
-    )
-    return replace(after, bets=bets)
+    old, new, size = before.tallies, after.tallies, (after.dealt - before.dealt).sum(axis=-1)
+
+    def folded(bets: Bets, old: Tallies, new: Tallies, kinds: Ints) -> Bets:
+        certain = before.room < size[..., None]
+        drawn = ~np.take_along_axis(certain, np.maximum(kinds, 0) // 2, axis=-1)
+        kinds = np.where(drawn, kinds, -1)
+        learnt = certain & (kinds >= 0).any(axis=-1, keepdims=True)
+        known = old.add(
+            *(np.where(learnt, m, 0.0) for m in (new.n - old.n, new.x - old.x, new.u - old.u))
+        )
+        return betting.fold(
+            bets,
+            metric,
+            known,
+            kinds,
+            chances=_chances(metric, before, size),
+            within=goal.within,
+            confidence=goal.confidence,
+            replacement=design.replacement,
+        )
+
+    bets = folded(before.bets, old, new, kinds)
+    worst = before.worst_bets
+    if worst is None and (kinds < -1).any():
+        worst = before.bets, before.bets  # until now every card was judged
+    if worst is not None:
+        rises = metric.rises(old.N)
+        against, in_favour = (
+            folded(each, *(as_labels(t, t.u, way) for t in (old, new)), cards_judged(kinds, way))
+            for each, way in zip(worst, (~rises, rises), strict=True)
+        )
+        worst = against, in_favour
+    return replace(after, bets=bets, worst_bets=worst)
 
 
 def follows_request(design: Design, rounds: int) -> bool:

@@ -4,9 +4,8 @@ import numpy as np
 
 from assay.core.intervals import INTERVALS
 from assay.core.stop import Reason
-from assay.core.unjudged import worst_case
-from assay.evaluation import Standing
 from assay.results import Estimate, Estimates
+from assay.standing import Standing
 from assay.table import Table
 from assay.targets import JointGoal
 
@@ -15,20 +14,17 @@ __all__ = ["estimates_of"]
 
 def estimates_of(table: Table) -> Estimates:
     """Return what is known now of every metric that was asked for, by its name."""
-    reason = table.ledger.reason  # before the state, whose bets are settled by looking
-    standings = table.evaluation.standings(table.ledger.state)
-    around = _notes_on_answers(table)
-    return Estimates({each.name: _estimate(table, each, reason, around) for each in standings})
+    stopped, around = table.ledger.stopped, _notes_on_answers(table)
+    return Estimates(
+        {each.name: _estimate(table, each, stopped, around) for each in table.ledger.standings}
+    )
 
 
 def _estimate(
-    table: Table, standing: Standing, reason: Reason, around: tuple[str, ...]
+    table: Table, standing: Standing, stopped: str | None, around: tuple[str, ...]
 ) -> Estimate:
-    goal, design, tallies = standing.goal, table.settings.design, standing.tallies
-    now = standing.look
+    goal, design, now = standing.goal, table.settings.design, standing.look
     defined = bool(now.moments.defined)
-    unjudged = standing.unjudged
-    least, most = worst_case(tallies, standing.metric)
     return Estimate(
         metric=standing.name,
         value=float(now.moments.value) if defined else None,
@@ -37,14 +33,17 @@ def _estimate(
         confidence=goal.confidence,
         standard_error=float(np.sqrt(now.moments.variance)) if defined else None,
         labels=standing.labels,
-        cannot_judge=unjudged,
-        worst_case=(float(least), float(most)) if unjudged else None,
+        cannot_judge=standing.unjudged,
+        worst_case=standing.worst_case if standing.unjudged else None,
         interval=INTERVALS[design.interval].reference,
         anytime=design.anytime,
-        stopped=None if reason is Reason.GO_ON else reason.told(goal.at_least),
+        stopped=stopped,
         notes=(*_notes_on_interval(table, standing), *_notes_on_weights(table, standing), *around),
-        verdict=reason.verdict,
+        verdict=table.ledger.reason.verdict,
         within=goal.within,
+        open=standing.open,
+        could_move=standing.could_move,
+        holds=design.holds,
     )
 
 
@@ -63,7 +62,7 @@ def _notes_on_interval(table: Table, standing: Standing) -> list[str]:
             f"too few labels in {where} to estimate their variance: "
             "its largest possible value is used"
         )
-    if moments.defined and not table.settings.design.anytime:
+    if moments.defined and not table.settings.design.may_stop:
         if goal.within is not None:
             notes.append(
                 "the interval assumes one look; stopping on its width makes it hold less often "
@@ -106,8 +105,8 @@ def _notes_on_answers(table: Table) -> tuple[str, ...]:
         )
     if waiting and table.ledger.reason is not Reason.GO_ON:
         notes.append(
-            f"{len(waiting):,} drawn items had no answer when it stopped; what was drawn with them "
-            "counts, and they do not"
+            f"{len(waiting):,} drawn items had no answer when it stopped: the interval is that of "
+            "the rounds before them, or takes them at their worst"
         )
     if disputed := sum(table.review(item_id).disputed for item_id in waiting):
         notes.append(

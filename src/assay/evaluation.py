@@ -5,55 +5,35 @@ Both answer the same questions, so that the ledger and the campaign need not kno
 
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from assay.cell_strata import joint_of
-from assay.core.census import Once, settle
-from assay.core.metrics import Metric, Ratio, ratio
+from assay.core.census import settle
+from assay.core.metrics import Ratio, ratio
 from assay.core.stop import Reason
 from assay.core.strata import Strata
 from assay.core.tallies import Tallies
 from assay.core.types import Floats, Ints
 from assay.core.venn import CellStrata
 from assay.design import Design, Goal
-from assay.engine import Look, State, begin, fold, follows_request, look, plan
+from assay.engine import State, begin, fold, follows_request, look, plan
 from assay.joint import JointLook
 from assay.settings import Prior, Settings
+from assay.standing import Standing
 from assay.store import CardRow
 from assay.targets import JointGoal
 
-__all__ = ["Decision", "Evaluation", "Standing", "evaluation_of"]
+__all__ = ["Decision", "Evaluation", "evaluation_of"]
 
 # At most, where draws that come again cost nothing: of a budget, and without one.
 _DRAWS_AN_ANSWER = 10
 _DRAWS_AN_ITEM = 100
 
-
-@dataclass(frozen=True, eq=False)
-class Standing:
-    """How one target stands: its goal, its metric, the answers as it counts them, and a look.
-
-    `once` are the items behind the answers, where an item's answer may count again.
-    """
-
-    name: str
-    goal: Goal
-    metric: Metric
-    tallies: Tallies
-    look: Look
-    once: Once | None = None
-
-    @property
-    def labels(self) -> int:
-        """Items with a yes or no."""
-        return int((self.tallies.n if self.once is None else self.once.judged).sum())
-
-    @property
-    def unjudged(self) -> int:
-        """Items that could not be judged."""
-        return int((self.tallies.u if self.once is None else self.once.unjudged).sum())
+_Key = tuple[object, ...]
+_Kept = TypeVar("_Kept")
+_KEPT = 2  # looks at the same time: at all answers, and at complete rounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +81,7 @@ class Evaluation(Protocol):
         """Tell whether a round may be dealt before the last is answered."""
 
     def standings(self, state: State) -> tuple[Standing, ...]:
-        """Return how every target stands."""
+        """Return how every target stands, with the cards that wait for an answer at their worst."""
 
 
 def evaluation_of(settings: Settings) -> Evaluation:
@@ -140,7 +120,7 @@ class _One:
         return fold(self._design, self._goal, self._metric, before=before, after=after, kinds=kinds)
 
     def decide(self, state: State) -> Decision:
-        (standing,) = self.standings(state)
+        standing = self._standing(state)
         return Decision(standing.look.streak, Reason(int(standing.look.reason)), (standing,))
 
     def plan(self, state: State, asked: int, rng: np.random.Generator, /) -> Ints:
@@ -150,8 +130,11 @@ class _One:
         return follows_request(self._design, rounds) and not self._design.bets
 
     def standings(self, state: State) -> tuple[Standing, ...]:
+        return (self._standing(state).with_open(),)
+
+    def _standing(self, state: State) -> Standing:
         now = look(self._design, self._goal, self._metric, state)
-        return (Standing(self._goal.metric, self._goal, self._metric, state.tallies, now),)
+        return Standing(self._goal.metric, self._design, self._goal, self._metric, state, now)
 
 
 class _Weighted(_One):
@@ -178,7 +161,7 @@ class _Weighted(_One):
         )
         end = replace(after, tallies=tallies)
         settled = fold(self._design, self._goal, metric, before=start, after=end, kinds=kinds)
-        return replace(after, bets=settled.bets)
+        return replace(after, bets=settled.bets, worst_bets=settled.worst_bets)
 
     def plan(self, state: State, asked: int, rng: np.random.Generator, /) -> Ints:
         dealt = None if state.once is None else state.once.dealt
@@ -187,13 +170,13 @@ class _Weighted(_One):
         draws = ceil(asked / self._share_of_new(state))
         return plan(self._design, goal, metric, state, rng=rng, asked=draws)
 
-    def standings(self, state: State) -> tuple[Standing, ...]:
+    def _standing(self, state: State) -> Standing:
         once, told = state.once, state.tallies
         answered = None if once is None else once.judged + once.unjudged
         goal = self._in_draws(told.n + told.u, answered)
         state, metric = self._settled(state)
         now = look(self._design, goal, metric, state)
-        return (Standing(self._goal.metric, self._goal, metric, state.tallies, now, once),)
+        return Standing(self._goal.metric, self._design, self._goal, metric, state, now, once)
 
     def _settled(self, state: State) -> tuple[State, Ratio]:
         """Return the state, and the metric of it, with what is known in full told so.
@@ -247,7 +230,8 @@ class _Several:
         self._joint = joint_of(design, goal, strata, before)
         self._strata = strata
         self.sizes = self._joint.parts.size
-        self._looks: dict[tuple[object, ...], JointLook] = {}
+        self._looks: dict[_Key, JointLook] = {}
+        self._shown: dict[_Key, tuple[Standing, ...]] = {}
 
     def place(self, card: CardRow) -> int:
         return self._strata.part_of(card.stratum, card.predicted)
@@ -266,7 +250,7 @@ class _Several:
 
     def decide(self, state: State) -> Decision:
         reason = Reason(int(self._look(state).reason))
-        return Decision(state.streak, reason, self.standings(state))
+        return Decision(state.streak, reason, self._standings(state))
 
     def plan(self, state: State, asked: int, _rng: np.random.Generator, /) -> Ints:
         return self._joint.plan(state, self._look(state), asked=asked)
@@ -275,16 +259,33 @@ class _Several:
         return True
 
     def standings(self, state: State) -> tuple[Standing, ...]:
+        key = (*_answers(state), None if state.open is None else state.open.tobytes())
+        if key not in self._shown:
+            its = tuple(each.with_open() for each in self._standings(state))
+            self._shown = _latest(self._shown, key, its)
+        return self._shown[key]
+
+    def _standings(self, state: State) -> tuple[Standing, ...]:
+        design = self._joint.design
         return tuple(
-            Standing(view.name, view.goal, view.metric, view.state(state).tallies, each)
+            Standing(view.name, design, view.goal, view.metric, view.state(state), each)
             for view, each in zip(self._joint.views, self._look(state).looks, strict=True)
         )
 
     def _look(self, state: State) -> JointLook:
         # The reason to stop, the next round and the report rest on the same answers, and sixty
         # intervals take a second.
-        told = state.tallies
-        answers = (state.rounds, *(counts.tobytes() for counts in (told.n, told.x, told.u)))
-        if answers not in self._looks:
-            self._looks = {answers: self._joint.look(state)}  # the last one only
-        return self._looks[answers]
+        key = _answers(state)
+        if key not in self._looks:
+            self._looks = _latest(self._looks, key, self._joint.look(state))
+        return self._looks[key]
+
+
+def _answers(state: State) -> _Key:
+    told = state.tallies
+    return (state.rounds, *(counts.tobytes() for counts in (told.n, told.x, told.u)))
+
+
+def _latest(kept: dict[_Key, _Kept], key: _Key, new: _Kept) -> dict[_Key, _Kept]:
+    """Return what is kept with something new, without what was there longest."""
+    return {**dict([*kept.items()][1 - _KEPT :]), key: new}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from assay.evaluation import Standing
+from assay.standing import Standing
 
 __all__ = ["HistoryPoint", "thinned"]
 

@@ -164,7 +164,10 @@ class View:
         known = state.tallies
         mine = Tallies.trusted(*map(self.gather, (known.N, known.n, known.x, known.u)))
         answered = mine.n + mine.u
-        return replace(state, tallies=mine, dealt=answered, room=mine.N - answered)
+        waiting = None if state.open is None else self.gather(state.open)
+        return replace(
+            state, tallies=mine, dealt=answered, room=mine.N - answered, open=waiting
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +232,9 @@ class Joint:
         out = (self.parts.strata_sizes <= seen).all(axis=-1)
         reason = np.where(out, Reason.EXHAUSTED, reason)
         met = np.all([_is_over(each) for each in looks], axis=0) & self._has_widths
-        return JointLook(looks, np.where(met, Reason.GOAL_MET, reason))
+        unjudged = np.any([each.reason == Reason.UNJUDGED for each in looks], axis=0)
+        over = np.where(unjudged, Reason.UNJUDGED, Reason.GOAL_MET)
+        return JointLook(looks, np.where(met, over, reason))
 
     @property
     def _has_widths(self) -> bool:
@@ -286,5 +291,5 @@ class Joint:
 
 
 def _is_over(now: Look) -> Bools:
-    """Tell where a target needs no more labels: it is near enough, or all is known."""
-    return np.asarray((now.reason == Reason.GOAL_MET) | (now.reason == Reason.EXHAUSTED))
+    """Tell where a target needs no more labels: it is near enough, or they would not help."""
+    return np.isin(now.reason, (Reason.GOAL_MET, Reason.EXHAUSTED, Reason.UNJUDGED))

@@ -7,6 +7,9 @@ A round is complete when every card of it and of all rounds before it has an ans
 rule looks once at each complete round, with the answers of the rounds up to it; the order in which
 people answered makes no difference. A revised answer to an earlier round makes the looks run again.
 
+What is shown counts every answer so far (`Ledger.standings`), and takes cards that wait for one at
+their worst.
+
 Where the design bets, the bets on a round are settled when it is complete, in the order in which
 its cards were dealt.
 
@@ -27,7 +30,9 @@ from assay.core.types import Floats, Ints
 from assay.engine import State
 from assay.evaluation import Evaluation
 from assay.history import HistoryPoint
+from assay.standing import Standing
 from assay.store import CardRow
+from assay.why_stopped import told
 
 __all__ = ["Ledger"]
 
@@ -85,6 +90,29 @@ class Ledger:
     def state(self) -> State:
         """Where the evaluation stands now, with all answers so far."""
         return self._state(self._total, self._total_first, len(self._rounds))
+
+    @property
+    def standings(self) -> tuple[Standing, ...]:
+        """How every target stands, as it is shown: with all answers so far.
+
+        Cards that wait for an answer need not be like the rest: somebody may have skipped all of
+        one kind. The interval takes them at their worst; or it is that of the complete rounds,
+        where that is narrower.
+        """
+        self._look_at_complete_rounds()  # before the state, whose bets are settled by looking
+        now = self._evaluation.standings(self.state)
+        if not self._waiting or not self._looked:
+            return now
+        before = self._evaluation.standings(self._complete)
+        return tuple(each.or_before(then) for each, then in zip(now, before, strict=True))
+
+    @property
+    def stopped(self) -> str | None:
+        """Why the evaluation is over, in words; None while it goes on."""
+        reason = self.reason
+        if reason is Reason.GO_ON:
+            return None
+        return told(reason, self._evaluation.standings(self._complete))
 
     def state_if(self, answers: Mapping[str, Answer]) -> State:
         """Return where the evaluation would stand if waiting cards had these answers."""
@@ -230,6 +258,7 @@ class Ledger:
 
     def _state(self, table: Floats, first: Floats, rounds: int) -> State:
         dealt = self._evaluation.by_stratum(table[_DEALT])
+        waiting = table[_DEALT] - table[_JUDGED] - table[_UNJUDGED]
         return replace(
             self._complete,
             tallies=self._tallies(table),
@@ -238,6 +267,7 @@ class Ledger:
             rounds=rounds,
             first=self._tallies(first),
             once=Once(*table[_ITEMS].copy()),
+            open=waiting if waiting.any() else None,
         )
 
     def _tallies(self, table: Floats) -> Tallies:
@@ -253,7 +283,7 @@ class Ledger:
     def _kind(self, card: CardRow) -> int:
         answer = self._answers[card.item_id]
         if not answer.judged:
-            return -1
+            return -2 - card.stratum
         return 2 * card.stratum + self._is_outcome(card, answer)
 
     def _is_outcome(self, card: CardRow, answer: Answer) -> bool:

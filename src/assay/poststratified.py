@@ -10,7 +10,7 @@ from assay.core.poststratify import bins_for, groups_with_labels
 from assay.core.strata import Strata, stratify
 from assay.core.tallies import Tallies
 from assay.core.types import Ints
-from assay.core.unjudged import worst_case
+from assay.core.unjudged import movement
 from assay.core.variable import scale_of
 from assay.design import Design, Goal
 from assay.earlier import Earlier, find_earlier
@@ -19,6 +19,7 @@ from assay.errors import LabelError, PredictionsError
 from assay.predictions import Predictions, Side, read_predictions, sides_to_cut
 from assay.predictions.weighted import WeightedPredictions
 from assay.results import Estimate
+from assay.worst import ends_at_worst
 
 __all__ = ["estimate"]
 
@@ -99,7 +100,6 @@ def estimate(
     plain = counts.joined(layer, goal)
     tallies, moments = cut.tallies, cut.look.moments
     defined, unjudged = bool(moments.defined), int(tallies.u.sum())
-    least, most = worst_case(tallies, cut.metric)
     return Estimate(
         metric=goal.metric,
         value=float(moments.value) if defined else None,
@@ -109,11 +109,13 @@ def estimate(
         standard_error=float(np.sqrt(moments.variance)) if defined else None,
         labels=int(tallies.n.sum()),
         cannot_judge=unjudged,
-        worst_case=(float(least), float(most)) if unjudged else None,
+        worst_case=cut.worst_case(goal) if unjudged else None,
         interval=_INTERVAL,
         anytime=False,
         stopped=None,
         notes=_notes(earlier, cut, plain, goal.metric),
+        could_move=float(movement(tallies, cut.metric)),
+        holds=_ONE_LOOK.holds,
     )
 
 
@@ -121,9 +123,21 @@ def estimate(
 class _Cut:
     """The labels in some strata, and what they say."""
 
-    tallies: Tallies
+    state: State
     metric: Ratio
     look: Look
+
+    @property
+    def tallies(self) -> Tallies:
+        """The labels."""
+        return self.state.tallies
+
+    def worst_case(self, goal: Goal) -> tuple[float, float]:
+        """Return the ends with all that could not be judged against the metric, and for it."""
+        low, high = ends_at_worst(
+            _ONE_LOOK, goal, self.metric, self.state, self.look, self.tallies.u
+        )
+        return float(low), float(high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +172,7 @@ class _Counts:
         tallies = Tallies(*(np.bincount(group, each) for each in counts))
         metric = ratio(goal.metric, tallies.N, np.bincount(group, self.says_yes) > 0)
         state = replace(State.start(tallies.N, replacement=False), tallies=tallies)
-        return _Cut(tallies, metric, look(_ONE_LOOK, goal, metric, state))
+        return _Cut(state, metric, look(_ONE_LOOK, goal, metric, state))
 
 
 def _strata(found: Predictions, earlier: Earlier, sides: list[Side], metric: str) -> Strata:

@@ -67,11 +67,12 @@ class Estimate:
     cannot_judge : int
         Items that were looked at and could not be judged.
     worst_case : (float, float) or None
-        The estimate if all items that could not be judged were one way or the other.
+        The interval's low end if all items that could not be judged, or wait for an answer, were
+        against the metric, and its high end if all were for it.
     interval : str
         How the interval was made, with its reference.
     anytime : bool
-        Whether the confidence survives repeated looks.
+        Whether the interval is right at every look at once, by a theorem.
     stopped : str or None
         Why the campaign is over; None while it goes on.
     notes : tuple of str
@@ -81,6 +82,13 @@ class Estimate:
         not asked.
     within : float or None
         The half-width that was asked for.
+    open : int
+        Items that were drawn and wait for an answer. The interval takes them at their worst, or is
+        that of the complete rounds before them.
+    could_move : float
+        How far the items that could not be judged could alone move the value.
+    holds : str
+        When the interval is right.
     """
 
     metric: str
@@ -98,6 +106,15 @@ class Estimate:
     notes: tuple[str, ...] = ()
     verdict: bool | None = None
     within: float | None = None
+    open: int = 0
+    could_move: float = 0.0
+    holds: str = ""
+
+    @property
+    def is_near(self) -> bool:
+        """Whether it is as near as was asked for, whatever could not be judged."""
+        within = 1.0 if self.within is None else self.within
+        return self.half_width <= within and self.could_move <= within
 
     @property
     def distance(self) -> float:
@@ -135,13 +152,13 @@ class Estimate:
 
     @property
     def _said(self) -> tuple[str, str]:
-        """What it comes to, in words: the value, and what belongs to it."""
+        """What it comes to, in words: the value with its interval, and what belongs to them."""
         value = "not known yet" if self.value is None else f"{self.value:.3f}"
         state = "" if self.stopped is None else f": {self.stopped}"
+        waiting = f", {self.open:,} open" if self.open else ""
         return (
-            f"{self._name} {value}",
-            f"[{self.low:.3f}, {self.high:.3f}] "
-            f"at {100 * self.confidence:g}%, {self.labels:,} labels{state}",
+            f"{self._name} {value} [{self.low:.3f}, {self.high:.3f}]",
+            f"at {100 * self.confidence:g}%, {self.labels:,} labels{waiting}{state}",
         )
 
     @property

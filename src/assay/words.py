@@ -110,6 +110,8 @@ def state_text(estimate: Estimate) -> tuple[str, str]:
     if estimate.within is None:
         return ("done", "green") if over else ("not yet", "yellow")
     if estimate.half_width <= estimate.within:
+        if not estimate.is_near:
+            return "unjudged", "yellow"
         return "met" if over else "within", "green"
     return ("missed", "red") if over else ("not yet", "yellow")
 

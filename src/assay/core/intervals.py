@@ -4,7 +4,8 @@ Each takes arrays of one shape: the estimate, its variance, the number of labels
 gives a lower and an upper end within [0, 1]. `normal`, `wilson` and `jeffreys` do not survive
 peeking: their confidence holds for one look at a number of labels fixed before; looking after every
 round and stopping at a narrow moment makes them wrong more often (see docs/certainty.md).
-`stratified` is made for that, by simulation; `betting` by a theorem.
+`stratified` is made to be right at the look that stops it, by simulation, though looks on the way
+may miss; `betting` is right at every look, by a theorem.
 
 References
 ----------
@@ -138,11 +139,16 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval's formula, where it comes from, and whether it may be looked at repeatedly."""
+    """An interval's formula, where it comes from, and when it is right.
+
+    `may_stop`: at the first narrow look, which stops an evaluation; `anytime`: at every look at
+    once. One that is neither is right for one look, at a number of labels that was fixed before.
+    """
 
     ends: Callable[[Evidence, float], Ends]
     reference: str
-    anytime: bool
+    may_stop: bool = False
+    anytime: bool = False
 
 
 def _of_moments(
@@ -183,25 +189,23 @@ def betting(evidence: Evidence, confidence: float) -> Ends:
 INTERVALS: dict[str, Interval] = {
     "stratified": Interval(
         stratified,
-        "stratified score test and profile likelihood, for repeated looks (docs/certainty.md)",
-        anytime=True,
+        "stratified score test and profile likelihood, for a stop at a narrow look "
+        "(docs/certainty.md)",
+        may_stop=True,
     ),
     "betting": Interval(
         betting,
         "betting confidence sequence (Waudby-Smith and Ramdas 2024): a theorem at every look",
+        may_stop=True,
         anytime=True,
     ),
-    "normal": Interval(
-        _of_moments(normal), "normal approximation (Bennett and Carvalho 2010)", anytime=False
-    ),
+    "normal": Interval(_of_moments(normal), "normal approximation (Bennett and Carvalho 2010)"),
     "wilson": Interval(
         _of_moments(wilson),
         "Wilson 1927, on the effective sample size (Franco et al. 2019)",
-        anytime=False,
     ),
     "jeffreys": Interval(
         _of_moments(jeffreys),
         "Beta posterior under Jeffreys' prior, on the effective sample size (Franco et al. 2019)",
-        anytime=False,
     ),
 }

@@ -4,9 +4,9 @@ from enum import IntEnum
 
 import numpy as np
 
-from assay.core.types import Floats, Ints
+from assay.core.types import Bools, Floats, Ints
 
-__all__ = ["Reason", "count_streak", "reasons", "settle"]
+__all__ = ["Reason", "count_streak", "hold_back", "reasons", "settle"]
 
 
 class Reason(IntEnum):
@@ -18,6 +18,7 @@ class Reason(IntEnum):
     EXHAUSTED = 3
     AT_LEAST = 4
     BELOW = 5
+    UNJUDGED = 6
 
     def told(self, at_least: float | None = None) -> str:
         """Return the reason in words; `at_least` is what was asked about, if anything was.
@@ -34,6 +35,7 @@ class Reason(IntEnum):
             Reason.EXHAUSTED: "every item has been looked at",
             Reason.AT_LEAST: f"yes: at least {at_least}",
             Reason.BELOW: f"no: below {at_least}",
+            Reason.UNJUDGED: "more labels do not help: too much could not be judged",
         }[self]
         if at_least is None or self.verdict is not None:
             return words
@@ -96,3 +98,34 @@ def settle(reason: Ints, verdict: Ints) -> Ints:
     """
     known = np.where(verdict > 0, Reason.AT_LEAST, Reason.BELOW)
     return np.where(verdict != 0, known, reason)
+
+
+def hold_back(
+    reason: Ints, *, could_move: Floats, within: float | None, unsettled: Bools | None = None
+) -> Ints:
+    """Return the reasons with no goal met that unjudged items alone could undo.
+
+    Parameters
+    ----------
+    reason : array, shape (...)
+        As `reasons` and `settle` gave them.
+    could_move : array, shape (...)
+        How far the unjudged items alone could move the estimate.
+    within : float or None
+        The half-width that is wanted.
+    unsettled : array, shape (...), optional
+        Where the items that can be judged would settle a verdict, and unjudged ones could turn it.
+
+    Notes
+    -----
+    Such an evaluation ends, as more labels would not make the unjudged items fewer.
+
+    Examples
+    --------
+    >>> hold_back(np.array([0, 1, 1]), could_move=np.array([0.9, 0.01, 0.03]), within=0.02)
+    array([0, 1, 6])
+    """
+    if within is not None:
+        undone = (reason == Reason.GOAL_MET) & (could_move > within)
+        reason = np.where(undone, Reason.UNJUDGED, reason)
+    return reason if unsettled is None else np.where(unsettled, Reason.UNJUDGED, reason)

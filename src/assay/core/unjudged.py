@@ -1,28 +1,172 @@
-"""What items that could not be judged leave open."""
+"""What items leave open that have no yes or no: those that could not be judged, and those dealt.
+
+An estimate takes such items to be like the rest of their stratum. Nobody knows whether they are:
+what cannot be judged may be all of one kind, and so may what a reviewer skips. At their worst they
+all count against the metric, at their best all for it. Whatever they are, the counts with all of
+them known lie between these two.
+"""
+
+from math import ceil
 
 import numpy as np
 
-from assay.core.metrics import Metric
+from assay.core.bets import Bets
+from assay.core.metrics import Gap, Metric, Ratio
 from assay.core.tallies import Tallies
-from assay.core.types import Floats
+from assay.core.types import Bools, Floats, Ints
 
-__all__ = ["worst_case"]
+__all__ = [
+    "as_labels",
+    "cards_judged",
+    "counted_at_worst",
+    "least_to_settle",
+    "movement",
+    "swing",
+    "verdict_at_worst",
+]
 
 
-def worst_case(tallies: Tallies, metric: Metric) -> tuple[Floats, Floats]:
-    """Return the estimate with every unjudged item one way, and the other.
+def swing(tallies: Tallies, metric: Metric) -> tuple[Floats, Floats]:
+    """Return the estimate with every unjudged item one way, and the other; no sampling error.
 
     Examples
     --------
     >>> from assay.core.metrics import ratio
     >>> tallies = Tallies(N=[1000], n=[8], x=[6], u=[2])
-    >>> worst_case(tallies, ratio("precision", tallies.N, np.array([True])))
+    >>> swing(tallies, ratio("precision", tallies.N, np.array([True])))
     (array(0.6), array(0.8))
     """
-    seen = np.maximum(tallies.n + tallies.u, 1.0)
-    unseen = tallies.n + tallies.u == 0
+    return metric.extremes(
+        _totals(tallies, tallies.x, tallies.n + tallies.u),
+        _totals(tallies, tallies.x + tallies.u, tallies.n + tallies.u),
+    )
 
-    def totals(outcomes: Floats) -> Floats:
-        return np.asarray(tallies.N * np.where(unseen, 0.5, outcomes / seen))
 
-    return metric.extremes(totals(tallies.x), totals(tallies.x + tallies.u))
+def movement(tallies: Tallies, metric: Metric) -> Floats:
+    """Return how far the unjudged items alone could move the estimate, up or down, (...).
+
+    Examples
+    --------
+    Eight labels say 0.75; with two more against it would be 0.6.
+
+    >>> from assay.core.metrics import ratio
+    >>> tallies = Tallies(N=[1000], n=[8], x=[6], u=[2])
+    >>> movement(tallies, ratio("precision", tallies.N, np.array([True]))).round(2)
+    np.float64(0.15)
+    """
+    value = metric.value(_totals(tallies, tallies.x, tallies.n))
+    least, most = swing(tallies, metric)
+    none = (tallies.u == 0).all(axis=-1)
+    return np.where(none, 0.0, np.maximum(most - value, value - least))
+
+
+def least_to_settle(unjudged: int, could_move: float, allowed: float) -> int:
+    """Return how many of the unjudged items must get a yes or no for the rest to be harmless.
+
+    What items could move is in proportion to their number, if those that are judged after all turn
+    out like the rest, and come from every stratum alike: m of u then move it by at most m/u of
+    what all could.
+
+    Examples
+    --------
+    Of 37 that could move it by 0.08, 13 may stay where 0.03 is allowed: 14 could move it by
+    0.08 * 14/37 = 0.0303.
+
+    >>> least_to_settle(37, 0.08, 0.03)
+    24
+    """
+    if could_move <= allowed:
+        return 0
+    return min(max(ceil(unjudged * (1 - allowed / could_move) - 1e-9), 1), unjudged)
+
+
+def counted_at_worst(tallies: Tallies, metric: Metric, doubtful: Floats) -> tuple[Tallies, Tallies]:
+    """Return tallies with doubtful items as labels, against the metric and for it, (K, ..., H).
+
+    Parameters
+    ----------
+    tallies : Tallies
+    metric : Metric
+    doubtful : array, shape (..., H)
+        Items without a yes or no.
+
+    Notes
+    -----
+    K is 1 where every stratum raises or lowers the metric throughout. Of a difference, items that
+    both classifiers speak alike of may do either, which depends on the totals: K is 2 then, with
+    these items first as the estimate has it, then the other way round. The lower end of an interval
+    is the least of the K.
+
+    Examples
+    --------
+    >>> from assay.core.metrics import ratio
+    >>> tallies = Tallies(N=[100, 900], n=[8, 9], x=[6, 0], u=[2, 1])
+    >>> recall = ratio("recall", tallies.N, np.array([True, False]))
+    >>> against, in_favour = counted_at_worst(tallies, recall, tallies.u)
+    >>> against.n[0], against.x[0], in_favour.x[0]
+    (array([10., 10.]), array([6., 1.]), array([8., 0.]))
+    """
+    rises = metric.rises(_totals(tallies, tallies.x, tallies.n))
+    unsure = _unsure(metric)
+    ways = np.stack([rises, rises ^ unsure] if unsure.any() else [rises])
+    return as_labels(tallies, doubtful, ~ways), as_labels(tallies, doubtful, ways)
+
+
+def as_labels(tallies: Tallies, doubtful: Floats, outcome: Bools) -> Tallies:
+    """Return tallies with doubtful items as labels, which have the outcome in some strata."""
+    x = tallies.x + np.where(outcome, doubtful, 0.0)
+    counts = (tallies.N, tallies.n + doubtful, np.zeros_like(tallies.u))
+    N, n, none = (np.broadcast_to(each, x.shape) for each in counts)
+    return Tallies.trusted(N, n, x, none)
+
+
+def cards_judged(kinds: Ints, outcome: Bools) -> Ints:
+    """Return a round's cards, as `engine.fold` takes them, as if all of them had been judged.
+
+    Examples
+    --------
+    A card of stratum 0 with the outcome, one of stratum 1 that could not be judged, and none.
+
+    >>> cards_judged(np.array([1, -3, -1]), np.array([False, True]))
+    array([ 1,  3, -1])
+    """
+    stratum = np.maximum(-2 - kinds, 0)
+    told = 2 * stratum + np.take_along_axis(outcome, stratum, axis=-1)
+    return np.where(kinds < -1, told, kinds)
+
+
+def verdict_at_worst(
+    bets: Bets,
+    worst: tuple[Bets, Bets] | None,
+    tallies: Tallies,
+    metric: Metric,
+    limit: float,
+    confidence: float,
+) -> tuple[Ints, Bools]:
+    """Return what bets say of a limit, and where unjudged items alone could turn that.
+
+    1 yes, -1 no, 0 not known: a yes must hold with every unjudged item against it, a no with every
+    one for it. `worst` are the bets with these items so; None where there is none.
+    """
+    index = int(np.searchsorted(bets.points, limit))
+    said = bets.verdict(index, confidence)
+    if worst is None:
+        return said, np.zeros(said.shape, dtype=np.bool_)
+    against, in_favour = (each.verdict(index, confidence) for each in worst)
+    least, most = swing(tallies, metric)
+    turned = ((said > 0) & (least < limit)) | ((said < 0) & (most >= limit))
+    return np.where(against > 0, 1, np.where(in_favour < 0, -1, 0)), np.asarray(turned)
+
+
+def _unsure(metric: Metric) -> Bools:
+    """Tell in which strata it depends on the totals whether an outcome raises a difference."""
+    if isinstance(metric, Gap):
+        return np.asarray((metric.first.a != 0) == (metric.second.a != 0))
+    if isinstance(metric, Ratio) and (metric.a < 0).any():
+        return np.asarray((metric.a == 0) & (metric.b != 0))
+    return np.zeros(metric.counts.shape, dtype=np.bool_)
+
+
+def _totals(tallies: Tallies, outcomes: Floats, labels: Floats) -> Floats:
+    """Return the totals by these outcomes; strata without any label are put at 1/2."""
+    return np.asarray(tallies.N * np.where(labels > 0, outcomes, 0.5) / np.maximum(labels, 1.0))

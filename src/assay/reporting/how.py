@@ -53,7 +53,7 @@ def _mode(design: Design) -> tuple[str, str]:
             "the interval at the end of the budget is right as often as its confidence says; those "
             "before it are not made for it"
         )
-    if not design.anytime:
+    if not design.may_stop:
         return "one look", (
             "the interval is right for one look, at a number of labels that was fixed before; "
             "stopping at a narrow moment makes it right less often"
@@ -64,8 +64,8 @@ def _mode(design: Design) -> tuple[str, str]:
             "that stopped it: by simulation, docs/certainty.md"
         )
     return "default", (
-        "the interval is right as often as its confidence says, though it was looked at after "
-        "every round and stopped at a narrow one: by simulation, docs/certainty.md"
+        "the interval is made to be right, as often as its confidence says, at the narrow look "
+        "that stopped it: by simulation, docs/certainty.md; looks on the way may miss"
     )
 
 

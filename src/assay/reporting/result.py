@@ -22,8 +22,8 @@ __all__ = ["about", "estimates", "narrowing", "worth"]
 _PICTURES = 4  # at most; of more metrics, those that are farthest from their goals
 _RANDOM = (
     "What a random sample would take is an estimate: at this value, for Wilson's interval, looked "
-    "at once. The interval here is wider for the same labels where it may be looked at again and "
-    "again."
+    "at once. The interval here is wider for the same labels where it is made to be looked at after "
+    "every round."
 )
 _RECALL = (
     "Recall and F1 are about positives. A random sample of all items finds few of them where they "
@@ -45,8 +45,7 @@ def estimates(facts: Facts) -> Section:
     first = facts.metrics[0].estimate
     blocks: list[Block] = [_notice(facts)]
     blocks.append(_estimates_table(facts.metrics) if several else _headline(facts.metrics[0]))
-    looks = "It holds however often one looks." if first.anytime else "It is made for one look."
-    rows = [("Interval", f"{first.interval}. {looks}"), ("Goal", facts.how.goal_words)]
+    rows = [("Interval", f"{first.interval}; {first.holds}"), ("Goal", facts.how.goal_words)]
     if not several:
         if first.within is not None:
             rows.append(("Half-width", f"{first.half_width:.4f}, wanted {first.within:g}"))

@@ -7,7 +7,7 @@ from math import inf, isfinite
 from assay.core.estimate import rates
 from assay.core.metrics import METRICS
 from assay.core.random_sampling import effective_labels, labels_at_random, labels_per_share
-from assay.evaluation import Standing
+from assay.standing import Standing
 from assay.history import HistoryPoint, thinned
 from assay.reporting.facts import MetricFacts
 from assay.reporting.strata import is_weighted
@@ -27,7 +27,7 @@ def metric_facts(table: Table, estimates: Mapping[str, Estimate]) -> tuple[Metri
     """Return every metric with what its labels are worth."""
     past = table.ledger.history
     more = table.ledger.unfinished(_LOOKS // len(estimates))
-    standings = table.evaluation.standings(table.ledger.state)
+    standings = table.ledger.standings
     first = _with_first_answers(table)
     points = max(2, min(_POINTS, _ALL_POINTS // len(estimates)))
     return tuple(
@@ -117,7 +117,7 @@ def _with_first_answers(table: Table) -> dict[str, float | None]:
     There is no interval: where the design bets, bets were settled by the answers that count. Where
     items have weights it is not known: only draws are counted by their first answers, not items.
     """
-    state = table.ledger.state
+    state = replace(table.ledger.state, open=None)  # of which the values are asked for alone
     if is_weighted(table.settings.strata):
         return dict.fromkeys((each.name for each in table.evaluation.standings(state)), None)
     found = table.evaluation.standings(replace(state, tallies=state.first or state.tallies))

@@ -7,7 +7,6 @@ from assay.answers import Answer
 from assay.campaign import Campaign
 from assay.core.arrivals import seed_of_arrival
 from assay.core.deck import number
-from assay.core.stop import Reason
 from assay.evaluation import evaluation_of
 from assay.ledger import Ledger
 from assay.results import Estimate
@@ -87,17 +86,20 @@ def check_estimates(books: Books, campaign: Campaign) -> Checked:
             ledger.withdraw(item_id)
         elif story.now != story.first:
             ledger.record(item_id, Answer(story.now))
-    reason = ledger.reason
-    estimates = campaign.estimates()
+    stopped, estimates = ledger.stopped, campaign.estimates()
     findings = []
-    for standing in evaluation_of(books.settings).standings(ledger.state):
+    for standing in ledger.standings:
         look, told = standing.look, estimates[standing.name]
         right: dict[str, object] = {
             "low": float(look.low),
             "high": float(look.high),
             "labels": standing.labels,
             "cannot_judge": standing.unjudged,
-            "stopped": None if reason is Reason.GO_ON else reason.told(standing.goal.at_least),
+            "worst_case": standing.worst_case if standing.unjudged else None,
+            "could_move": standing.could_move,
+            "open": standing.open,
+            "verdict": ledger.reason.verdict,
+            "stopped": stopped,
         }
         if look.moments.defined:
             right["value"] = float(look.moments.value)
