@@ -21,12 +21,14 @@ __all__ = ["SliceAnswers"]
 
 @dataclass(frozen=True, eq=False)
 class SliceAnswers:
-    """Items with an answer; arrays of one length, but for the last, which is of shape (H,).
+    """Items that were drawn; arrays of one length, but for the last, which is of shape (H,).
 
     Parameters
     ----------
     stratum, predicted : array of int
     judged, positive : array of bool
+    open : array of bool
+        Items that wait for an answer; as they are, these are not judged.
     times : array
         How much each counts; the judged ones of a stratum together as many as they are.
     looked : array, shape (H,)
@@ -37,20 +39,35 @@ class SliceAnswers:
     predicted: Ints
     judged: Bools
     positive: Bools
+    open: Bools
     times: Floats
     looked: Floats
 
     @classmethod
-    def on(cls, table: Table, items: Sequence[str]) -> Self:
-        """Return the answers to these items."""
+    def on(cls, table: Table, items: Sequence[str], *, supposed: Bools | None = None) -> Self:
+        """Return the answers to these items.
+
+        Parameters
+        ----------
+        table : Table
+        items : sequence of str
+        supposed : array of bool, optional
+            Take the items that wait for an answer as if they had one: positive where this is true.
+        """
         settings, ledger = table.settings, table.ledger
         cards = [card for item in items if (card := ledger.card(item)) is not None]
-        answers = [ledger.answers[item] for item in items]
+        answers = [ledger.answers.get(item) for item in items]
+        waits = np.array([answer is None for answer in answers], dtype=np.bool_)
+        judged = np.array([bool(answer and answer.judged) for answer in answers], dtype=np.bool_)
+        positive = np.array(
+            [answer is not None and answer.outcome is True for answer in answers], dtype=np.bool_
+        )
         told = cls(
             stratum=np.array([card.stratum for card in cards], dtype=np.int64),
             predicted=np.array([card.predicted for card in cards], dtype=np.int64),
-            judged=np.array([answer.judged for answer in answers], dtype=np.bool_),
-            positive=np.array([answer.outcome is True for answer in answers], dtype=np.bool_),
+            judged=judged if supposed is None else judged | waits,
+            positive=positive if supposed is None else np.where(waits, supposed, positive),
+            open=waits,
             times=np.ones(len(items)),
             looked=np.zeros(settings.strata.n_strata),
         )

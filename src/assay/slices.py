@@ -39,6 +39,9 @@ class SliceRow:
         Items of the slice that were looked at and could not be judged.
     doubt : str
         Why this is too few to say; otherwise empty.
+    open : int
+        Items of the slice that were drawn and wait for an answer; the interval takes them at their
+        worst.
     """
 
     slice: str
@@ -52,6 +55,7 @@ class SliceRow:
     share: float
     cannot_judge: int
     doubt: str
+    open: int = 0
 
     @property
     def too_few(self) -> bool:

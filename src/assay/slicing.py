@@ -6,7 +6,7 @@ The labels were drawn for the whole population. What they say of a part of it is
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,6 +53,12 @@ class _Target:
         whole, part = counted(self.metric, (predicted >> self.bit & 1) > 0, positive)
         return whole & inside, part & inside
 
+    def raises(self, predicted: Ints) -> Bools:
+        """Tell where a positive item raises the metric, and a negative one does not."""
+        if self.metric in ("false_omission_rate", "prevalence"):
+            return np.ones(predicted.shape, dtype=np.bool_)
+        return np.asarray((predicted >> self.bit & 1) > 0)
+
     def about(self, predicted: Ints) -> Bools:
         """Tell which items may be in the metric's denominator, before they are judged."""
         either = (np.full(predicted.shape, said) for said in (True, False))
@@ -69,7 +75,7 @@ def slices_of(
 ) -> Slices:
     """Return a metric in every slice; the parameters are those of `Campaign.slices`."""
     target = _target(table.settings, metric)
-    items = list(table.ledger.answers)
+    items = [*table.ledger.answers, *(card.item_id for card in table.ledger.outstanding)]
     values = slice_values(table, items, column, predictions)
     answered = SliceAnswers.on(table, items)
     about = target.about(answered.predicted)
@@ -78,15 +84,40 @@ def slices_of(
     found, share = _estimate(
         table, target, answered, slots, n_slices=len(names), confidence=confidence
     )
-    labels, unjudged = (
+    if answered.open.any():
+        raises = target.raises(answered.predicted)
+        (worst, _), (best, _) = (
+            _estimate(
+                table,
+                target,
+                SliceAnswers.on(table, items, supposed=supposed),
+                slots,
+                n_slices=len(names),
+                confidence=confidence,
+            )
+            for supposed in (~raises, raises)
+        )
+        low, high = np.minimum(found.low, worst.low), np.maximum(found.high, best.high)
+        found = replace(found, low=low, high=high)
+    labels, unjudged, waiting = (
         np.bincount(slots[about & which], minlength=len(names)).tolist()
-        for which in (answered.judged, ~answered.judged)
+        for which in (answered.judged, ~answered.judged & ~answered.open, answered.open)
     )
     rows = tuple(
-        _row(name, found, at, share=share[at], labels=labels[at], cannot_judge=unjudged[at])
+        _row(
+            name,
+            found,
+            at,
+            share=share[at],
+            labels=labels[at],
+            cannot_judge=unjudged[at],
+            waiting=waiting[at],
+        )
         for at, name in enumerate(names)
     )
     notes = _notes(len(rows), target.confidence, others=others, simultaneous=simultaneous)
+    if waits := sum(waiting):
+        notes = (*notes, f"{waits:,} drawn items have no answer yet, and are taken at their worst")
     return Slices(column, target.name, target.confidence, simultaneous, rows, notes)
 
 
@@ -209,7 +240,14 @@ def _covered(sizes: Floats, n: Floats, kind: Ints) -> tuple[Floats, bool]:
 
 
 def _row(
-    name: str, found: Domain, at: int, *, share: float, labels: int, cannot_judge: int
+    name: str,
+    found: Domain,
+    at: int,
+    *,
+    share: float,
+    labels: int,
+    cannot_judge: int,
+    waiting: int,
 ) -> SliceRow:
     effective, counts = float(found.effective[at]), int(found.labels[at])
     why = _WHY.get(Doubt(int(doubts(found)[at])), "")
@@ -225,6 +263,7 @@ def _row(
         share=float(share),
         cannot_judge=cannot_judge,
         doubt=why.format(counted=counts, effective=effective),
+        open=waiting,
     )
 
 

@@ -19,6 +19,7 @@ from assay.words import (
     metric_name,
     printable,
     shortened,
+    state_text,
     value_text,
 )
 
@@ -167,22 +168,27 @@ def estimate_view(estimate: Estimate, goal: Goal | None) -> RenderableType:
     Without a goal it is final.
     """
     over = goal is None or estimate.stopped is not None
+    good = over and state_text(estimate)[0] != "unjudged"
     headline = Text.assemble(
         f"{metric_name(estimate.metric)}  ",
-        (value_text(estimate), "bold green" if over else "bold yellow"),
-        "  ",
-        interval_text(estimate),
+        # The interval is as much the result as the value is.
+        (
+            f"{value_text(estimate)}  {interval_text(estimate)}",
+            "bold green" if good else "bold yellow",
+        ),
         (f"  at {100 * estimate.confidence:.4g}% confidence", "dim"),
     )
     rows: list[tuple[str, RenderableType]] = [("labels", f"{estimate.labels:,}")]
     if goal is not None:
-        progress = Text(progress_text(estimate, goal), "green" if over else "yellow")
+        progress = Text(progress_text(estimate, goal), "green" if good else "yellow")
         rows.append(("done" if over else "not done", progress))
     rows.append(("interval", estimate.interval))
     if estimate.worst_case is not None:
         low, high = estimate.worst_case
         told = f"{estimate.cannot_judge:,}: between {low:.3f} and {high:.3f} whatever they are"
         rows.insert(1, ("cannot judge", told))
+    if estimate.open:
+        rows.insert(1, ("open", f"{estimate.open:,} wait for an answer, and may be of any kind"))
     if which := difference_words(estimate):
         rows.insert(0, ("difference", which))
     bar = interval_bar(estimate.low, estimate.high, estimate.value)

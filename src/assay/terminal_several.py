@@ -29,13 +29,16 @@ def estimates_view(
     """
     any_one = next(iter(estimates.values()))
     over = any_one.stopped is not None
+    good = over and all(state_text(each)[0] != "unjudged" for each in estimates.values())
     rows: list[tuple[str, RenderableType]] = [
         *(("difference", told) for each in estimates.values() if (told := difference_words(each))),
         ("answers", f"{answers:,}"),
-        ("done" if over else "not done", Text(_progress(estimates), "green" if over else "yellow")),
+        ("done" if over else "not done", Text(_progress(estimates), "green" if good else "yellow")),
         ("goal", goal_words(goal)),
         ("interval", any_one.interval),
     ]
+    if waiting := max(each.open for each in estimates.values()):
+        rows.insert(-2, ("open", f"up to {waiting:,} wait for an answer, and may be of any kind"))
     blocks: list[RenderableType] = [_table(estimates), Text(), facts(rows)]
     if any(each.worst_case is not None for each in estimates.values()):
         blocks += [Text(), _unjudged_table(estimates)]

@@ -33,7 +33,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Headline:
-    """The one number that a reader came for, and what belongs to it."""
+    """What a reader came for, a value with its interval, and what belongs to it."""
 
     name: str
     value: str

@@ -111,15 +111,18 @@ def _notice(facts: Facts) -> Notice:
         return Notice("warn", "Not finished: more labels are needed, and the numbers will change.")
     missed = [each for each in facts.metrics if each.state == "missed"]
     unsure = facts.how.goal.get("at_least") is not None and "cannot say" in stopped
-    tone = "warn" if missed or unsure else "good"
+    unjudged = any(each.state == "unjudged" for each in facts.metrics)
+    tone = "warn" if missed or unsure or unjudged else "good"
     more = f" {len(missed):,} of {len(facts.metrics):,} goals are missed." if missed else ""
     return Notice("warn" if tone == "warn" else "good", f"Stopped: {stopped}.{more}")
 
 
 def _headline(each: MetricFacts) -> Headline:
     low, high = ends_text(each.estimate)
-    sure = f"between {low} and {high} at {100 * each.estimate.confidence:.4g}% confidence"
-    return Headline(as_heading(about(each)), value_text(each.estimate), sure)
+    waiting = f", {each.estimate.open:,} open" if each.estimate.open else ""
+    sure = f"at {100 * each.estimate.confidence:.4g}% confidence{waiting}"
+    value = f"{value_text(each.estimate)} [{low}, {high}]"
+    return Headline(as_heading(about(each)), value, sure)
 
 
 def _estimates_table(metrics: Sequence[MetricFacts]) -> Table:
@@ -147,7 +150,11 @@ def _labels(facts: Facts) -> str:
     answers = facts.answers
     unjudged = answers.cannot_judge + answers.broken
     told = f"{answers.labels:,} in {answers.rounds:,} rounds"
-    return told if not unjudged else f"{told}; {unjudged:,} more could not be judged"
+    if unjudged:
+        told += f"; {unjudged:,} more could not be judged"
+    if answers.unanswered:
+        told += f"; {answers.unanswered:,} drawn items have no answer yet"
+    return told
 
 
 def _at_random(each: MetricFacts) -> str:

@@ -115,12 +115,21 @@ def _unanswered(facts: Facts) -> Section:
         if each.estimate.worst_case is not None
     )
     if bounds:
-        headings = ("Metric", "Estimate", "Not judged", "At worst", "At best")
-        blocks.append(Table("The estimate, whatever the unjudged items are", headings, bounds))
+        headings = ("Metric", "Estimate", "Not judged", "From", "To")
+        blocks.append(Table("The interval, whatever the unjudged items are", headings, bounds))
         blocks.append(
             Paragraph(
-                "The estimate leaves out what could not be judged. If all of it were one way, or "
-                "the other, the estimate would be these; the table of strata says where it lies.",
+                "The estimate leaves out what could not be judged. These are the lower end of its "
+                "interval if all of that, and all that has no answer, counted against the metric, "
+                "and the upper end if all counted for it; the table of strata says where it lies.",
+                small=True,
+            )
+        )
+    if answers.unanswered:
+        blocks.append(
+            Paragraph(
+                "Items without an answer need not be like the rest: the interval is that of the "
+                "complete rounds, or takes them at their worst, whichever is narrower.",
                 small=True,
             )
         )

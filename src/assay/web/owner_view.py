@@ -166,4 +166,4 @@ def _metric_view(
 def _is_met(estimate: Estimate, at_least: float | None) -> bool:
     if at_least is not None:
         return estimate.verdict is not None
-    return estimate.within is None or estimate.half_width <= estimate.within
+    return estimate.is_near
