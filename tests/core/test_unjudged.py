@@ -5,7 +5,7 @@ import pytest
 
 from assay.core.metrics import METRICS, ratio
 from assay.core.tallies import Tallies
-from assay.core.unjudged import worst_case
+from assay.core.unjudged import swing
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -17,5 +17,5 @@ def test_the_worst_case_is_that_of_all_possible_answers(metric: str) -> None:
         float(form.value(N * (x + more) / (n + u)))
         for more in product(*(range(int(each) + 1) for each in u))
     ]
-    low, high = worst_case(Tallies(N, n, x, u), form)
+    low, high = swing(Tallies(N, n, x, u), form)
     assert (float(low), float(high)) == pytest.approx((min(values), max(values)))

@@ -1,0 +1,55 @@
+"""Record again what old storages say, after a change of how intervals are made or told.
+
+    python -m tests.store.data.record_again
+
+What a storage holds must not change: values, labels and events are compared before anything is
+written.
+"""
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import assay
+from tests.store.data.make_schema_2 import document
+
+DATA = Path(__file__).parent
+_STAYS = ("value", "labels", "cannot_judge")
+
+
+def main() -> None:
+    for schema in (1, 2, 3):
+        file = DATA / f"schema_{schema}.json"
+        before = json.loads(file.read_text())
+        with tempfile.TemporaryDirectory() as folder:
+            url = f"sqlite:///{shutil.copy(DATA / f'schema_{schema}.db', Path(folder) / 'old.db')}"
+            after = {name: _said(schema, name, url) for name in before}
+        if _kept(before) != _kept(after):
+            raise SystemExit(f"{file.name}: more than the intervals has changed")
+        file.write_text(json.dumps(after, indent=1) + "\n")
+
+
+def _said(schema: int, name: str, url: str) -> dict[str, Any]:
+    if schema > 1:
+        told: dict[str, Any] = json.loads(json.dumps(document(name, url)))
+        return told
+    campaign = assay.load_campaign(name, storage=url)
+    now = campaign.estimate()
+    fields = ("value", "low", "high", "labels", "cannot_judge")
+    return {**{field: getattr(now, field) for field in fields}, "events": len(campaign.events())}
+
+
+def _kept(told: dict[str, Any]) -> dict[str, Any]:
+    """Return what is stored, and figures that no interval is in."""
+    kept = {}
+    for name, its in told.items():
+        every = its.get("estimates", {"": its})
+        figures = {metric: [each[field] for field in _STAYS] for metric, each in every.items()}
+        kept[name] = {**{field: its[field] for field in its if field == "events"}, "is": figures}
+    return kept
+
+
+if __name__ == "__main__":
+    main()
