@@ -107,8 +107,11 @@ def test_peeking_at_an_interval_for_one_look_has_a_price_that_is_told(design: as
 
 
 @pytest.mark.parametrize("name", ["default", "centred", "guaranteed"])
-def test_our_own_modes_may_be_looked_at_without_a_warning(name: str) -> None:
-    assert make(within=0.05, design=MODES[name]).estimate().anytime
+def test_our_own_modes_may_stop_at_a_narrow_look_without_a_warning(name: str) -> None:
+    told = make(within=0.05, design=MODES[name]).estimate()
+    assert MODES[name].may_stop
+    assert told.anytime == (name == "guaranteed")  # a theorem's, and no simulation's
+    assert told.holds == MODES[name].holds
 
 
 @pytest.mark.parametrize(

@@ -93,9 +93,10 @@ def counted_at_worst(tallies: Tallies, metric: Metric, doubtful: Floats) -> tupl
     Notes
     -----
     K is 1 where every stratum raises or lowers the metric throughout. Of a difference, items that
-    both classifiers speak alike of may do either, which depends on the totals: K is 2 then, with
-    these items first as the estimate has it, then the other way round. The lower end of an interval
-    is the least of the K.
+    both classifiers speak alike of may do either, which depends on the totals: those that both say
+    no to for recall, and for F1 those that both say yes to as well. They are counted first as the
+    estimate has it, then the other way round: K is 2, or 4. The lower end of an interval is the
+    least of the K.
 
     Examples
     --------
@@ -107,8 +108,9 @@ def counted_at_worst(tallies: Tallies, metric: Metric, doubtful: Floats) -> tupl
     (array([10., 10.]), array([6., 1.]), array([8., 0.]))
     """
     rises = metric.rises(_totals(tallies, tallies.x, tallies.n))
-    unsure = _unsure(metric)
-    ways = np.stack([rises, rises ^ unsure] if unsure.any() else [rises])
+    ways = rises[None]
+    for strata in _unsure(metric):
+        ways = np.concatenate([ways, ways ^ strata])
     return as_labels(tallies, doubtful, ~ways), as_labels(tallies, doubtful, ways)
 
 
@@ -158,13 +160,18 @@ def verdict_at_worst(
     return np.where(against > 0, 1, np.where(in_favour < 0, -1, 0)), np.asarray(turned)
 
 
-def _unsure(metric: Metric) -> Bools:
-    """Tell in which strata it depends on the totals whether an outcome raises a difference."""
+def _unsure(metric: Metric) -> list[Bools]:
+    """Return the strata in which it depends on the totals whether outcomes raise a difference.
+
+    Those that go one way together are one entry.
+    """
+    groups: list[Bools] = []
     if isinstance(metric, Gap):
-        return np.asarray((metric.first.a != 0) == (metric.second.a != 0))
-    if isinstance(metric, Ratio) and (metric.a < 0).any():
-        return np.asarray((metric.a == 0) & (metric.b != 0))
-    return np.zeros(metric.counts.shape, dtype=np.bool_)
+        one, two = metric.first.a != 0, metric.second.a != 0
+        groups = [one & two, ~one & ~two]
+    elif isinstance(metric, Ratio) and (metric.a < 0).any():
+        groups = [(metric.a == 0) & (metric.b != 0)]
+    return [strata for strata in groups if strata.any()]
 
 
 def _totals(tallies: Tallies, outcomes: Floats, labels: Floats) -> Floats:
