@@ -21,9 +21,9 @@ def told(reason: Reason, standings: Sequence[Standing]) -> str:
     near = "narrow enough, but"
     does = f"could move {what} by {could_move:.3f}"
     if each.goal.at_least is not None:
-        near = f"cannot say whether it is at least {each.goal.at_least}:"
+        near = f"cannot say whether it is at least {each.goal.at_least}, as"
         does = "could turn the answer"
-    number = "it" if each.unjudged == 1 else f"{settling:,} of them"
+    number = "it" if each.unjudged == 1 else f"about {settling:,} of them"
     return f"{near} {items} could not be judged {does}: judging {number} would settle it"
 
 

@@ -29,7 +29,7 @@ __all__ = ["Planner"]
 
 _RANDOM = "random"
 _DESIGNS: dict[str, tuple[Design, str]] = {
-    "default": (Design(), "right at the stop, by simulation"),
+    "default": (Design(), "right when it stops"),
     "centred": (Design.centred(), "value ± within holds"),
     "guaranteed": (Design.guaranteed(), "right by a theorem"),
     "bennett-carvalho": (Design.bennett_carvalho(), "right too seldom"),
