@@ -79,7 +79,7 @@ def run(
         if over.any():
             ended = state.take(over)
             last = look(design, goal, form, ended)
-            stated = ends_at_worst(design, goal, form, ended, last, ended.tallies.u)
+            stated = ends_at_worst(design, goal, form, ended, now=last, doubtful=ended.tallies.u)
             ends = (*stated, *swing(ended.tallies, form), last.low, last.high, last.reason)
             found[:, running[over]] = ends
             running, state, left = running[~over], state.take(~over), left[~over]
@@ -209,7 +209,9 @@ def test_bets_with_unjudged_cards_lost_are_right_at_every_look_and_the_others_ar
     """By the theorem at most 5% of runs are ever wrong; the ends are of the best wealth so far."""
     goal = Goal("precision", within=0.02)
     state, now, form = bet(np.array(0.6), 20, goal, 0.8)
-    low, high = ends_at_worst(Design.guaranteed(), goal, form, state, now, state.tallies.u)
+    low, high = ends_at_worst(
+        Design.guaranteed(), goal, form, state, now=now, doubtful=state.tallies.u
+    )
     assert np.mean((low <= 0.8) & (high >= 0.8)) >= AT_LEAST
     assert np.mean((now.low <= 0.8) & (now.high >= 0.8)) < 0.6  # for items that can be judged
     assert np.mean(high - low) < 0.4  # and it says something

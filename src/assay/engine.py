@@ -198,7 +198,12 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
     unsettled = None
     if goal.at_least is not None and state.bets is not None:
         verdict, unsettled = verdict_at_worst(
-            state.bets, state.worst_bets, tallies, metric, goal.at_least, goal.confidence
+            state.bets,
+            state.worst_bets,
+            tallies,
+            metric,
+            limit=goal.at_least,
+            confidence=goal.confidence,
         )
         verdict = np.where(least >= goal.at_least, 1, np.where(most < goal.at_least, -1, verdict))
         reason, unsettled = settle(reason, verdict), unsettled & (verdict == 0)

@@ -165,9 +165,7 @@ class View:
         mine = Tallies.trusted(*map(self.gather, (known.N, known.n, known.x, known.u)))
         answered = mine.n + mine.u
         waiting = None if state.open is None else self.gather(state.open)
-        return replace(
-            state, tallies=mine, dealt=answered, room=mine.N - answered, open=waiting
-        )
+        return replace(state, tallies=mine, dealt=answered, room=mine.N - answered, open=waiting)
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,6 +67,7 @@ class Ledger:
     """
 
     _complete: State  # after the last complete round
+    _stood: tuple[Standing, ...] | None  # how targets stood then, where it was asked for
     _reason: Reason
 
     def __init__(self, evaluation: Evaluation) -> None:
@@ -100,11 +101,7 @@ class Ledger:
         where that is narrower.
         """
         self._look_at_complete_rounds()  # before the state, whose bets are settled by looking
-        now = self._evaluation.standings(self.state)
-        if not self._waiting or not self._looked:
-            return now
-        before = self._evaluation.standings(self._complete)
-        return tuple(each.or_before(then) for each, then in zip(now, before, strict=True))
+        return self._shown(self.state)
 
     @property
     def stopped(self) -> str | None:
@@ -152,7 +149,7 @@ class Ledger:
             first += each.first
             if place in chosen:
                 state = self._state(table, first, self._looked + place + 1)
-                for standing in self._evaluation.standings(state):
+                for standing in self._shown(state):
                     points.setdefault(standing.name, []).append(HistoryPoint.of(standing))
         return points
 
@@ -242,15 +239,23 @@ class Ledger:
             )
             decision = self._evaluation.decide(after)
             self._complete = replace(after, streak=decision.streak)
-            self._reason = decision.reason
+            self._reason, self._stood = decision.reason, None
             for standing in decision.standings:
                 self._history.setdefault(standing.name, []).append(HistoryPoint.of(standing))
+
+    def _shown(self, state: State) -> tuple[Standing, ...]:
+        now = self._evaluation.standings(state)
+        if state.open is None or not self._looked:
+            return now
+        if self._stood is None:
+            self._stood = self._evaluation.standings(self._complete)
+        return tuple(each.or_before(then) for each, then in zip(now, self._stood, strict=True))
 
     def _forget_looks(self) -> None:
         self._looked = 0
         self._seen, self._seen_first = self._empty_table(), self._empty_table()
         self._complete = self._evaluation.begin()
-        self._reason = Reason.GO_ON
+        self._reason, self._stood = Reason.GO_ON, None
         self._history: dict[str, list[HistoryPoint]] = {}
 
     def _empty_table(self) -> Floats:

@@ -134,8 +134,9 @@ class _Cut:
 
     def worst_case(self, goal: Goal) -> tuple[float, float]:
         """Return the ends with all that could not be judged against the metric, and for it."""
+        unjudged = self.tallies.u
         low, high = ends_at_worst(
-            _ONE_LOOK, goal, self.metric, self.state, self.look, self.tallies.u
+            _ONE_LOOK, goal, self.metric, self.state, now=self.look, doubtful=unjudged
         )
         return float(low), float(high)
 

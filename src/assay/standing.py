@@ -69,7 +69,9 @@ class Standing:
         state, doubtful = self.state, self.tallies.u
         if state.open is not None and not self.design.bets:
             doubtful = doubtful + state.open
-        found = ends_at_worst(self.design, self.goal, self.metric, state, self.look, doubtful)
+        found = ends_at_worst(
+            self.design, self.goal, self.metric, state, now=self.look, doubtful=doubtful
+        )
         low, high = map(float, found)
         if self.before is not None:
             less, more = self.before.worst_case

@@ -24,7 +24,7 @@ __all__ = ["ends_at_worst", "with_open"]
 
 
 def ends_at_worst(
-    design: Design, goal: Goal, metric: Metric, state: State, now: Look, doubtful: Floats
+    design: Design, goal: Goal, metric: Metric, state: State, *, now: Look, doubtful: Floats
 ) -> tuple[Floats, Floats]:
     """Return the interval's low end with all doubtful items against, the high end with all for.
 
@@ -38,12 +38,13 @@ def ends_at_worst(
         Items of each stratum without a yes or no, of those that were dealt.
     """
     against, in_favour = state.worst_bets or (state.bets, state.bets)
-    low, high = now.low, now.high
     worst, best = counted_at_worst(state.tallies, metric, doubtful)
-    low = np.minimum(low, _look(design, goal, metric, state, worst, against).low.min(axis=0))
-    high = np.maximum(high, _look(design, goal, metric, state, best, in_favour).high.max(axis=0))
-    least, most = swing(_with_doubtful(state.tallies, doubtful), metric)
-    return np.minimum(low, least), np.maximum(high, most)
+    lows = look(design, goal, metric, _counted(state, worst, against)).low
+    highs = look(design, goal, metric, _counted(state, best, in_favour)).high
+    told = state.tallies
+    least, most = swing(Tallies.trusted(told.N, told.n, told.x, doubtful), metric)
+    low = np.minimum(np.minimum(now.low, least), lows.min(axis=0))
+    return low, np.maximum(np.maximum(now.high, most), highs.max(axis=0))
 
 
 def with_open(design: Design, goal: Goal, metric: Metric, state: State, now: Look) -> Look:
@@ -53,21 +54,16 @@ def with_open(design: Design, goal: Goal, metric: Metric, state: State, now: Loo
     """
     if state.open is None or not state.open.any() or design.bets:
         return now
-    low, high = ends_at_worst(design, goal, metric, state, now, state.open)
+    low, high = ends_at_worst(design, goal, metric, state, now=now, doubtful=state.open)
     return replace(now, low=low, high=high)
 
 
-def _with_doubtful(tallies: Tallies, doubtful: Floats) -> Tallies:
-    """Return the tallies with so many items that have no yes or no."""
-    return Tallies.trusted(tallies.N, tallies.n, tallies.x, doubtful)
-
-
-def _look(
-    design: Design, goal: Goal, metric: Metric, state: State, tallies: Tallies, bets: Bets | None
-) -> Look:
-    streak = np.zeros(tallies.N.shape[:-1], dtype=np.int64)
+def _counted(state: State, tallies: Tallies, bets: Bets | None) -> State:
+    """Return the state with other counts, several ways of counting side by side, (K, ..., H)."""
+    shape = tallies.N.shape[:-1]
     if bets is not None:
         wealth = (bets.up, bets.down, bets.best_up, bets.best_down)
-        bets = Bets(bets.points, *(np.broadcast_to(w, (*streak.shape, w.shape[-1])) for w in wealth))
-    counted = replace(state, tallies=tallies, streak=streak, bets=bets, worst_bets=None)
-    return look(design, goal, metric, counted)
+        points = len(bets.points)
+        bets = Bets(bets.points, *(np.broadcast_to(each, (*shape, points)) for each in wealth))
+    streak = np.zeros(shape, dtype=np.int64)
+    return replace(state, tallies=tallies, streak=streak, bets=bets, worst_bets=None)

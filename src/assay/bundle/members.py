@@ -21,7 +21,7 @@ from assay.table import Table
 __all__ = ["CARD_COLUMNS", "EVENT_FIELDS", "last_link", "tables_of"]
 
 _FLOATS = ("value", "low", "high", "standard_error", "confidence")
-_WORDS = ("interval", "notes", "stopped", "holds")  # which another version of Assay may put otherwise
+_WORDS = ("interval", "notes", "stopped", "holds")  # which another version may put otherwise
 _KEPT = {"item_id": "item"}  # where a file says it in another word than the storage
 _STORED = tuple(field.name for field in fields(CardRow) if field.name != "shown")
 CARD_COLUMNS = tuple(_KEPT.get(name, name) for name in _STORED)

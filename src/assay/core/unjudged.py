@@ -142,6 +142,7 @@ def verdict_at_worst(
     worst: tuple[Bets, Bets] | None,
     tallies: Tallies,
     metric: Metric,
+    *,
     limit: float,
     confidence: float,
 ) -> tuple[Ints, Bools]:

@@ -22,8 +22,8 @@ __all__ = ["about", "estimates", "narrowing", "worth"]
 _PICTURES = 4  # at most; of more metrics, those that are farthest from their goals
 _RANDOM = (
     "What a random sample would take is an estimate: at this value, for Wilson's interval, looked "
-    "at once. The interval here is wider for the same labels where it is made to be looked at after "
-    "every round."
+    "at once. The interval here is wider for the same labels where it is made for a stop at a "
+    "narrow look."
 )
 _RECALL = (
     "Recall and F1 are about positives. A random sample of all items finds few of them where they "

@@ -11,6 +11,7 @@ from assay.evaluation import evaluation_of
 from assay.ledger import Ledger
 from assay.results import Estimate
 from assay.store import CardRow
+from assay.targets import JointGoal
 from assay.verify.books import Books, Checked, Row, checked
 from assay.verify.values import Counts, values_of
 
@@ -51,6 +52,13 @@ def check_answers(books: Books, campaign: Campaign) -> Checked:
         told, right = [row.labels, row.positives, row.cannot_judge], counts.get(stratum, [0, 0, 0])
         if told != right:
             findings.append(f"stratum {stratum} has {right} by the log, and {told} as told")
+    waiting = len(books.dealt_items - answers.keys())
+    several = isinstance(books.settings.goal, JointGoal)  # whose metrics need not need them all
+    findings += (
+        f"{name}: {waiting} items wait for an answer by the log, and {estimate.open} as told"
+        for name, estimate in campaign.estimates().items()
+        if (estimate.open > waiting if several else estimate.open != waiting)
+    )
     return checked("answers follow from the log", len(answers), findings)
 
 
