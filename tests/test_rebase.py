@@ -1,5 +1,6 @@
 """Labels outlive a change of the predictions, and an estimate from them is as good as a new one."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,11 @@ def create(storage: str | None, rows: Ints = OLD, **more: Any) -> assay.Campaign
     }
     goal = {"within": 0.05} if "budget" not in more else {}
     return assay.create_campaign(table(rows), storage=storage, **{**columns, **goal, **more})
+
+
+def answered(estimate: assay.Estimate) -> assay.Estimate:
+    """Return an estimate without what waits: a rebased campaign has dealt its next round."""
+    return replace(estimate, open=0)
 
 
 def told(batch: list[assay.Item], truth: Bools = TRUTH) -> dict[int, bool]:
@@ -191,7 +197,7 @@ def test_labels_of_items_that_are_gone_stay_in_the_log_and_come_back(storage: st
     again = assay.rebase_campaign(storage=storage, predictions=table(OLD))
     assert again.settings.before is not None
     assert again.settings.before.gone == 0
-    assert again.estimate() == old.estimate()
+    assert answered(again.estimate()) == answered(old.estimate())
 
 
 def test_a_revised_answer_counts_and_the_first_one_stays_in_the_log(storage: str) -> None:
@@ -199,7 +205,7 @@ def test_a_revised_answer_counts_and_the_first_one_stays_in_the_log(storage: str
     judged = label(old, rounds=3)
     old.tell({judged[0]: not TRUTH[judged[0]]}, revise=True)
     rebased = assay.rebase_campaign(storage=storage, predictions=table(OLD))
-    assert rebased.estimate() == old.estimate()
+    assert answered(rebased.estimate()) == answered(old.estimate())
     assert rebased.answers() == old.answers()
 
 
@@ -270,7 +276,9 @@ def test_several_metrics_and_classifiers_are_rebased(storage: str) -> None:
     estimates = old.estimates()
     same = assay.rebase_campaign(storage=storage, predictions=voted(OLD))
     assert same.settings.goal == old.settings.goal
-    assert same.estimates() == estimates
+    assert same.estimates().keys() == estimates.keys()
+    for name, estimate in same.estimates().items():
+        assert answered(estimate) == answered(estimates[name])
     rebased = assay.rebase_campaign(storage=storage, predictions=voted(NEW))
     assert rebased.settings.strata == make(NEW, None).settings.strata
     assert rebased.answers()

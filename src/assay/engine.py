@@ -197,15 +197,11 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
     )
     unsettled = None
     if goal.at_least is not None and state.bets is not None:
+        limit, bets, worst = goal.at_least, state.bets, state.worst_bets
         verdict, unsettled = verdict_at_worst(
-            state.bets,
-            state.worst_bets,
-            tallies,
-            metric,
-            limit=goal.at_least,
-            confidence=goal.confidence,
+            bets, worst, tallies, metric, limit=limit, confidence=goal.confidence
         )
-        verdict = np.where(least >= goal.at_least, 1, np.where(most < goal.at_least, -1, verdict))
+        verdict = np.where(least >= limit, 1, np.where(most < limit, -1, verdict))
         reason, unsettled = settle(reason, verdict), unsettled & (verdict == 0)
     if tallies.u.any():
         could_move = movement(tallies, metric)
