@@ -90,7 +90,7 @@ def run(
         left = left - np.stack([yes_, no_, hidden_], axis=1)
         state = replace(state.deal(counts), tallies=state.tallies.add(yes_ + no_, yes_, hidden_))
     reason = found[6].astype(np.int64)
-    each = [Ends(*found[place : place + 2], reason) for place in (0, 2, 4)]
+    each = [Ends(found[place], found[place + 1], reason) for place in (0, 2, 4)]
     return each[0], each[1], each[2], float(form.value(positives))
 
 

@@ -316,11 +316,12 @@ def fold(
         worst = before.bets, before.bets  # until now every card was judged
     if worst is not None:
         rises = metric.rises(old.N)
-        against, in_favour = (
-            folded(each, *(as_labels(t, t.u, way) for t in (old, new)), cards_judged(kinds, way))
-            for each, way in zip(worst, (~rises, rises), strict=True)
-        )
-        worst = against, in_favour
+
+        def at_worst(bets: Bets, outcome: Bools) -> Bets:
+            told, now = as_labels(old, old.u, outcome), as_labels(new, new.u, outcome)
+            return folded(bets, told, now, cards_judged(kinds, outcome))
+
+        worst = at_worst(worst[0], ~rises), at_worst(worst[1], rises)
     return replace(after, bets=bets, worst_bets=worst)
 
 
