@@ -168,7 +168,8 @@ class Design:
         """Its interval is right at every look at once, by a theorem, for any population.
 
         Strata are drawn at random with known chances, and the interval is what no bettor could
-        grow rich against. For items that can be judged.
+        grow rich against. For items that can be judged; those that cannot be are bet on at their
+        worst beside it, which the worst case, and a yes or no, rest on.
         """
         return cls(bins=8, allocation="chance", interval="betting")
 

@@ -109,7 +109,7 @@ class Ledger:
         reason = self.reason
         if reason is Reason.GO_ON:
             return None
-        return told(reason, self._evaluation.standings(self._complete))
+        return told(reason, self._at_last_look())
 
     def state_if(self, answers: Mapping[str, Answer]) -> State:
         """Return where the evaluation would stand if waiting cards had these answers."""
@@ -247,9 +247,14 @@ class Ledger:
         now = self._evaluation.standings(state)
         if state.open is None or not self._looked:
             return now
+        before = self._at_last_look()
+        return tuple(each.or_before(then) for each, then in zip(now, before, strict=True))
+
+    def _at_last_look(self) -> tuple[Standing, ...]:
+        """Return how every target stood after the last complete round that was looked at."""
         if self._stood is None:
             self._stood = self._evaluation.standings(self._complete)
-        return tuple(each.or_before(then) for each, then in zip(now, self._stood, strict=True))
+        return self._stood
 
     def _forget_looks(self) -> None:
         self._looked = 0

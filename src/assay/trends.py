@@ -256,6 +256,8 @@ def _no_change(level: Estimate, series: Series) -> Estimate | None:
         interval="none: all that counts is as it was in the period before",
         notes=(),
         within=None,
+        open=0,
+        could_move=0.0,
     )
 
 

@@ -126,7 +126,7 @@ def test_one_look_coverage_is_exactly_enumerated() -> None:
     assert mean_coverage(normal) < 0.94
 
 
-def test_two_claim_to_survive_peeking() -> None:
-    claiming = [name for name, method in INTERVALS.items() if method.anytime]
-    assert claiming == ["stratified", "betting"]
-    assert all(method.reference for method in INTERVALS.values())
+def test_two_are_made_for_a_stop_and_one_of_them_for_every_look() -> None:
+    assert [name for name, each in INTERVALS.items() if each.may_stop] == ["stratified", "betting"]
+    assert [name for name, each in INTERVALS.items() if each.anytime] == ["betting"]
+    assert all(each.reference for each in INTERVALS.values())
