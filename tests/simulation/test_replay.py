@@ -1,7 +1,5 @@
 """The replayed loop against an item-by-item one, and what is known about the papers' rule."""
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -133,32 +131,3 @@ def test_the_default_is_right_when_it_stops() -> None:
     check_coverage(Design())
     with pytest.raises(AssertionError):
         check_coverage(Design.bennett_carvalho())
-
-
-@pytest.mark.parametrize("design", [Design(), Design.centred()])
-@pytest.mark.parametrize("rates", [[0.75, 0.9, 0.97, 0.995], [0.9] * 16, [0.999] * 8])
-def test_looks_while_the_goal_is_out_of_sight_can_be_left_out(
-    design: Design, rates: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Up to 2,000 labels a thinned study asks as often: the very same runs, with less work."""
-    sizes = np.full(len(rates), 100_000.0)
-
-    def runs(*, thin: bool) -> Runs:
-        return replay(
-            design,
-            Goal("precision", within=0.02),
-            ratio("precision", sizes, np.ones(len(rates), dtype=bool)),
-            sizes=sizes,
-            outcomes=np.round(sizes * rates),
-            replications=300,
-            rng=np.random.default_rng(5),
-            thin=thin,
-        )
-
-    all_looks, fewer = runs(thin=False), runs(thin=True)
-    assert all_looks.labels.max() <= 2000
-    for name in ("labels", "value", "low", "high"):
-        np.testing.assert_array_equal(vars(all_looks)[name], vars(fewer)[name])
-    monkeypatch.setattr(sys.modules[replay.__module__], "_SIGHT", 0.7)  # too short: some stop late
-    late = runs(thin=True)
-    assert late.labels.mean() > all_looks.labels.mean() or max(rates) == min(rates) == 0.999
