@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from assay.errors import InputError
 from assay.experiments.coverage_cells import Single, Subject, needed
 from assay.experiments.coverage_populations import classifiers
 from assay.experiments.coverage_rows import INTERVAL, Settings
@@ -13,7 +14,7 @@ from assay.experiments.data import NamedPopulation
 
 __all__ = ["FULL", "QUICK", "Extent", "LeftOut", "Part", "Scope"]
 
-_MOST_SHARE = 0.95  # of the items, that random sampling would label; more is a census
+_MOST_SHARE = 0.95  # of the items, by the limit; more is a census
 _PLENTY = 10_000  # labels by the limit; designs by score take up to three times as many
 _SOME = 2_000  # the same, in parts where a cell stands for others
 
@@ -105,7 +106,7 @@ FULL = Extent(
     rare_goals=(0.04, 0.07, 0.12),  # other goals than those of the same classifiers in `real`
     replacement_goals=(0.01, 0.02, 0.03),
     difference_goals=(0.01, 0.02),
-    joint_goals=(0.05, 0.1),
+    joint_goals=(0.05, 0.1, 0.15),
     confidences=(0.8, 0.9, 0.99),
     batches=(1, 5, 100, 500),
     small_items=(480, 1000, 2000, 5000),
@@ -125,7 +126,7 @@ QUICK = Extent(
     rare_goals=(0.12,),
     replacement_goals=(0.03,),
     difference_goals=(0.02,),
-    joint_goals=(0.1,),
+    joint_goals=(0.15,),
     confidences=(0.8, 0.9, 0.99),
     batches=(5, 100),
     small_items=(480,),
@@ -174,7 +175,14 @@ class Scope:
     @cached_property
     def classifiers(self) -> list[NamedPopulation]:
         """The real classifiers, or the generated ones that stand in for them."""
-        return [each for each in classifiers(self.data) if self.only in each.name]
+        every = classifiers(self.data)
+        found = [each for each in every if self.only in each.name]
+        if not found:
+            raise InputError(
+                f"no classifier has {self.only!r} in its name",
+                details=f"classifiers: {', '.join(each.name for each in every)}",
+            )
+        return found
 
     @property
     def one_of_each_file(self) -> list[NamedPopulation]:
@@ -240,7 +248,7 @@ def why_not(subject: Subject, delta: float, most: int) -> str | None:
     ...     print(why_not(small, delta, most=10_000))
     the goal reaches as far as 0 or 1
     None
-    random sampling would label more than 95% of the items
+    designs by score take more than 95% of the items
     >>> why_not(of_shape("no signal", 0.9), 0.004, most=10_000)
     'designs by score take more than 10,000 labels'
     """
@@ -248,8 +256,8 @@ def why_not(subject: Subject, delta: float, most: int) -> str | None:
     if delta >= min(subject.value, 1 - subject.value) - slack:
         return "the goal reaches as far as 0 or 1"
     costs = needed(subject, delta)
-    if costs.at_random > _MOST_SHARE * costs.items:
-        return f"random sampling would label more than {_MOST_SHARE:.0%} of the items"
+    if costs.at_least > _MOST_SHARE * costs.items:
+        return f"designs by score take more than {_MOST_SHARE:.0%} of the items"
     if costs.at_least > most:
         return f"designs by score take more than {most:,} labels"
     return None

@@ -14,7 +14,7 @@ from assay.cell_strata import cell_strata, joint_of
 from assay.core.types import Floats
 from assay.errors import DesignError
 from assay.experiments.coverage_cells import Cell, design_of, task_name
-from assay.experiments.coverage_extent import Part, Scope
+from assay.experiments.coverage_extent import LeftOut, Part, Scope
 from assay.experiments.coverage_pairs import Pair, rare_pairs, real_pairs
 from assay.experiments.coverage_rows import Settings
 from assay.joint import Joint, Parts
@@ -26,6 +26,7 @@ __all__ = ["Several", "joint_cells"]
 
 NAMES = ("one", "other")
 _METRICS = (("recall",), ("f1",), ("recall", "f1"))
+_MOST = 6000  # labels; a look at several targets takes long
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +67,12 @@ class Several:
     @property
     def looks(self) -> float:
         """About how often an evaluation is looked at, up to a factor, at so many targets."""
-        first = self.rows[0]
-        return len(self.rows) / (first.delta**2 * float(self.ensemble.truth.mean()) * first.batch)
+        return len(self.rows) * self.labels / self.rows[0].batch
+
+    @property
+    def labels(self) -> float:
+        """About what it takes: the positives that tell a recall, over their share."""
+        return 1 / (self.rows[0].delta ** 2 * float(self.ensemble.truth.mean()))
 
     def beside(self) -> None:
         """Return nothing: one random sample for several targets has no size of its own."""
@@ -81,7 +86,7 @@ class Several:
         return SeveralTask(task_name(first), joint, self.ensemble.outcomes(strata), first.batch)
 
 
-def joint_cells(scope: Scope) -> Iterator[Cell]:
+def joint_cells(scope: Scope) -> Iterator[Cell | LeftOut]:
     """Yield the cells of two classifiers; none for a design that several targets cannot have."""
     real = [] if scope.data is None else real_pairs(scope.data)
     # A pair is there once for each metric of a difference.
@@ -91,7 +96,13 @@ def joint_cells(scope: Scope) -> Iterator[Cell]:
     for pair in pairs.values():
         for metrics in _METRICS:
             for delta in scope.extent.joint_goals:
-                yield _several(scope, pair, metrics, delta)
+                cell = _several(scope, pair, metrics, delta)
+                if cell.labels > _MOST:
+                    why = f"two classifiers take more than {_MOST:,} labels"
+                    metric = " and ".join(metrics)
+                    yield LeftOut(Part.JOINT.value, pair.name, metric, delta, why)
+                else:
+                    yield cell
 
 
 def _able(scope: Scope) -> bool:
