@@ -13,7 +13,7 @@ from assay.experiments import coverage
 from assay.experiments.coverage import QUICK, Part, Result
 from assay.experiments.coverage_extent import FULL, LeftOut, Scope
 from assay.experiments.coverage_plan import Plan, valid_deltas
-from assay.experiments.coverage_populations import of_shape
+from assay.experiments.coverage_populations import classifiers, of_shape
 from assay.experiments.coverage_rows import Row, share_error
 from assay.experiments.coverage_shapes import MONOTONE, POCKET, SHAPES
 from assay.experiments.coverage_tables import every_table
@@ -21,6 +21,9 @@ from assay.simulation import Task
 
 ONE_CELL = replace(QUICK, precisions=(0.97,), deltas=(0.01,), replications=400)
 TINY = replace(QUICK, precisions=(0.9,), deltas=(0.05,), replications=10, worst=2, goals=(0.1, 0.4))
+
+
+REAL = {each.name for each in classifiers(None)}
 
 
 def check_right(design: str, folder: Path) -> None:
@@ -74,7 +77,8 @@ def test_a_row_holds_what_the_runs_were(tiny: Result) -> None:
 
 def test_random_sampling_stands_beside_every_cell(tiny: Result) -> None:
     def key(row: Row) -> tuple[object, ...]:
-        return row.value, row.items, row.delta, row.batch, row.metric, row.seed
+        twin = row.population if row.population in REAL else "no signal"
+        return twin, row.value, row.items, row.delta, row.batch, row.metric, row.seed
 
     beside = {
         key(row): row.labels for row in tiny.rows if (row.part, row.design) == ("beside", "random")
