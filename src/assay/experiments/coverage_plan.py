@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -110,18 +111,18 @@ class Plan:
     def _modes(self) -> Found:
         runs = self.scope.extent.replications
         for name in _MODES:
-            changes = {"replications": min(_GUARANTEED_RUNS, runs)} if name == GUARANTEED else {}
-            yield from self._sub_grid(Part.MODES, design=name, **changes)
+            most = _GUARANTEED_RUNS if name == GUARANTEED else runs
+            yield from self._sub_grid(Part.MODES, design=name, replications=min(most, runs))
 
     def _sub_grid(
-        self, part: Part, shapes: Iterable[str] = SHAPES, **changes: object
+        self, part: Part, shapes: Iterable[str] = SHAPES, **changes: Any
     ) -> Iterator[Single]:
         """Yield the cells that stand for the grid."""
         for precision, delta in self.scope.extent.some:
             for shape in shapes:
                 yield self.scope.cell(part, of_shape(shape, precision), delta, **changes)
 
-    def _standing(self, part: Part, **changes: object) -> Found:
+    def _standing(self, part: Part, **changes: Any) -> Found:
         """Yield the cells that stand for the classifiers and their metrics."""
         for each in self.scope.one_of_each_file:
             for metric in _STANDING:
