@@ -31,7 +31,6 @@ def main(path: str, runs: int = 16_000, below: float = 0.945) -> None:
             of_shape(row["population"], float(row["value"])).frame(Design()),
             Design(),
             Goal("precision", within=float(row["delta"])),
-            thin=True,
         )
         for row in low
     ]

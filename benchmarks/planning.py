@@ -92,7 +92,7 @@ def case(name: str, score: Floats, said: Ints, truth: Ints) -> Case:
 
 def labels(frame: Frame, goal: Goal, runs: int, seed: int) -> Ints:
     """Replay evaluations of the design by default, and return their labels."""
-    return Task("case", frame, Design(), goal, thin=True).replay(runs, key=[seed]).labels
+    return Task("case", frame, Design(), goal).replay(runs, key=[seed]).labels
 
 
 def campaigns(frame: Frame, goal: Goal) -> list[tuple[Ints, Ints]]:

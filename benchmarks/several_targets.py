@@ -108,7 +108,6 @@ def evaluate(
         outcomes=ensemble.outcomes(strata),
         replications=runs,
         rng=np.random.default_rng(1),
-        thin=True,
     )
     return found, np.array([ensemble.value(target) for target in targets]), strata.n_strata
 

@@ -129,7 +129,6 @@ class Comparison:
             outcomes=self._outcomes(strata),
             replications=runs,
             rng=np.random.default_rng(seed),
-            thin=True,
         )
 
     def least(self, within: float) -> float:

@@ -116,7 +116,6 @@ def test_intervals_of_slices_hold_as_often_as_they_say() -> None:
         outcomes=outcomes,
         replications=RUNS,
         rng=np.random.default_rng(3),
-        thin=True,
     )
 
     def missed(truth: list[float]) -> list[int]:

@@ -8,19 +8,20 @@ from typing import Any
 import pytest
 
 Fixture = Callable[..., Any]
-SOON = ("coverage", "--quick", "--part", "confidences", "--replications", "2")
+SOON = ("coverage", "--quick", "--part", "small", "--replications", "2")
 
 
 def test_it_prints_the_summary_and_goes_on_where_it_was(run: Fixture, folder: Path) -> None:
     result = run(*SOON)
     assert result.exit_code == 0, result.output
     told = result.stdout
-    assert "confidences     36" in told
-    assert "confidences: cells of 36 that are right too seldom" in told
+    assert "precision     12" in told
+    assert "small     12" in told
+    assert "small: cells of 12 that are right too seldom" in told
     assert "A cell fails when" in told
     assert "\x1b" not in told
     assert max(map(len, told.splitlines())) <= 80
-    assert "saved: 2 files in coverage" in result.stderr
+    assert "saved: 5 files in coverage" in result.stderr
     before = (folder / "coverage" / "coverage.csv").read_bytes()
     assert run(*SOON).stdout == told
     assert (folder / "coverage" / "coverage.csv").read_bytes() == before
@@ -31,7 +32,9 @@ def test_json_is_one_document_that_names_the_files(run: Fixture, folder: Path) -
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)
     assert (document["design"], document["seed"], document["replications"]) == ("random", 3, 2)
-    assert {row["confidence"] for row in document["rows"]} == {0.8, 0.9, 0.99}
+    assert {row["items"] for row in document["rows"]} == {480}
+    assert all(-20 < row["lean"] < 20 for row in document["rows"])
+    assert document["left_out"] == []
     assert document["targets"][0]["most"] is True
     assert all((folder / file).is_file() for file in document["files"])
 
@@ -49,6 +52,7 @@ def test_on_a_terminal_it_shows_its_progress_and_ctrl_c_ends_it(terminal: Fixtur
         (("--design", "defualt"), "unknown design 'defualt'"),
         (("--design", "fixed"), "a fixed design looks once"),
         (("--part", "real", "--data", "nowhere"), "no classifiers in nowhere"),
+        (("--part", "real", "--classifier", "mine"), "no classifier has 'mine' in its name"),
     ],
 )
 def test_what_cannot_be_run_is_told(words: tuple[str, ...], problem: str, run: Fixture) -> None:

@@ -11,17 +11,19 @@ from assay.design import Design, Goal
 from assay.errors import DesignError, InputError
 from assay.experiments import coverage
 from assay.experiments.coverage import QUICK, Part, Result
-from assay.experiments.coverage_cells import Row, share_error
-from assay.experiments.coverage_plan import FULL, Plan, valid_deltas
-from assay.experiments.coverage_populations import of_shape
+from assay.experiments.coverage_extent import FULL, LeftOut, Scope
+from assay.experiments.coverage_plan import Plan, valid_deltas
+from assay.experiments.coverage_populations import classifiers, of_shape
+from assay.experiments.coverage_rows import Row, share_error
 from assay.experiments.coverage_shapes import MONOTONE, POCKET, SHAPES
 from assay.experiments.coverage_tables import every_table
 from assay.simulation import Task
 
 ONE_CELL = replace(QUICK, precisions=(0.97,), deltas=(0.01,), replications=400)
-TINY = replace(
-    QUICK, precisions=(0.9,), deltas=(0.05,), replications=10, worst=2, real_deltas=(0.1,)
-)
+TINY = replace(QUICK, precisions=(0.9,), deltas=(0.05,), replications=10, worst=2, goals=(0.1, 0.4))
+
+
+REAL = {each.name for each in classifiers(None)}
 
 
 def check_right(design: str, folder: Path) -> None:
@@ -50,9 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tiny(folder: Path) -> Result:
-    parts = [Part.SIZES, Part.REAL, Part.HELD_OUT]
-    extent = replace(TINY, held_out=2)
-    return coverage.run(folder, parts=parts, extent=extent, workers=1)
+    return coverage.run(folder, parts=[Part.SIZES, Part.REAL], extent=TINY, workers=1)
 
 
 def test_a_row_holds_what_the_runs_were(tiny: Result) -> None:
@@ -60,27 +60,34 @@ def test_a_row_holds_what_the_runs_were(tiny: Result) -> None:
     subject = of_shape("uniform", 0.9)
     name = " ".join(str(value) for value in asdict(row.settings).values())
     goal = Goal("precision", within=0.05)
-    task = Task(name, subject.frame(Design()), Design(), goal, 20, thin=True)
+    task = Task(name, subject.frame(Design()), Design(), goal, 20)
     runs = task.replay(10, key=[1, 0])
     assert row.labels == runs.labels.mean()
     assert row.labels_se == pytest.approx(runs.labels.std(ddof=1) / np.sqrt(10))
     assert row.coverage == np.mean((runs.low <= 0.9) & (runs.high >= 0.9))
     assert row.within == np.mean(np.abs(runs.value - 0.9) <= 0.05)
+    assert row.lean == pytest.approx((runs.value.mean() - 0.9) / 0.05)
+    assert row.lean_se == pytest.approx(runs.value.std(ddof=1) / 0.05 / np.sqrt(10))
+    assert row.lean_middle == pytest.approx(((runs.low + runs.high).mean() / 2 - 0.9) / 0.05)
+    assert row.too_low == np.mean(runs.high < 0.9)
+    assert row.too_high == np.mean(runs.low > 0.9)
+    assert row.coverage + row.too_low + row.too_high == pytest.approx(1)
     assert row.n_w == pytest.approx(1.959964**2 * 0.09 / 0.05**2)
-    assert row.limit_labels == pytest.approx(row.n_w * subject.limit)
+    assert row.limit_labels == pytest.approx(1.959964**2 * 0.09 / 0.05**2 * subject.limit)
 
 
 def test_random_sampling_stands_beside_every_cell(tiny: Result) -> None:
+    def key(row: Row) -> tuple[object, ...]:
+        twin = row.population if row.population in REAL else "no signal"
+        return twin, row.value, row.items, row.delta, row.batch, row.metric, row.seed
+
     beside = {
-        (row.value, row.items, row.delta, row.batch, row.replacement, row.metric): row.labels
-        for row in tiny.rows
-        if (row.part, row.design) == ("beside", "random")
+        key(row): row.labels for row in tiny.rows if (row.part, row.design) == ("beside", "random")
     }
     ours = [row for row in tiny.rows if row.design == "default"]
     assert ours
     for row in ours:
-        key = (row.value, row.items, row.delta, row.batch, row.replacement, row.metric)
-        assert row.random_labels == beside[key]
+        assert row.random_labels == beside[key(row)]
 
 
 def test_the_worst_cells_are_run_again_in_other_sizes_and_batches(tiny: Result) -> None:
@@ -174,7 +181,10 @@ def test_files_hold_what_the_result_does(tiny: Result, folder: Path) -> None:
     assert sorted(folder.iterdir()) == sorted(files)
     names = {file.name for file in files}
     assert {"coverage.csv", "coverage.md", "coverage-grid.png", "coverage-labels.svg"} <= names
-    assert "coverage-real.png" in names
+    assert {"coverage-metrics.png", "left-out.csv"} <= names
+    left_out = (folder / "left-out.csv").read_text().splitlines()
+    assert len(left_out) == 1 + len(tiny.left_out) > 1
+    assert "real,low accuracy,f1,0.4,the goal reaches as far as 0 or 1" in left_out
     text = (folder / "coverage.md").read_text()
     assert "| 0.9 | " in text
     assert "share of right runs + 2 standard errors is below the confidence - 0.005" in text
@@ -182,18 +192,23 @@ def test_files_hold_what_the_result_does(tiny: Result, folder: Path) -> None:
 
 
 def test_the_grid_is_the_issues() -> None:
-    cells = Plan("default", FULL, None, 1).cells(Part.GRID, [])
+    cells, left_out = Plan(Scope("default", FULL, None, 1)).cells(Part.GRID, [])
     assert len(cells) == 42 * 6
-    assert {cell.settings.items for cell in cells} == {1_000_000}
+    assert not left_out
+    assert {cell.rows[0].items for cell in cells} == {1_000_000}
     assert valid_deltas(1 - 0.97, FULL.deltas) == [0.005, 0.01, 0.02, 0.03]
     assert valid_deltas(1 - 0.99, FULL.deltas) == list(FULL.deltas)
 
 
 @pytest.mark.parametrize("part", Part)
 def test_every_cell_has_settings_of_its_own(part: Part, tiny: Result) -> None:
-    cells = Plan("default", FULL, None, 1).cells(part, tiny.of(Part.GRID))
-    assert len({cell.settings for cell in cells}) == len(cells) > 0
-    assert all(cell.settings.replications <= 4000 for cell in cells)
+    cells, _ = Plan(Scope("default", FULL, None, 1)).cells(part, tiny.of(Part.GRID))
+    every = [row for cell in cells for row in cell.rows]
+    assert len(set(every)) == len(every) > 0
+    assert {row.part for row in every} == {part.value}
+    assert all(row.replications <= 4000 for row in every)
+    looks = [cell.looks for cell in cells if cell.rows[0].replications == 4000]
+    assert looks == sorted(looks)  # the cheapest first
 
 
 def row(**known: object) -> Row:
@@ -208,13 +223,20 @@ def row(**known: object) -> Row:
         "delta": 0.01,
         "confidence": 0.95,
         "batch": 20,
-        "thin": True,
+        "unjudged_yes": 0.0,
+        "unjudged_no": 0.0,
+        "reading": "interval",
         "replications": 4000,
         "seed": 1,
         "coverage": 0.95,
         "coverage_se": 0.0034,
         "within": 0.94,
         "within_se": 0.0038,
+        "too_low": 0.02,
+        "too_high": 0.03,
+        "lean": 0.1,
+        "lean_se": 0.01,
+        "lean_middle": 0.05,
         "labels": 2000.0,
         "labels_se": 1.0,
         "n_w": 3000.0,
@@ -252,7 +274,7 @@ def test_targets_by_hand() -> None:
 
 
 def test_targets_on_real_classifiers_by_hand() -> None:
-    topic = row(part="real", population="arxiv15 math", items=200_000, replacement=True)
+    topic = row(part="replacement", population="arxiv15 math", items=200_000, replacement=True)
     small = row(part="real", population="arxiv15 gr-qc", items=686, labels=300.0)
     large = row(part="real", population="offensive_mix mve", items=17_355, labels=1200.0)
     wider = [replace(large, delta=delta, labels=1800.0) for delta in (0.02, 0.03)]
@@ -300,10 +322,67 @@ def test_modes_stand_beside_each_other_at_every_precision_and_delta() -> None:
     assert (wider["±delta"], wider["/ default"]) == ("0.03", "1.00")
 
 
-def test_fewer_looks_stand_beside_all_looks() -> None:
-    (written,) = table_of(
-        "looks",
-        row(part="looks", thin=False, coverage=0.952, coverage_se=0.003, labels=1990.0),
-        row(part="looks", thin=True, coverage=0.949, coverage_se=0.004),
+def test_a_cell_without_random_sampling_beside_it_is_told_as_such() -> None:
+    (known, unknown) = (
+        row(part="two-sided", metric=metric, random_labels=labels)
+        for metric, labels in (("recall", 4000.0), ("f1", ""))
     )
-    assert list(written.values())[4:] == ["0.952", "0.949", "0.0050", "1,990", "2,000"]
+    assert unknown.random_labels is None
+    assert unknown.against_random is None
+    first, second = table_of("two-sided", known, unknown)
+    assert (first["metric"], first["/ random"], first["/ limit"]) == ("F1", "–", "1.25")
+    assert (second["metric"], second["/ random"]) == ("recall", "0.50")
+
+
+def test_where_nobody_can_judge_only_the_worst_case_promises_anything() -> None:
+    low = {"part": "unjudged", "unjudged_no": 0.6, "coverage": 0.4, "coverage_se": 0.01}
+    interval, worst = row(**low), row(**low, reading="worst case")
+    assert not interval.fails
+    assert worst.fails
+    result = Result("default", 1, 4000, (interval, worst))
+    assert result.failing == [worst]
+    (target,) = result.targets()
+    assert (target.what, target.found) == ("unjudged: cells of 1 that are right too seldom", 1)
+    (written,) = table_of("unjudged", interval, replace(worst, coverage=0.9))
+    assert (written["cannot be judged"], written["share"]) == ("negatives", "60%")
+    assert (written["worst case holds, least"], written["interval holds, mean"]) == (
+        "0.900",
+        "0.400",
+    )
+
+
+def test_metrics_are_told_apart_and_failing_cells_are_bold() -> None:
+    rows = (
+        row(part="real", population="mine a", metric="recall", coverage=0.90, lean=0.3),
+        row(part="real", population="mine b", metric="recall", coverage=0.96, lean=0.1),
+        row(
+            part="joint", metric="recall:one - recall:other", coverage=0.95, n_w="", limit_labels=""
+        ),
+        row(part="confidences", metric="recall", coverage=0.8, confidence=0.8),
+        row(part="beside", design="random", metric="recall", coverage=0.5),
+    )
+    tables = {each.title: each for each in every_table(Result("default", 1, 4000, rows))}
+    by_metric = {line[0]: line[1:] for line in tables["By metric"].written()}
+    assert by_metric["recall"] == ["2", "1", "0.900", "0.930", "1.25", "0.80", "+0.20", "+0.05"]
+    assert by_metric["recall difference"][4] == "–"
+    (failing,) = tables["Cells that fail"].written()
+    assert failing[0] == "**mine a, recall 0.9 ±0.01**"
+    (goal,) = tables["Real classifiers"].written()
+    assert goal[:2] == ["recall", "**0.900** (1/2)"]
+    assert {line[0] for line in tables["By part"].written()} == {"real", "joint", "confidences"}
+
+
+def test_small_populations_are_told_by_what_random_sampling_would_label() -> None:
+    small = {"part": "small", "items": 1000, "labels": 600.0}
+    first, more = (row(**small, n_w=1000 * share / (1 - share)) for share in (0.5, 0.8))
+    (written,) = table_of("small", first, replace(more, coverage=0.9))
+    assert (written["50%"], written["80%"]) == ("0.950 (0/1)", "**0.900** (1/1)")
+    assert written["labelled"] == "60%"
+
+
+def test_what_is_left_out_is_told_with_the_reason() -> None:
+    left_out = tuple(LeftOut("real", name, "recall", 0.01, "too dear") for name in "ab")
+    result = Result("default", 1, 4000, (), left_out)
+    *_, table = every_table(result)
+    assert table.written() == [["real", "recall", "too dear", "2"]]
+    assert result.to_dict()["left_out"][1]["population"] == "b"

@@ -13,10 +13,10 @@ from assay.core.metrics import difference, ratio
 from assay.core.stop import Reason
 from assay.core.types import Bools, Floats
 from assay.design import Design, Goal
-from assay.experiments.coverage_cells import measured
-from assay.experiments.coverage_pair_sources import made_pairs, real_pairs
-from assay.experiments.coverage_pairs import Pair
-from assay.experiments.coverage_plan import FULL, QUICK, Part, Plan
+from assay.experiments.coverage_extent import FULL, QUICK, Part, Scope
+from assay.experiments.coverage_pairs import Pair, made_pairs, real_pairs
+from assay.experiments.coverage_plan import Plan
+from assay.experiments.coverage_rows import measured
 from assay.simulation.replay import replay
 
 PAIRS = made_pairs(seed=1)
@@ -87,11 +87,12 @@ def check_right(design: str) -> None:
     one of the two with probability 0.006; the seed is fixed. The difference, 0.12, is so far from
     0 that paper 1's interval is not cut there.
     """
-    cells = Plan(design, replace(QUICK, replications=1000), None, 1).cells(Part.DIFFERENCES, [])
-    chosen = [cell for cell in cells if cell.settings.population == "made better"]
+    scope = Scope(design, replace(QUICK, replications=1000), None, 1)
+    cells, _ = Plan(scope).cells(Part.DIFFERENCES, [])
+    chosen = [cell for cell in cells if cell.rows[0].population == "made better"]
     assert len(chosen) == 2
     for cell in chosen:
-        row = measured(cell, cell.task().replay(1000, key=[1, 0]), random_labels=1.0)
+        (row,) = measured(cell.rows, cell.task().replay(1000, key=[1, 0]))
         assert not row.fails
 
 
@@ -160,9 +161,11 @@ def test_pairs_of_a_folder_are_the_neighbours_of_each_file(tmp_path: Path) -> No
         ("mine b - c", "precision"),
         ("mine b - c", "accuracy"),
     ]
-    cells = Plan("default", FULL, tmp_path, 1).cells(Part.DIFFERENCES, [])
-    assert {pair.name for pair in pairs} <= {cell.settings.population for cell in cells}
+    cells, _ = Plan(Scope("default", FULL, tmp_path, 1)).cells(Part.DIFFERENCES, [])
+    assert {pair.name for pair in pairs} <= {cell.rows[0].population for cell in cells}
 
 
 def test_a_design_that_bets_has_no_cells() -> None:
-    assert Plan("guaranteed", FULL, None, 1).cells(Part.DIFFERENCES, []) == []
+    plan = Plan(Scope("guaranteed", FULL, None, 1))
+    assert plan.cells(Part.DIFFERENCES, []) == ([], [])
+    assert plan.cells(Part.JOINT, []) == ([], [])

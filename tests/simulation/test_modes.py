@@ -23,7 +23,6 @@ def run(
     rates: Floats,
     *,
     replications: int = 1500,
-    thin: bool = False,
     watch: Callable[[State, Look], None] | None = None,
 ) -> Runs:
     return replay(
@@ -34,7 +33,6 @@ def run(
         outcomes=np.round(SIZES * rates),
         replications=replications,
         rng=np.random.default_rng(9),
-        thin=thin,
         watch=watch,
     )
 
@@ -156,28 +154,6 @@ def test_a_clear_question_takes_fewer_labels_than_an_interval() -> None:
     assert set(question.reason) == {Reason.BELOW}
     interval = run(Design(), Goal("precision", within=0.02), np.full(4, 0.8), replications=100)
     assert question.labels.mean() < 0.5 * interval.labels.mean()
-
-
-def test_thinned_looks_change_little_and_are_fewer() -> None:
-    """Labels vary by 5% a run; 200 runs know the mean to 0.4%, and 1% more is the price."""
-    looks = {True: 0, False: 0}
-    means = {}
-    for thin in (True, False):
-
-        def watch(_state: State, _now: Look, thin: bool = thin) -> None:
-            looks[thin] += 1
-
-        runs = run(
-            Design(),
-            Goal("precision", within=0.01),
-            FLAT - 0.1,
-            replications=200,
-            thin=thin,
-            watch=watch,
-        )
-        means[thin] = runs.labels.mean()
-    assert looks[True] < 0.8 * looks[False]
-    assert means[True] == pytest.approx(means[False], rel=0.03)
 
 
 def population() -> Population:

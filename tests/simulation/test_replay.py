@@ -1,14 +1,15 @@
 """The replayed loop against an item-by-item one, and what is known about the papers' rule."""
 
-import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from assay.core.metrics import ratio
 from assay.core.stop import Reason
-from assay.core.types import Floats
+from assay.core.types import Floats, Ints
 from assay.design import Design, Goal
+from assay.engine import State
 from assay.simulation import Runs, replay
 
 SIZES = np.array([3000.0, 2000.0])
@@ -135,30 +136,68 @@ def test_the_default_is_right_when_it_stops() -> None:
         check_coverage(Design.bennett_carvalho())
 
 
-@pytest.mark.parametrize("design", [Design(), Design.centred()])
-@pytest.mark.parametrize("rates", [[0.75, 0.9, 0.97, 0.995], [0.9] * 16, [0.999] * 8])
-def test_looks_while_the_goal_is_out_of_sight_can_be_left_out(
-    design: Design, rates: list[float], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("design", [Design(), Design.simple_random(), Design.guaranteed()])
+def test_items_that_nobody_can_judge_are_counted_apart(design: Design) -> None:
+    """Looked at to the last item, every kind is found in full, whatever came first."""
+    sizes, outcomes, unjudged = (
+        np.array([60.0, 90.0]),
+        np.array([40.0, 20.0]),
+        np.array([5.0, 30.0]),
+    )
+    ended: dict[int, State] = {}
+
+    def keep(which: Ints, state: State) -> None:
+        ended.update(dict.fromkeys(which.tolist(), state))
+
+    runs = replay(
+        design,
+        Goal("precision", budget=1000),
+        ratio("precision", sizes, np.ones(2, dtype=bool)),
+        sizes=sizes,
+        outcomes=outcomes,
+        unjudged=unjudged,
+        replications=5,
+        rng=np.random.default_rng(3),
+        ended=keep,
+    )
+    assert sorted(ended) == [0, 1, 2, 3, 4]
+    assert (runs.labels == 150).all()
+    tallies = ended[0].tallies
+    for found, there in (
+        (tallies.u, unjudged),
+        (tallies.x, outcomes),
+        (tallies.n, sizes - unjudged),
+    ):
+        np.testing.assert_array_equal(found, np.broadcast_to(there, found.shape))
+
+
+@pytest.mark.parametrize("replacement", [False, True])
+def test_cards_that_nobody_can_judge_come_as_often_as_there_are_such_items(
+    replacement: bool,
 ) -> None:
-    """Up to 2,000 labels a thinned study asks as often: the very same runs, with less work."""
-    sizes = np.full(len(rates), 100_000.0)
+    """4,000 runs of 50 cards: shares are known to 0.0011 or better, and five times that is allowed.
 
-    def runs(*, thin: bool) -> Runs:
-        return replay(
-            design,
-            Goal("precision", within=0.02),
-            ratio("precision", sizes, np.ones(len(rates), dtype=bool)),
-            sizes=sizes,
-            outcomes=np.round(sizes * rates),
-            replications=300,
-            rng=np.random.default_rng(5),
-            thin=thin,
-        )
+    Exactly hypergeometric (or binomial), so the spread is that of draws of all three kinds.
+    """
+    counts = []
 
-    all_looks, fewer = runs(thin=False), runs(thin=True)
-    assert all_looks.labels.max() <= 2000
-    for name in ("labels", "value", "low", "high"):
-        np.testing.assert_array_equal(vars(all_looks)[name], vars(fewer)[name])
-    monkeypatch.setattr(sys.modules[replay.__module__], "_SIGHT", 0.7)  # too short: some stop late
-    late = runs(thin=True)
-    assert late.labels.mean() > all_looks.labels.mean() or max(rates) == min(rates) == 0.999
+    def keep(_which: Ints, state: State) -> None:
+        counts.append(np.stack([state.tallies.u, state.tallies.x, state.tallies.n], axis=-1))
+
+    replay(
+        replace(Design.simple_random(), replacement=replacement),
+        Goal("precision", budget=50),
+        ratio("precision", np.array([200.0]), np.ones(1, dtype=bool)),
+        sizes=np.array([200.0]),
+        outcomes=np.array([90.0]),
+        unjudged=np.array([60.0]),
+        replications=4000,
+        rng=np.random.default_rng(4),
+        ended=keep,
+    )
+    unjudged, found, judged = np.concatenate(counts)[:, 0, :].T
+    assert (unjudged + judged == 50).all()
+    assert unjudged.mean() / 50 == pytest.approx(0.3, abs=0.0055)
+    assert found.mean() / 50 == pytest.approx(0.45, abs=0.0055)
+    left = 1.0 if replacement else 150 / 199
+    assert unjudged.var() == pytest.approx(50 * 0.3 * 0.7 * left, rel=0.13)

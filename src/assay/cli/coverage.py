@@ -10,7 +10,7 @@ import typer
 from assay.cli.long_work import INTERRUPTED, make_folder, progress_bar, say, show
 from assay.cli.output import AsJson, console, emit, telling_errors
 from assay.experiments import coverage as study
-from assay.experiments.coverage_tables import parts_table, targets_table
+from assay.experiments.coverage_tables import metrics_table, parts_table, targets_table
 from assay.plot import new_figure
 
 __all__ = ["coverage"]
@@ -34,6 +34,14 @@ def coverage(
             show_default=False,
         ),
     ] = None,
+    classifier: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT",
+            help="Only classifiers of --data whose names hold this.",
+            show_default=False,
+        ),
+    ] = "",
     replications: Annotated[
         int | None,
         typer.Option(min=2, help="Runs a cell; left out: 4,000, quick 400.", show_default=False),
@@ -63,6 +71,7 @@ def coverage(
                     extent=extent,
                     design=design,
                     data=data,
+                    classifier=classifier,
                     seed=seed,
                     progress=progress,
                 )
@@ -73,8 +82,9 @@ def coverage(
     if as_json:
         emit({**result.to_dict(), "files": [str(file) for file in files]})
     else:
-        show(parts_table(result))
-        console().print()
+        for table in (metrics_table, parts_table):
+            show(table(result))
+            console().print()
         show(targets_table(result))
         say("saved: ", "green", f"{len(files)} files in {out}, after {seconds:,.0f} s")
     if result.interrupted:

@@ -1,29 +1,31 @@
 """How often a design is right whatever the scores look like, and what it costs: the study itself.
 
-Every evaluation goes through the campaign's own loop to its stop. A cell is written to the folder
-as soon as it is done, and is not run again by the same command.
+Every evaluation goes through the campaign's own loop to its stop, and is looked at after every
+batch as a campaign is. A cell is written to the folder as soon as it is done, and is not run again
+by the same command.
 """
 
+import csv
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import astuple, fields
 from pathlib import Path
 
 from assay.design import Goal, check_together
 from assay.errors import InputError
 from assay.experiments import coverage_figures as figures
-from assay.experiments.coverage_cells import Cell, Row, Settings, measured
+from assay.experiments.coverage_cells import BESIDE, Cell
+from assay.experiments.coverage_extent import FULL, QUICK, Extent, LeftOut, Part, Scope
 from assay.experiments.coverage_log import Log
-from assay.experiments.coverage_plan import FULL, QUICK, RANDOM, Extent, Part, Plan
+from assay.experiments.coverage_plan import Plan
 from assay.experiments.coverage_result import Result
+from assay.experiments.coverage_rows import Row, Settings, measured
 from assay.experiments.coverage_tables import every_table
-from assay.simulation import named_design, run_tasks
+from assay.simulation import Runs, named_design, run_tasks
 
 __all__ = ["FULL", "QUICK", "Extent", "Part", "Result", "run", "write"]
 
-_LOG = "coverage.csv"
+_LOG, _LEFT_OUT = "coverage.csv", "left-out.csv"
 _RUNS_AT_ONCE = 40_000  # evaluations between two writes to the folder: about a minute of work
-_BESIDE = "beside"  # the part that random sampling's cells are told as: all parts share them
-_RUNS_BESIDE = 1000  # its mean labels are then known to a tenth of a percent
 
 Progress = Callable[[float], None]
 
@@ -35,6 +37,7 @@ def run(
     extent: Extent = FULL,
     design: str = "default",
     data: Path | None = None,
+    classifier: str = "",
     seed: int = 1,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -53,6 +56,8 @@ def run(
         A name of `assay.simulation.DESIGN_NAMES`.
     data : Path, optional
         The folder with real classifiers; without it the package generates some.
+    classifier : str
+        Only classifiers of the folder whose names hold this text.
     seed : int
         Fixes all numbers, the held-out populations among them.
     workers, progress
@@ -63,82 +68,94 @@ def run(
     check_together(named_design(name), Goal("precision", within=0.01), 1)
     if extent.replications < 2:
         raise InputError(f"replications must be at least 2, got {extent.replications}")
-    plan = Plan(name, extent, data, seed)
+    plan = Plan(Scope(name, extent, data, seed, classifier))
     chosen = [part for part in Part if not parts or part in parts]
     if Part.SIZES in chosen and Part.GRID not in chosen:
         chosen = [Part.GRID, *chosen]
     log = Log(folder / _LOG)
     wanted: dict[Settings, None] = {}  # in the order of the parts, each once
+    left_out: list[LeftOut] = []
     interrupted = False
     try:
         for number, part in enumerate(chosen):
-            cells = plan.cells(part, _finished(log, wanted))
-            every = _with_random(cells, plan)
-            wanted |= dict.fromkeys(each.settings for each in every)
+            cells, without = plan.cells(part, _finished(log, wanted))
+            left_out += without
+            beside = [each for cell in cells if (each := cell.beside()) is not None]
+            wanted |= dict.fromkeys(row for cell in (*beside, *cells) for row in cell.rows)
             told = None if progress is None else _within(progress, number, len(chosen))
-            _measure(every, plan, log, workers, told)
+            _measure(cells, log, workers, told)
     except KeyboardInterrupt:
         interrupted = True
-    return Result(name, seed, extent.replications, tuple(_finished(log, wanted)), interrupted)
+    rows = tuple(_finished(log, wanted))
+    return Result(name, seed, extent.replications, rows, tuple(left_out), interrupted)
 
 
 def write(result: Result, folder: Path) -> list[Path]:
     """Write the tables and the pictures, and return the files."""
-    summary = folder / "coverage.md"
+    summary, left_out = folder / "coverage.md", folder / _LEFT_OUT
     summary.write_text("\n".join(each.markdown() for each in every_table(result)), encoding="utf-8")
-    return [folder / _LOG, summary, *figures.draw(result, folder)]
-
-
-def _with_random(cells: Sequence[Cell], plan: Plan) -> list[Cell]:
-    """Return the cells, and before them random sampling with the same interval."""
-    return [*(Cell(_beside(cell, plan), cell.subject) for cell in cells), *cells]
-
-
-def _beside(cell: Cell, plan: Plan) -> Settings:
-    return replace(
-        cell.settings,
-        part=_BESIDE,
-        design=RANDOM,
-        population=cell.subject.twin,
-        replications=min(plan.extent.replications, _RUNS_BESIDE),
-    )
+    with left_out.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(field.name for field in fields(LeftOut))
+        writer.writerows(astuple(each) for each in result.left_out)
+    return [folder / _LOG, summary, left_out, *figures.draw(result, folder)]
 
 
 def _measure(
-    cells: Sequence[Cell], plan: Plan, log: Log, workers: int | None, progress: Progress | None
+    cells: Sequence[Cell], log: Log, workers: int | None, progress: Progress | None
 ) -> None:
-    """Run the cells that were not run before.
+    """Run the cells that were not run before, and beside each random sampling.
 
     Raises
     ------
     KeyboardInterrupt
         It was interrupted; the log has what was finished.
     """
-    missing = {cell.settings: cell for cell in cells if log.get(cell.settings) is None}
-    groups = list(_groups(list(missing.values())))
+    groups = list(_groups([cell for cell in cells if not _is_done(cell, log)]))
     for number, group in enumerate(groups):
-        wanted = group[0].settings
-        found = run_tasks(
-            [cell.task() for cell in group],
-            replications=wanted.replications,
-            seed=wanted.seed,
-            workers=workers,
-            progress=None if progress is None else _within(progress, number, len(groups)),
-        )
-        ended = [
-            (cell, runs)
-            for cell, runs in zip(group, found, strict=True)
-            if runs is not None and runs.labels.size == wanted.replications
-        ]
-        for cell, runs in ended:
-            beside = _beside(cell, plan)
-            row = log.get(beside)
-            if cell.settings == beside:
-                log.add(measured(cell, runs, float(runs.labels.mean())))
-            elif row is not None:  # otherwise an interruption came before the cell beside it ended
-                log.add(measured(cell, runs, row.labels))
-        if len(ended) < len(group):
-            raise KeyboardInterrupt
+        told = None if progress is None else _within(progress, number, len(groups))
+        beside = {each.rows: each for cell in group if (each := cell.beside()) is not None}
+        missing = [each for each in beside.values() if not _is_done(each, log)]
+        halves = [missing, group] if missing else [group]
+        for half, chosen in enumerate(halves):
+            share = None if told is None else _within(told, half, len(halves))
+            for cell, runs in _run(chosen, workers, share):
+                _keep(cell, runs, log)
+
+
+def _run(
+    cells: Sequence[Cell], workers: int | None, progress: Progress | None
+) -> Iterator[tuple[Cell, Runs]]:
+    """Yield the cells that were finished with their runs, and raise where others were not."""
+    wanted = cells[0].rows[0]
+    found = run_tasks(
+        [cell.task() for cell in cells],
+        replications=wanted.replications,
+        seed=wanted.seed,
+        workers=workers,
+        progress=progress,
+    )
+    for cell, runs in zip(cells, found, strict=True):
+        if runs is not None and runs.labels.size == wanted.replications:
+            yield cell, runs
+    if any(runs is None or runs.labels.size < wanted.replications for runs in found):
+        raise KeyboardInterrupt
+
+
+def _keep(cell: Cell, runs: Runs, log: Log) -> None:
+    """Write down a cell's rows."""
+    labels: float | None = None
+    if cell.rows[0].part == BESIDE:
+        labels = float(runs.labels.mean())
+    elif (beside := cell.beside()) is not None:
+        row = log.get(beside.rows[0])
+        labels = None if row is None else row.labels
+    for each in measured(cell.rows, runs, cell.costs, labels):
+        log.add(each)
+
+
+def _is_done(cell: Cell, log: Log) -> bool:
+    return all(log.get(row) is not None for row in cell.rows)
 
 
 def _finished(log: Log, wanted: Iterable[Settings]) -> list[Row]:
@@ -149,8 +166,8 @@ def _groups(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
     """Yield cells to be run side by side: as many runs of each, from the same seed."""
     group: list[Cell] = []
     for cell in cells:
-        wanted = cell.settings
-        first = group[0].settings if group else wanted
+        wanted = cell.rows[0]
+        first = group[0].rows[0] if group else wanted
         alike = (first.replications, first.seed) == (wanted.replications, wanted.seed)
         if not alike or len(group) * wanted.replications >= _RUNS_AT_ONCE:
             yield group

@@ -1,4 +1,4 @@
-"""The coverage study's heat maps."""
+"""The coverage study's pictures: all cells by metric, and heat maps of the grid."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ import numpy as np
 
 from assay import plot
 from assay.core.types import Floats
-from assay.experiments.coverage_cells import Row
-from assay.experiments.coverage_plan import Part
+from assay.experiments.coverage_extent import Part
 from assay.experiments.coverage_result import Result
+from assay.experiments.coverage_rows import Row
 from assay.experiments.coverage_shapes import SHAPES
 
 if TYPE_CHECKING:
@@ -22,7 +22,10 @@ __all__ = ["draw"]
 
 _SPREAD = 0.05  # of the coverage's colours, either side of the confidence
 _MOST = 3.0  # times the limit; all above has the same colour
-_FAINT = "#bbbbbb"
+_FAINT, _GOOD, _BAD = "#bbbbbb", "#4477aa", "#cc3311"
+_CONFIDENCE, _TARGET = 0.95, 0.945
+_LEAST_SHOWN = 0.8  # all below is drawn here
+_COLUMN, _STEP, _ROOM = 0.001, 0.06, 0.36  # dots in a column move aside by a step, in their room
 
 
 @dataclass(frozen=True)
@@ -46,9 +49,9 @@ def draw(result: Result, folder: Path) -> list[Path]:
         coverage = _coverage(grid[0].confidence)
         files += plot.save(_by_shape(grid, coverage), folder, "coverage-grid")
         files += plot.save(_by_shape(grid, _LABELS), folder, "coverage-labels")
-    real = [row for row in result.of(Part.REAL) if not row.replacement]
-    if real:
-        files += plot.save(_by_classifier(real), folder, "coverage-real")
+    cells = [row for row in result.ours if row.confidence == _CONFIDENCE]
+    if cells:
+        files += plot.save(_by_metric(cells), folder, "coverage-metrics")
     return files
 
 
@@ -65,20 +68,12 @@ def _coverage(confidence: float) -> _Measure:
 
 
 _LABELS = _Measure(
-    value=lambda row: row.against_limit,
+    value=lambda row: row.against_limit or np.nan,
     written=lambda ratio: f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}",
     colours="YlOrBr",
     low=1.0,
     high=_MOST,
     legend="labels / limit of designs by score",
-)
-_AGAINST_KNOWN = _Measure(
-    value=lambda row: row.against_n_w,
-    written=lambda ratio: f"{ratio:.2f}",
-    colours="YlOrBr",
-    low=0.2,
-    high=1.4,
-    legend="labels / n_W",
 )
 
 
@@ -106,23 +101,61 @@ def _by_shape(rows: Sequence[Row], measure: _Measure) -> "Figure":
     return figure
 
 
-def _by_classifier(rows: Sequence[Row]) -> "Figure":
-    """Draw coverage and labels of each classifier: classifiers down, metric and delta across."""
-    names = list(dict.fromkeys(row.population for row in rows))
-    columns = sorted({(row.metric, row.delta) for row in rows}, reverse=True)
-    width, height = max(1.6 + 0.62 * len(columns), 4.2), 1.2 + 0.24 * len(names)
-    figure, panels = plot.new_figure(columns=2, width=width, height=height)
-    cells = {
-        (names.index(row.population), columns.index((row.metric, row.delta))): row for row in rows
-    }
-    for axes, measure in zip(panels, (_coverage(rows[0].confidence), _AGAINST_KNOWN), strict=True):
-        image = _map(axes, cells, measure, (len(names), len(columns)))
-        axes.set_xticks(range(len(columns)), [f"{metric}\n±{delta:g}" for metric, delta in columns])
-        axes.tick_params(axis="x", labelsize=7)
-        axes.set_yticks(range(len(names)), names)
-        _legend(figure, image, [axes], measure)
-    panels[1].set_yticklabels([])
+def _by_metric(rows: Sequence[Row]) -> "Figure":
+    """Draw a dot a cell, a line a metric; what is right too seldom stands out."""
+    kinds = list(dict.fromkeys(row.kind for row in rows))
+    figure, (axes,) = plot.new_figure(width=7.5, height=1.2 + 0.75 * len(kinds))
+    for place, kind in enumerate(kinds):
+        mine = sorted((row for row in rows if row.kind == kind), key=lambda row: row.right)
+        right = np.maximum([row.right for row in mine], _LEAST_SHOWN)
+        height = place + _swarm(right)
+        for fails in (False, True):
+            chosen = np.array([row.fails == fails for row in mine])
+            axes.scatter(
+                right[chosen],
+                height[chosen],
+                s=22 if fails else 9,
+                color=_BAD if fails else _GOOD,
+                alpha=1.0 if fails else 0.55,
+                linewidths=0,
+                zorder=3 if fails else 2,
+            )
+    axes.axvline(_TARGET, color="black", lw=0.9)
+    axes.axvline(_CONFIDENCE, color=_FAINT, lw=0.9, ls="--", zorder=0)
+    axes.text(_TARGET, -0.62, "0.945 ", ha="right", va="center", fontsize=8)
+    counts = [sum(row.kind == kind for row in rows) for kind in kinds]
+    names = [kind.replace("_", " ").replace("f1", "F1") for kind in kinds]
+    axes.set_yticks(
+        range(len(kinds)),
+        [f"{name}\n{count} cells" for name, count in zip(names, counts, strict=True)],
+    )
+    axes.set_ylim(len(kinds) - 0.4, -0.75)
+    least = min(row.right for row in rows)
+    axes.set_xlim(max(min(least - 0.005, 0.93), _LEAST_SHOWN - 0.005), 1.003)
+    axes.set_xlabel("share of runs that were right, a dot a cell")
+    axes.grid(visible=False, axis="y")
+    if any(row.fails for row in rows):
+        axes.scatter([], [], s=22, color=_BAD, label="fails: share + 2 se < 0.945")
+        axes.legend(loc="upper left", frameon=False)
     return figure
+
+
+def _swarm(values: Floats) -> Floats:
+    """Return how far each dot is moved aside, so that those of about the same value are all seen.
+
+    Examples
+    --------
+    >>> _swarm(np.array([0.94, 0.9501, 0.9502, 0.9503]))
+    array([ 0.  ,  0.  ,  0.06, -0.06])
+    """
+    aside = np.zeros(len(values))
+    column = np.round(values / _COLUMN).astype(np.int64)
+    for each in np.unique(column):
+        here = np.flatnonzero(column == each)
+        order = np.arange(here.size)
+        step = min(_STEP, 2 * _ROOM / max(here.size, 1))
+        aside[here] = step * ((order + 1) // 2) * np.where(order % 2, 1, -1)
+    return aside + 0.0  # no -0
 
 
 def _map(

@@ -10,7 +10,7 @@ from io import StringIO
 from pathlib import Path
 
 from assay.errors import InputError
-from assay.experiments.coverage_cells import Row, Settings
+from assay.experiments.coverage_rows import Row, Settings
 
 __all__ = ["Log", "code_digest"]
 
@@ -61,8 +61,10 @@ def code_digest() -> str:
     """
     package = files("assay")
     sources = [each for each in package.joinpath("core").iterdir() if each.name.endswith(".py")]
-    sources += [package.joinpath(name) for name in ("design.py", "engine.py")]
-    sources += [package.joinpath("simulation", name) for name in ("replay.py", "names.py")]
+    loops = ("design.py", "engine.py", "joint.py", "views.py", "cell_strata.py")
+    sources += [package.joinpath(name) for name in loops]
+    replays = ("replay.py", "joint_replay.py", "names.py")
+    sources += [package.joinpath("simulation", name) for name in replays]
     digest = blake2b(digest_size=6)
     for source in sorted(sources, key=str):
         digest.update(source.read_bytes())

@@ -1,13 +1,17 @@
-"""Two classifiers of the same items, for the coverage of differences.
+"""Two classifiers of the same items, for the coverage of differences: made pairs, and real ones.
 
 Strata are within the cells of a Venn diagram: what both say yes to, only the first, only the
 second, neither. Each is cut by the mean of the items' ranks in the two scores.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 
 from assay.core.cutting import cut
 from assay.core.forecast import isotonic_rates, least_variance
@@ -18,11 +22,13 @@ from assay.core.types import Bools, Floats, Ints
 from assay.design import Design
 from assay.simulation import Frame
 
-__all__ = ["Pair"]
+__all__ = ["Pair", "made_pairs", "rare_pairs", "real_pairs"]
 
 # Strata a cell, at most. Eight save 1 to 3% of the labels, and stop too soon where forty labels are
 # enough: the interval does not bear one or two labels in each of many strata.
 _BINS = 4
+_MADE_ITEMS = 100_000
+_RARE_ITEMS = 300_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,3 +184,105 @@ class Pair:
     @cached_property
     def _totals(self) -> Floats:
         return np.array([cell.outcomes.sum() for cell in self._cells])
+
+
+@dataclass(frozen=True)
+class _Recipe:
+    """Two scores: the item's own value, and noise of which a share is the same in both."""
+
+    noise: tuple[float, float]
+    thresholds: tuple[float, float] = (0.0, 0.0)
+    shared: float = 0.3
+    positive_from: float = 0.0
+    misfiled: float = 0.015  # items that no classifier can be right about
+
+
+_RECIPES = {
+    "made alike": _Recipe(noise=(0.5, 0.5)),
+    "made better": _Recipe(noise=(0.25, 0.7)),
+    "made near twins": _Recipe(noise=(0.4, 0.45), shared=0.97),
+    "made lenient, strict": _Recipe(noise=(0.4, 0.4), thresholds=(-0.3, 0.6)),
+    "made strict, lenient": _Recipe(noise=(0.3, 0.5), thresholds=(0.8, 0.2), shared=0.0),
+    "made of rare positives": _Recipe(noise=(0.3, 0.4), thresholds=(1.8, 1.8), positive_from=1.6),
+}
+_RARE_RECIPES = {
+    "made rare, one in 30": _Recipe((0.35, 0.45), (1.9, 2.0), positive_from=1.834, misfiled=5e-4),
+    "made rare, one in 100": _Recipe((0.3, 0.45), (2.4, 2.5), positive_from=2.326, misfiled=2e-4),
+}
+
+
+@lru_cache(maxsize=1)
+def made_pairs(seed: int) -> list[Pair]:
+    """Return pairs of noisy scores of the same truth: alike, better, nearly the same, and others.
+
+    Examples
+    --------
+    >>> better = made_pairs(seed=1)[2]
+    >>> better.name, better.metric, round(better.value, 2)
+    ('made better', 'precision', 0.12)
+    """
+    pairs = _made(_RECIPES, _MADE_ITEMS, seed, stream=3)
+    return [each for pair in pairs for each in _of_both_metrics(pair)]
+
+
+@lru_cache(maxsize=1)
+def rare_pairs(seed: int) -> list[Pair]:
+    """Return pairs of classifiers of rare classes.
+
+    Examples
+    --------
+    >>> [round(float(pair.truth.mean()), 3) for pair in rare_pairs(seed=1)]
+    [0.034, 0.01]
+    """
+    return _made(_RARE_RECIPES, _RARE_ITEMS, seed, stream=4)
+
+
+def _made(recipes: Mapping[str, _Recipe], items: int, seed: int, *, stream: int) -> list[Pair]:
+    pairs = []
+    for number, (name, recipe) in enumerate(recipes.items()):
+        rng = np.random.default_rng([seed, number, stream])
+        own = rng.standard_normal(items)
+        truth = (own > recipe.positive_from) ^ (rng.random(items) < recipe.misfiled)
+        both = np.sqrt(recipe.shared) * rng.standard_normal(items)
+        rest = np.sqrt(1 - recipe.shared)
+        first, second = (
+            own + noise * (both + rest * rng.standard_normal(items)) for noise in recipe.noise
+        )
+        predicted = first > recipe.thresholds[0], second > recipe.thresholds[1]
+        pairs.append(Pair(name, "precision", truth, (first, second), predicted))
+    return pairs
+
+
+@lru_cache(maxsize=1)
+def real_pairs(folder: Path) -> list[Pair]:
+    """Return the neighbours among the classifiers of each file that has the truth in ``label``."""
+    return [pair for file in sorted(folder.glob("*.parquet")) for pair in _of_file(file)]
+
+
+def _of_file(file: Path) -> Iterator[Pair]:
+    columns = pq.read_schema(file).names
+    names = [column.removeprefix("score_") for column in columns if column[:6] == "score_"]
+    if "label" not in columns:
+        return
+    table = pq.read_table(file)
+
+    def of(name: str) -> Floats:
+        return np.asarray(table[name].to_numpy())
+
+    for first, second in pairwise(names):
+        both = (first, second)
+        scores = [of(f"score_{name}").astype(np.float64) for name in both]
+        predicted = [of(f"pred_{name}").astype(np.bool_) for name in both]
+        yield from _of_both_metrics(
+            Pair(
+                f"{file.stem} {first} - {second}",
+                "precision",
+                of("label").astype(np.bool_),
+                (scores[0], scores[1]),
+                (predicted[0], predicted[1]),
+            )
+        )
+
+
+def _of_both_metrics(pair: Pair) -> tuple[Pair, Pair]:
+    return pair, replace(pair, metric="accuracy")

@@ -1,160 +1,92 @@
 """Which cells each part of the coverage study has."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from pathlib import Path
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
-from assay.experiments.coverage_cells import Cell, Row, Settings, Subject
-from assay.experiments.coverage_pair_sources import made_pairs, real_pairs
+from assay.experiments.coverage_cells import RANDOM, Cell, Single
+from assay.experiments.coverage_extent import FULL, LeftOut, Part, Scope
+from assay.experiments.coverage_joint import joint_cells
+from assay.experiments.coverage_pairs import made_pairs, real_pairs
 from assay.experiments.coverage_populations import (
     MILLION,
-    classifiers,
     of_classifier,
     of_shape,
+    random_classifier,
     random_subject,
+    rare_classes,
 )
-from assay.experiments.coverage_shapes import MONOTONE, NO_SIGNAL, SHAPES
+from assay.experiments.coverage_rows import Row
+from assay.experiments.coverage_shapes import MONOTONE, NO_SIGNAL, POCKET, SHAPES
+from assay.experiments.coverage_unjudged import unjudged_cells
 from assay.simulation import named_design
 
-__all__ = ["FULL", "GUARANTEED", "QUICK", "RANDOM", "Extent", "Part", "Plan"]
+__all__ = ["GUARANTEED", "Plan", "valid_deltas"]
 
-RANDOM, PAPER_1, GUARANTEED = "random", "perc-opt", "guaranteed"
+PAPER_1, GUARANTEED = "perc-opt", "guaranteed"
 _MODES = ("default", "centred", GUARANTEED, PAPER_1, RANDOM)
 _GUARANTEED_RUNS = 100  # its coverage is a theorem; what is asked is its cost
 _FROM_HERE_ALL = 0.01  # the error rate from which on down every delta is tried
-_OTHER_METRICS = ("recall", "f1", "prevalence", "false_omission_rate")
+_METRICS = ("precision", "accuracy", "recall", "f1", "prevalence", "false_omission_rate")
+_STANDING = ("accuracy", "recall", "f1")  # metrics that stand for all, at the delta that follows
+_STANDING_DELTA = 0.05
+_RARE = 0.05  # a class of which there are fewer among the items is rare
+_BATCH_SHAPES = (MONOTONE[0], NO_SIGNAL)  # a look after every label takes long
+_SMALL_SHAPES = ("mass at the threshold", POCKET)
+_SMALL_PRECISIONS = (0.6, 0.85, 0.95)
 
-
-class Part(StrEnum):
-    """The parts of the study, in the order in which they are run."""
-
-    GRID = "grid"
-    SIZES = "sizes"
-    CONFIDENCES = "confidences"
-    MODES = "modes"
-    REAL = "real"
-    METRICS = "metrics"
-    DIFFERENCES = "differences"
-    LOOKS = "looks"
-    HELD_OUT = "held-out"
-
-
-@dataclass(frozen=True)
-class Extent:
-    """How much is run.
-
-    Attributes
-    ----------
-    precisions, deltas : tuple of float
-        The grid.
-    some : tuple of (precision, delta)
-        The cells of the grid that stand for it where it would take too long.
-    replications : int
-    worst : int
-        Cells of the grid that are run again with other sizes and batches.
-    real_deltas, metric_deltas : tuple of float
-        For the classifiers of a folder.
-    difference_deltas : tuple of float
-        For pairs of classifiers.
-    looks : tuple of (precision, delta, batch)
-        Cells that are run with all looks and with fewer.
-    held_out : int
-        Random populations.
-    """
-
-    precisions: tuple[float, ...]
-    deltas: tuple[float, ...]
-    some: tuple[tuple[float, float], ...]
-    replications: int
-    worst: int
-    real_deltas: tuple[float, ...]
-    metric_deltas: tuple[float, ...]
-    difference_deltas: tuple[float, ...]
-    looks: tuple[tuple[float, float, int], ...]
-    held_out: int
-
-
-FULL = Extent(
-    precisions=(0.5, 0.7, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999),
-    deltas=(0.005, 0.01, 0.02, 0.03, 0.05),
-    some=(
-        (0.7, 0.02),
-        (0.9, 0.01),
-        (0.9, 0.03),
-        (0.95, 0.01),
-        (0.97, 0.01),
-        (0.97, 0.02),
-        (0.99, 0.01),
-    ),
-    replications=4000,
-    worst=30,
-    real_deltas=(0.03, 0.02, 0.01),
-    metric_deltas=(0.05, 0.03),
-    difference_deltas=(0.02, 0.01),
-    looks=((0.7, 0.01, 20), (0.95, 0.005, 20), (0.9, 0.03, 1), (0.97, 0.01, 1)),
-    held_out=48,
-)
-QUICK = Extent(
-    precisions=(0.7, 0.9, 0.95, 0.97, 0.99),
-    deltas=(0.01, 0.03),
-    some=((0.9, 0.03), (0.97, 0.02)),
-    replications=400,
-    worst=3,
-    real_deltas=(0.03,),
-    metric_deltas=(0.05,),
-    difference_deltas=(0.02,),
-    looks=((0.9, 0.01, 20), (0.9, 0.05, 1)),
-    held_out=6,
-)
+Found = Iterator[Cell | LeftOut]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is studied: a design, on how much, with what randomness.
+    """The cells of a study of some scope."""
 
-    Attributes
-    ----------
-    design : str
-    extent : Extent
-    data : Path or None
-        The real classifiers' folder; without it the parts about classifiers are run on generated
-        ones.
-    seed : int
-    """
+    scope: Scope
 
-    design: str
-    extent: Extent
-    data: Path | None
-    seed: int
+    def cells(self, part: Part, found: Sequence[Row]) -> tuple[list[Cell], list[LeftOut]]:
+        """Return the cells of a part, and what it leaves out; `found` are the rows before it.
 
-    def cells(self, part: Part, found: Sequence[Row]) -> list[Cell]:
-        """Return the cells of a part; `found` are the rows of the parts before it."""
-        make: dict[Part, Callable[[], Iterable[Cell]]] = {
+        Cells that are run alike often come next to each other, of these the cheapest first.
+        """
+        make: dict[Part, Callable[[], Iterable[Cell | LeftOut]]] = {
             Part.GRID: self._grid,
             Part.SIZES: lambda: self._sizes(found),
             Part.CONFIDENCES: self._confidences,
+            Part.BATCHES: self._batches,
             Part.MODES: self._modes,
             Part.REAL: self._real,
-            Part.METRICS: self._metrics,
+            Part.REPLACEMENT: self._replacement,
+            Part.WIDE: self._wide,
+            Part.RARE: self._rare,
+            Part.SMALL: self._small,
+            Part.TWO_SIDED: self._two_sided,
             Part.DIFFERENCES: self._differences,
-            Part.LOOKS: self._looks,
+            Part.JOINT: lambda: joint_cells(self.scope),
+            Part.UNJUDGED: lambda: unjudged_cells(self.scope),
             Part.HELD_OUT: self._held_out,
         }
-        return list(make[part]())
+        every = list(make[part]())
+        cells = [each for each in every if not isinstance(each, LeftOut)]
+        left_out = [each for each in every if isinstance(each, LeftOut)]
+        return sorted(cells, key=lambda cell: (cell.rows[0].replications, cell.looks)), left_out
 
-    def _grid(self) -> Iterator[Cell]:
-        for precision in self.extent.precisions:
-            for delta in valid_deltas(1 - precision, self.extent.deltas):
+    def _grid(self) -> Found:
+        extent = self.scope.extent
+        for precision in extent.precisions:
+            for delta in valid_deltas(1 - precision, extent.deltas):
                 for shape in SHAPES:
-                    yield self._cell(Part.GRID, of_shape(shape, precision), delta)
+                    yield self.scope.cell(Part.GRID, of_shape(shape, precision), delta)
 
-    def _sizes(self, found: Sequence[Row]) -> Iterator[Cell]:
+    def _sizes(self, found: Sequence[Row]) -> Found:
         """Yield the worst cells again, on another seed: as they were, smaller, in other batches."""
-        ours = [row for row in found if (row.part, row.design) == (Part.GRID, self.design)]
-        for row in sorted(ours, key=lambda row: row.right)[: self.extent.worst]:
+        scope = self.scope
+        ours = [row for row in found if (row.part, row.design) == (Part.GRID, scope.design)]
+        for row in sorted(ours, key=lambda row: row.right)[: scope.extent.worst]:
             for items, batch in (
                 (MILLION, 20),
                 (10_000, 20),
@@ -163,93 +95,133 @@ class Plan:
                 (MILLION, 100),
             ):
                 subject = of_shape(row.population, round(row.value, 6), items)
-                cell = self._cell(Part.SIZES, subject, row.delta)
-                settings = replace(cell.settings, batch=batch, seed=self.seed + 1)
-                yield replace(cell, settings=settings)
+                changes = {"batch": batch, "seed": scope.seed + 1}
+                yield scope.cell(Part.SIZES, subject, row.delta, **changes)
 
-    def _confidences(self) -> Iterator[Cell]:
-        for confidence in (0.8, 0.9, 0.99):
-            for cell in self._sub_grid(Part.CONFIDENCES):
-                yield replace(cell, settings=replace(cell.settings, confidence=confidence))
+    def _confidences(self) -> Found:
+        for confidence in self.scope.extent.confidences:
+            yield from self._sub_grid(Part.CONFIDENCES, confidence=confidence)
+            yield from self._standing(Part.CONFIDENCES, confidence=confidence)
 
-    def _modes(self) -> Iterator[Cell]:
+    def _batches(self) -> Found:
+        for batch in self.scope.extent.batches:
+            yield from self._sub_grid(Part.BATCHES, _BATCH_SHAPES, batch=batch)
+            yield from self._standing(Part.BATCHES, batch=batch)
+
+    def _modes(self) -> Found:
+        runs = self.scope.extent.replications
         for name in _MODES:
-            for cell in self._sub_grid(Part.MODES):
-                settings = replace(cell.settings, design=name)
-                if name == GUARANTEED:
-                    runs = min(_GUARANTEED_RUNS, settings.replications)
-                    settings = replace(settings, replications=runs)
-                yield replace(cell, settings=settings)
+            most = _GUARANTEED_RUNS if name == GUARANTEED else runs
+            yield from self._sub_grid(Part.MODES, design=name, replications=min(most, runs))
 
-    def _sub_grid(self, part: Part) -> Iterator[Cell]:
-        for precision, delta in self.extent.some:
+    def _sub_grid(
+        self, part: Part, shapes: Iterable[str] = SHAPES, **changes: Any
+    ) -> Iterator[Single]:
+        """Yield the cells that stand for the grid."""
+        for precision, delta in self.scope.extent.some:
+            for shape in shapes:
+                yield self.scope.cell(part, of_shape(shape, precision), delta, **changes)
+
+    def _standing(self, part: Part, **changes: Any) -> Found:
+        """Yield the cells that stand for the classifiers and their metrics."""
+        for each in self.scope.one_of_each_file:
+            for metric in _STANDING:
+                subject = of_classifier(each, metric)
+                yield self.scope.some(part, subject, _STANDING_DELTA, **changes)
+
+    def _real(self) -> Found:
+        yield from self._metrics(Part.REAL, self.scope.extent.goals)
+
+    def _wide(self) -> Found:
+        goals = self.scope.extent.wide_goals
+        for precision in (0.5, 0.7):
             for shape in SHAPES:
-                yield self._cell(part, of_shape(shape, precision), delta)
+                for delta in goals:
+                    subject = of_shape(shape, precision)
+                    yield self.scope.cell_or_why_not(Part.WIDE, subject, delta)
+        yield from self._metrics(Part.WIDE, goals)
 
-    def _real(self) -> Iterator[Cell]:
-        for each in classifiers(self.data):
+    def _metrics(self, part: Part, goals: Sequence[float]) -> Found:
+        for each in self.scope.classifiers:
+            for metric in _METRICS:
+                subject = of_classifier(each, metric)
+                for delta in goals:
+                    yield self.scope.cell_or_why_not(part, subject, delta)
+
+    def _replacement(self) -> Found:
+        for each in self.scope.classifiers:
             for metric in ("precision", "accuracy"):
                 subject = of_classifier(each, metric)
-                for delta in self.extent.real_deltas:
+                for delta in self.scope.extent.replacement_goals:
+                    # Items may be drawn again, so no share of them is too much.
                     if delta < 1 - subject.value:
-                        cell = self._cell(Part.REAL, subject, delta)
-                        yield cell
-                        yield replace(cell, settings=replace(cell.settings, replacement=True))
+                        yield self.scope.cell(Part.REPLACEMENT, subject, delta, replacement=True)
 
-    def _metrics(self) -> Iterator[Cell]:
-        first_of_file = {each.name.split()[0]: each for each in reversed(classifiers(self.data))}
-        for each in first_of_file.values():
-            for metric in _OTHER_METRICS:
+    def _rare(self) -> Found:
+        real = [] if self.scope.data is None else self.scope.classifiers
+        rare = [each for each in real if each.population.positives < _RARE * each.population.size]
+        for each in (*rare_classes(self.scope.seed), *rare):
+            for metric in ("recall", "f1"):
                 subject = of_classifier(each, metric)
-                for delta in self.extent.metric_deltas:
-                    if delta < min(subject.value, 1 - subject.value):
-                        yield self._cell(Part.METRICS, subject, delta)
+                for delta in self.scope.extent.rare_goals:
+                    yield self.scope.cell_or_why_not(Part.RARE, subject, delta)
 
-    def _differences(self) -> Iterator[Cell]:
+    def _small(self) -> Found:
+        extent = self.scope.extent
+        for items in extent.small_items:
+            for precision in _SMALL_PRECISIONS:
+                for share in extent.small_shares:
+                    for shape in _SMALL_SHAPES:
+                        subject = of_shape(shape, precision, items)
+                        delta = delta_at(subject.value, items, share)
+                        yield self.scope.cell(Part.SMALL, subject, delta)
+
+    def _two_sided(self) -> Found:
+        """Yield the metrics of random classifiers, each at one of the goals that it can have."""
+        scope = self.scope
+        for number in range(scope.extent.two_sided):
+            rng = np.random.default_rng([scope.seed, number, 7])
+            for subject in random_classifier(number, scope.seed).values():
+                tried = [
+                    scope.cell_or_why_not(Part.TWO_SIDED, subject, delta) for delta in FULL.goals
+                ]
+                able = [cell for cell in tried if isinstance(cell, Single)]
+                yield able[rng.integers(len(able))] if able else tried[0]
+
+    def _differences(self) -> Found:
         """Yield pairs of classifiers; none for a design whose bets are on values from 0 to 1."""
-        if named_design(self.design).bets:
+        scope = self.scope
+        if named_design(scope.design).bets:
             return
-        real = [] if self.data is None else real_pairs(self.data)
-        for pair in (*made_pairs(self.seed), *real):
-            for delta in self.extent.difference_deltas:
+        real = [] if scope.data is None else real_pairs(scope.data)
+        for pair in (*made_pairs(scope.seed), *real):
+            for delta in scope.extent.difference_goals:
                 if delta < pair.reach:
-                    yield self._cell(Part.DIFFERENCES, pair, delta)
+                    yield scope.cell(Part.DIFFERENCES, pair, delta)
 
-    def _looks(self) -> Iterator[Cell]:
-        """Yield cells that are looked at after every batch, and the same with fewer looks."""
-        for precision, delta, batch in self.extent.looks:
-            for shape in (MONOTONE[0], NO_SIGNAL):
-                cell = self._cell(Part.LOOKS, of_shape(shape, precision), delta)
-                for thin in (False, True):
-                    yield replace(cell, settings=replace(cell.settings, batch=batch, thin=thin))
-
-    def _held_out(self) -> Iterator[Cell]:
-        for number in range(self.extent.held_out):
-            subject = random_subject(number, self.seed)
+    def _held_out(self) -> Found:
+        scope = self.scope
+        for number in range(scope.extent.held_out):
+            subject = random_subject(number, scope.seed)
             deltas = valid_deltas(1 - subject.value, FULL.deltas)
-            rng = np.random.default_rng([self.seed, number, 2])
+            rng = np.random.default_rng([scope.seed, number, 2])
             for delta in rng.choice(deltas, 2, replace=False):
-                yield self._cell(Part.HELD_OUT, subject, float(delta))
+                yield scope.cell(Part.HELD_OUT, subject, float(delta))
 
-    def _cell(self, part: Part, subject: Subject, delta: float) -> Cell:
-        return Cell(
-            Settings(
-                part=part.value,
-                population=subject.name,
-                metric=subject.metric,
-                value=subject.value,
-                items=subject.items,
-                design=self.design,
-                replacement=False,
-                delta=delta,
-                confidence=0.95,
-                batch=20,
-                thin=True,
-                replications=self.extent.replications,
-                seed=self.seed,
-            ),
-            subject,
-        )
+
+def delta_at(value: float, items: int, share: float) -> float:
+    """Return the half-width at which random sampling of so many items labels a share of them.
+
+    z sqrt(p (1 - p)/n) with the factor sqrt((N - n)/(N - 1)) of sampling without replacement.
+
+    Examples
+    --------
+    >>> round(delta_at(0.85, 2000, 0.5), 4), round(delta_at(0.85, 2000, 0.95), 4)
+    (0.0157, 0.0036)
+    """
+    labels = share * items
+    left = (items - labels) / (items - 1)
+    return float(ndtri(0.975)) * sqrt(value * (1 - value) / labels * left)
 
 
 def valid_deltas(error: float, deltas: Sequence[float]) -> list[float]:

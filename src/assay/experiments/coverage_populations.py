@@ -1,4 +1,4 @@
-"""What the coverage study evaluates: populations of a shape, random ones, and real classifiers."""
+"""What the coverage study evaluates: populations of a shape, random ones, rare and real classes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -23,10 +23,23 @@ from assay.experiments.coverage_shapes import (
 from assay.experiments.data import NamedPopulation, generated_classifiers
 from assay.simulation import Frame, Population
 
-__all__ = ["MILLION", "Subject", "classifiers", "of_classifier", "of_shape", "random_subject"]
+__all__ = [
+    "MILLION",
+    "Subject",
+    "classifiers",
+    "of_classifier",
+    "of_shape",
+    "random_classifier",
+    "random_subject",
+    "rare_classes",
+]
 
 MILLION = 1_000_000
 _PROFILED = 100_000  # ranks that stand for a million items
+_RARE_ITEMS = 300_000
+_RARE = (0.002, 0.01, 0.03)  # positives among the items
+_TOLD_APART = {"sharp": 4.5, "dull": 3.0}  # standard deviations between the two kinds' scores
+_HIDDEN = 0.1  # of the positives look like negatives, in the kind of class called so
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,12 +123,99 @@ def random_subject(number: int, seed: int) -> Subject:
     score = ranks(_PROFILED)
     rates = surprise(score, error, rng)
     if rng.random() < 0.5:
-        levels = int(np.exp(rng.uniform(np.log(5), np.log(5000))))
-        place = np.floor(score * levels).astype(np.int64)
-        score = (place + 0.5) / levels
-        rates = (np.bincount(place, rates) / np.bincount(place))[place]
+        score, rates = _tied(score, rates, rng)
     name = f"random {number}"
     return _positives(name, score, rates, MILLION // _PROFILED, twin=name)
+
+
+def _tied(score: Floats, rates: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return the scores with few different values, 5 to 5,000, and the rates with those alike."""
+    levels = int(np.exp(rng.uniform(np.log(5), np.log(5000))))
+    place = np.floor(score * levels).astype(np.int64)
+    mean = np.bincount(place, rates) / np.maximum(np.bincount(place), 1)
+    return (place + 0.5) / levels, np.asarray(mean[place])
+
+
+def random_classifier(number: int, seed: int) -> dict[str, Subject]:
+    """Return the metrics of a random classifier: errors on both sides, rare positives or common.
+
+    The share that it says yes to is log-uniform from 0.003 to 0.6, 1 - precision from 0.02 to 0.5,
+    and recall uniform from 0.2 to 0.98. Errors lie in a random way on either side; what is missed
+    mostly near the threshold, the rarer the nearer. In half of them scores are tied.
+
+    Examples
+    --------
+    >>> made = random_classifier(0, seed=1)
+    >>> sorted(made), 0.2 < made["recall"].value < 0.98
+    (['accuracy', 'f1', 'prevalence', 'recall'], True)
+    """
+    rng = np.random.default_rng([seed, number, 5])
+    says_yes = round(_PROFILED * _log_uniform(rng, 0.003, 0.6))
+    error = _log_uniform(rng, 0.02, 0.5)
+    recall = rng.uniform(0.2, 0.98)
+    rest = _PROFILED - says_yes
+    missed = min(says_yes * (1 - error) * (1 / recall - 1) / rest, 0.5)
+    above, below = ranks(says_yes), ranks(rest)
+    wrong = surprise(above, error, rng)
+    # From the threshold on down; a power below 1 crowds what is missed next to it.
+    overlooked = surprise((1 - below) ** rng.uniform(0.15, 1.0), missed, rng)
+    if rng.random() < 0.5:
+        above, wrong = _tied(above, wrong, rng)
+        below, overlooked = _tied(below, overlooked, rng)
+    population = Population(
+        y_true=np.concatenate([spread_errors(overlooked), ~spread_errors(wrong)]),
+        y_score=np.concatenate([below, 1 + above]),
+        y_pred=np.arange(_PROFILED) >= rest,
+    )
+    name = f"two-sided {number}"
+    spread = {True: _deviations(wrong), False: _deviations(overlooked)}
+    return {
+        metric: Subject(
+            name, metric, population, MILLION // _PROFILED, _limit(population, metric, spread), name
+        )
+        for metric in ("accuracy", "recall", "f1", "prevalence")
+    }
+
+
+def _log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
+    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+
+def _deviations(rates: Floats) -> float:
+    return float(np.sqrt(rates * (1 - rates)).sum())
+
+
+def _limit(population: Population, metric: str, spread: dict[bool, float]) -> float:
+    """Return the limit of a metric where the items' rates are known, rising or not."""
+    frame = population.frame(Design(bins=1), metric)
+    slopes = np.abs(frame.metric.gradient(frame.outcomes))
+    sides = [spread[bool(layer.side)] for layer in frame.strata.layers]
+    return float((slopes @ np.array(sides)) ** 2 / population.random_variance(metric))
+
+
+@lru_cache(maxsize=1)
+def rare_classes(seed: int) -> list[NamedPopulation]:
+    """Return generated classifiers of rare classes: told apart well, badly, or not at all in part.
+
+    Examples
+    --------
+    >>> [(each.name, round(each.population.value("recall"), 2)) for each in rare_classes(1)[:3]]
+    [('rare 0.002 sharp', 0.74), ('rare 0.002 dull', 0.43), ('rare 0.002 hidden', 0.73)]
+    """
+    made = []
+    for number, share in enumerate(_RARE):
+        rng = np.random.default_rng([seed, number, 6])
+        for kind in (*_TOLD_APART, "hidden"):
+            positive = rng.random(_RARE_ITEMS) < share
+            shown = positive
+            if kind == "hidden":
+                shown = positive & (rng.random(_RARE_ITEMS) >= _HIDDEN)
+            apart = _TOLD_APART.get(kind, _TOLD_APART["sharp"])
+            score = rng.standard_normal(_RARE_ITEMS) + apart * shown
+            threshold = float(np.quantile(score, 1 - 0.8 * share))
+            population = Population(y_true=positive, y_score=score, threshold=threshold)
+            made.append(NamedPopulation(f"rare {share:g} {kind}", population))
+    return made
 
 
 def _positives(name: str, score: Floats, rates: Floats, copies: int, *, twin: str) -> Subject:
@@ -129,7 +229,7 @@ def of_classifier(each: NamedPopulation, metric: str) -> Subject:
     return Subject(each.name, metric, population, 1, population.limit(metric), each.name)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def classifiers(folder: Path | None) -> list[NamedPopulation]:
     """Return every classifier of a folder, or three generated ones where none is given.
 

@@ -1,16 +1,18 @@
 """What the coverage study found: its rows, and the house's targets held against them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from assay.experiments.coverage_cells import Row
-from assay.experiments.coverage_plan import GUARANTEED, RANDOM, Part
+from assay.experiments.coverage_cells import BESIDE, RANDOM
+from assay.experiments.coverage_extent import LeftOut, Part
+from assay.experiments.coverage_plan import GUARANTEED
+from assay.experiments.coverage_rows import Row
 from assay.experiments.coverage_shapes import MONOTONE, POCKET
 
-__all__ = ["Result", "Target"]
+__all__ = ["LARGE", "Result", "Target", "mean", "savings"]
 
 LARGE = 5000  # items from which on n_W, made for endless populations, is a fair measure
 _PUBLISHED_SAVING = 0.173  # paper 1, Table 1
@@ -46,13 +48,23 @@ class Target:
 class Result:
     """The rows that were finished, in the order of the parts.
 
-    `interrupted` tells that Ctrl-C ended it.
+    Attributes
+    ----------
+    design : str
+    seed, replications : int
+    rows : tuple of Row
+        Those of random sampling beside the design among them.
+    left_out : tuple of LeftOut
+        Cells that are not run, and why.
+    interrupted : bool
+        Whether Ctrl-C ended it.
     """
 
     design: str
     seed: int
     replications: int
     rows: tuple[Row, ...]
+    left_out: tuple[LeftOut, ...] = ()
     interrupted: bool = False
 
     @property
@@ -67,9 +79,18 @@ class Result:
         return [row for row in self.rows if row.part == part and row.design == wanted]
 
     @property
+    def ours(self) -> list[Row]:
+        """The rows of the design, in which something is promised."""
+        return [
+            row
+            for row in self.rows
+            if row.design == self.design and row.part != BESIDE and row.promised
+        ]
+
+    @property
     def failing(self) -> list[Row]:
         """The rows of the design that are right too seldom, by more than chance explains."""
-        return [row for row in self.rows if row.design == self.design and row.fails]
+        return [row for row in self.ours if row.fails]
 
     def targets(self) -> list[Target]:
         """Return the targets that there are rows for."""
@@ -84,12 +105,13 @@ class Result:
             "interrupted": self.interrupted,
             "targets": [{**asdict(each), "met": each.met} for each in self.targets()],
             "failing": [asdict(row.settings) for row in self.failing],
+            "left_out": [asdict(each) for each in self.left_out],
             "rows": [asdict(row) for row in self.rows],
         }
 
     def _coverage(self) -> Iterator[Target]:
         for part in self.parts:
-            rows = self.of(part)
+            rows = [row for row in self.of(part) if row.promised]
             if rows:
                 fails = sum(row.fails for row in rows)
                 what = f"{part}: cells of {len(rows)} that are right too seldom"
@@ -100,33 +122,40 @@ class Result:
         at = {(row.population, round(row.value, 6), row.delta): row for row in grid}
         for precision, most in _LIMITS.items():
             rows = [at.get((shape, precision, 0.01)) for shape in MONOTONE]
-            shares = [row.against_limit for row in rows if row is not None]
-            if shares:
+            share = mean(row.against_limit for row in rows if row is not None)
+            if share is not None:
                 what = f"labels / limit at {precision} ±0.01, three monotone shapes"
-                yield Target(what, most, float(np.mean(shares)), most=True)
+                yield Target(what, most, share, most=True)
         pocket = at.get((POCKET, 0.95, 0.01))
-        if pocket is not None:
+        if pocket is not None and pocket.against_limit is not None:
             what = "labels / limit at 0.95 ±0.01, dirty pocket"
             yield Target(what, 1.35, pocket.against_limit, most=True)
-        if grid and self.design != RANDOM:
+        against = [row.against_random for row in grid if row.against_random is not None]
+        if against and self.design != RANDOM:
             what = "labels / random sampling's, the most of the grid"
-            yield Target(what, 1.03, max(row.against_random for row in grid), most=True)
+            yield Target(what, 1.03, max(against), most=True)
 
     def _real_labels(self) -> Iterator[Target]:
-        every = self.of(Part.REAL)
-        rows = [row for row in every if row.items >= LARGE and not row.replacement]
-        if {row.delta for row in rows} >= _REAL_DELTAS:
-            mean = float(np.mean([row.against_n_w for row in rows]))
-            yield Target("real: labels / n_W, mean", 0.78, mean, most=True)
+        rows = [
+            row
+            for row in self.of(Part.REAL)
+            if row.items >= LARGE
+            and row.metric in ("precision", "accuracy")
+            and row.delta in _REAL_DELTAS
+        ]
+        share = mean(row.against_n_w for row in rows)
+        if share is not None and {row.delta for row in rows} == _REAL_DELTAS:
+            yield Target("real: labels / n_W, mean", 0.78, share, most=True)
         for row in rows:
-            if row.delta == 0.01 and (row.population, row.metric) in _SHARP:
+            share, sharp = row.against_n_w, (row.population, row.metric) in _SHARP
+            if sharp and row.delta == 0.01 and share is not None:
                 what = f"{row.population}, {row.metric} ±0.01: labels / n_W"
-                yield Target(what, 0.5, row.against_n_w, most=True)
+                yield Target(what, 0.5, share, most=True)
         topics = [
             row
-            for row in every
+            for row in self.of(Part.REPLACEMENT)
             if row.population.startswith("arxiv15 ")
-            and (row.metric, row.delta, row.replacement) == ("precision", 0.01, True)
+            and (row.metric, row.delta) == ("precision", 0.01)
         ]
         if topics:
             saving, reached = savings(topics)
@@ -142,13 +171,31 @@ class Result:
             yield Target(what, 1.5, float(np.mean(ratios)), most=True)
 
 
+def mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean of those that are known, or None where none is.
+
+    Examples
+    --------
+    >>> mean([1.0, None, 2.0]), mean([None])
+    (1.5, None)
+    """
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
+
+
 def savings(rows: Sequence[Row]) -> tuple[float, float]:
     """Return the mean saving against random sampling, and its share of what is attainable.
 
-    What a design by score can save at most is 1 - limit / n_W.
+    What a design by score can save at most is 1 - limit / n_W. Rows that random sampling was not
+    run beside are not counted.
     """
-    saved = [1 - row.against_random for row in rows]
-    attainable = [1 - row.limit_labels / row.n_w for row in rows]
+    saved, attainable = [], []
+    for row in rows:
+        if row.against_random is not None and row.n_w and row.limit_labels is not None:
+            saved.append(1 - row.against_random)
+            attainable.append(1 - row.limit_labels / row.n_w)
+    if not saved:
+        return 0.0, 0.0
     return float(np.mean(saved)), float(np.mean(saved) / np.mean(attainable))
 
 

@@ -154,9 +154,7 @@ def run_pairs(
         rng = np.random.default_rng([seed, 6])
         pairs = [pair_with(pir, cir, both, each, rng) for each in precisions]
         labels = [
-            evaluate(
-                _cells_of(pair), ("child", "parent"), replications, rng, thin=True
-            ).labels.mean()
+            evaluate(_cells_of(pair), ("child", "parent"), replications, rng).labels.mean()
             for pair in pairs
         ]
         saved = expected_savings(SAMPLE, SAMPLE, pir, cir)
@@ -180,17 +178,9 @@ def _cells_of(pair: Pair) -> Trial:
 
 
 def evaluate(
-    trial: Trial,
-    names: Sequence[str],
-    replications: int,
-    rng: np.random.Generator,
-    *,
-    thin: bool = False,
+    trial: Trial, names: Sequence[str], replications: int, rng: np.random.Generator
 ) -> JointRuns:
-    """Evaluate the precisions of all classifiers so many times, twenty labels at a time.
-
-    `thin` is that of `replay_jointly`.
-    """
+    """Evaluate the precisions of all classifiers so many times, twenty labels at a time."""
     order = np.argsort(trial.codes)
     parts = Parts(
         np.arange(trial.codes.size), trial.codes[order], trial.sizes[order].astype(np.float64)
@@ -200,7 +190,7 @@ def evaluate(
     )
     joint = Evaluation(Design(), parts, views_of(goal, names, parts))
     outcomes = trial.positives[order].astype(np.float64)
-    return replay_jointly(joint, outcomes=outcomes, replications=replications, rng=rng, thin=thin)
+    return replay_jointly(joint, outcomes=outcomes, replications=replications, rng=rng)
 
 
 def runs_of(trial: Trial, runs: JointRuns) -> Runs:

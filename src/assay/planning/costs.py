@@ -89,7 +89,7 @@ class Costs:
             frame = replace(frame, outcomes=frame.outcomes[:runs])
         asked = max(_ROUND, round(expected / _ROUNDS))
         # One random stream for all: designs and half-widths are compared on the same luck.
-        found = Task("plan", frame, design, goal, asked, thin=True).replay(runs, key=[self.seed])
+        found = Task("plan", frame, design, goal, asked).replay(runs, key=[self.seed])
         self._done += 1
         if self.progress is not None:
             self.progress(min(self._done / self.steps, 1.0))

@@ -12,7 +12,7 @@ from assay.simulation.several import (
     simulate_several,
 )
 from assay.simulation.study import Row, Simulation, simulate, summarise
-from assay.simulation.workers import Task, run_tasks
+from assay.simulation.workers import Replayed, Task, run_tasks
 
 __all__ = [
     "DESIGN_NAMES",
@@ -20,6 +20,7 @@ __all__ = [
     "Ensemble",
     "Frame",
     "Population",
+    "Replayed",
     "Row",
     "Runs",
     "SeveralRow",

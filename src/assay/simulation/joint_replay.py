@@ -5,7 +5,6 @@ chance, and each part's outcomes are one hypergeometric variate.
 """
 
 from dataclasses import dataclass, replace
-from math import ceil
 
 import numpy as np
 
@@ -48,7 +47,6 @@ def replay_jointly(
     replications: int,
     rng: np.random.Generator,
     asked: int = 20,
-    thin: bool = False,
 ) -> JointRuns:
     """Run an evaluation of several targets to its stop, `replications` times.
 
@@ -63,8 +61,6 @@ def replay_jointly(
         Where all randomness comes from.
     asked : int
         Cards asked for at a time.
-    thin : bool
-        Ask for a fiftieth of the labels so far, where that is more: fewer looks, in less time.
     """
     none = np.zeros((replications, len(joint.views)))
     answers = np.zeros((replications, joint.parts.size.size), dtype=np.int64)
@@ -73,8 +69,7 @@ def replay_jointly(
     state = joint.begin((replications,))
     running = np.arange(replications)
     while running.size:
-        batch = max(asked, ceil(state.tallies.answers.max() / 50)) if thin else asked
-        now, counts = joint.step(state, asked=batch)
+        now, counts = joint.step(state, asked=asked)
         over = now.reason != Reason.GO_ON
         if over.any():
             ended = running[over]

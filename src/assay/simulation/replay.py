@@ -8,27 +8,27 @@ round's cards are put into a random order: given the counts, every order is equa
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from math import ceil
 
 import numpy as np
-from scipy.special import ndtri
 
-from assay.core.estimate import estimate
 from assay.core.metrics import Ratio
 from assay.core.stop import Reason
 from assay.core.types import Bools, Floats, Ints
 from assay.design import Design, Goal
-from assay.engine import Look, State, begin, fold, look, plan, step
+from assay.engine import Look, State, begin, fold, step
 
 Watch = Callable[[State, Look], None]
-_SIGHT = 1.3  # goals away, in half-widths of z standard errors, at which one begins to look
+Ended = Callable[[Ints, State], None]
 
-__all__ = ["Runs", "Watch", "replay"]
+__all__ = ["Ended", "Runs", "Watch", "replay"]
 
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """How each replication ended; arrays of shape (replications,)."""
+    """How each replication ended; arrays of shape (replications,).
+
+    Where several things are read off the same labels, value, variance and ends have a further axis.
+    """
 
     labels: Ints
     value: Floats
@@ -69,8 +69,9 @@ def replay(
     replications: int,
     rng: np.random.Generator,
     asked: int = 20,
-    thin: bool = False,
+    unjudged: Floats | None = None,
     watch: Watch | None = None,
+    ended: Ended | None = None,
 ) -> Runs:
     """Run an evaluation to its stop, `replications` times.
 
@@ -81,19 +82,20 @@ def replay(
     sizes : array, shape (H,)
         Stratum sizes.
     outcomes : array, shape (H,) or (replications, H)
-        The items in each stratum that have the outcome; each replication may have a truth of its
-        own.
+        The items in each stratum that have the outcome, and can be judged; each replication may
+        have a truth of its own.
     replications : int
         Independent evaluations; they run side by side as the leading axis of every array.
     rng : numpy.random.Generator
         Where all randomness comes from.
     asked : int
         Cards asked for at a time, where the design leaves it open.
-    thin : bool
-        Ask for a hundredth of the labels so far, where that is more: fewer looks, in less time.
-        And do not look while the goal is out of sight, which changes nothing (`_in_sight`).
+    unjudged : array, shape (H,), optional
+        The items in each stratum that nobody can judge; otherwise there are none.
     watch : callable, optional
         Called at every look with the state and the look of the evaluations that still run.
+    ended : callable, optional
+        Called where evaluations end, with their numbers and states.
 
     Examples
     --------
@@ -110,55 +112,56 @@ def replay(
     running = np.arange(replications)
     truths = np.broadcast_to(outcomes, (replications, len(sizes)))
     while running.size:
-        batch = max(asked, ceil(state.tallies.answers.max() / 100)) if thin else asked
-        if thin and design.rounds_in_a_row == 1:
-            seen = _in_sight(design, goal, metric, state)
-            now = look(design, goal, metric, state.take(seen))
-            counts = plan(design, goal, metric, state, rng=rng, asked=batch)
-        else:
-            seen = np.ones(running.size, dtype=np.bool_)
-            now, counts = step(design, goal, metric, state, rng=rng, asked=batch)
-            state = replace(state, streak=now.streak)
+        now, counts = step(design, goal, metric, state, rng=rng, asked=asked)
+        state = replace(state, streak=now.streak)
         if watch is not None:
             watch(state, now)
-        over = np.zeros(running.size, dtype=np.bool_)
-        over[seen] = now.reason != Reason.GO_ON
+        over = now.reason != Reason.GO_ON
         if over.any():
-            runs.end(running[over], state.take(over), now, over[seen])
+            runs.end(running[over], state.take(over), now, over)
+            if ended is not None:
+                ended(running[over], state.take(over))
             running, state, counts = running[~over], state.take(~over), counts[~over]
-        after, found = _label(state, counts, truths[running], rng, replacement=design.replacement)
+        after, judged, found = _label(
+            state, counts, truths[running], unjudged, rng, replacement=design.replacement
+        )
         if design.bets and running.size:
-            kinds = _shuffled_kinds(counts, found, rng)
+            kinds = _shuffled_kinds(judged, found, rng)
             after = fold(design, goal, metric, before=state, after=after, kinds=kinds)
         state = after
     return runs
 
 
-def _in_sight(design: Design, goal: Goal, metric: Ratio, state: State) -> Bools:
-    """Tell which evaluations might stop at this look.
-
-    z standard errors cost little to find, and no interval here is much narrower; the tests run
-    cells with and without this and find the very same runs.
-    """
-    if goal.within is None or goal.budget is not None or design.bets:
-        return np.ones(state.streak.shape, dtype=np.bool_)
-    moments = estimate(state.tallies, metric, design.estimator, replacement=design.replacement)
-    reach = ndtri((1 + goal.confidence) / 2) * np.sqrt(moments.variance)
-    return np.asarray((reach <= _SIGHT * goal.within) | (state.room <= 0).any(axis=-1))
-
-
 def _label(
-    state: State, counts: Ints, outcomes: Floats, rng: np.random.Generator, *, replacement: bool
-) -> tuple[State, Ints]:
-    """Deal `counts` cards and answer them from the truth; return the outcomes found, too."""
+    state: State,
+    counts: Ints,
+    outcomes: Floats,
+    unjudged: Floats | None,
+    rng: np.random.Generator,
+    *,
+    replacement: bool,
+) -> tuple[State, Ints, Ints]:
+    """Deal `counts` cards and answer them from the truth; return those judged and found, too."""
     tallies = state.tallies
+    judgeable = tallies.N if unjudged is None else tallies.N - unjudged
+    judged = counts
+    if unjudged is not None:
+        judged = (
+            rng.binomial(counts, judgeable / tallies.N)
+            if replacement
+            else _drawn(judgeable - tallies.n, unjudged - tallies.u, counts, rng)
+        )
     if replacement:
-        found = rng.binomial(counts, outcomes / tallies.N)
+        found = rng.binomial(judged, outcomes / np.maximum(judgeable, 1.0))
     else:
         good = outcomes - tallies.x
-        bad = tallies.N - tallies.n - good
-        found = rng.hypergeometric(good.astype(np.int64), bad.astype(np.int64), counts)
-    return replace(state.deal(counts), tallies=tallies.add(counts, found)), found
+        found = _drawn(good, judgeable - tallies.n - good, judged, rng)
+    after = replace(state.deal(counts), tallies=tallies.add(judged, found, counts - judged))
+    return after, judged, found
+
+
+def _drawn(good: Floats, bad: Floats, cards: Ints, rng: np.random.Generator) -> Ints:
+    return rng.hypergeometric(good.astype(np.int64), bad.astype(np.int64), cards)
 
 
 def _shuffled_kinds(counts: Ints, found: Ints, rng: np.random.Generator) -> Ints:

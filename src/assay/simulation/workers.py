@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from numbers import Integral
+from typing import Protocol
 from zlib import crc32
 
 import numpy as np
@@ -23,9 +24,16 @@ from assay.errors import InputError
 from assay.simulation.population import Frame
 from assay.simulation.replay import Runs, Watch, replay
 
-__all__ = ["Task", "run_tasks"]
+__all__ = ["Replayed", "Task", "run_tasks"]
 
 BLOCK = 1000  # replications; large enough for numpy, small enough to share out
+
+
+class Replayed(Protocol):
+    """What can be run many times: a `Task`, or something else that ends in `Runs`."""
+
+    def replay(self, replications: int, *, key: Sequence[int]) -> Runs:
+        """Run it so many times on the random stream of `key` and its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +41,7 @@ class Task:
     """One design for one goal on one population.
 
     `name` and the goal's budget choose the random stream, so a task's numbers do not depend on
-    what runs beside it. `asked` and `thin` are those of `replay`.
+    what runs beside it. `asked` is that of `replay`.
     """
 
     name: str
@@ -41,7 +49,6 @@ class Task:
     design: Design
     goal: Goal
     asked: int = 20
-    thin: bool = False
 
     @property
     def stream(self) -> tuple[int, int]:
@@ -60,13 +67,12 @@ class Task:
             replications=replications,
             rng=np.random.default_rng([seed, *self.stream, *rest]),
             asked=self.asked,
-            thin=self.thin,
             watch=watch,
         )
 
 
 def run_tasks(
-    tasks: Sequence[Task],
+    tasks: Sequence[Replayed],
     *,
     replications: int,
     seed: int,
@@ -77,7 +83,7 @@ def run_tasks(
 
     Parameters
     ----------
-    tasks : sequence of Task
+    tasks : sequence of Task, or of others that end in `Runs`
     replications : int
         Evaluations a task.
     seed : int
@@ -124,7 +130,9 @@ Job = tuple[int, int, int]
 Result = tuple[int, int, Runs]
 
 
-def _results(tasks: Sequence[Task], jobs: list[Job], seed: int, workers: int) -> Iterator[Result]:
+def _results(
+    tasks: Sequence[Replayed], jobs: list[Job], seed: int, workers: int
+) -> Iterator[Result]:
     if workers == 1 or len(jobs) == 1:
         for job in jobs:
             yield _run(tasks[job[0]], job, seed)
@@ -161,6 +169,6 @@ def _ctrl_c_left_to_this_process() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _run(task: Task, job: Job, seed: int) -> Result:
+def _run(task: Replayed, job: Job, seed: int) -> Result:
     index, block, replications = job
     return index, block, task.replay(replications, key=[seed, block])

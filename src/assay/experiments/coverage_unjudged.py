@@ -1,0 +1,159 @@
+"""Items that nobody can judge: how often the stated worst case holds the truth.
+
+A share of the positives, or of the negatives, is never judged: the hard ones of one kind, say. The
+truth is about all items. The interval takes the unjudged ones to be like the others of their
+stratum, which here they are not; what must hold is the worst case.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from zlib import crc32
+
+import numpy as np
+
+from assay.core.metrics import Metric
+from assay.core.types import Floats, Ints
+from assay.core.unjudged import worst_case
+from assay.design import Design, Goal
+from assay.engine import State
+from assay.experiments.coverage_cells import (
+    Cell,
+    Subject,
+    design_of,
+    goal_of,
+    needed,
+    task_name,
+)
+from assay.experiments.coverage_extent import LeftOut, Part, Scope
+from assay.experiments.coverage_populations import classifiers, of_classifier
+from assay.experiments.coverage_rows import WORST_CASE, Settings
+from assay.simulation import Frame, Runs, replay
+
+__all__ = ["Unjudged", "UnjudgedTask", "stated_worst_case", "unjudged_cells"]
+
+_METRICS = ("precision", "accuracy", "recall", "f1")
+_DELTA = 0.05
+# Where hardly anything can be judged, a width alone would have all items looked at.
+_BUDGET = 5000
+
+
+def stated_worst_case(
+    design: Design, goal: Goal, metric: Metric, state: State
+) -> tuple[Floats, Floats]:
+    """Return the worst case that is stated when evaluations end; all that the part asks of Assay.
+
+    `design` and `goal` are for a worst case that includes the sampling error.
+    """
+    del design, goal
+    return worst_case(state.tallies, metric)
+
+
+@dataclass(frozen=True, eq=False)
+class UnjudgedTask:
+    """An evaluation in which some items are never judged, that can be run many times.
+
+    Attributes
+    ----------
+    frame : Frame
+        Of all items.
+    yes, no : float
+        The shares of the positives, and of the negatives, that cannot be judged; so in every
+        stratum, but for fractions of an item.
+    """
+
+    name: str
+    frame: Frame
+    design: Design
+    goal: Goal
+    asked: int
+    yes: float
+    no: float
+
+    def replay(self, replications: int, *, key: Sequence[int]) -> Runs:
+        """Run it so many times; the ends have two places: the interval and the worst case."""
+        seed, *rest = key
+        frame = self.frame
+        hidden = np.round(self.yes * frame.outcomes)
+        negatives = frame.sizes - frame.outcomes
+        low, high = np.zeros(replications), np.zeros(replications)
+
+        def ended(which: Ints, state: State) -> None:
+            low[which], high[which] = stated_worst_case(self.design, self.goal, frame.metric, state)
+
+        runs = replay(
+            self.design,
+            self.goal,
+            frame.metric,
+            sizes=frame.sizes,
+            outcomes=frame.outcomes - hidden,
+            unjudged=hidden + np.round(self.no * negatives),
+            replications=replications,
+            rng=np.random.default_rng([seed, crc32(self.name.encode()), *rest]),
+            asked=self.asked,
+            ended=ended,
+        )
+        return replace(
+            runs,
+            value=np.stack([runs.value, runs.value], axis=-1),
+            low=np.stack([runs.low, low], axis=-1),
+            high=np.stack([runs.high, high], axis=-1),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Unjudged:
+    """A cell with items that cannot be judged: a row for the interval, one for the worst case."""
+
+    settings: Settings
+    subject: Subject
+
+    @property
+    def rows(self) -> tuple[Settings, Settings]:
+        """The interval's row, and the worst case's."""
+        return self.settings, replace(self.settings, reading=WORST_CASE)
+
+    @property
+    def costs(self) -> None:
+        """Nothing: the others would have to do without these items, too."""
+
+    @property
+    def looks(self) -> float:
+        """About how often an evaluation is looked at."""
+        return needed(self.subject, self.settings.delta).at_least / self.settings.batch
+
+    def beside(self) -> None:
+        """Return nothing, as for the costs."""
+
+    def task(self) -> UnjudgedTask:
+        """Return what is to be replayed."""
+        wanted, design = self.settings, design_of(self.settings)
+        return UnjudgedTask(
+            task_name(wanted),
+            self.subject.frame(design),
+            design,
+            replace(goal_of(wanted), budget=_BUDGET),
+            wanted.batch,
+            wanted.unjudged_yes,
+            wanted.unjudged_no,
+        )
+
+
+def unjudged_cells(scope: Scope) -> Iterator[Cell | LeftOut]:
+    """Yield the cells: generated classifiers, and one of each file, with shares of either kind."""
+    chosen = list(classifiers(None))
+    if scope.data is not None:
+        chosen += scope.one_of_each_file
+    for each in chosen:
+        for metric in _METRICS:
+            subject = of_classifier(each, metric)
+            cell = scope.some(Part.UNJUDGED, subject, _DELTA)
+            if isinstance(cell, LeftOut):
+                yield cell
+                continue
+            for share in scope.extent.unjudged:
+                yield Unjudged(replace(cell.settings, unjudged_no=share), subject)
+                if share == 1 and metric == "recall":
+                    why = "no positive can be judged, so there is no value"
+                    yield LeftOut(Part.UNJUDGED.value, each.name, metric, _DELTA, why)
+                    continue
+                yield Unjudged(replace(cell.settings, unjudged_yes=share), subject)
