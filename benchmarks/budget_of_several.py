@@ -1,10 +1,10 @@
-"""How each of several targets fares with a budget and no widths, against a random sample of its own.
+"""How several targets fare with a budget and no widths, each against a random sample of its own.
 
 Mean squared errors over the variance of a simple random sample of the whole budget from the items
 that the target is about, read with the sizes of the cells known: the yes-set for a precision, the
-no-set for a false omission rate, the union for a difference of precisions, all items for a recall or
-an accuracy. `--power` is p of `core.compromise`: 1 the mean, 32 nearly the minimax. "least possible"
-is the smallest worst ratio that any allocation has, with every rate known.
+no-set for a false omission rate, the union for a difference of precisions, all items for a recall
+or an accuracy. `--power` is p of `core.compromise`: 1 the mean, 32 nearly the minimax. "least
+possible" is the smallest worst ratio that any allocation has, with every rate known.
 
 Run with ``python -m benchmarks.budget_of_several FILE [--runs 1000] [--power 1 2 4 32]``, FILE like
 offensive_mix.parquet.

@@ -13,10 +13,10 @@ Of all allocations Neyman's for a mixture of the targets,
     n_h = clip(s sqrt(sum_t lambda_t A_th / V_t), least_h, most_h), with s such that their sum fits,
 
 has the least sum_t lambda_t R_t. From any n, with lambda_t = R_t^(p - 1) there, the way to that
-allocation leads down: all R_t are convex in n. So one goes a part of the way, half as far where that
-was too far, and begins again. By the same convexity sum_t R_t^p is above its smallest value by at
-most p sum_t lambda_t (R_t - R_t'), with R_t' at the end of the way: that says when to stop, and that
-the result is as good as the best, however it was found.
+allocation leads down, as all R_t are convex in n. So one goes a part of the way, half as far where
+that was too far, and begins again. By the same convexity sum_t R_t^p is above its smallest value by
+at most p sum_t lambda_t (R_t - R_t'), with R_t' at the end of the way. That says when to stop, and
+that the result is as good as the best, however it was found.
 
 References
 ----------
