@@ -6,8 +6,9 @@ yes-set for its precision, the union of both for a difference. Of a difference t
 the sharpest way, with the sizes of the cells known; the plain difference of the sample's two
 precisions varies half as much again on offensive_mix.
 
-A mean of R squared errors is known to about sqrt(2 / R). Ratios are 0.9 or less, so that one above
-1.05 has a chance below 1e-3 with another seed, over all comparisons of this file.
+A mean of R squared errors is known to about sqrt(2 / R), a fifth more as the tails are long. The
+ratios were 0.57 to 0.93, so that with another seed one of them would be above 1.05 with a chance
+below 0.5%.
 """
 
 import os
@@ -121,7 +122,7 @@ def offensive_mix() -> Ensemble:
     return Ensemble.read(file, label="label", classifiers=columns)
 
 
-@pytest.mark.parametrize(("labels", "runs"), [(300, 2000), (600, 1200), (1200, 600)])
+@pytest.mark.parametrize(("labels", "runs"), [(300, 1500), (600, 700), (1200, 400)])
 def test_no_target_is_left_behind_on_a_real_ensemble(
     offensive_mix: Ensemble, labels: int, runs: int
 ) -> None:
@@ -131,12 +132,12 @@ def test_no_target_is_left_behind_on_a_real_ensemble(
 def test_a_budget_that_widths_do_not_fit_into_is_shared_out_likewise(
     offensive_mix: Ensemble,
 ) -> None:
-    assert relative_errors(offensive_mix, METRICS, 300, 1200, within=0.01).max() <= MOST
+    assert relative_errors(offensive_mix, METRICS, 300, 1500, within=0.01).max() <= MOST
 
 
 def test_the_rule_that_was_is_caught(offensive_mix: Ensemble) -> None:
-    found = relative_errors(offensive_mix, METRICS, 600, 200, kind=Before, asked=20)
-    assert (found > MOST).sum() >= 3
+    found = relative_errors(offensive_mix, METRICS, 600, 100, kind=Before, asked=20)
+    assert (found > MOST).sum() >= 2
     assert found.max() > 2
 
 
@@ -157,5 +158,5 @@ MADE = ["precision", "precision:first - precision:second"]
 
 def test_no_target_is_left_behind_on_a_made_ensemble() -> None:
     ensemble = made()
-    assert relative_errors(ensemble, MADE, 300, 1500).max() <= MOST
-    assert relative_errors(ensemble, MADE, 300, 400, kind=Before, asked=20).max() > 1.3
+    assert relative_errors(ensemble, MADE, 300, 800).max() <= MOST
+    assert relative_errors(ensemble, MADE, 300, 150, kind=Before, asked=20).max() > 1.3
