@@ -10,6 +10,10 @@ target t alone would share its labels out as f_th (`core.explore`), its variance
 Q_t = sum_h f_th^2 / n_h, and its interval, of half-width r now, is narrow enough about when Q_t has
 shrunk by (within / r)^2. The fewest further labels that do this for every t are asked for. This is
 worked out anew for every round, from the intervals themselves.
+
+Where a budget does not reach that far, or a target has no `within`, all of it is shared out so that
+no target is left behind (`core.compromise`): each Q_t is set against what `within` asks for, or
+else against a sample of the whole budget from the items that the target is about.
 """
 
 from collections.abc import Sequence
@@ -19,6 +23,7 @@ import numpy as np
 
 from assay.core import allocate
 from assay.core.bethel import joint_allocation
+from assay.core.compromise import compromise_allocation
 from assay.core.metrics import Metric
 from assay.core.stop import Reason
 from assay.core.tallies import Tallies
@@ -44,7 +49,6 @@ _FIXED = (
     "round_size",
     "rounds_in_a_row",
 )
-_ANY_WIDTH = 0.01  # what labels are shared out for where there is a budget alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,15 +247,21 @@ class Joint:
 
         Not more than the goal seems to take: where it is near, a round may be smaller than asked.
         """
-        wanted = np.maximum(self._wanted(state, now) - state.dealt, 0.0)
+        aim = self._wanted(state, now)
         size = np.full(state.streak.shape, float(asked))
         if self._has_widths:
-            size = np.minimum(size, np.maximum(np.ceil(wanted.sum(axis=-1)), _LEAST_ROUND))
+            missing = np.maximum(aim - state.dealt, 0.0).sum(axis=-1)
+            size = np.minimum(size, np.maximum(np.ceil(missing), _LEAST_ROUND))
         if self.budget is not None:
             size = np.clip(self.budget - state.dealt.sum(axis=-1), 0.0, size)
+            # Rounds add up to the shares of the whole budget: a stratum whose share of a round is
+            # below half a card would otherwise get none of it, round after round.
+            so_far = (state.dealt.sum(axis=-1) + size) / np.maximum(aim.sum(axis=-1), 1.0)
+            spent = aim.sum(axis=-1) >= self.budget - 0.5
+            aim = aim * np.where(spent, np.minimum(so_far, 1.0), 1.0)[..., None]
         unseen = np.minimum(state.room, 1.0) * (state.dealt == 0)
         first = allocate.round_to_total(unseen, np.minimum(size, unseen.sum(axis=-1)), unseen)
-        behind = np.maximum(wanted - first, 0.0)
+        behind = np.maximum(np.maximum(aim - state.dealt, 0.0) - first, 0.0)
         rest = allocate.round_to_total(behind, size - first.sum(axis=-1), state.room - first)
         return np.asarray(first + rest)
 
@@ -267,17 +277,44 @@ class Joint:
         """Return the labels that each stratum should have in the end, (..., H)."""
         sizes = self.parts.strata_sizes
         spread = np.zeros((*state.streak.shape, len(self.views), sizes.size))
-        bound = np.zeros(spread.shape[:-1])
+        allowed = np.zeros(spread.shape[:-1])  # above what there is with every item labelled
         for t, (view, each) in enumerate(zip(self.views, now.looks, strict=True)):
             shares = explored_shares(self._expected(view, state), view.metric)
-            mine = view.by_stratum(shares**2 / view.share)
-            spread[..., t, view.strata] = mine
+            spread[..., t, view.strata] = view.by_stratum(shares**2 / view.share)
+            within = view.goal.within
+            if within is None:
+                allowed[..., t] = self._of_whole_budget(view, shares)
+                continue
             so_far = (spread[..., t, :] / np.maximum(state.dealt, _UNSEEN)).sum(axis=-1)
-            least = (spread[..., t, :] / sizes).sum(axis=-1)  # with every item labelled
-            within = view.goal.within or _ANY_WIDTH
+            so_far = np.maximum(so_far - (spread[..., t, :] / sizes).sum(axis=-1), _TINY)
             reach = np.where(_is_over(each), _TINY, np.maximum(each.half_width, _NOT_YET * within))
-            bound[..., t] = least + np.maximum(so_far - least, _TINY) * (within / reach) ** 2
-        return joint_allocation(spread, bound, state.dealt, sizes).n
+            allowed[..., t] = so_far * (within / reach) ** 2
+        if not self._has_widths:
+            return compromise_allocation(spread, allowed, self._affords, state.dealt, sizes).n
+        least = (spread / sizes).sum(axis=-1)
+        fewest = joint_allocation(spread, least + allowed, state.dealt, sizes).n
+        short = fewest.sum(axis=-1) > self._affords
+        if not short.any():
+            return fewest
+        shared = compromise_allocation(spread, allowed, self._affords, state.dealt, sizes).n
+        return np.where(short[..., None], shared, fewest)
+
+    @property
+    def _affords(self) -> float:
+        """How many labels there can be in all."""
+        items = float(self.parts.size.sum())
+        return items if self.budget is None else min(float(self.budget), items)
+
+    def _of_whole_budget(self, view: View, shares: Floats) -> Floats:
+        """Return Q_t where the whole budget is dealt from the target's items by size alone.
+
+        That is never more than a simple random sample of them has. Where they are few, half of them
+        stand for the budget: a target with all items labelled would have no variance to compare
+        with, and would want every label until it is there.
+        """
+        sizes = view.gather(self.parts.size)
+        labels = min(self._affords, sizes.sum() / 2)
+        return np.asarray((shares**2 / sizes).sum(axis=-1) * (sizes.sum() / labels - 1))
 
     def _expected(self, view: View, state: State) -> Tallies:
         """Return the answers as a target sees them, with those that the allocation adds."""

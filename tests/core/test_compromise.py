@@ -1,0 +1,210 @@
+"""The compromise between targets against a general convex solver, closed forms and odd cases."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint, minimize
+
+from assay.core.compromise import TOLERANCE, Compromise, compromise_allocation
+from assay.core.types import Floats
+from assay.errors import InputError
+
+SOLVER_TOLERANCE = 1e-6  # what scipy's optimum may be off by
+
+
+class Case:
+    """A random problem: caps and minima that bind or do not, targets of one stratum or of all."""
+
+    def __init__(self, rng: np.random.Generator, targets: int, strata: int) -> None:
+        scale = 10.0 ** rng.uniform(-2, 2, size=(targets, 1))
+        kept = rng.random((targets, strata)) < rng.choice([0.4, 0.8, 1.0])
+        kept[np.arange(targets), rng.integers(strata, size=targets)] = True
+        self.A = np.where(kept, rng.gamma(rng.choice([0.5, 2.0]), size=kept.shape) * scale, 0.0)
+        if targets > 1 and rng.random() < 0.3:  # two targets that ask for nearly the same
+            self.A[1] = self.A[0] * (1 + 1e-3 * rng.random(strata))
+        self.A[:, ~self.A.any(axis=0)] = scale  # a stratum without variance gets no more labels
+        self.most = rng.uniform(20, 100, strata)
+        self.least = self.most * rng.random(strata) * rng.choice([0.0, 0.1, 0.9])
+        room = self.most.sum() - self.least.sum()
+        self.total = self.least.sum() + room * rng.uniform(0.05, 0.9)
+        self.V = self.A.sum(axis=-1) / self.total * 10.0 ** rng.uniform(-0.5, 0.5, targets)
+
+    def solve(self, power: float) -> Compromise:
+        return compromise_allocation(self.A, self.V, self.total, self.least, self.most, power=power)
+
+    def ratios(self, n: Floats) -> Floats:
+        over = 1 / n - 1 / self.most
+        return np.asarray((self.A * over).sum(axis=-1) / self.V)
+
+    def slopes(self, n: Floats) -> Floats:
+        return np.asarray(-self.A / n**2 / self.V[:, None])
+
+    @property
+    def start(self) -> Floats:
+        share = (self.total - self.least.sum()) / (self.most - self.least).sum()
+        return np.asarray(self.least + share * (self.most - self.least))
+
+
+def cases(seed: int, count: int) -> list[Case]:
+    rng = np.random.default_rng(seed)
+    return [Case(rng, int(rng.integers(1, 6)), int(rng.integers(2, 9))) for _ in range(count)]
+
+
+def least_sum(case: Case, power: float) -> float:
+    """Return (sum_t R_t^p)^(1/p) at scipy's optimum."""
+
+    def value(n: Floats) -> float:
+        return float((case.ratios(n) ** power).sum() ** (1 / power))
+
+    def slope(n: Floats) -> Floats:
+        each = case.ratios(n)
+        return np.asarray((each / value(n)) ** (power - 1) @ case.slopes(n))
+
+    found = minimize(
+        value,
+        case.start,
+        jac=slope,
+        method="SLSQP",
+        bounds=Bounds(np.maximum(case.least, 1e-3), case.most),
+        constraints=[LinearConstraint(np.ones((1, case.most.size)), case.total, case.total)],
+        options={"ftol": 1e-12, "maxiter": 2000},
+    )
+    assert found.success
+    return float(found.fun)
+
+
+def least_worst(case: Case) -> float:
+    """Return the minimax by scipy: the smallest r with R_t <= r for every t."""
+
+    def slack(z: Floats) -> Floats:
+        return np.asarray(z[-1] - case.ratios(z[:-1]))
+
+    def slopes(z: Floats) -> Floats:
+        return np.hstack([-case.slopes(z[:-1]), np.ones((case.V.size, 1))])
+
+    def worst(z: Floats) -> float:
+        return float(z[-1])
+
+    def slope_of_worst(z: Floats) -> Floats:
+        return np.append(np.zeros(z.size - 1), 1.0)
+
+    strata = case.most.size
+    found = minimize(
+        worst,
+        np.append(case.start, case.ratios(case.start).max()),
+        jac=slope_of_worst,
+        method="SLSQP",
+        bounds=Bounds(np.append(np.maximum(case.least, 1e-3), 0.0), np.append(case.most, np.inf)),
+        constraints=[
+            LinearConstraint(np.append(np.ones(strata), 0.0)[None, :], case.total, case.total),
+            NonlinearConstraint(slack, 0.0, np.inf, jac=slopes),
+        ],
+        options={"ftol": 1e-12, "maxiter": 2000},
+    )
+    assert found.success
+    return float(found.fun)
+
+
+def check_best(case: Case, n: Floats, power: float, least: float) -> None:
+    assert (n >= case.least).all()
+    assert (n <= case.most).all()
+    assert n.sum() == pytest.approx(case.total)
+    reached = float((case.ratios(n) ** power).sum() ** (1 / power))
+    assert least * (1 - SOLVER_TOLERANCE) <= reached <= least * (1 + TOLERANCE + SOLVER_TOLERANCE)
+
+
+@pytest.mark.parametrize("power", [1.0, 2.0, 4.0])
+def test_as_good_as_a_general_convex_solver(power: float) -> None:
+    at_most = at_least = 0
+    for case in cases(seed=1, count=60):
+        found = case.solve(power)
+        check_best(case, found.n, power, least_sum(case, power))
+        np.testing.assert_allclose(found.ratio, case.ratios(found.n), rtol=1e-9)
+        assert found.gap <= TOLERANCE
+        at_most += int(np.isclose(found.n, case.most).any())
+        at_least += int(np.isclose(found.n, case.least).any())
+    assert min(at_most, at_least) > 5  # the cases are not all easy ones
+
+
+def test_a_large_power_is_the_minimax() -> None:
+    for case in cases(seed=2, count=60):
+        # max R <= (sum R^p)^(1/p) <= T^(1/p) max R, so the best sum is near the best maximum.
+        most = case.V.size ** (1 / 64) * (1 + TOLERANCE + SOLVER_TOLERANCE)
+        assert case.ratios(case.solve(64.0).n).max() <= least_worst(case) * most
+
+
+def test_other_ways_to_share_are_caught() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        case = Case(rng, targets=3, strata=8)
+        case.A[:, 0] *= [1, 0, 0]  # no two targets are alike
+        case.A[:, 1] *= [0, 1, 0]
+        case.A[:, :2] += [[3, 0], [0, 1], [0, 0]] * case.A.max(axis=1, keepdims=True)
+        case.least, case.most, case.total = np.zeros(8), np.full(8, 1e9), 100.0
+        least = least_sum(case, 2.0)
+        check_best(case, case.solve(2.0).n, 2.0, least)
+        each = np.sqrt(case.A) / np.sqrt(case.A).sum(axis=-1, keepdims=True)
+        by_mean = case.solve(1.0).n
+        for wrong in (each.mean(axis=0), each.max(axis=0), np.ones(8), by_mean):
+            with pytest.raises(AssertionError):
+                check_best(case, wrong * 100 / wrong.sum(), 2.0, least)
+
+
+def test_one_target_is_neyman_in_closed_form() -> None:
+    for case in cases(seed=4, count=20):
+        root = np.sqrt(case.A[0])
+        n = compromise_allocation(case.A[:1], case.V[:1], 50.0, 0, 1e12).n
+        np.testing.assert_allclose(n, 50 * root / root.sum(), rtol=1e-8, atol=1e-9)
+
+
+def test_what_targets_are_set_against_decides_between_them_and_its_unit_does_not() -> None:
+    A = [[1.0, 0.0], [0.0, 1.0]]
+    even = compromise_allocation(A, [1.0, 1.0], 100, 1, 1000)
+    np.testing.assert_allclose(even.n, 50, rtol=1e-3)
+    stricter = compromise_allocation(A, [1.0, 0.1], 100, 1, 1000)
+    assert stricter.n[1] > 60
+    np.testing.assert_allclose(
+        compromise_allocation(A, [1e6, 1e5], 100, 1, 1000).n, stricter.n, rtol=1e-9
+    )
+
+
+def test_bounds_come_first() -> None:
+    A = [[1.0, 4.0, 0.0]]
+    assert compromise_allocation(A, 1.0, 10, [3, 4, 5], 100).n.tolist() == [3, 4, 5]
+    assert compromise_allocation(A, 1.0, 900, 1, [10, 20, 30]).n.tolist() == [10, 20, 1]
+    full = compromise_allocation(A, 1.0, 31, [10, 20, 1], [10, 20, 30])
+    assert full.n.tolist() == [10, 20, 1]
+    assert full.ratio.tolist() == [0]
+    nothing = compromise_allocation(np.zeros((2, 3)), 1.0, 30, [0, 1, 2], 5)
+    assert nothing.n.tolist() == [0, 1, 2]
+    assert compromise_allocation(A, 1.0, 3, 0, [0, 5, 0]).n.tolist() == [0, 3, 0]
+
+
+def test_problems_side_by_side_are_solved_as_alone() -> None:
+    rng = np.random.default_rng(5)
+    A = rng.gamma(1.0, size=(4, 3, 6))
+    least = rng.uniform(0, 3, size=(4, 6))
+    total = np.array([20.0, 40.0, 80.0, 160.0])
+    together = compromise_allocation(A, 1.0, total, least, 50).n
+    for each in range(4):
+        alone = compromise_allocation(A[each], 1.0, total[each], least[each], 50).n
+        np.testing.assert_allclose(together[each], alone, rtol=2e-3)
+
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "A": ({"A": [1.0, 2.0]}, "targets by strata"),
+    "V": ({"V": 0.0}, "V must be above 0"),
+    "shape of V": ({"V": [1.0, 1.0, 1.0]}, "V of shape"),
+    "bounds": ({"least": 5, "most": 4}, "least is above most"),
+    "total": ({"total": -1}, "total must hold"),
+    "power": ({"power": 0.5}, "power must be at least 1"),
+    "no power": ({"power": float("nan")}, "power must be at least 1"),
+}
+
+
+@pytest.mark.parametrize(("wrong", "message"), BAD.values(), ids=BAD)
+def test_bad_input_is_refused(wrong: dict[str, Any], message: str) -> None:
+    given = {"A": [[1.0, 2.0]], "V": 1.0, "total": 10, "least": 0, "most": 100, **wrong}
+    with pytest.raises(InputError, match=message):
+        compromise_allocation(**given)
