@@ -5,6 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
+from assay.core.cutting import Facing
 from assay.core.groups import Groups
 from assay.core.heaps import Heap, Part, cut_heaps
 from assay.core.merge_cells import merge_cells
@@ -23,6 +24,7 @@ __all__ = ["Cells", "cell_strata", "joint_of"]
 _BINS = ((0.1, 4), (0.03, 2))
 # Of two weeks side by side: cells are few, and scores tell as much in each as in all.
 _BINS_OF_TWO = 8
+_BINS_OF_NO = 8  # of what every classifier says the same of, as for a single metric
 
 
 class Cells(Protocol):
@@ -62,13 +64,20 @@ def cell_strata(found: Cells, goal: JointGoal, design: Design) -> CellStrata:
     if found.groups.among:
         finest = [_BINS_OF_TWO] * len(heaps)
     elif len(found.classifiers) == 1 and not found.groups:
-        finest = [design.bins] * len(heaps)
+        finest = [design.bins if len(heaps) == 1 else max(design.bins // 2, 1)] * len(heaps)
     bins = [
         # Where no classifier has a score, all ranks are alike.
         min(design.bins, profile.count.size, each)
         for profile, each in zip(profiles, finest, strict=True)
     ]
-    cut = cut_heaps(profiles, heaps, bins, method=design.strata)
+    facing = _facing(heaps, every, len(found.classifiers))
+    method = "depth" if design.strata == "auto" else design.strata
+    bins = [
+        # Nearly all that classifiers miss may lie in a thin layer of what they all call no.
+        min(max(number, _BINS_OF_NO), profile.count.size, design.bins) if each else number
+        for number, profile, each in zip(bins, profiles, facing, strict=True)
+    ]
+    cut = cut_heaps(profiles, heaps, bins, method=method, facing=facing)
     yes = [
         sum(items for code, items in every.items() if code >> bit & 1)
         for bit in range(len(found.classifiers))
@@ -115,6 +124,23 @@ def _shares(cells: dict[int, int], goal: JointGoal, found: Cells) -> dict[int, f
             which = view.parts[side]
             share[which] = np.maximum(share[which], _of_sum(sizes[which]))
     return dict(zip(codes.tolist(), share.tolist(), strict=True))
+
+
+def _facing(
+    heaps: Sequence[Sequence[int]], cells: dict[int, int], classifiers: int
+) -> list[Facing | None]:
+    """Return where the threshold is for heaps that all classifiers say the same label to.
+
+    A heap of other cells, on which they disagree, is near everybody's threshold.
+    """
+    said = (1 << classifiers) - 1
+    total = sum(cells.values())
+    found: list[Facing | None] = []
+    for heap in heaps:
+        codes = {code & said for code in heap}
+        others = max(total - sum(cells[code] for code in heap), 1)
+        found.append(Facing(codes == {0}, others) if codes in ({0}, {said}) else None)
+    return found
 
 
 def _of_sum(sizes: Floats) -> Floats:

@@ -42,9 +42,12 @@ class Design:
     ----------
     strata : str
         How scores are cut: ``perc``, ``equal``, ``sqrt``, ``cbrt``, ``wtmn``, ``km``, ``gmm``
-        (and paper 2's ``eqsz`` = perc, ``eqwd`` = equal).
+        (and paper 2's ``eqsz`` = perc, ``eqwd`` = equal); ours are ``depth``, strata that widen
+        away from the threshold, and ``auto``: ``perc`` for a metric of one predicted label,
+        ``depth`` for one of both.
     bins : int
-        Strata to make out of each predicted label's scores, 1 to 1000.
+        Strata to make out of each predicted label's scores, 1 to 1000; with ``auto``, of both
+        together.
     variable : {"score", "confidence"}
         What is cut: the score (paper 1), or how sure the classifier was (paper 2). With accuracy,
         ``confidence`` puts both predicted labels into the same strata.
@@ -80,7 +83,7 @@ class Design:
     True
     """
 
-    strata: str = "perc"
+    strata: str = "auto"
     bins: int = 16
     variable: Variable = "score"
     allocation: Allocation = "explore"
@@ -171,7 +174,7 @@ class Design:
         grow rich against. For items that can be judged; those that cannot be are bet on at their
         worst beside it, which the worst case, and a yes or no, rest on.
         """
-        return cls(bins=8, allocation="chance", interval="betting")
+        return cls(strata="perc", bins=8, allocation="chance", interval="betting")
 
     @classmethod
     def fixed(cls) -> Self:
@@ -232,6 +235,7 @@ class Design:
     def simple_random(cls) -> Self:
         """Label items at random, whatever their score: what most people do today."""
         return cls(
+            strata="perc",
             bins=1,
             variable="confidence",  # so that accuracy, too, is drawn from one heap
             allocation="pps",

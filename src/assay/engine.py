@@ -19,8 +19,9 @@ from assay.core.estimate import Moments, estimate, rates, stratum_sd
 from assay.core.explore import explore
 from assay.core.intervals import INTERVALS, Evidence
 from assay.core.metrics import Metric, Ratio
+from assay.core.quote import quoted_value
 from assay.core.stop import Reason, count_streak, hold_back, reasons, settle
-from assay.core.stratified import rarer
+from assay.core.stratified import Strata, extra_label, rarer
 from assay.core.tallies import Tallies
 from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints
 from assay.core.unjudged import as_labels, cards_judged, movement, verdict_at_worst
@@ -30,16 +31,20 @@ __all__ = [
     "Look",
     "State",
     "begin",
+    "cannot_stop",
     "explored_shares",
     "fold",
     "follows_request",
+    "least_of_each",
     "look",
     "plan",
     "step",
 ]
 
 UNLIMITED = LARGEST_EXACT  # room in a stratum that is drawn from with replacement
-_LEAST_EACH = 3  # labels a stratum, on average, before the interval's width may stop an evaluation
+# Labels of every stratum before others get more, and before the interval's width may stop an
+# evaluation: strata with a label or two look cleaner or dirtier than they are, and never mixed.
+_LEAST_EACH = 3
 _SMALL_ROUND = 20  # cards; a round of bets is no larger, or else a quarter of the smallest stratum
 
 
@@ -154,9 +159,18 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
     # The labels themselves leave only so much open: x items have the outcome, n - x have not.
     possible = state.possible or (tallies.x, tallies.N - tallies.n + tallies.x)
     least, most = metric.extremes(*possible)
-    if state.possible is not None:
-        moments = replace(moments, value=np.clip(moments.value, least, most))
     value = moments.value
+    if design.interval == "stratified":
+        value = quoted_value(
+            tallies,
+            metric,
+            replacement=design.replacement,
+            explored=design.allocation == "explore",
+            stops=design.stop != "budget",
+        )
+    if state.possible is not None or not design.replacement:
+        value = np.clip(value, least, most)
+    moments = replace(moments, value=value)
     evidence = Evidence(
         tallies,
         metric,
@@ -181,12 +195,9 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
         reach = np.maximum(high - value, value - low)
         lowest, highest = metric.extremes(0 * tallies.N, tallies.N)  # a difference may be below 0
         low, high = np.maximum(value - reach, lowest), np.minimum(value + reach, highest)
-    # Strata with a label or two each look cleaner or dirtier than they are, and never mixed.
-    few = (
-        design.allocation == "explore"
-        and tallies.n.sum(axis=-1) < _LEAST_EACH * tallies.N.shape[-1]
-    )
-    reach = np.where(moments.defined & ~np.asarray(few), reach, np.inf)
+    few = (state.dealt < np.minimum(_LEAST_EACH, tallies.N)).any(axis=-1)
+    few = few & (design.allocation == "explore")
+    reach = np.where(moments.defined & ~few, reach, np.inf)
     streak = count_streak(state.streak, reach, goal.within) if state.rounds > 1 else state.streak
     reason = reasons(
         streak,
@@ -207,6 +218,52 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
         could_move = movement(tallies, metric)
         reason = hold_back(reason, could_move=could_move, within=goal.within, unsettled=unsettled)
     return Look(moments, low, high, streak, reason)
+
+
+def cannot_stop(
+    design: Design, goal: Goal, metric: Metric, state: State, middle: Floats
+) -> Bools:
+    """Tell which evaluations a look would not stop, where that is told without a look.
+
+    Parameters
+    ----------
+    design, goal, metric, state
+        As in `look`.
+    middle : array, shape (...)
+        About where the middle of each interval is; NaN where that is not known.
+
+    Notes
+    -----
+    The interval has the values that a test does not reject. If neither middle - within nor
+    middle + within is rejected, it is wider than the goal, whatever its ends are: two tests tell
+    that, where the search for the ends takes a dozen. Nothing is told of evaluations that might
+    stop for another reason, or whose interval might be cut short by what is possible.
+    """
+    tallies, within = state.tallies, goal.within
+    none = np.zeros(state.streak.shape, dtype=np.bool_)
+    if (
+        within is None
+        or goal.budget is not None
+        or design.interval != "stratified"
+        or (design.stop, design.rounds_in_a_row) != ("width", 1)
+        or not metric.bends
+        or state.possible is not None
+    ):
+        return none
+    least, most = metric.extremes(tallies.x, tallies.N - tallies.n + tallies.x)
+    low, high = middle - within, middle + within
+    able = (low > least) & (high < most) & (state.room > 0).any(axis=-1)
+    if able.any():
+        tests = Strata(
+            tallies.take(able),
+            metric,
+            replacement=design.replacement,
+            confidence=goal.confidence,
+            b=extra_label(design.stop, goal.confidence),
+            explored=design.allocation == "explore",
+        )
+        none[able] = tests.beyond(low[able], high[able])
+    return none
 
 
 def plan(
@@ -232,9 +289,9 @@ def plan(
         return allocate.draw(_weights(design, state), size, room, rng)
     if design.allocation in ("pro", "equ", "explore"):
         # Rounds add up to the shares of one large draw: what is behind its share catches up.
-        # One of every stratum before the second of any: what was never seen bounds nothing.
-        unseen = np.minimum(room, 1.0) * (state.dealt == 0) * (design.allocation == "explore")
-        first = allocate.round_to_total(unseen, np.minimum(size, unseen.sum(axis=-1)), unseen)
+        first = np.zeros_like(room, dtype=np.int64)
+        if design.allocation == "explore":
+            first = least_of_each(state, size)
         shares = _shares(design, metric, state, dealt + size)
         behind = np.maximum(shares - state.dealt - first, 0.0)
         rest = allocate.round_to_total(behind, size - first.sum(axis=-1), room - first)
@@ -244,6 +301,19 @@ def plan(
         return allocate.round_to_total(each, size, each)
     sd = stratum_sd(state.tallies, design.estimator, replacement=design.replacement)
     return allocate.round_to_total(allocate.neyman(sizes, sd, size), size, room)
+
+
+def least_of_each(state: State, size: Floats) -> Ints:
+    """Return the part of a round that gives every stratum the least it must have, (..., H).
+
+    One of every stratum before the second of any: what was never seen bounds nothing.
+    """
+    first = np.zeros(state.room.shape, dtype=np.int64)
+    for least in range(1, _LEAST_EACH + 1):
+        lacks = np.minimum(np.maximum(least - state.dealt - first, 0.0), state.room - first)
+        rest = np.minimum(size - first.sum(axis=-1), lacks.sum(axis=-1))
+        first = first + allocate.round_to_total(lacks, rest, lacks)
+    return first
 
 
 def step(
@@ -377,14 +447,16 @@ def _shares(design: Design, metric: Ratio, state: State, total: Floats) -> Float
         return allocate.proportional(sizes, total)
     if design.allocation == "equ":
         return allocate.equal(sizes, total)
-    return np.asarray(total[..., None] * explored_shares(state.tallies, metric))
+    shares = explored_shares(state.tallies, metric, replacement=design.replacement)
+    return np.asarray(total[..., None] * shares)
 
 
-def explored_shares(tallies: Tallies, metric: Metric) -> Floats:
+def explored_shares(tallies: Tallies, metric: Metric, *, replacement: bool = False) -> Floats:
     """Return the share of all labels that each stratum should have had, by `core.explore`."""
     totals = tallies.N * rates(tallies, "smoothed", replacement=True)
     w, rare = rarer(tallies, metric, totals)
-    return explore(w, tallies.n, rare).shares
+    left = (tallies.N - tallies.n) / np.maximum(tallies.N - 1, 1.0)
+    return explore(w, tallies.n, rare, 1.0 if replacement else left).shares
 
 
 def _weights(design: Design, state: State) -> Floats:

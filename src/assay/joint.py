@@ -29,7 +29,7 @@ from assay.core.stop import Reason
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
 from assay.design import Design, Goal
-from assay.engine import Look, State, explored_shares, look
+from assay.engine import Look, State, explored_shares, least_of_each, look
 from assay.errors import DesignError
 
 __all__ = ["Joint", "JointLook", "Parts", "View"]
@@ -164,12 +164,15 @@ class View:
         return np.flatnonzero(np.diff(self.stratum, prepend=-1))
 
     def state(self, state: State) -> State:
-        """Return the evaluation as this target sees it."""
+        """Return the evaluation as this target sees it.
+
+        What was dealt is what was dealt of the strata: nobody can ask for cards of one part.
+        """
         known = state.tallies
         mine = Tallies.trusted(*map(self.gather, (known.N, known.n, known.x, known.u)))
-        answered = mine.n + mine.u
+        dealt = state.dealt[..., self.stratum]
         waiting = None if state.open is None else self.gather(state.open)
-        return replace(state, tallies=mine, dealt=answered, room=mine.N - answered, open=waiting)
+        return replace(state, tallies=mine, dealt=dealt, room=mine.N - dealt, open=waiting)
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,8 +262,7 @@ class Joint:
             so_far = (state.dealt.sum(axis=-1) + size) / np.maximum(aim.sum(axis=-1), 1.0)
             spent = aim.sum(axis=-1) >= self.budget - 0.5
             aim = aim * np.where(spent, np.minimum(so_far, 1.0), 1.0)[..., None]
-        unseen = np.minimum(state.room, 1.0) * (state.dealt == 0)
-        first = allocate.round_to_total(unseen, np.minimum(size, unseen.sum(axis=-1)), unseen)
+        first = least_of_each(state, size)
         behind = np.maximum(np.maximum(aim - state.dealt, 0.0) - first, 0.0)
         rest = allocate.round_to_total(behind, size - first.sum(axis=-1), state.room - first)
         return np.asarray(first + rest)

@@ -1,4 +1,13 @@
-"""The seven ways of the papers to cut a score profile into strata.
+"""The seven ways of the papers to cut a score profile into strata, and one of our own.
+
+``depth``, ours, is for metrics that need both predicted labels. Errors lie near the threshold, and
+how far they reach is not known: of a rare class, nearly all of the missed positives may be among
+one in a hundred of the items that are called no. Strata by ``depth`` widen with the number k of
+items between them and the threshold, in equal steps of log(1 + k/m), m the number of items with
+the other predicted label. That is the scale on which errors are to be expected: a classifier that
+says yes to m items misses positives by the order of m, not of all items. Where both labels are
+predicted equally often strata are nearly of equal size, and the rarer a label, the more the other's
+strata widen. It depends on the order of the scores alone, whatever their scale.
 
 References
 ----------
@@ -9,6 +18,7 @@ References
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -21,7 +31,7 @@ from assay.core.profile import Profile
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError, did_you_mean
 
-__all__ = ["METHODS", "UNEVEN", "canonical_method", "cut"]
+__all__ = ["METHODS", "UNEVEN", "Facing", "canonical_method", "cut"]
 
 UNEVEN = "strata hold"  # what a note begins with that tells of strata of unequal sizes
 
@@ -34,6 +44,9 @@ METHODS: Mapping[str, str] = MappingProxyType(
         "wtmn": "strata of equal total score (Hansen, Hurwitz and Madow)",
         "km": "K-means clusters of the scores (Kumar and Raj)",
         "gmm": "components of a Gaussian mixture of the scores (Kumar and Raj)",
+        "depth": "strata that widen away from the threshold",
+        "auto": "strata of equal size for a metric of one predicted label; for one of both, half "
+        "as many for each, that widen away from the threshold",
     }
 )
 
@@ -41,6 +54,22 @@ _ALIASES = {"eqwd": "equal", "eqsz": "perc"}
 
 # The stratum number of each cell, in which gaps mean empty strata, and notes on what happened.
 _Numbered = tuple[Ints, list[str]]
+
+
+@dataclass(frozen=True)
+class Facing:
+    """Where the threshold is, seen from the items of one predicted label.
+
+    Parameters
+    ----------
+    up : bool
+        Whether it lies above their scores.
+    others : int
+        The items on its other side.
+    """
+
+    up: bool
+    others: int
 
 
 def canonical_method(name: str) -> str:
@@ -63,7 +92,7 @@ def canonical_method(name: str) -> str:
     return method
 
 
-def cut(profile: Profile, method: str, bins: int) -> Cuts:
+def cut(profile: Profile, method: str, bins: int, facing: Facing | None = None) -> Cuts:
     """Cut a profile into strata.
 
     Parameters
@@ -74,6 +103,9 @@ def cut(profile: Profile, method: str, bins: int) -> Cuts:
         One of `METHODS`, or the papers' EQWD and EQSZ; in any case.
     bins : int
         The number of strata, K; at least 1.
+    facing : Facing, optional
+        For ``depth``: where the threshold is. Where that is not told, there is no way to look, and
+        ``depth`` and ``auto`` make strata of equal size.
 
     Returns
     -------
@@ -97,7 +129,12 @@ def cut(profile: Profile, method: str, bins: int) -> Cuts:
     if profile.low.size <= bins:
         number, notes = _each_cell(profile, bins)
     else:
-        number, notes = _CUT[method](profile, int(bins))
+        if method == "auto" or (method == "depth" and facing is None):
+            method = "perc"
+        if method == "depth" and facing is not None:
+            number, notes = _depth(profile, int(bins), facing), []
+        else:
+            number, notes = _CUT[method](profile, int(bins))
         strata = np.unique(number).size
         if strata < bins:
             notes.append(
@@ -141,6 +178,13 @@ def _perc(profile: Profile, K: int) -> _Numbered:
     return number, [
         f"{UNEVEN} {sizes.min():.0f} to {sizes.max():.0f} items, as {why} cannot be split"
     ]
+
+
+def _depth(profile: Profile, K: int, facing: Facing) -> Ints:
+    """Make equal steps of log(1 + k/m), k the items between a score and the threshold."""
+    passed = np.concatenate([[0.0], np.cumsum(profile.count, dtype=np.float64)])
+    k = passed[-1] - passed if facing.up else passed
+    return _equal_parts(np.abs(np.diff(np.log1p(k / max(facing.others, 1)))), K)
 
 
 def _sqrt(profile: Profile, K: int) -> _Numbered:

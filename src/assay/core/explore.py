@@ -1,15 +1,26 @@
 """Allocation that goes where the errors are, as far as they have been seen to be anywhere.
 
 Neyman's allocation from a stratum's own counts follows luck as well as errors: strata that looked
-clean early are starved, and what is hidden there is never found. Two things hold it back here.
+clean early are starved, and what is hidden there is never found. Three things hold it back here.
 
 How far a stratum's own rate is believed depends on all strata together, as in James and Stein's
 estimator [1]_: if their counts differ no more than chance makes them differ (a chi-square of about
 H - 1), the labels go by weight alone, and the more they differ the more each stratum's own rate
 counts. Data decide; many strata cost little where they tell nothing.
 
-And a part of the labels always goes by weight: as much as is needed for an error in a stratum that
-looks clean to weigh no more in the estimate than its standard error.
+A part of the labels always goes by weight: the part that makes the interval narrowest. Labels by
+weight bound what strata that look clean may hide; the others make the estimate vary less. With
+s = sum_h w_h sqrt(q_h (1 - q_h)) and n labels, a share kappa of them by weight, the two ends of the
+interval (`core.stratified`) lie about
+
+    z s / sqrt((1 - kappa) n)  and  kappa s^2 / (2 (1 - kappa)) + z^2 / (2 kappa n)
+
+from the estimate, of which the second grows with what the clean strata may hide. Their sum is least
+near kappa = k / (1 + k) with k = c / sqrt(1 + c) and c = z / (s sqrt(n)).
+
+And where a population is used up, allocation goes back to weight: the error of what is left shrinks
+as the standard error does, but what luck hid does not. Of the share that would go elsewhere, F
+remains, the share of the variance that is left (docs/certainty.md).
 
 What is left of luck shows in the estimate: a stratum with too many errors gets more labels, which
 correct it; one with too few gets none. `Exploration.pull` says how strongly labels follow errors,
@@ -29,9 +40,8 @@ from assay.core.types import Floats
 
 __all__ = ["Exploration", "explore"]
 
-_PRIOR = 0.5  # outcomes that the overall rate weighs in each stratum's own
-_CARE = 1.37  # standard errors' worth of labels that go by weight alone
-_FLOOR = 0.05  # the share of labels that always does
+_Z = 1.96  # of the interval that the shares are made for; at other confidences they differ little
+_FLOOR = 0.05  # the share of labels that always goes by weight
 _TINY = 1e-9
 
 
@@ -52,7 +62,7 @@ class Exploration:
     pull: Floats
 
 
-def explore(w: Floats, n: Floats, x: Floats) -> Exploration:
+def explore(w: Floats, n: Floats, x: Floats, left: Floats | float = 1.0) -> Exploration:
     """Return the shares of labels, and how they follow the outcomes.
 
     Parameters
@@ -60,6 +70,9 @@ def explore(w: Floats, n: Floats, x: Floats) -> Exploration:
     w, n, x : array, shape (..., H)
         What a stratum's rate weighs in the metric; its labels; and those with the outcome, the
         rarer of the two.
+    left : array, shape (..., H)
+        The share of each stratum's variance that is left, (N - n)/(N - 1); 1 where labels are
+        drawn with replacement.
 
     Examples
     --------
@@ -69,7 +82,7 @@ def explore(w: Floats, n: Floats, x: Floats) -> Exploration:
     >>> explore(w, n, np.array([20.0, 20.0])).shares.round(2)
     array([0.5, 0.5])
     >>> explore(w, n, np.array([40.0, 0.0])).shares.round(2)
-    array([0.73, 0.27])
+    array([0.71, 0.29])
     """
     w = w / w.sum(axis=-1, keepdims=True)
     labels, found = n.sum(axis=-1, keepdims=True), x.sum(axis=-1, keepdims=True)
@@ -79,14 +92,17 @@ def explore(w: Floats, n: Floats, x: Floats) -> Exploration:
     off = (x - n * pooled) ** 2 / np.maximum(n * pooled * (1 - pooled), _TINY)
     chi2 = off.sum(axis=-1, keepdims=True)
     believed = 1 - np.minimum(1.0, (w.shape[-1] - 1) / np.maximum(chi2, _TINY))
-    own = (x + _PRIOR) / (n + _PRIOR / overall)
+    own = (x + 0.5) / (n + 1)
     q = np.clip((1 - believed) * overall + believed * own, _TINY, 1 - _TINY)
     spread = w * np.sqrt(q * (1 - q))
     total = spread.sum(axis=-1, keepdims=True)
-    by_weight = np.clip(_CARE / (total * np.sqrt(np.maximum(labels, 1.0))), _FLOOR, 1.0)
+    c = _Z / (total * np.sqrt(np.maximum(labels, 1.0)))
+    k = c / np.sqrt(1 + c)
+    remains = (w * left).sum(axis=-1, keepdims=True)
+    by_weight = 1 - (1 - np.maximum(k / (1 + k), _FLOOR)) * remains
     neyman = (1 - by_weight) * spread / total
     shares = neyman + by_weight * w
     # The chain rule through q, the square root, the sum of the spreads and the part by weight.
-    follows = believed * (own / q) * x / (x + _PRIOR) * np.maximum(0.5 - q, 0.0) / (1 - q)
+    follows = believed * (own / q) * x / (x + 0.5) * np.maximum(0.5 - q, 0.0) / (1 - q)
     pull = follows * (1 - spread / total) * neyman / np.maximum(shares, _TINY)
     return Exploration(np.asarray(shares), np.asarray(pull))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.core.cuts import Cuts
-from assay.core.cutting import cut
+from assay.core.cutting import Facing, cut
 from assay.core.profile import Profile, as_scores, profile_of
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError, InputError
@@ -98,6 +98,7 @@ def cut_heaps(
     bins: Sequence[int],
     *,
     method: str = "perc",
+    facing: Sequence[Facing | None] | None = None,
 ) -> list[Heap]:
     """Cut each heap into strata.
 
@@ -111,6 +112,8 @@ def cut_heaps(
         The number of strata that each is cut into; fewer where its values are too much alike.
     method : str
         One of `assay.core.strata.METHODS`.
+    facing : sequence of Facing or None, optional
+        Where the threshold is for each, as `cut` takes it.
 
     Examples
     --------
@@ -125,8 +128,10 @@ def cut_heaps(
             details="there must be one of each for every heap",
         )
     return [
-        Heap(tuple(sorted(codes)), cut(profile, method, number))
-        for profile, codes, number in zip(profiles, heaps, bins, strict=True)
+        Heap(tuple(sorted(codes)), cut(profile, method, number, towards))
+        for profile, codes, number, towards in zip(
+            profiles, heaps, bins, facing or [None] * len(heaps), strict=True
+        )
     ]
 
 

@@ -114,6 +114,15 @@ class Metric(Protocol):
     def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
         """Return bounds of the metric when least <= T <= most."""
 
+    def plane(self, m: Floats, T: Floats) -> tuple[Floats, Floats]:
+        """Return c, (..., H), and c0, (...): the metric is at least m where c0 + c.T >= 0.
+
+        Exactly so for a ratio; for others to first order about the totals `T`.
+        """
+
+    def slope_of_variance(self, T: Floats, variance: Floats) -> Floats:
+        """Return d ln V / d T_k, with V = sum_h g_h^2 variance_h, through the gradient g alone."""
+
 
 @dataclass(frozen=True, eq=False)
 class Ratio:
@@ -175,6 +184,19 @@ class Ratio:
             highs.append(self.value(np.where(self.a > 0, most, np.where(self.a < 0, least, T))))
         return np.asarray(np.minimum(*lows)), np.asarray(np.maximum(*highs))
 
+    def plane(self, m: Floats, T: Floats) -> tuple[Floats, Floats]:
+        """Return c = a - m b and c0 = a0 - m b0: the metric is at least m where c0 + c.T >= 0."""
+        del T  # a ratio's plane is the same everywhere
+        return np.asarray(self.a - m[..., None] * self.b), np.asarray(self.a0 - m * self.b0)
+
+    def slope_of_variance(self, T: Floats, variance: Floats) -> Floats:
+        """Return -2 g_k sum_h (g_h b_h variance_h) / (D V) - 2 b_k / D, D the denominator."""
+        D, g = self.denominator(T)[..., None], self.gradient(T)
+        D = np.where(D > 0, D, 1.0)
+        V = (g * g * variance).sum(axis=-1, keepdims=True)
+        shared = (g * self.b * variance).sum(axis=-1, keepdims=True)
+        return np.asarray(-2 * (g * shared / np.where(V > 0, V, 1.0) + self.b) / D)
+
 
 @dataclass(frozen=True, eq=False)
 class Gap:
@@ -234,6 +256,33 @@ class Gap:
             each.extremes(least, most) for each in (self.first, self.second)
         )
         return np.asarray(low - more), np.asarray(high - less)
+
+    def plane(self, m: Floats, T: Floats) -> tuple[Floats, Floats]:
+        """Return c and c0: to first order about T, it is at least m where c0 + c.T >= 0.
+
+        With numerators A and B and denominators C and D, that is where A D - B C - m C D >= 0.
+        """
+        one, other = self.first, self.second
+        A, B = (each.a0 + (each.a * T).sum(axis=-1, keepdims=True) for each in (one, other))
+        C, D = (each.denominator(T)[..., None] for each in (one, other))
+        at = m[..., None]
+        c = one.a * D + A * other.b - other.a * C - B * one.b - at * (one.b * D + C * other.b)
+        here = (A * D - B * C - at * C * D)[..., 0]
+        return np.asarray(c), np.asarray(here - (c * T).sum(axis=-1))
+
+    def slope_of_variance(self, T: Floats, variance: Floats) -> Floats:
+        """Return the sum over both metrics' denominators, to first order."""
+        D = [np.maximum(each.denominator(T)[..., None], 1e-300) for each in (self.first, self.second)]
+        slopes = [each.gradient(T) for each in (self.first, self.second)]
+        g = slopes[0] - slopes[1]
+        V = (g * g * variance).sum(axis=-1, keepdims=True)
+        V = np.where(V > 0, V, 1.0)
+        total = np.zeros_like(g)
+        for sign, each, d, own in zip((1, -1), (self.first, self.second), D, slopes, strict=True):
+            shared = (g * each.b * variance).sum(axis=-1, keepdims=True)
+            mixed = (g * own * variance).sum(axis=-1, keepdims=True)
+            total = total - 2 * sign * (own * shared + each.b * mixed) / (d * V)
+        return np.asarray(total)
 
 
 def ratio(

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from assay.core.cuts import Cuts
-from assay.core.cutting import METHODS, UNEVEN, canonical_method, cut
+from assay.core.cutting import METHODS, UNEVEN, Facing, canonical_method, cut
 from assay.core.profile import Profile, as_scores
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import AssayError, DesignError, InputError
@@ -266,7 +266,7 @@ def stratify(
     method : str
         One of `METHODS`.
     bins : int
-        The number of strata in each layer.
+        The number of strata in each layer; for ``auto`` in both together.
 
     Returns
     -------
@@ -281,8 +281,27 @@ def stratify(
     >>> strata.sizes, strata.says_yes
     (array([1, 2, 1, 1]), array([ True,  True, False, False]))
     """
+    facing = _facing(profiles)
+    if canonical_method(method) == "auto" and facing:
+        method, bins = "depth", max(bins // 2, 1)
     layers = []
     for side, profile in profiles.items():
-        cuts = cut(profile, method, bins)
+        cuts = cut(profile, method, bins, facing.get(side))
         layers.append(Layer(side, cuts, tuple(cuts.sizes(profile).tolist())))
     return Strata(variable, tuple(layers))
+
+
+def _facing(profiles: Mapping[bool | None, Profile]) -> dict[bool | None, Facing]:
+    """Return where the threshold is, seen from either side; nothing where there is one side only.
+
+    Of a score that falls where others rise, yes has the lower scores.
+    """
+    yes, no = profiles.get(True), profiles.get(False)
+    if yes is None or no is None:
+        return {}
+    upright = _median(yes) >= _median(no)
+    return {True: Facing(not upright, no.total), False: Facing(upright, yes.total)}
+
+
+def _median(profile: Profile) -> float:
+    return float(profile.mean[np.searchsorted(np.cumsum(profile.count), profile.total / 2)])

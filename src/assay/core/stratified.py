@@ -1,19 +1,30 @@
-"""An interval that stays right when it is looked at again and again, for strata of any kind.
+"""An interval that is made to be right when it stops, for strata of any kind.
 
-What is bounded is E = sum_h w_h e_h, with e_h the rate of the rarer outcome (an error, say). Three
-refinements make it honest under adaptive allocation and peeking. Its ends come from a stratified
-score test (upper) and the profile likelihood (lower), which do not collapse when few errors have
-been seen. Before each, a fraction b of a label is added to the stratum where that hurts most, as if
-the next one there went wrong. And where labels followed the errors (`core.explore`), each stratum
-gets back what its luck has hidden: x/n with n growing as x^eta falls short of the rate by about
-eta/n, so eta is added to x; and the spread of few labels is taken with n - 1.
+At a value m of the metric an outcome in stratum h weighs |c_h|, c = a - m b, and the metric is at
+least m where E = sum_h w_h e_h is at most B(m): e_h is the rate of the outcomes that lower the
+metric, w_h = |c_h| N_h / sum |c| N. The interval has the values that a test at that very value does
+not reject: its low end is where the upper end of E meets B(m), its high end where the lower end
+does. Where the weights do not depend on m one step finds each; else the root is searched for.
 
-Among all rates with the same E, the likeliest are q_h(lambda), the root in [0, 1] of
+Both ends of E come from the profile likelihood, which does not collapse when few errors have been
+seen. Among all rates with the same E the likeliest are q_h(lambda), the root in [0, 1] of
 
     lambda w q^2 - (n + lambda w) q + x = 0,
 
-so each end is found by walking along lambda. Found right in simulation, not by a theorem: see
-docs/certainty.md.
+so each end of E is found by walking along lambda until 2 (l(q(0)) - l(q)) is z^2. Four things make
+it honest for few labels, adaptive allocation and peeking.
+
+- Half an outcome is added before the upper end is sought: the likelihood of a count falls short of
+  its exact tail by about that much.
+- b outcomes more are added there, and b are taken away before the lower end is sought: what a stop
+  at the first narrow look costs. Both are shared out as the outcomes themselves are.
+- Where labels followed the errors (`core.explore`), each stratum gets back what its luck has
+  hidden: x/n with n growing as x^eta falls short of the rate by about eta/n, so eta is added to x;
+  and the spread of few labels is taken with n - 1.
+- A metric whose denominator is estimated stops early where that came out too large. Half of the
+  shift that this makes (`core.drift`) is allowed for at the end that it would spoil.
+
+Found right in simulation, not by a theorem: see docs/certainty.md.
 """
 
 from collections.abc import Callable
@@ -22,13 +33,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri, xlogy
 
+from assay.core.drift import drift_of
 from assay.core.explore import explore
-from assay.core.metrics import Metric
+from assay.core.metrics import Metric, Ratio
+from assay.core.root import find_root
 from assay.core.tallies import Tallies
-from assay.core.types import Bools, Floats
+from assay.core.types import Bools, Floats, Ints
 
 __all__ = [
     "Sample",
+    "Strata",
     "extra_label",
     "lower_rates",
     "rarer",
@@ -37,13 +51,14 @@ __all__ = [
     "weigh",
 ]
 
-# What peeking costs, in labels that went wrong, by confidence. Found by simulation, and by dynamic
-# programming for a single stratum (docs/certainty.md).
+# What peeking costs, in outcomes, by confidence. Found by simulation, and by dynamic programming
+# for a single stratum (docs/certainty.md).
 _CONFIDENCE, _PEEKING = (0.8, 0.9, 0.95, 0.99), (0.8, 0.65, 0.5, 0.5)
 
-_HALVINGS, _STEPS = 12, 2
+_TAIL = 0.5  # outcomes by which the likelihood falls short of an exact upper tail
 _REACH = 12.0  # lambda lies between n e^-12 and n e^12
-_TURNS = 3  # for metrics whose weights depend on their own value
+_PLANES = 4  # times that a difference of two ratios is made linear anew
+_TINY = np.finfo(float).tiny
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,59 +79,64 @@ class Sample:
         """Strata with something known and something unknown."""
         return np.asarray((self.n > 0) & (self.left > 0))
 
+    def take(self, which: Ints) -> "Sample":
+        """Return some of the samples side by side."""
+        return Sample(self.w[which], self.n[which], self.x[which], self.left[which])
+
     def evened(self) -> "Sample":
         """Return the sample with what allocation by `core.explore` has hidden given back."""
         n = np.where((self.x > 0) & (self.n > 1), self.n - 1, self.n)
         x = self.x * n / np.maximum(self.n, 1.0)
-        hidden = explore(self.w, self.n, self.x).pull
+        hidden = explore(self.w, self.n, self.x, self.left).pull
         return replace(self, n=n, x=np.minimum(x + hidden, n))
 
-    def ready(self, leverage: Floats, *, outcome: bool, b: float) -> "Sample":
-        """Return what the walk starts from: b of a label added, and the correction applied."""
-        w = np.where(self.open, self.w, 0.0)
-        leverage = np.where(self.open, leverage, -1.0)
-        worst = np.arange(w.shape[-1]) == leverage.argmax(axis=-1)[..., None]
-        f, more = np.where(self.open, self.left, 1.0), np.where(worst & self.open, b, 0.0)
-        n = np.where(self.open, self.n, 1.0) + more
-        x = np.where(self.open, self.x, 0.0) + (more if outcome else 0.0)
-        return replace(self, w=w, n=n / f, x=x / f)
+    def with_outcomes(self, b: float) -> "Sample":
+        """Return what the walk starts from: b outcomes added or taken away, and the correction.
+
+        They are shared out as the outcomes are: those that may be there still, by (x + 1/2)/(n + 1)
+        in each stratum, and those that may be luck by x/n.
+        """
+        guess = (self.x + 0.5) / (self.n + 1) if b > 0 else self.x / np.maximum(self.n, 1.0)
+        part = np.where(self.open, self.w * guess, 0.0)
+        more = b * part / np.maximum(part.sum(axis=-1, keepdims=True), _TINY)
+        n, x = self.n + np.maximum(more, 0.0), np.maximum(self.x + more, 0.0)
+        f = np.where(self.open, self.left, 1.0)
+        return Sample(
+            np.where(self.open, self.w, 0.0),
+            np.where(self.open, n, 1.0) / f,
+            np.where(self.open, x, 0.0) / f,
+            self.left,
+        )
 
 
 def upper_rates(sample: Sample, confidence: float, b: float) -> Floats:
-    """Return the rates at the upper end of E: (m - m0)^2 = z^2 sum w^2 q (1 - q) / n.
-
-    With one stratum and b = 0 this is Wilson's upper end.
-    """
-    n = np.maximum(sample.n, 1.0)
-    s = sample.ready(sample.left * sample.w / n * (1 - sample.x / n), outcome=True, b=b)
-    z2 = float(ndtri((1 + confidence) / 2)) ** 2
-    m0 = (s.w * s.x / s.n).sum(axis=-1)
-
-    def excess(q: Floats) -> Floats:
-        m = (s.w * q).sum(axis=-1)
-        return np.asarray((m - m0) ** 2 - z2 * (s.w**2 * q * (1 - q) / s.n).sum(axis=-1))
-
-    q = _walk(s, excess, sign=-1)
-    return np.where(sample.open, q, np.where(sample.n > 0, sample.x / n, 1.0))
+    """Return the rates at the upper end of E; 1 in strata without a label."""
+    q = _walk(sample.with_outcomes(_TAIL + b), confidence, sign=-1)
+    known = np.where(sample.n > 0, sample.x / np.maximum(sample.n, 1.0), 1.0)
+    return np.where(sample.open, q, known)
 
 
 def lower_rates(sample: Sample, confidence: float, b: float) -> Floats:
-    """Return the rates at the lower end of E: 2 (l(q(0)) - l(q)) = z^2; all 0 if x is."""
-    n = np.maximum(sample.n, 1.0)
-    s = sample.ready(sample.left * sample.w / n * (sample.x / n), outcome=False, b=b)
-    z2 = float(ndtri((1 + confidence) / 2)) ** 2
+    """Return the rates at the lower end of E; all 0 if x is."""
+    s = sample.with_outcomes(-b)
+    none = (s.w * s.x).sum(axis=-1, keepdims=True) <= 0
+    some = replace(s, x=np.where(none, 0.5, s.x), n=np.where(none, 1.0, s.n))
+    q = np.where(none, 0.0, _walk(some, confidence, sign=+1))
+    return np.where(sample.open, q, sample.x / np.maximum(sample.n, 1.0))
 
-    def log_likelihood(q: Floats) -> Floats:
-        return np.asarray((xlogy(s.x, q) + xlogy(s.n - s.x, 1 - q)).sum(axis=-1))
 
-    best = log_likelihood(s.x / s.n)
+def extra_label(stop: str, confidence: float) -> float:
+    """Return the outcomes b that keep the interval right under a stopping rule.
 
-    def excess(q: Floats) -> Floats:
-        return np.asarray(2 * (best - log_likelihood(q)) - z2)
+    Between the confidences at which it was found it lies on a straight line, and beyond them it
+    stays as it is. A stop at the estimate ± delta waits for the farther end, and needs none.
 
-    none = np.where(s.w > 0, s.x, 0.0).sum(axis=-1) == 0
-    q = np.where(none[..., None], 0.0, _walk(s, excess, sign=+1))
-    return np.where(sample.open, q, sample.x / n)
+    Examples
+    --------
+    >>> [extra_label(stop, 0.95) for stop in ("width", "centred", "budget")]
+    [0.5, 0.0, 0.0]
+    """
+    return float(np.interp(confidence, _CONFIDENCE, _PEEKING)) if stop == "width" else 0.0
 
 
 def weigh(tallies: Tallies, metric: Metric, T: Floats) -> tuple[Floats, Bools]:
@@ -125,12 +145,9 @@ def weigh(tallies: Tallies, metric: Metric, T: Floats) -> tuple[Floats, Bools]:
     Both at the totals T. Weights have sum 1, shape (..., H); a bad outcome is one that lowers the
     metric. The second has shape (..., 1).
     """
-    w = metric.weights(T) * tallies.N
-    total = w.sum(axis=-1, keepdims=True)
-    w = np.where(total > 0, w, 1.0) / np.where(total > 0, total, w.shape[-1])
+    w = _shared(metric.weights(T) * tallies.N)
     bad = np.where(metric.rises(T), tallies.n - tallies.x, tallies.x)
-    rate = np.where(tallies.n > 0, bad, 0.5) / np.maximum(tallies.n, 1.0)
-    return w, np.asarray((w * rate).sum(axis=-1, keepdims=True) > 0.5)
+    return w, _is_common(w, tallies.n, bad)
 
 
 def rarer(tallies: Tallies, metric: Metric, T: Floats) -> tuple[Floats, Floats]:
@@ -139,18 +156,104 @@ def rarer(tallies: Tallies, metric: Metric, T: Floats) -> tuple[Floats, Floats]:
     return w, np.where(metric.rises(T) ^ common, tallies.n - tallies.x, tallies.x)
 
 
-def extra_label(stop: str, confidence: float) -> float:
-    """Return the fraction b of a label that keeps the interval right under a stopping rule.
+class Strata:
+    """Tallies of evaluations side by side, as tests of a metric's values read them.
 
-    Between the confidences at which it was found it lies on a straight line, and beyond them it
-    stays as it is. A stop at the estimate ± delta waits for the farther end, and needs no more.
-
-    Examples
-    --------
-    >>> [extra_label(stop, 0.95) for stop in ("width", "centred", "budget")]
-    [0.5, 0.0, 0.0]
+    Parameters
+    ----------
+    tallies : Tallies
+        Of shape (..., H).
+    metric : Metric
+    replacement : bool
+        Whether the correction for a finite population is left out.
+    confidence : float
+    b : float
+        Outcomes for peeking (`extra_label`); where there are any, one stops by the width.
+    explored : bool
+        Whether labels followed the errors, as `core.explore` allocates them.
     """
-    return float(np.interp(confidence, _CONFIDENCE, _PEEKING)) if stop == "width" else 0.0
+
+    def __init__(
+        self,
+        tallies: Tallies,
+        metric: Metric,
+        *,
+        replacement: bool,
+        confidence: float,
+        b: float,
+        explored: bool = False,
+    ) -> None:
+        self.shape = np.broadcast_shapes(tallies.N.shape, tallies.n.shape)
+        flat = (np.broadcast_to(each, self.shape) for each in (tallies.N, tallies.n, tallies.x))
+        self.N, self.n, self.x = (each.reshape(-1, self.shape[-1]) for each in flat)
+        self.left = np.ones_like(self.N)
+        if not replacement:
+            self.left = (self.N - self.n) / np.maximum(self.N - 1, 1.0)
+        self.metric, self.explored = metric, explored
+        self._confidence, self._b = confidence, b
+        self._start = self.N * np.where(self.n > 0, self.x, 0.5) / np.maximum(self.n, 1.0)
+        self._other = self.x
+        if metric.bends and b > 0:
+            shift = drift_of(self.N, self.n, self.x, self.left, metric)
+            self._other = shift.corrected(plain=False)
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """Return the interval's ends, of shape (...)."""
+        every = np.arange(len(self.N))
+        value = self.metric.value(self._start)
+        if not self.metric.bends:  # the weights are the same at every value
+            low, high = (self._reached(value, every, upper=upper) for upper in (True, False))
+        else:
+            g = self.metric.gradient(self._start) * self.N
+            p = (self.x + 0.5) / (self.n + 1)
+            se = np.sqrt((g * g * p * (1 - p) / np.maximum(self.n, 1.0)).sum(axis=-1))
+            low, high = self._root(value - 2 * se, upper=True), self._root(value + 2 * se)
+        return low.reshape(self.shape[:-1]), high.reshape(self.shape[:-1])
+
+    def beyond(self, low: Floats, high: Floats) -> Bools:
+        """Tell where the interval reaches below `low` and above `high`, by a test at each."""
+        wide = np.zeros(len(self.N), dtype=np.bool_)
+        below = np.flatnonzero(low > self._reached(low, np.arange(low.size), upper=True))
+        wide[below] = high[below] < self._reached(high[below], below)
+        return wide
+
+    def _root(self, guess: Floats, *, upper: bool = False) -> Floats:
+        lowest, highest = self.metric.extremes(0 * self.N, self.N)
+        inside = np.clip(guess, lowest + 1e-3 * (highest - lowest), highest)
+        return find_root(
+            lambda m, which: m - self._reached(m, which, upper=upper), lowest, highest, inside
+        )
+
+    def _reached(self, m: Floats, which: Ints, *, upper: bool = False) -> Floats:
+        """Return the metric at the end of E that is found with the weights of the value m.
+
+        It is m itself where m is an end of the interval, and on the other side of an end it is on
+        the other side of m: c0 + c.T = (metric - m) D, with D the denominator.
+        """
+        T = self._start[which]
+        for _ in range(1 if isinstance(self.metric, Ratio) else _PLANES):
+            T = self._totals(m, which, T, upper=upper)
+        return self.metric.value(T)
+
+    def _totals(self, m: Floats, which: Ints, T: Floats, *, upper: bool) -> Floats:
+        N, n, x, other = (each[which] for each in (self.N, self.n, self.x, self._other))
+        c, _ = self.metric.plane(m, T)
+        rises, w = c > 0, _shared(np.abs(c) * N)
+        either = [np.where(rises, n - each, each) for each in (x, other)]
+        bad = np.maximum(*either) if upper else np.minimum(*either)
+        common = _is_common(w, n, bad)[..., 0]
+        q = np.empty_like(w)
+        for flag in (False, True):  # the walks are made for the rarer outcome
+            rows = np.flatnonzero(common == flag)
+            if not rows.size:
+                continue
+            rare = n[rows] - bad[rows] if flag else bad[rows]
+            sample = Sample(w[rows], n[rows], rare, self.left[which][rows])
+            sample = sample.evened() if self.explored else sample
+            walk = upper_rates if upper != flag else lower_rates
+            found = walk(sample, self._confidence, self._b)
+            q[rows] = 1 - found if flag else found
+        return np.asarray(N * np.where(rises, 1 - q, q))
 
 
 def stratified_ends(
@@ -162,62 +265,35 @@ def stratified_ends(
     b: float,
     explored: bool = False,
 ) -> tuple[Floats, Floats]:
-    """Return the ends of a metric's interval.
-
-    `explored` tells that the labels followed the errors, as `core.explore` allocates them.
-
-    For a metric with a known denominator the weights are fixed. For the others (recall, F1) they
-    depend on the metric's own value, as in Fieller's method: at value m an outcome in stratum h
-    weighs |a_h - m b_h|, so each end is where the walk with its own weights arrives.
-    """
-    N, n = tallies.N, tallies.n
-    left = np.ones_like(N) if replacement else (N - n) / np.maximum(N - 1, 1.0)
-    start = N * np.where(n > 0, tallies.x, 0.5) / np.maximum(n, 1.0)
-
-    def sample(w: Floats, x: Floats) -> Sample:
-        found = Sample(np.broadcast_to(w, n.shape), n, x, left)
-        return found.evened() if explored else found
-
-    def end(walk: Walk, other: Walk) -> Floats:
-        T = start
-        for _ in range(_TURNS if metric.bends else 1):
-            w, common = weigh(tallies, metric, T)
-            rises = metric.rises(T)
-            bad = np.where(rises, n - tallies.x, tallies.x)
-            q = walk(sample(w, bad), confidence, b)
-            if common.any():  # the walks are made for the rarer outcome
-                q = np.where(common, 1 - other(sample(w, n - bad), confidence, b), q)
-            T = N * np.where(rises, 1 - q, q)
-        return metric.value(T)
-
-    return end(upper_rates, lower_rates), end(lower_rates, upper_rates)
+    """Return the ends of a metric's interval; the parameters are those of `Strata`."""
+    return Strata(
+        tallies, metric, replacement=replacement, confidence=confidence, b=b, explored=explored
+    ).ends()
 
 
-Walk = Callable[[Sample, float, float], Floats]
+Statistic = Callable[[Floats], Floats]
 
 
-def _walk(s: Sample, excess: Callable[[Floats], Floats], *, sign: int) -> Floats:
-    """Return q(lambda) where `excess` turns positive: halving, then straight steps."""
+def _walk(s: Sample, confidence: float, *, sign: int) -> Floats:
+    """Return q(lambda) where 2 (l(q(0)) - l(q)) is z^2; its logarithm is nearly straight."""
+    z = float(ndtri((1 + confidence) / 2))
+    shape = s.w.shape
+    s = Sample(*(each.reshape(-1, shape[-1]) for each in (s.w, s.n, s.x, s.left)))
     total = s.n.sum(axis=-1)
+    p = s.x / s.n
+    best = (xlogy(s.x, p) + xlogy(s.n - s.x, 1 - p)).sum(axis=-1)
 
-    def rates(t: Floats) -> Floats:
-        return _rates(s, sign * total * np.exp(t))
+    def excess(t: Floats, which: Ints) -> Floats:
+        one = s.take(which)
+        q = _rates(one, sign * total[which] * np.exp(t))
+        likelihood = (xlogy(one.x, q) + xlogy(one.n - one.x, 1 - q)).sum(axis=-1)
+        return np.asarray(np.log(np.maximum(2 * (best[which] - likelihood), _TINY) / z**2))
 
-    low, high = np.full(total.shape, -_REACH), np.full(total.shape, _REACH)
-    at_low, at_high = excess(rates(low)), excess(rates(high))
-
-    def straight() -> Floats:
-        rise = at_high - at_low
-        share = np.clip(-at_low / np.where(rise > 0, rise, 1.0), 0.0, 1.0)
-        return np.asarray(low + share * (high - low))
-
-    for turn in range(_HALVINGS + _STEPS):
-        middle = (low + high) / 2 if turn < _HALVINGS else straight()
-        found = excess(rates(middle))
-        over = found > 0
-        low, at_low = np.where(over, low, middle), np.where(over, at_low, found)
-        high, at_high = np.where(over, middle, high), np.where(over, found, at_high)
-    return rates(straight())
+    spread = (s.w**2 * np.maximum(p * (1 - p), 0.25 / s.n) / s.n).sum(axis=-1)
+    guess = np.log(z / np.maximum(np.sqrt(spread) * total, _TINY))
+    reach = np.full(total.shape, _REACH)
+    t = find_root(excess, -reach, reach, np.clip(guess, 1 - reach, reach - 1), slope=2.0)
+    return _rates(s, sign * total * np.exp(t)).reshape(shape)
 
 
 def _rates(s: Sample, multiplier: Floats) -> Floats:
@@ -228,3 +304,15 @@ def _rates(s: Sample, multiplier: Floats) -> Floats:
     top = np.where(a >= 0, 2 * s.x, a - root)
     bottom = np.where(a >= 0, a + root, np.where(lw == 0, 1.0, 2 * lw))
     return np.asarray(np.clip(top / np.where(bottom == 0, 1.0, bottom), 0.0, 1.0))
+
+
+def _shared(weight: Floats) -> Floats:
+    """Return weights with sum 1; all alike where there is none."""
+    total = weight.sum(axis=-1, keepdims=True)
+    return np.asarray(np.where(total > 0, weight, 1.0) / np.where(total > 0, total, weight.shape[-1]))
+
+
+def _is_common(w: Floats, n: Floats, bad: Floats) -> Bools:
+    """Tell where an outcome is more common than its opposite, (..., 1)."""
+    rate = np.where(n > 0, bad, 0.5) / np.maximum(n, 1.0)
+    return np.asarray((w * rate).sum(axis=-1, keepdims=True) > 0.5)

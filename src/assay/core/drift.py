@@ -1,0 +1,97 @@
+"""A stop at a narrow interval misleads the rates, to first order; and a value that allows for it.
+
+An evaluation that stops when its interval is narrow stops sooner where luck has made it narrow. If
+V is the metric's variance at a given number of labels, as a function of the stratum totals T, the
+time of the stop is in proportion to V, and the totals at the stop are off by
+
+    E[T_k at the stop] - T_k = -Var(T_k) d ln V / d T_k,
+
+to first order (as in Woodroofe's expansions for sequential estimates [1]_). With one stratum, of
+rate p, that is -(1 - 2p)/n: at the stop there is about one error too few. For a metric whose
+denominator is estimated the slope has two more terms: with G_h = (a_h - m b_h) N_h / D, v_h the
+variance of the rate, and D the denominator,
+
+    d ln V / d T_k = G_k^2 (1 - 2 p_k) / (n_k N_k V)
+                     - 2 g_k sum_h (G_h N_h v_h b_h) / (D V) - 2 b_k / D.
+
+A recall that is underestimated has a large denominator, and so a narrow interval: such an
+evaluation stops too soon. In simulation half of the shift removes the lean of the value (stops are
+at multiples of a batch, and adding it changes V in turn); docs/certainty.md has the figures.
+
+References
+----------
+.. [1] M. Woodroofe (1982). Nonlinear Renewal Theory in Sequential Analysis. SIAM.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.core.metrics import Metric
+from assay.core.types import Floats
+
+__all__ = ["Drift", "drift_of"]
+
+_SHARE = 0.5  # of the first-order shift that is allowed for
+
+
+@dataclass(frozen=True, eq=False)
+class Drift:
+    """By how much the stop has misled each stratum's rate, to first order; shape (..., H).
+
+    Parameters
+    ----------
+    n, x : array
+        Labels, and those with the outcome.
+    plain, bent : array
+        What is to be added to the rates: for the variances of the rates, and for the metric's own
+        denominator. The latter is 0 where the denominator is known.
+    """
+
+    n: Floats
+    x: Floats
+    plain: Floats
+    bent: Floats
+
+    def corrected(self, *, plain: bool = True) -> Floats:
+        """Return the outcomes with half of the shift made good; without `plain`, the bent part.
+
+        Rates move by their odds, so that they stay between 0 and 1 where few labels would have
+        them leave.
+        """
+        shift = _SHARE * (self.bent + (self.plain if plain else 0.0))
+        p = (self.x + 0.5) / (self.n + 1)
+        down = self.x / (1 + np.maximum(-shift, 0.0) / p)
+        up = self.n - (self.n - self.x) / (1 + np.maximum(shift, 0.0) / (1 - p))
+        return np.where(shift < 0, down, up)
+
+
+def drift_of(N: Floats, n: Floats, x: Floats, left: Floats, metric: Metric) -> Drift:
+    """Return what the stop has done to the rates, up to sign: what is to be added to them.
+
+    Parameters
+    ----------
+    N, n, x : array, shape (..., H)
+        Stratum sizes, labels and outcomes.
+    left : array, shape (..., H)
+        The share of each stratum's variance that is left; 0 where all is known.
+    metric : Metric
+
+    Examples
+    --------
+    One stratum, eight errors in eighty: about one error is missing, of which half is made good.
+
+    >>> from assay.core.metrics import ratio
+    >>> N, n, x = np.array([1e6]), np.array([80.0]), np.array([72.0])
+    >>> drift = drift_of(N, n, x, np.ones(1), ratio("precision", N, np.array([True])))
+    >>> (n * drift.plain).round(2), drift.corrected().round(2), drift.bent
+    (array([-0.79]), array([71.61]), array([0.]))
+    """
+    p = (x + 0.5) / (n + 1)
+    v = p * (1 - p) / np.maximum(n, 1.0) * left
+    T = N * p
+    g = metric.gradient(T)
+    each = (g * N) ** 2 * v
+    V = np.maximum(each.sum(axis=-1, keepdims=True), np.finfo(float).tiny)
+    plain = each * (1 - 2 * p) / np.maximum(n, 1.0) / V
+    return Drift(n, x, np.asarray(plain), np.asarray(v * N * metric.slope_of_variance(T, N * N * v)))
