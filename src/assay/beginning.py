@@ -8,7 +8,7 @@ from assay.cell_strata import cell_strata, joint_of
 from assay.core.strata import Strata, stratify
 from assay.core.variable import SCALES, Scale, scale_of
 from assay.core.venn import CellStrata
-from assay.design import Design, Goal, check_together, default_design, price_of_peeking
+from assay.design import Design, Goal, check_together, default_design, fitted, price_of_peeking
 from assay.earlier import Earlier, find_earlier
 from assay.errors import DesignError
 from assay.predictions import (
@@ -53,7 +53,7 @@ def begin_with_one(
     seed: int = 0,
 ) -> Beginning:
     """Read and cut the predictions of one classifier for one metric."""
-    design = _checked(default_design(goal) if design is None else design)
+    design = fitted(_checked(default_design(goal) if design is None else design), goal)
     found = read_predictions(predictions, **columns, seed=seed)
     kind = scale_of(*found.score_range) if scale is None else _known_scale(scale)
     sides = sides_to_cut(

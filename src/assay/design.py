@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal, Self, get_args
 
@@ -20,6 +20,8 @@ ALLOCATIONS: tuple[str, ...] = get_args(Allocation)
 Stop = Literal["width", "centred", "budget"]
 STOPS: tuple[str, ...] = get_args(Stop)
 
+_LABELS_A_STRATUM = 12  # at the worst rate, for as many strata as a goal can carry
+
 __all__ = [
     "ALLOCATIONS",
     "MODES",
@@ -30,6 +32,7 @@ __all__ = [
     "Stop",
     "check_together",
     "default_design",
+    "fitted",
     "price_of_peeking",
 ]
 
@@ -277,6 +280,26 @@ def default_design(goal: Goal) -> Design:
     True
     """
     return Design() if goal.at_least is None else Design.guaranteed()
+
+
+def fitted(design: Design, goal: Goal) -> Design:
+    """Return the design with as many strata as the labels of a goal can carry.
+
+    Where ``auto`` cuts and half the width is to be `within`, a metric with a known denominator
+    takes at most z^2 / (4 within^2) labels at random; a stratum should have twelve of these. With
+    fewer the interval is too narrow: its strata's spreads are known too badly. Up to ±0.08 that
+    leaves all sixteen.
+
+    Examples
+    --------
+    >>> [fitted(Design(), Goal("accuracy", within=within)).bins for within in (0.05, 0.1, 0.2)]
+    [16, 8, 4]
+    """
+    bends = goal.metric in ("recall", "f1")
+    if design.strata != "auto" or goal.within is None or bends:
+        return design
+    labels = replace(goal, budget=None).worst_case
+    return replace(design, bins=min(design.bins, max(labels // _LABELS_A_STRATUM, 4)))
 
 
 def price_of_peeking(design: Design, goal: Goal) -> str:

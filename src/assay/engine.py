@@ -21,7 +21,7 @@ from assay.core.intervals import INTERVALS, Evidence
 from assay.core.metrics import Metric, Ratio
 from assay.core.quote import quoted_value
 from assay.core.stop import Reason, count_streak, hold_back, reasons, settle
-from assay.core.stratified import Strata, extra_label, rarer
+from assay.core.stratified import Strata, extra_outcomes, rarer
 from assay.core.tallies import Tallies
 from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints
 from assay.core.unjudged import as_labels, cards_judged, movement, verdict_at_worst
@@ -220,9 +220,7 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
     return Look(moments, low, high, streak, reason)
 
 
-def cannot_stop(
-    design: Design, goal: Goal, metric: Metric, state: State, middle: Floats
-) -> Bools:
+def cannot_stop(design: Design, goal: Goal, metric: Metric, state: State, middle: Floats) -> Bools:
     """Tell which evaluations a look would not stop, where that is told without a look.
 
     Parameters
@@ -246,7 +244,7 @@ def cannot_stop(
         or goal.budget is not None
         or design.interval != "stratified"
         or (design.stop, design.rounds_in_a_row) != ("width", 1)
-        or not metric.bends
+        or not metric.bends  # its ends take no search
         or state.possible is not None
     ):
         return none
@@ -259,7 +257,7 @@ def cannot_stop(
             metric,
             replacement=design.replacement,
             confidence=goal.confidence,
-            b=extra_label(design.stop, goal.confidence),
+            b=extra_outcomes(design.stop),
             explored=design.allocation == "explore",
         )
         none[able] = tests.beyond(low[able], high[able])

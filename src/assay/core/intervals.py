@@ -26,7 +26,7 @@ from scipy.special import betaincinv, ndtri
 from assay.core.betting import Bets
 from assay.core.estimate import Moments
 from assay.core.metrics import Metric
-from assay.core.stratified import extra_label, stratified_ends
+from assay.core.stratified import extra_outcomes, stratified_ends
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 from assay.errors import InputError
@@ -171,7 +171,7 @@ def stratified(evidence: Evidence, confidence: float) -> Ends:
         evidence.metric,
         replacement=evidence.replacement,
         confidence=confidence,
-        b=extra_label(evidence.stop, confidence),
+        b=extra_outcomes(evidence.stop),
         explored=evidence.explored,
     )
 

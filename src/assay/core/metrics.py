@@ -272,7 +272,9 @@ class Gap:
 
     def slope_of_variance(self, T: Floats, variance: Floats) -> Floats:
         """Return the sum over both metrics' denominators, to first order."""
-        D = [np.maximum(each.denominator(T)[..., None], 1e-300) for each in (self.first, self.second)]
+        D = [
+            np.maximum(each.denominator(T)[..., None], 1e-300) for each in (self.first, self.second)
+        ]
         slopes = [each.gradient(T) for each in (self.first, self.second)]
         g = slopes[0] - slopes[1]
         V = (g * g * variance).sum(axis=-1, keepdims=True)

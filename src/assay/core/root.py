@@ -9,7 +9,7 @@ from assay.core.types import Floats, Ints
 __all__ = ["find_root"]
 
 _SECANTS, _TURNS = 20, 80  # after so many secants only halves are taken
-_CLOSE, _NARROW = 1e-7, 1e-9
+_CLOSE, _NARROW = 1e-6, 1e-9
 
 
 def find_root(

@@ -43,7 +43,7 @@ from assay.core.types import Bools, Floats, Ints
 __all__ = [
     "Sample",
     "Strata",
-    "extra_label",
+    "extra_outcomes",
     "lower_rates",
     "rarer",
     "stratified_ends",
@@ -51,10 +51,9 @@ __all__ = [
     "weigh",
 ]
 
-# What peeking costs, in outcomes, by confidence. Found by simulation, and by dynamic programming
-# for a single stratum (docs/certainty.md).
-_CONFIDENCE, _PEEKING = (0.8, 0.9, 0.95, 0.99), (0.8, 0.65, 0.5, 0.5)
-
+# What peeking costs, in outcomes. Found by simulation, and by dynamic programming for a single
+# stratum (docs/certainty.md).
+_PEEKING = 0.5
 _TAIL = 0.5  # outcomes by which the likelihood falls short of an exact upper tail
 _REACH = 12.0  # lambda lies between n e^-12 and n e^12
 _PLANES = 4  # times that a difference of two ratios is made linear anew
@@ -125,18 +124,17 @@ def lower_rates(sample: Sample, confidence: float, b: float) -> Floats:
     return np.where(sample.open, q, sample.x / np.maximum(sample.n, 1.0))
 
 
-def extra_label(stop: str, confidence: float) -> float:
+def extra_outcomes(stop: str) -> float:
     """Return the outcomes b that keep the interval right under a stopping rule.
 
-    Between the confidences at which it was found it lies on a straight line, and beyond them it
-    stays as it is. A stop at the estimate ± delta waits for the farther end, and needs none.
+    A stop at the estimate ± delta waits for the farther end, and needs none.
 
     Examples
     --------
-    >>> [extra_label(stop, 0.95) for stop in ("width", "centred", "budget")]
+    >>> [extra_outcomes(stop) for stop in ("width", "centred", "budget")]
     [0.5, 0.0, 0.0]
     """
-    return float(np.interp(confidence, _CONFIDENCE, _PEEKING)) if stop == "width" else 0.0
+    return _PEEKING if stop == "width" else 0.0
 
 
 def weigh(tallies: Tallies, metric: Metric, T: Floats) -> tuple[Floats, Bools]:
@@ -168,7 +166,7 @@ class Strata:
         Whether the correction for a finite population is left out.
     confidence : float
     b : float
-        Outcomes for peeking (`extra_label`); where there are any, one stops by the width.
+        Outcomes for peeking (`extra_outcomes`); where there are any, one stops by the width.
     explored : bool
         Whether labels followed the errors, as `core.explore` allocates them.
     """
@@ -309,7 +307,9 @@ def _rates(s: Sample, multiplier: Floats) -> Floats:
 def _shared(weight: Floats) -> Floats:
     """Return weights with sum 1; all alike where there is none."""
     total = weight.sum(axis=-1, keepdims=True)
-    return np.asarray(np.where(total > 0, weight, 1.0) / np.where(total > 0, total, weight.shape[-1]))
+    return np.asarray(
+        np.where(total > 0, weight, 1.0) / np.where(total > 0, total, weight.shape[-1])
+    )
 
 
 def _is_common(w: Floats, n: Floats, bad: Floats) -> Bools:

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from assay.core.forecast import labels_needed
-from assay.design import Design, Goal
+from assay.design import Design, Goal, fitted
 from assay.experiments.coverage_rows import Costs, Settings
 from assay.simulation import Frame, Replayed, Task, named_design
 
@@ -153,7 +153,7 @@ def task_name(settings: Settings) -> str:
 
 def design_of(settings: Settings) -> Design:
     """Return the design that settings name."""
-    named = named_design(settings.design)
+    named = fitted(named_design(settings.design), goal_of(settings))
     return replace(named, replacement=named.replacement or settings.replacement)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from assay.core.bets import grid
 from assay.core.types import Floats, Ints
-from assay.design import Design, Goal
+from assay.design import Design, Goal, fitted
 from assay.errors import DesignError
 from assay.planning.result import Cost
 from assay.planning.supposed import Supposed
@@ -58,7 +58,7 @@ class Costs:
         DesignError
             Where the replay would take minutes.
         """
-        runs = self.replications
+        runs, design = self.replications, fitted(design, goal)
         frame = supposed.frame(design, goal.metric)
         there = int(frame.sizes.sum())
         expected = min(expected, there)

@@ -10,7 +10,7 @@ from assay import notebook
 from assay.core import forecast
 from assay.core.metrics import canonical_metric
 from assay.core.stop import Reason
-from assay.design import Design, Goal, check_together
+from assay.design import Design, Goal, check_together, fitted
 from assay.errors import InputError
 from assay.simulation.names import named_design
 from assay.simulation.population import Population
@@ -158,6 +158,7 @@ def simulate(
     if not budgets:
         raise InputError("budget is an empty list", hint="budget=[100, 200, 500]")
     goals = [Goal(name, within, each, confidence, at_least) for each in budgets]
+    chosen = {label: fitted(design, goals[0]) for label, design in chosen.items()}
     frames = {label: population.frame(design, name) for label, design in chosen.items()}
     for label, design in chosen.items():
         for goal in goals:
