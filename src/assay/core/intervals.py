@@ -173,6 +173,7 @@ def stratified(evidence: Evidence, confidence: float) -> Ends:
         confidence=confidence,
         b=extra_outcomes(evidence.stop),
         explored=evidence.explored,
+        stops=evidence.stop != "budget",
     )
 
 

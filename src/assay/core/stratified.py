@@ -166,9 +166,11 @@ class Strata:
         Whether the correction for a finite population is left out.
     confidence : float
     b : float
-        Outcomes for peeking (`extra_outcomes`); where there are any, one stops by the width.
+        Outcomes for peeking (`extra_outcomes`).
     explored : bool
         Whether labels followed the errors, as `core.explore` allocates them.
+    stops : bool
+        Whether the evaluation stops where its interval is narrow.
     """
 
     def __init__(
@@ -180,6 +182,7 @@ class Strata:
         confidence: float,
         b: float,
         explored: bool = False,
+        stops: bool = True,
     ) -> None:
         self.shape = np.broadcast_shapes(tallies.N.shape, tallies.n.shape)
         flat = (np.broadcast_to(each, self.shape) for each in (tallies.N, tallies.n, tallies.x))
@@ -191,7 +194,7 @@ class Strata:
         self._confidence, self._b = confidence, b
         self._start = self.N * np.where(self.n > 0, self.x, 0.5) / np.maximum(self.n, 1.0)
         self._other = self.x
-        if metric.bends and b > 0:
+        if metric.bends and stops:
             shift = drift_of(self.N, self.n, self.x, self.left, metric)
             self._other = shift.corrected(plain=False)
 
@@ -262,10 +265,17 @@ def stratified_ends(
     confidence: float,
     b: float,
     explored: bool = False,
+    stops: bool = True,
 ) -> tuple[Floats, Floats]:
     """Return the ends of a metric's interval; the parameters are those of `Strata`."""
     return Strata(
-        tallies, metric, replacement=replacement, confidence=confidence, b=b, explored=explored
+        tallies,
+        metric,
+        replacement=replacement,
+        confidence=confidence,
+        b=b,
+        explored=explored,
+        stops=stops,
     ).ends()
 
 
