@@ -158,8 +158,16 @@ def _of_moments(
 
     def ends(evidence: Evidence, confidence: float) -> Ends:
         moments = evidence.moments
-        labels = np.where(moments.defined, evidence.tallies.n.sum(axis=-1), 0.0)
-        return formula(moments.value, moments.variance, labels, confidence)
+        tallies = evidence.tallies
+        labels = np.where(moments.defined, tallies.n.sum(axis=-1), 0.0)
+        low, high = formula(moments.value, moments.variance, labels, confidence)
+        # Labels that all agree show no variance; while items are unlabelled that proves nothing.
+        unknown = (tallies.n < tallies.N).any(axis=-1) | evidence.replacement
+        point = unknown & (low >= high)
+        if not point.any():
+            return low, high
+        lowest, highest = wilson(moments.value, 0 * labels, labels, confidence)
+        return np.where(point, lowest, low), np.where(point, highest, high)
 
     return ends
 
