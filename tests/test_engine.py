@@ -269,7 +269,9 @@ def test_no_stop_before_three_labels_of_each_stratum() -> None:
     def reason(last: float) -> int:
         n = np.array([200.0, 200.0, last])
         state = replace(State.start(N, replacement=False).deal(n.astype(np.int64)), rounds=3)
-        return int(look(Design(), goal, metric, replace(state, tallies=state.tallies.add(n, n))).reason)
+        return int(
+            look(Design(), goal, metric, replace(state, tallies=state.tallies.add(n, n))).reason
+        )
 
     assert [reason(last) for last in (1.0, 2.0, 3.0)] == [
         Reason.GO_ON,

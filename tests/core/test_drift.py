@@ -98,9 +98,7 @@ def test_the_value_is_the_metric_itself_where_all_is_labelled(name: str) -> None
     tallies = Tallies(SIZES, n=SIZES, x=TOTALS)
     for explored in (True, False):
         for stops in (True, False):
-            told = quoted_value(
-                tallies, metric, replacement=False, explored=explored, stops=stops
-            )
+            told = quoted_value(tallies, metric, replacement=False, explored=explored, stops=stops)
             assert float(told) == pytest.approx(float(metric.value(TOTALS)), abs=1e-12)
     # Where labels might be drawn again something is added.
     told = quoted_value(tallies, metric, replacement=True, explored=True, stops=True)

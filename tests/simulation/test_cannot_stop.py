@@ -64,9 +64,7 @@ def test_runs_are_the_same_with_every_look(
 ) -> None:
     seen: list[Bools] = []
     use(counted(cannot_stop, seen), monkeypatch)
-    check_same(
-        runs_of(metric, within, design), runs_of(metric, within, design, every_look=True)
-    )
+    check_same(runs_of(metric, within, design), runs_of(metric, within, design, every_look=True))
     if metric != "accuracy" and within < 0.1:
         assert float(np.concatenate(seen).mean()) > 0.5  # most looks are left out
 

@@ -53,7 +53,7 @@ def test_a_campaign_does_not_stop_because_nothing_has_been_missed_yet() -> None:
             assert told.high - told.low > 0.5
 
 
-def run(replications: int, *, every_look: bool = False) -> Runs:
+def run(replications: int, asked: int, *, every_look: bool = False) -> Runs:
     return replay(
         Design.simple_random(),
         Goal("recall", within=0.1),
@@ -62,7 +62,7 @@ def run(replications: int, *, every_look: bool = False) -> Runs:
         outcomes=np.array([FOUND, MISSED]),
         replications=replications,
         rng=np.random.default_rng(7),
-        asked=1000,
+        asked=asked,
         watch=(lambda *_: None) if every_look else None,
     )
 
@@ -79,10 +79,11 @@ def check_coverage(runs: Runs) -> None:
 def test_random_labels_of_a_rare_class_are_right_when_they_stop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    check_coverage(run(400))
+    check_coverage(run(400, asked=1000))
+    check_coverage(run(100, asked=400))
     monkeypatch.setitem(INTERVALS, "stratified", Interval(ends_before, "three steps"))
     with pytest.raises(AssertionError):
-        check_coverage(run(100, every_look=True))
+        check_coverage(run(100, asked=400, every_look=True))
 
 
 def ends_before(evidence: Evidence, confidence: float) -> tuple[Floats, Floats]:
