@@ -118,7 +118,7 @@ def test_all_allocations_are_named() -> None:
 
 
 def test_as_many_strata_as_the_labels_of_a_goal_can_carry() -> None:
-    """Twelve labels a stratum of the z^2 / (4 within^2) that the worst rate takes; at least four."""
+    """Twelve labels a stratum of z^2 / (4 within^2), which the worst rate takes; at least four."""
     for within in (0.01, 0.03, 0.05, 0.06, 0.07, 0.08, 0.1, 0.15, 0.2, 0.4):
         worst = int(np.ceil(1.959964**2 / (4 * within**2) - 1e-9))
         goal = Goal("precision", within=within)

@@ -1,6 +1,7 @@
 """Each end of the interval is a value whose own test is exactly critical, and never a point."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from scipy import stats
 from scipy.optimize import minimize
 from scipy.special import xlogy
 
-from assay.core.metrics import METRICS, Gap, Metric, Ratio, difference, ratio
+from assay.core.metrics import METRICS, Gap, Metric, difference, ratio
 from assay.core.stratified import Sample, Strata, lower_rates, upper_rates
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
@@ -161,7 +162,8 @@ def likeliest(metric: Metric, n: Floats, x: Floats, m: float) -> Floats:
     def slope(p: Floats) -> Floats:
         return np.asarray(-(x / p - (n - x) / (1 - p)))
 
-    found = minimize(
+    optimise: Any = minimize  # its types know no constraint with a slope
+    found = optimise(
         loss,
         np.clip(x / n, 0.01, 0.99),
         jac=slope,
@@ -178,7 +180,7 @@ def likeliest(metric: Metric, n: Floats, x: Floats, m: float) -> Floats:
     return np.asarray(found.x)
 
 
-def odd_tallies(seed: int, count: int = 120) -> Tallies:
+def odd_tallies(seed: int, count: int = 60) -> Tallies:
     """Tallies as random sampling may leave them: few labels, strata without any, all alike."""
     rng = np.random.default_rng(seed)
     sizes = np.where(rng.random((count, 1)) < 0.3, [400_000.0, 300, 7, 9000], SIZES)
@@ -227,7 +229,7 @@ def widths(design: Design, form: str, tallies: Tallies) -> Floats:
 @pytest.mark.parametrize("design", DESIGNS)
 def test_no_interval_is_a_point_while_items_are_unlabelled(design: str, form: str) -> None:
     found = widths(DESIGNS[design], form, odd_tallies(4))
-    assert len(found) > 80
+    assert len(found) > 40
     assert float(found.min()) > 1e-7
 
 

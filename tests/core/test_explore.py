@@ -67,7 +67,7 @@ def by_hand_spread(w: Floats, n: Floats, x: Floats) -> Floats:
 def width(share: float, s: float, n: float) -> float:
     """The sum of the two half-widths that the module's docstring has."""
     above = share * s * s / (2 * (1 - share)) + 1.96**2 / (2 * share * n)
-    return 1.96 * s / np.sqrt((1 - share) * n) + above
+    return float(1.96 * s / np.sqrt((1 - share) * n) + above)
 
 
 @pytest.mark.parametrize("n", [60.0, 200.0, 1000.0, 8000.0])

@@ -38,8 +38,8 @@ def deviance(x: float, n: float, p: float) -> float:
         best, here = (float(stats.binom.logpmf(x, n, each)) for each in (x / n, p))
         return 2 * (best - here)
     # The binomial coefficient cancels, so this is the same for counts that are not whole.
-    best, here = (xlogy(x, each) + xlogy(n - x, 1 - each) for each in (x / n, p))
-    return float(2 * (best - here))
+    best, here = (float(xlogy(x, each) + xlogy(n - x, 1 - each)) for each in (x / n, p))
+    return 2 * (best - here)
 
 
 @pytest.mark.parametrize(("x", "n"), [(0, 30), (1, 29), (15, 148), (40, 90)])
@@ -199,7 +199,7 @@ def test_a_fully_labelled_population_is_known(counts: tuple[int, int]) -> None:
 
 
 def test_the_correction_narrows_as_the_population_runs_out() -> None:
-    """Labels count for 399/100 as many: the ends are nearer to the moved rates by the root of it."""
+    """Labels count for 399/100 as many: ends are nearer to the moved rates by the root of it."""
     form = ratio("precision", np.array([400.0]), np.array([True]))
     tallies = Tallies([400], n=[300], x=[280])
     z2, left = float(stats.norm.ppf(0.975)) ** 2, 100 / 399
@@ -267,3 +267,21 @@ def test_a_difference_below_0_is_the_mirror_image_of_its_opposite(
         ends.append((float(low), float(high)))
     (least, most), (least_of, most_of) = ends
     assert (least, most) == pytest.approx((-most_of, -least_of), abs=2e-3)
+
+
+@pytest.mark.parametrize("metric", ["recall", "f1"])
+def test_what_nothing_speaks_against_is_an_end_itself_and_not_nearly(metric: str) -> None:
+    """Where the truth is 1, or 0, an interval that ends a millionth before it would be wrong."""
+    sizes, says_yes = np.array([800.0, 50_000.0]), np.array([True, False])
+    form = ratio(metric, sizes, says_yes)
+
+    def ends(x: list[int]) -> tuple[float, float]:
+        tallies = Tallies(sizes, n=[60, 300], x=x)
+        low, high = stratified_ends(tallies, form, replacement=False, confidence=0.95, b=HALF)
+        return float(low), float(high)
+
+    assert ends([60, 0])[1] == 1.0
+    assert ends([0, 4])[0] == 0.0
+    assert ends([0, 0]) == (0.0, 1.0) or metric == "f1"
+    assert 0.5 < ends([55, 3])[1] < 0.9999
+    assert ends([5, 3])[0] > 1e-4

@@ -31,8 +31,8 @@ def population() -> tuple[dict[str, Floats], Bools]:
 def test_a_campaign_does_not_stop_because_nothing_has_been_missed_yet() -> None:
     """Forty labels at random, one of them a positive that was found: recall was [1, 1].
 
-    Six campaigns of a hundred labels. Every interval on the way is as wide as it must be: some
-    hundred labels cannot tell 120 missed positives in 468,140 items from none.
+    Six campaigns of sixty labels. Every interval on the way is as wide as it must be: some
+    sixty labels cannot tell 120 missed positives in 468,140 items from none.
     """
     columns, truth = population()
     for seed in range(6):
@@ -45,7 +45,7 @@ def test_a_campaign_does_not_stop_because_nothing_has_been_missed_yet() -> None:
             design=Design.simple_random(),
             seed=seed,
         )
-        for _ in range(5):
+        for _ in range(3):
             campaign.tell({item.id: truth[int(item.id)] for item in campaign.ask(20)})
             assert not campaign.done
             told = campaign.estimate()
@@ -80,10 +80,10 @@ def test_random_labels_of_a_rare_class_are_right_when_they_stop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     check_coverage(run(400, asked=1000))
-    check_coverage(run(100, asked=400))
+    check_coverage(run(60, asked=400))
     monkeypatch.setitem(INTERVALS, "stratified", Interval(ends_before, "three steps"))
     with pytest.raises(AssertionError):
-        check_coverage(run(100, asked=400, every_look=True))
+        check_coverage(run(60, asked=400, every_look=True))
 
 
 def ends_before(evidence: Evidence, confidence: float) -> tuple[Floats, Floats]:

@@ -58,6 +58,7 @@ _TAIL = 0.5  # outcomes by which the likelihood falls short of an exact upper ta
 _REACH = 12.0  # lambda lies between n e^-12 and n e^12
 _PLANES = 4  # times that a difference of two ratios is made linear anew
 _NEAR = 1e-3  # so near to the least or most that there is, that is tried itself
+_ASIDE = 1e-9  # from where some weights are 0
 _TINY = np.finfo(float).tiny
 
 
@@ -225,8 +226,8 @@ class Strata:
         # What the metric cannot exceed is not merely come near to: 1 is a value like any other.
         edge = lowest if upper else highest
         near = np.flatnonzero(np.abs(found - edge) < _NEAR)
-        at = self._reached(edge[near], near, upper=upper)
-        kept = near[at <= edge[near] if upper else at >= edge[near]]
+        at = self._reached(edge[near] + (_ASIDE if upper else -_ASIDE), near, upper=upper)
+        kept = near[at <= edge[near] + _ASIDE if upper else at >= edge[near] - _ASIDE]
         found[kept] = edge[kept]
         return found
 
