@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from assay.design import ALLOCATIONS, Design, Goal, check_together
+from assay.design import ALLOCATIONS, Design, Goal, check_together, fitted
 from assay.errors import DesignError
 
 PRESETS = [
@@ -115,3 +115,21 @@ def test_json_that_is_none() -> None:
 
 def test_all_allocations_are_named() -> None:
     assert len(set(ALLOCATIONS)) == 9
+
+
+def test_as_many_strata_as_the_labels_of_a_goal_can_carry() -> None:
+    """Twelve labels a stratum of z^2 / (4 within^2), which the worst rate takes; at least four."""
+    for within in (0.01, 0.03, 0.05, 0.06, 0.07, 0.08, 0.1, 0.15, 0.2, 0.4):
+        worst = int(np.ceil(1.959964**2 / (4 * within**2) - 1e-9))
+        goal = Goal("precision", within=within)
+        assert fitted(Design(), goal).bins == min(16, max(worst // 12, 4))
+        assert fitted(Design(bins=6), goal).bins == min(6, max(worst // 12, 4))
+        # A budget does not make the strata fewer, nor does a metric that needs more labels.
+        assert fitted(Design(), Goal("precision", within=within, budget=50)) == fitted(
+            Design(), goal
+        )
+        for metric in ("recall", "f1"):
+            assert fitted(Design(), Goal(metric, within=within)) == Design()
+    assert fitted(Design(), Goal("precision", budget=50)) == Design()
+    assert fitted(Design(strata="perc"), Goal("precision", within=0.2)).bins == 16
+    assert fitted(Design.simple_random(), Goal("precision", within=0.2)) == Design.simple_random()

@@ -9,7 +9,7 @@ import pytest
 from assay.core.metrics import ratio
 from assay.core.stop import Reason
 from assay.design import Allocation, Design, Goal
-from assay.engine import State, look, plan, step
+from assay.engine import State, least_of_each, look, plan, step
 
 SIZES = [4000.0, 2500.0, 2500.0, 1000.0]
 RATES = [0.99, 0.93, 0.8, 0.6]
@@ -211,3 +211,70 @@ def test_evaluations_side_by_side_are_those_one_by_one() -> None:
         assert counts[row].tolist() == alone_counts.tolist()
         assert float(looks.low[row]) == float(alone.low)
         assert float(looks.moments.value[row]) == float(alone.moments.value)
+
+
+def rounds_of(sizes: list[float], asked: int, rounds: int) -> list[list[float]]:
+    """What has been dealt of each stratum after each round of the default design."""
+    N = np.array(sizes)
+    metric = ratio("precision", N, np.ones(len(N), dtype=bool))
+    goal, rng = Goal("precision", within=0.001), np.random.default_rng(2)
+    state, dealt = State.start(N, replacement=False), []
+    for _ in range(rounds):
+        counts = plan(Design(), goal, metric, state, rng=rng, asked=asked)
+        # The first stratum is all errors, the others are clean: allocation would go to it.
+        found = np.where(np.arange(len(N)) > 0, counts, 0)
+        state = replace(state.deal(counts), tallies=state.tallies.add(counts, found))
+        dealt.append(state.dealt.tolist())
+    return dealt
+
+
+@pytest.mark.parametrize("asked", [1, 2, 3, 5, 7])
+def test_one_of_every_stratum_before_a_second_and_three_before_the_rest(asked: int) -> None:
+    sizes = [5000.0, 100.0, 1.0, 2.0, 300.0]
+    least = np.array([3, 3, 1, 2, 3])  # a stratum of two items has two
+    for dealt in rounds_of(sizes, asked, 24 // asked):
+        cards, each = int(sum(dealt)), np.array(dealt)
+        for level in (1, 2, 3):
+            whole = np.minimum(level, least)
+            if cards <= whole.sum():
+                assert (each <= whole).all()
+                break
+            assert (each >= whole).all()
+
+
+def test_the_least_of_each_fits_into_the_round_and_the_room() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        N = rng.integers(1, 9, 6).astype(float)
+        state = State.start(N, replacement=False)
+        given = np.minimum(rng.integers(0, 4, 6), N)
+        state = replace(state, dealt=given, room=N - given)
+        size = float(rng.integers(0, 20))
+        first = least_of_each(state, np.asarray(size))
+        lacking = np.maximum(np.minimum(3, N) - given, 0)
+        assert int(first.sum()) == min(size, lacking.sum())
+        assert (first <= lacking).all()
+        # Nobody has a further card while somebody has fewer: levels fill from below.
+        after = given + first
+        short = after < np.minimum(3, N)
+        if short.any() and (first > 0).any():
+            assert after[first > 0].max() <= after[short].min() + 1
+
+
+def test_no_stop_before_three_labels_of_each_stratum() -> None:
+    """Two strata that agree and one with two labels: narrow enough, but for that."""
+    N = np.array([4000.0, 4000.0, 30.0])
+    metric, goal = ratio("precision", N, np.ones(3, dtype=bool)), Goal("precision", within=0.1)
+
+    def reason(last: float) -> int:
+        n = np.array([200.0, 200.0, last])
+        state = replace(State.start(N, replacement=False).deal(n.astype(np.int64)), rounds=3)
+        return int(
+            look(Design(), goal, metric, replace(state, tallies=state.tallies.add(n, n))).reason
+        )
+
+    assert [reason(last) for last in (1.0, 2.0, 3.0)] == [
+        Reason.GO_ON,
+        Reason.GO_ON,
+        Reason.GOAL_MET,
+    ]

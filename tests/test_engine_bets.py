@@ -49,8 +49,8 @@ def test_a_large_request_does_not_use_up_the_strata() -> None:
 
 
 def wealth_after(rounds: int, *, bet_on_all: bool) -> Floats:
-    """Return what the bettor against the truth owns, in 20,000 runs on strata that run out."""
-    runs, sizes, outcomes = 20_000, np.array([12.0, 30.0]), np.array([4.0, 24.0])
+    """Return what the bettor against the truth owns, in 50,000 runs on strata that run out."""
+    runs, sizes, outcomes = 50_000, np.array([12.0, 30.0]), np.array([4.0, 24.0])
     metric, truth = precision(sizes), 28 / 42
     goal, rng = Goal("precision", at_least=truth), np.random.default_rng(5)
     bets = Bets.start(np.array([truth]), (runs,))

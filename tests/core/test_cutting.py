@@ -13,7 +13,7 @@ from scipy.stats import gaussian_kde
 from sklearn.cluster import KMeans
 from sklearn.mixture import GaussianMixture
 
-from assay.core.cutting import METHODS, canonical_method, cut
+from assay.core.cutting import METHODS, Facing, canonical_method, cut
 from assay.core.profile import Profile, profile_of
 from assay.core.types import Floats
 from assay.errors import DesignError
@@ -283,3 +283,49 @@ def test_near_miss_gets_a_hint() -> None:
 def test_bins_that_are_no_number_of_strata(bins: Any) -> None:
     with pytest.raises(DesignError, match="whole number, at least 1"):
         cut(profile_of(np.arange(9.0)), "equal", bins)
+
+
+def depths(items: int, others: int, K: int) -> list[int]:
+    """Sizes of strata by depth, nearest the threshold first: every boundary by brute force."""
+    k = np.arange(items + 1)
+    steps = np.log(1 + k / others)
+    wanted = [steps[-1] * part / K for part in range(K + 1)]
+    edges = [int(np.abs(steps - each).argmin()) for each in wanted]
+    return np.diff(edges).tolist()
+
+
+@pytest.mark.parametrize("others", [3, 40, 2000, 10**7])
+@pytest.mark.parametrize("up", [True, False])
+def test_depth_makes_equal_steps_away_from_the_threshold(others: int, up: bool) -> None:
+    values = np.random.default_rng(3).permutation(np.linspace(0, 1, 2000) ** 3)
+    profile = each_alone(values)
+    found = cut(profile, "depth", 8, Facing(up, others))
+    sizes = found.sizes(profile).tolist()
+    towards = depths(2000, others, 8)
+    # Where a boundary would be empty at so few others, it is left out.
+    towards = [size for size in towards if size]
+    assert sizes == (towards[::-1] if up else towards)
+    assert found.method == "depth"
+    if others >= 10**7:
+        assert max(sizes) - min(sizes) <= 2  # nearly of equal size
+    else:
+        assert sizes != (towards if up else towards[::-1])  # the orientation is told
+        assert sizes == sorted(sizes, reverse=up)
+        assert max(sizes) > 1.5 * min(sizes)
+
+
+def test_depth_does_not_depend_on_the_scale_of_the_scores() -> None:
+    values = np.sort(np.random.default_rng(4).random(500))
+    one, other = (
+        cut(each_alone(each), "depth", 6, Facing(True, 20)).sizes(each_alone(each)).tolist()
+        for each in (values, np.exp(9 * values))
+    )
+    assert one == other
+    assert one != cut(each_alone(values), "equal", 6).sizes(each_alone(values)).tolist()
+
+
+@pytest.mark.parametrize("method", ["depth", "auto"])
+def test_without_a_threshold_strata_are_of_equal_size(method: str) -> None:
+    profile = each_alone(np.random.default_rng(5).random(600))
+    assert cut(profile, method, 6) == cut(profile, "perc", 6)
+    assert cut(profile, "depth", 6, Facing(True, 5)) != cut(profile, "perc", 6)

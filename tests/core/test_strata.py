@@ -134,3 +134,46 @@ def test_items_that_cannot_be_assigned(values: list[Any], predicted: list[Any]) 
 def test_no_profile_makes_no_strata() -> None:
     with pytest.raises(AssayError, match="layers are of the predicted labels"):
         stratify({}, variable="score", method="perc", bins=4)
+
+
+def sides(*, reversed_scores: bool) -> tuple[Any, Any]:
+    """Profiles of 50 items called yes and 5,000 called no, at a threshold of 0.9."""
+    rng = np.random.default_rng(6)
+    yes, no = 0.9 + 0.1 * rng.random(50), 0.9 * rng.random(5000)
+    sign = -1 if reversed_scores else 1
+    return profile_of(sign * yes, "margin"), profile_of(sign * no, "margin")
+
+
+@pytest.mark.parametrize("reversed_scores", [False, True])
+def test_depth_looks_from_each_side_towards_the_threshold(reversed_scores: bool) -> None:
+    """The smallest no-stratum is the one nearest to yes, whichever way the scores run."""
+    yes, no = sides(reversed_scores=reversed_scores)
+    strata = stratify({True: yes, False: no}, variable="score", method="depth", bins=6)
+    of_yes, of_no = (list(layer.sizes) for layer in strata.layers)
+    assert of_no == sorted(of_no, reverse=not reversed_scores)
+    assert max(of_no) > 10 * min(of_no)
+    assert sum(of_no) == 5000
+    assert max(of_yes) - min(of_yes) <= 2  # the others are many: nearly of equal size
+    # Nearest to the threshold first, the same whichever way they run.
+    other = stratify(
+        dict(zip((True, False), sides(reversed_scores=not reversed_scores), strict=True)),
+        variable="score",
+        method="depth",
+        bins=6,
+    )
+    assert list(other.layers[1].sizes) == of_no[::-1]
+
+
+def test_auto_is_perc_of_one_side_and_half_as_many_by_depth_of_each_of_two() -> None:
+    yes, no = sides(reversed_scores=False)
+    both = {True: yes, False: no}
+
+    def cut_by(profiles: dict[Any, Any], method: str, bins: int) -> Strata:
+        return stratify(profiles, variable="score", method=method, bins=bins)
+
+    assert cut_by({True: yes}, "auto", 16) == cut_by({True: yes}, "perc", 16)
+    assert cut_by({None: no}, "auto", 16) == cut_by({None: no}, "perc", 16)
+    assert cut_by(both, "auto", 16) == cut_by(both, "depth", 8)
+    assert cut_by(both, "auto", 16).n_strata == 16
+    assert cut_by(both, "auto", 1) == cut_by(both, "depth", 1)
+    assert cut_by(both, "auto", 16) != cut_by(both, "depth", 16)

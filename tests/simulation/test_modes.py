@@ -54,7 +54,7 @@ def check_share(right: Bools) -> None:
 
 
 def check_centred(design: Design) -> None:
-    for rates, delta in ((np.full(4, 0.98), 0.015), (FLAT, 0.01)):
+    for rates, delta in ((np.full(4, 0.98), 0.015), (FLAT, 0.01), (FLAT, 0.03)):
         runs = run(design, Goal("precision", within=delta), rates)
         check_share(np.abs(runs.value - truth(rates)) <= delta)
 

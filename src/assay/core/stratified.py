@@ -57,6 +57,8 @@ _PEEKING = 0.5
 _TAIL = 0.5  # outcomes by which the likelihood falls short of an exact upper tail
 _REACH = 12.0  # lambda lies between n e^-12 and n e^12
 _PLANES = 4  # times that a difference of two ratios is made linear anew
+_NEAR = 1e-3  # so near to the least or most that there is, that is tried itself
+_ASIDE = 1e-9  # from where some weights are 0
 _TINY = np.finfo(float).tiny
 
 
@@ -221,9 +223,16 @@ class Strata:
     def _root(self, guess: Floats, *, upper: bool = False) -> Floats:
         lowest, highest = self.metric.extremes(0 * self.N, self.N)
         inside = np.clip(guess, lowest + 1e-3 * (highest - lowest), highest)
-        return find_root(
+        found = find_root(
             lambda m, which: m - self._reached(m, which, upper=upper), lowest, highest, inside
         )
+        # What the metric cannot exceed is not merely come near to: 1 is a value like any other.
+        edge = lowest if upper else highest
+        near = np.flatnonzero(np.abs(found - edge) < _NEAR)
+        at = self._reached(edge[near] + (_ASIDE if upper else -_ASIDE), near, upper=upper)
+        kept = near[at <= edge[near] + _ASIDE if upper else at >= edge[near] - _ASIDE]
+        found[kept] = edge[kept]
+        return found
 
     def _reached(self, m: Floats, which: Ints, *, upper: bool = False) -> Floats:
         """Return the metric at the end of E that is found with the weights of the value m.
