@@ -6,7 +6,7 @@ from assay.core.census import Once, settle
 from assay.core.estimate import estimate
 from assay.core.metrics import METRICS, ratio
 from assay.core.tallies import Tallies
-from assay.core.unjudged import worst_case
+from assay.core.unjudged import swing
 
 YES = np.array([True, False, True])
 N = np.array([4.0e9, 6.0e9, 5.0e9])
@@ -51,7 +51,7 @@ def test_a_census_has_no_variance_but_for_what_could_not_be_judged() -> None:
     known = settle(TALLIES, ratio("accuracy", N, YES), full, ITEMS)
     assert float(estimate(known.tallies, known.metric, "unbiased", replacement=False).variance) == 0
     known = settle(TALLIES, ratio("prevalence", N, YES), ONCE, ITEMS)
-    low, high = worst_case(known.tallies, known.metric)
+    low, high = swing(known.tallies, known.metric)
     # A quarter of the first stratum is unknown, and the third is as it was drawn.
     third = 4 / 9 * 5e9
     assert abs(float(low) - (2.5e9 + 0.5e9 + third) / N.sum()) < 1e-6

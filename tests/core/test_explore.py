@@ -2,23 +2,26 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 
 from assay.core.explore import explore
 from assay.core.types import Floats
 
 
-def by_hand(w: list[float], n: list[int], x: list[int]) -> list[float]:
+def by_hand(w: list[float], n: list[int], x: list[int], left: list[float]) -> list[float]:
     """The shares of docs/certainty.md in plain numbers."""
     strata, labels, found = range(len(w)), sum(n), sum(x)
     rate = sum(w[h] * x[h] / n[h] for h in strata)
     overall, pooled = (labels * rate + 0.5) / (labels + 1), (found + 0.5) / (labels + 1)
     chi2 = sum((x[h] - n[h] * pooled) ** 2 / (n[h] * pooled * (1 - pooled)) for h in strata)
     believed = max(0.0, 1 - (len(w) - 1) / chi2)
-    own = [(x[h] + 0.5) / (n[h] + 0.5 / overall) for h in strata]
+    own = [(x[h] + 0.5) / (n[h] + 1) for h in strata]
     q = [(1 - believed) * overall + believed * own[h] for h in strata]
     spread = [w[h] * (q[h] * (1 - q[h])) ** 0.5 for h in strata]
-    by_weight = min(max(1.37 / (sum(spread) * labels**0.5), 0.05), 1.0)
-    return [(1 - by_weight) * spread[h] / sum(spread) + by_weight * w[h] for h in strata]
+    c = 1.96 / (sum(spread) * labels**0.5)
+    k = c / (1 + c) ** 0.5
+    elsewhere = min(1 - k / (1 + k), 0.95) * sum(w[h] * left[h] for h in strata)
+    return [elsewhere * spread[h] / sum(spread) + (1 - elsewhere) * w[h] for h in strata]
 
 
 def shares(w: list[float], n: list[float], x: list[float]) -> Floats:
@@ -26,11 +29,78 @@ def shares(w: list[float], n: list[float], x: list[float]) -> Floats:
 
 
 @pytest.mark.parametrize("x", [[1, 5, 4], [0, 0, 9], [2, 1, 1]])
-def test_the_rule_by_hand(x: list[int]) -> None:
+@pytest.mark.parametrize("left", [[1.0, 1.0, 1.0], [0.9, 0.2, 0.5], [0.0, 0.3, 0.0]])
+def test_the_rule_by_hand(x: list[int], left: list[float]) -> None:
     w, n = [0.5, 0.3, 0.2], [400, 200, 100]
-    found = shares(w, [float(k) for k in n], [float(k) for k in x])
-    assert found.tolist() == pytest.approx(by_hand(w, n, x))
+    counts = (np.array(each, dtype=float) for each in (w, n, x, left))
+    found = explore(*counts).shares
+    assert found.tolist() == pytest.approx(by_hand(w, n, x, left))
     assert float(found.sum()) == pytest.approx(1)
+
+
+def share_by_weight(s: float, n: float, left: float = 1.0) -> float:
+    """The share that goes by weight where the spreads have the sum s, read off two strata.
+
+    One has weight 1/4 and nearly all outcomes, so what is not by weight goes there in proportion
+    to its spread.
+    """
+    w = np.array([0.25, 0.75])
+    labels = np.full(2, n / 2)
+    p = 0.5 - np.sqrt(0.25 - (s / 0.25) ** 2)  # 1/4 sqrt(p(1-p)) = s
+    x = np.array([p * n / 2, 0.0])
+    shares = explore(w, labels, x, np.full(2, left)).shares
+    # What is left of the other stratum's spread, from the rule itself.
+    by = by_hand_spread(w, labels, x)
+    neyman = by / by.sum()
+    return float((shares[0] - neyman[0]) / (w[0] - neyman[0]))
+
+
+def by_hand_spread(w: Floats, n: Floats, x: Floats) -> Floats:
+    rate = (w * x / n).sum()
+    overall, pooled = (n.sum() * rate + 0.5) / (n.sum() + 1), (x.sum() + 0.5) / (n.sum() + 1)
+    chi2 = ((x - n * pooled) ** 2 / (n * pooled * (1 - pooled))).sum()
+    believed = max(0.0, 1 - (len(w) - 1) / float(chi2))
+    q = (1 - believed) * overall + believed * (x + 0.5) / (n + 1)
+    return np.asarray(w * np.sqrt(q * (1 - q)))
+
+
+def width(share: float, s: float, n: float) -> float:
+    """The sum of the two half-widths that the module's docstring has."""
+    above = share * s * s / (2 * (1 - share)) + 1.96**2 / (2 * share * n)
+    return 1.96 * s / np.sqrt((1 - share) * n) + above
+
+
+@pytest.mark.parametrize("n", [60.0, 200.0, 1000.0, 8000.0])
+@pytest.mark.parametrize("s", [0.05, 0.08, 0.12])
+def test_the_share_by_weight_makes_the_interval_as_narrow_as_it_can_be(s: float, n: float) -> None:
+    """Within 2% of the least width, found numerically, where the floor of 5% does not bind.
+
+    Beside it, what the share was before: 1.37 / (s sqrt(n)), at most all.
+    """
+    labels = np.full(2, n / 2)
+    p = 0.5 - np.sqrt(0.25 - (s / 0.25) ** 2)
+    spread = by_hand_spread(np.array([0.25, 0.75]), labels, np.array([p * n / 2, 0.0])).sum()
+    share = share_by_weight(s, n)
+    best = minimize_scalar(
+        lambda each: width(each, spread, n), bounds=(1e-4, 1 - 1e-4), method="bounded"
+    )
+    if best.x > 0.05:
+        assert width(share, spread, n) <= 1.02 * best.fun
+        if n <= 200:
+            before = min(1.37 / (spread * np.sqrt(n)), 0.999)
+            assert width(before, spread, n) > 1.02 * best.fun
+    else:
+        assert share == pytest.approx(0.05)
+
+
+def test_all_goes_by_weight_as_the_population_is_used_up() -> None:
+    found = [share_by_weight(0.05, 400.0, left) for left in (1.0, 0.6, 0.3, 0.1, 0.0)]
+    assert found == sorted(found)
+    assert found[-1] == pytest.approx(1)
+    assert found[0] < 0.7
+    # What goes elsewhere is in proportion to the variance that is left.
+    others = [(1 - each) / (1 - found[0]) for each in found]
+    assert others == pytest.approx([1.0, 0.6, 0.3, 0.1, 0.0], abs=1e-9)
 
 
 def test_before_any_label_it_goes_by_weight() -> None:

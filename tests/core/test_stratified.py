@@ -1,4 +1,4 @@
-"""The honest interval: against Wilson's, against brute force, and at its edges."""
+"""The honest interval: against exact likelihoods, against brute force, and at its edges."""
 
 import itertools
 from collections.abc import Callable
@@ -6,13 +6,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import xlogy
 
 from assay.core.explore import explore
 from assay.core.intervals import wilson
 from assay.core.metrics import METRICS, Gap, Metric, difference, ratio
 from assay.core.stratified import (
     Sample,
-    extra_label,
+    extra_outcomes,
     lower_rates,
     stratified_ends,
     upper_rates,
@@ -20,7 +21,7 @@ from assay.core.stratified import (
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 
-HALF = extra_label("width", 0.95)
+HALF = extra_outcomes("width")
 
 
 def sample(w: list[float], n: list[float], x: list[float]) -> Sample:
@@ -31,20 +32,48 @@ def total(s: Sample, q: Floats) -> float:
     return float((s.w * q).sum())
 
 
+def deviance(x: float, n: float, p: float) -> float:
+    """Twice the likelihood ratio of x in n at p; of whole counts by scipy's binomial."""
+    if float(x).is_integer() and float(n).is_integer():
+        best, here = (float(stats.binom.logpmf(x, n, each)) for each in (x / n, p))
+        return 2 * (best - here)
+    # The binomial coefficient cancels, so this is the same for counts that are not whole.
+    best, here = (xlogy(x, each) + xlogy(n - x, 1 - each) for each in (x / n, p))
+    return float(2 * (best - here))
+
+
 @pytest.mark.parametrize(("x", "n"), [(0, 30), (1, 29), (15, 148), (40, 90)])
 @pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
-def test_one_stratum_without_the_extra_label_is_wilson_and_likelihood(
-    x: int, n: int, confidence: float
+@pytest.mark.parametrize("b", [0.0, 0.5, 1.5])
+def test_one_stratum_ends_where_the_likelihood_of_the_moved_counts_does(
+    x: int, n: int, confidence: float, b: float
 ) -> None:
+    """Above, half an outcome and b more among as many more labels; below, b outcomes fewer."""
     one = sample([1.0], [float(n)], [float(x)])
-    wilson = stats.binomtest(x, n).proportion_ci(confidence, method="wilson")
-    assert total(one, upper_rates(one, confidence, 0.0)) == pytest.approx(wilson.high, rel=1e-5)
-    low = total(one, lower_rates(one, confidence, 0.0))
-    if x == 0:
+    z2 = float(stats.norm.ppf((1 + confidence) / 2)) ** 2
+    high = total(one, upper_rates(one, confidence, b))
+    assert high > x / n
+    assert deviance(x + 0.5 + b, n + 0.5 + b, high) == pytest.approx(z2, rel=1e-5)
+    assert abs(deviance(x, n, high) - z2) > 1e-2  # without the outcomes it is another end
+    low = total(one, lower_rates(one, confidence, b))
+    assert 0 <= low <= x / n
+    if x <= b:
         assert low == 0
         return
-    at_low, at_best = (stats.binom.logpmf(x, n, p) for p in (low, x / n))
-    assert 2 * (at_best - at_low) == pytest.approx(stats.norm.ppf((1 + confidence) / 2) ** 2)
+    assert deviance(x - b, n, low) == pytest.approx(z2, rel=1e-5)
+    assert abs(deviance(x - b + 0.5, n, low) - z2) > 1e-2
+
+
+@pytest.mark.parametrize(("x", "n"), [(1, 30), (4, 60), (15, 148)])
+def test_half_an_outcome_is_what_the_likelihood_falls_short_of_an_exact_tail(
+    x: int, n: int
+) -> None:
+    """Of the way to Clopper and Pearson's upper end it makes good more than half."""
+    one = sample([1.0], [float(n)], [float(x)])
+    exact = stats.binomtest(x, n).proportion_ci(0.95, method="exact").high
+    bare, half = (total(one, upper_rates(one, 0.95, b)) for b in (-0.5, 0.0))
+    assert bare < half
+    assert abs(half - exact) < (exact - bare) / 2
 
 
 def test_the_rates_at_an_end_are_the_likeliest_with_that_sum() -> None:
@@ -61,12 +90,25 @@ def test_the_rates_at_an_end_are_the_likeliest_with_that_sum() -> None:
         np.testing.assert_allclose(q, best, atol=2e-3)
 
 
-def test_the_extra_label_goes_where_it_hurts_most() -> None:
+def test_outcomes_are_added_as_they_may_lie_and_taken_as_they_lie() -> None:
     s = sample([0.9, 0.1], [20.0, 200.0], [0.0, 10.0])
-    plain, honest = (total(s, upper_rates(s, 0.95, b)) for b in (0.0, 0.75))
-    by_hand = sample([0.9, 0.1], [20.75, 200.0], [0.75, 10.0])
-    assert honest == pytest.approx(total(s, upper_rates(by_hand, 0.95, 0.0)))
-    assert honest > plain
+    may = [0.9 * 0.5 / 21, 0.1 * 10.5 / 201]
+    more = [1.25 * each / sum(may) for each in may]
+    upper = sample([0.9, 0.1], [20 + more[0], 200 + more[1]], [more[0], 10 + more[1]])
+    honest = upper_rates(s, 0.95, 0.75)
+    assert deviances(upper, honest) == pytest.approx(1.96**2, rel=1e-4)
+    np.testing.assert_allclose(honest, upper_rates(upper, 0.95, -0.5), rtol=1e-6)
+    assert total(s, honest) > total(s, upper_rates(s, 0.95, 0.0))
+    # Outcomes that may be luck are taken from where there are any.
+    fewer = sample([0.9, 0.1], [20.0, 200.0], [0.0, 9.25])
+    found = lower_rates(s, 0.95, 0.75)
+    assert deviances(fewer, found) == pytest.approx(1.96**2, rel=1e-4)
+    np.testing.assert_allclose(found, lower_rates(fewer, 0.95, 0.0), rtol=1e-6)
+    assert total(s, found) < total(s, lower_rates(s, 0.95, 0.0))
+
+
+def deviances(s: Sample, q: Floats) -> float:
+    return sum(deviance(x, n, p) for x, n, p in zip(s.x, s.n, q, strict=True))
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -93,20 +135,6 @@ def test_outcomes_and_their_complements_mirror_each_other() -> None:
     low_of, high_of = stratified_ends(mirrored, form, replacement=True, confidence=0.95, b=HALF)
     assert float(low) == pytest.approx(1 - float(high_of))
     assert float(high) == pytest.approx(1 - float(low_of))
-
-
-def test_ends_of_recall_solve_their_own_equation() -> None:
-    """At each end m, the walk with the weights of m arrives at m: Fieller's condition."""
-    sizes, says_yes = np.array([500.0, 3000.0]), np.array([True, False])
-    form = ratio("recall", sizes, says_yes)
-    tallies = Tallies(sizes, n=[60, 300], x=[55, 9])
-    low, _ = stratified_ends(tallies, form, replacement=True, confidence=0.95, b=HALF)
-    w = np.abs(form.a - float(low) * form.b) * sizes
-    bad = np.array([5.0, 9.0])
-    q = upper_rates(Sample(w / w.sum(), tallies.n, bad, np.ones(2)), 0.95, HALF)
-    assert float(form.value(sizes * np.array([1 - q[0], q[1]]))) == pytest.approx(
-        float(low), abs=1e-4
-    )
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.9, 0.95, 0.99])
@@ -141,7 +169,7 @@ def test_a_single_stratum_is_right_under_peeking_by_exact_dynamic_programming(
 
     def ours(x: Floats, n: float) -> tuple[Floats, Floats]:
         tallies = Tallies(np.array([1e9]), n=n, x=x[:, None])
-        b = extra_label("width", confidence)
+        b = extra_outcomes("width")
         return stratified_ends(tallies, form, replacement=True, confidence=confidence, b=b)
 
     def wilsons(x: Floats, n: float) -> tuple[Floats, Floats]:
@@ -171,13 +199,18 @@ def test_a_fully_labelled_population_is_known(counts: tuple[int, int]) -> None:
 
 
 def test_the_correction_narrows_as_the_population_runs_out() -> None:
+    """Labels count for 399/100 as many: the ends are nearer to the moved rates by the root of it."""
     form = ratio("precision", np.array([400.0]), np.array([True]))
     tallies = Tallies([400], n=[300], x=[280])
-    widths = []
-    for replacement in (True, False):
+    z2, left = float(stats.norm.ppf(0.975)) ** 2, 100 / 399
+    more, fewer = 21 / 301, 19.5 / 300  # half and b = 1/2 errors added, and b taken away
+    reach = []
+    for replacement, f in ((True, 1.0), (False, left)):
         low, high = stratified_ends(tallies, form, replacement=replacement, confidence=0.95, b=HALF)
-        widths.append(float(high - low))
-    assert widths[1] == pytest.approx(widths[0] * np.sqrt(100 / 399), rel=0.05)
+        assert deviance(21 / f, 301 / f, 1 - float(low)) == pytest.approx(z2, rel=1e-5)
+        assert deviance(19.5 / f, 300 / f, 1 - float(high)) == pytest.approx(z2, rel=1e-5)
+        reach.append(1 - more - float(low) + float(high) - 1 + fewer)
+    assert reach[1] == pytest.approx(reach[0] * np.sqrt(left), rel=0.01)
 
 
 def test_what_luck_hid_is_given_back_by_hand() -> None:

@@ -57,7 +57,7 @@ def chances(tallies: Tallies, metric: Ratio) -> Floats:
     >>> from assay.core.metrics import ratio
     >>> tallies = Tallies(N=[500, 500], n=[100, 100], x=[60, 100])
     >>> chances(tallies, ratio("precision", tallies.N, np.array([True, True]))).round(2)
-    array([0.71, 0.29])
+    array([0.73, 0.27])
     """
     N, n = tallies.N, tallies.n
     w, rare = rarer(tallies, metric, N * guesses(tallies, metric))

@@ -82,7 +82,7 @@ def explore(w: Floats, n: Floats, x: Floats, left: Floats | float = 1.0) -> Expl
     >>> explore(w, n, np.array([20.0, 20.0])).shares.round(2)
     array([0.5, 0.5])
     >>> explore(w, n, np.array([40.0, 0.0])).shares.round(2)
-    array([0.71, 0.29])
+    array([0.74, 0.26])
     """
     w = w / w.sum(axis=-1, keepdims=True)
     labels, found = n.sum(axis=-1, keepdims=True), x.sum(axis=-1, keepdims=True)

@@ -12,7 +12,7 @@ import numpy as np
 from assay.core.drift import drift_of
 from assay.core.explore import explore
 from assay.core.metrics import Metric
-from assay.core.stratified import rarer
+from assay.core.stratified import weigh
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 
@@ -43,7 +43,7 @@ def quoted_value(
     >>> tallies = Tallies(N=[1_000_000], n=[80], x=[72])
     >>> precision = ratio("precision", tallies.N, np.array([True]))
     >>> quoted_value(tallies, precision, replacement=False, explored=False, stops=True).round(4)
-    np.float64(0.8951)
+    np.float64(0.895)
     """
     N, n, x = np.broadcast_arrays(tallies.N, tallies.n, tallies.x)
     left = np.ones(n.shape) if replacement else (N - n) / np.maximum(N - 1, 1.0)
@@ -52,10 +52,12 @@ def quoted_value(
     T = _totals(N, n, x)
     if explored:
         now = Tallies.trusted(N, n, x, 0 * n)
-        w, rare = rarer(now, metric, T)
+        w, common = weigh(now, metric, T)
+        turned = metric.rises(T) ^ common  # where the rarer outcome is the other one
+        rare = np.where(turned, n - x, x)
         hidden = left * explore(w, n, rare, left).pull
         given = np.minimum(rare + hidden, n) - rare
-        x = np.where(rare == x, x + given, x - given)
+        x = np.where(turned, x - given, x + given)
         T = _totals(N, n, x)
     return metric.value(T)
 
