@@ -166,7 +166,7 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
             metric,
             replacement=design.replacement,
             explored=design.allocation == "explore",
-            stops=design.stop != "budget",
+            stops=design.stop != "budget" and goal.within is not None,
         )
     if state.possible is not None or not design.replacement:
         value = np.clip(value, least, most)
