@@ -44,7 +44,7 @@ def test_json_says_the_same(create: Fixture) -> None:
 @pytest.mark.parametrize(
     ("words", "design"),
     [
-        ([], {"strata": "perc", "bins": 16, "allocation": "explore", "interval": "stratified"}),
+        ([], {"strata": "auto", "bins": 16, "allocation": "explore", "interval": "stratified"}),
         (["--bins", "3", "--strata", "sqrt"], {"strata": "sqrt", "bins": 3}),
         (["--design", "random"], {"bins": 1, "allocation": "pps"}),
         (
