@@ -66,6 +66,18 @@ def test_designs(words: list[str], design: dict[str, object], create: Fixture) -
     assert {name: made[name] for name in design} == design
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "auto, 16 in all: strata of equal size"),
+        (["--metric", "recall"], "auto, 16 in all: strata that widen away from the threshold"),
+        (["--strata", "perc", "--bins", "3"], "perc, 3 a predicted label: strata of equal size"),
+    ],
+)
+def test_strata_are_told_as_they_came_out(words: list[str], told: str, create: Fixture) -> None:
+    assert told in " ".join(create(*words).stdout.split())
+
+
 def test_a_question_is_told_as_one(create: Fixture) -> None:
     told = create(goal=("--at-least", "0.9")).stdout
     assert "is it at least 0.9? yes or no, at 95% confidence" in told

@@ -289,3 +289,9 @@ def test_weights_are_told() -> None:
     assert sum(row["labels"] for row in told["strata"]) == told["answers"]["labels"] == 60
     assert told["metrics"]["precision"]["items"] == said.sum()
     assert "Share of weight" in report.html
+
+
+def test_strata_are_told_as_they_came_out() -> None:
+    several, one = (made.campaign.report().markdown for made in (make_several(), make()))
+    assert "16 strata by score: strata of equal size" in one
+    assert "where all classifiers say the same, of equal size elsewhere" in several
