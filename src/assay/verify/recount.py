@@ -63,7 +63,10 @@ def check_answers(books: Books, campaign: Campaign) -> Checked:
 
 
 def check_values(books: Books, campaign: Campaign) -> Checked:
-    """Compare every metric with its formula, worked out from sizes and counts in plain sums."""
+    """Compare every metric with its formula, worked out from sizes and counts in plain sums.
+
+    What a quoted value allows for (`core.quote`) is taken from the log, and no part of the sums.
+    """
     stories, counts = _stories(books), Counts()
     for card, before in _cards(books):
         story = stories.get(card["item_id"])
@@ -72,7 +75,11 @@ def check_values(books: Books, campaign: Campaign) -> Checked:
             if books.weighted and not before:
                 counts.weigh(card["stratum"], card["predicted"], story.now, card["weight"])
     estimates = campaign.estimates()
-    values = values_of(books.settings, counts)
+    looks = {standing.name: standing.look for standing in _ledger(books, stories).standings}
+    values = {
+        name: value + float(looks[name].moments.value - looks[name].plain)
+        for name, value in values_of(books.settings, counts).items()
+    }
     findings = (
         f"{name} is {values[name]!r} by the log, and {estimate.value!r} as told"
         for name, estimate in estimates.items()
@@ -83,17 +90,7 @@ def check_values(books: Books, campaign: Campaign) -> Checked:
 
 def check_estimates(books: Books, campaign: Campaign) -> Checked:
     """Compare every figure of every estimate, to the last bit."""
-    stories = _stories(books)
-    ledger = Ledger(evaluation_of(books.settings))
-    for cards in books.dealt:
-        in_order = sorted(cards, key=lambda dealt: _shown_at(books, *dealt))
-        ledger.deal([_card(card) for card, _ in in_order])
-    for item_id, story in stories.items():
-        ledger.record(item_id, Answer(story.first))
-        if story.now is None:
-            ledger.withdraw(item_id)
-        elif story.now != story.first:
-            ledger.record(item_id, Answer(story.now))
+    ledger = _ledger(books, _stories(books))
     stopped, estimates = ledger.stopped, campaign.estimates()
     findings = []
     for standing in ledger.standings:
@@ -113,6 +110,21 @@ def check_estimates(books: Books, campaign: Campaign) -> Checked:
             right["value"] = float(look.moments.value)
         findings += list(_differences(standing.name, right, told))
     return checked("estimates follow to the last bit", len(estimates), findings)
+
+
+def _ledger(books: Books, stories: Mapping[str, _Story]) -> Ledger:
+    """Return a ledger with every card and answer entered anew."""
+    ledger = Ledger(evaluation_of(books.settings))
+    for cards in books.dealt:
+        in_order = sorted(cards, key=lambda dealt: _shown_at(books, *dealt))
+        ledger.deal([_card(card) for card, _ in in_order])
+    for item_id, story in stories.items():
+        ledger.record(item_id, Answer(story.first))
+        if story.now is None:
+            ledger.withdraw(item_id)
+        elif story.now != story.first:
+            ledger.record(item_id, Answer(story.now))
+    return ledger
 
 
 def _differences(name: str, right: Mapping[str, object], told: Estimate) -> Iterator[str]:
