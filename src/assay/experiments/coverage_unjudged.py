@@ -13,9 +13,8 @@ import numpy as np
 
 from assay.core.metrics import Metric
 from assay.core.types import Floats, Ints
-from assay.core.unjudged import worst_case
 from assay.design import Design, Goal
-from assay.engine import State
+from assay.engine import State, look
 from assay.experiments.coverage_cells import (
     Cell,
     Subject,
@@ -28,6 +27,7 @@ from assay.experiments.coverage_extent import LeftOut, Part, Scope
 from assay.experiments.coverage_populations import classifiers, of_classifier
 from assay.experiments.coverage_rows import WORST_CASE, Settings
 from assay.simulation import Frame, Runs, replay
+from assay.worst import ends_at_worst
 
 __all__ = ["Unjudged", "UnjudgedTask", "stated_worst_case", "unjudged_cells"]
 
@@ -40,12 +40,9 @@ _BUDGET = 5000
 def stated_worst_case(
     design: Design, goal: Goal, metric: Metric, state: State
 ) -> tuple[Floats, Floats]:
-    """Return the worst case that is stated when evaluations end; all that the part asks of Assay.
-
-    `design` and `goal` are for a worst case that includes the sampling error.
-    """
-    del design, goal
-    return worst_case(state.tallies, metric)
+    """Return the worst case that is stated when evaluations end; all that the part asks of Assay."""
+    now = look(design, goal, metric, state)
+    return ends_at_worst(design, goal, metric, state, now=now, doubtful=state.tallies.u)
 
 
 @dataclass(frozen=True, eq=False)

@@ -137,7 +137,7 @@ def replay(
             state, counts, truths[running], unjudged, rng, replacement=design.replacement
         )
         if design.bets and running.size:
-            kinds = _shuffled_kinds(judged, found, rng)
+            kinds = _shuffled_kinds(counts, judged, found, rng)
             after = fold(design, goal, metric, before=state, after=after, kinds=kinds)
         state = after
     return runs
@@ -175,7 +175,7 @@ def _drawn(good: Floats, bad: Floats, cards: Ints, rng: np.random.Generator) -> 
     return rng.hypergeometric(good.astype(np.int64), bad.astype(np.int64), cards)
 
 
-def _shuffled_kinds(counts: Ints, found: Ints, rng: np.random.Generator) -> Ints:
+def _shuffled_kinds(counts: Ints, judged: Ints, found: Ints, rng: np.random.Generator) -> Ints:
     """Return every run's cards in a random order, as `fold` takes them, of shape (runs, cards)."""
     ends = counts.cumsum(axis=-1)
     place = np.arange(ends[:, -1].max())
@@ -184,4 +184,6 @@ def _shuffled_kinds(counts: Ints, found: Ints, rng: np.random.Generator) -> Ints
     stratum = np.where(dealt, stratum, 0)
     rank = place - np.take_along_axis(ends - counts, stratum, axis=-1)
     outcome = rank < np.take_along_axis(found, stratum, axis=-1)
-    return rng.permuted(np.where(dealt, 2 * stratum + outcome, -1), axis=-1)
+    told = rank < np.take_along_axis(judged, stratum, axis=-1)
+    kinds = np.where(told, 2 * stratum + outcome, -2 - stratum)
+    return rng.permuted(np.where(dealt, kinds, -1), axis=-1)
