@@ -323,7 +323,7 @@ def test_files_are_read_from_where_they_were(storage: str, tmp_path: Path) -> No
 
     write(OLD)
     columns: dict[str, Any] = {"id": "row", "score": "p", "threshold": 0.4}
-    campaign = assay.create_campaign(path, **columns, within=0.2, storage=storage)
+    campaign = assay.create_campaign(path, **columns, within=0.1, storage=storage)
     label(campaign, rounds=2)
     write(NEW)
     with pytest.raises(assay.PredictionsError, match="not what campaign") as caught:

@@ -52,7 +52,7 @@ def test_all_items_labelled_give_what_scikit_learn_gives(
 ) -> None:
     size = 25
     weight = 1 + WEIGHT  # so that all of them come soon
-    estimate = label(create(size, weight, metric=metric, within=0.001))
+    estimate = label(create(size, weight, metric=metric, within=0.0001))
     true, predicted = TRUTH[:size], SCORE[:size] >= 0.5
     right = score(true, predicted, sample_weight=weight[:size])
     asked = SCORE[:size] >= (0.5 if metric == "precision" else 0.0)

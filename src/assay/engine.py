@@ -125,13 +125,18 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What can be said now: the moments, the interval's ends, the streak and the reason."""
+    """What can be said now: the moments, the interval's ends, the streak and the reason.
+
+    `plain` is the metric at the strata's own rates, of which the value that is quoted differs by
+    what it allows for (`core.quote`).
+    """
 
     moments: Moments
     low: Floats
     high: Floats
     streak: Ints
     reason: Ints
+    plain: Floats
 
     @property
     def half_width(self) -> Floats:
@@ -159,7 +164,7 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
     # The labels themselves leave only so much open: x items have the outcome, n - x have not.
     possible = state.possible or (tallies.x, tallies.N - tallies.n + tallies.x)
     least, most = metric.extremes(*possible)
-    value = moments.value
+    plain = value = moments.value
     if design.interval == "stratified":
         value = quoted_value(
             tallies,
@@ -169,7 +174,7 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
             stops=design.stop != "budget" and goal.within is not None,
         )
     if state.possible is not None or not design.replacement:
-        value = np.clip(value, least, most)
+        plain, value = np.clip(plain, least, most), np.clip(value, least, most)
     moments = replace(moments, value=value)
     evidence = Evidence(
         tallies,
@@ -217,7 +222,7 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
     if tallies.u.any():
         could_move = movement(tallies, metric)
         reason = hold_back(reason, could_move=could_move, within=goal.within, unsettled=unsettled)
-    return Look(moments, low, high, streak, reason)
+    return Look(moments, low, high, streak, reason, plain)
 
 
 def cannot_stop(design: Design, goal: Goal, metric: Metric, state: State, middle: Floats) -> Bools:

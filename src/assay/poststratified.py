@@ -26,7 +26,7 @@ __all__ = ["estimate"]
 # The labels fell by size, whatever the answers: nothing is to be made up for, as it is where they
 # followed the errors.
 _ONE_LOOK = Design(allocation="pps", stop="budget")
-_INTERVAL = "post-stratified by score: score test and profile likelihood (docs/random_labels.md)"
+_INTERVAL = "post-stratified by score: profile likelihood (docs/random_labels.md)"
 
 
 def estimate(

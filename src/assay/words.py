@@ -7,8 +7,10 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from assay.core.strata import METHODS, Strata
 from assay.goal import Goal
 from assay.results import Estimate, StratumRow, notes_once
+from assay.settings import Settings
 from assay.targets import JointGoal, without_slices
 
 __all__ = [
@@ -21,9 +23,11 @@ __all__ = [
     "printable",
     "shortened",
     "state_text",
+    "strata_words",
     "value_text",
 ]
 
+_EQUAL = "strata of equal size"
 _STRATA_AT_MOST, _STRATA_SHOWN = 40, 30  # with more, only the largest are shown
 _LAYOUT = "\n\t"
 _JOINERS = "\u200c\u200d"  # Indic scripts, Persian and emoji need them
@@ -55,6 +59,19 @@ def metric_name(metric: str) -> str:
     Where it names a classifier, it stays as it is to be typed.
     """
     return metric if ":" in metric else metric.replace("_", " ")
+
+
+def strata_words(settings: Settings) -> str:
+    """Return how strata were made; of ``auto``, what it came to."""
+    design, strata = settings.design, settings.strata
+    if design.strata != "auto":
+        return METHODS[design.strata]
+    layers = strata.layers if isinstance(strata, Strata) else strata.heaps
+    if all(layer.cuts.method != "depth" for layer in layers):
+        return _EQUAL
+    if isinstance(strata, Strata) or len(strata.classifiers) == 1:
+        return METHODS["depth"]
+    return f"{METHODS['depth']} where all classifiers say the same, of equal size elsewhere"
 
 
 def value_text(estimate: Estimate) -> str:

@@ -44,7 +44,7 @@ def test_json_says_the_same(create: Fixture) -> None:
 @pytest.mark.parametrize(
     ("words", "design"),
     [
-        ([], {"strata": "perc", "bins": 16, "allocation": "explore", "interval": "stratified"}),
+        ([], {"strata": "auto", "bins": 16, "allocation": "explore", "interval": "stratified"}),
         (["--bins", "3", "--strata", "sqrt"], {"strata": "sqrt", "bins": 3}),
         (["--design", "random"], {"bins": 1, "allocation": "pps"}),
         (
@@ -64,6 +64,18 @@ def test_json_says_the_same(create: Fixture) -> None:
 def test_designs(words: list[str], design: dict[str, object], create: Fixture) -> None:
     made = json.loads(create("--json", *words).stdout)["design"]
     assert {name: made[name] for name in design} == design
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "auto, 16 in all: strata of equal size"),
+        (["--metric", "recall"], "auto, 16 in all: strata that widen away from the threshold"),
+        (["--strata", "perc", "--bins", "3"], "perc, 3 a predicted label: strata of equal size"),
+    ],
+)
+def test_strata_are_told_as_they_came_out(words: list[str], told: str, create: Fixture) -> None:
+    assert told in " ".join(create(*words).stdout.split())
 
 
 def test_a_question_is_told_as_one(create: Fixture) -> None:

@@ -11,6 +11,7 @@ from scipy.stats import binomtest
 from sklearn import metrics as sk
 
 import assay
+from assay.bundle.recompute import Form, Stratum, left_of, quoted
 from assay.reviewing import Submit, Told
 from assay.words import difference_words
 from tests import kinds
@@ -30,8 +31,15 @@ def by_hand(made: Made) -> dict[str, Any]:
         x[stratum] += event.answer == "yes"
     weight, rate = sizes / sizes.sum(), x / n
     variance = weight**2 * rate * (1 - rate) / (n - 1) * (1 - n / sizes)
+    strata = [
+        Stratum(*each, left_of(*each[:2]))
+        for each in zip(sizes.tolist(), n.tolist(), x.tolist(), strict=True)
+    ]
+    form = Form(0, [1] * len(strata), float(sizes.sum()), [0] * len(strata))
+    (value,) = quoted([form], strata, explored=True, stops=False)
     return {
-        "value": float((weight * rate).sum()),
+        "value": value,
+        "plain": float((weight * rate).sum()),
         "standard_error": float(np.sqrt(variance.sum())),
         "sizes": sizes.tolist(),
         "labels": n.tolist(),
@@ -62,6 +70,8 @@ def test_one_metric_by_hand() -> None:
     assert spread**0.5 / (endless + z2) == pytest.approx(metric["half_width"])
     unweighted = sum(hand["outcomes"]) / sum(hand["labels"])
     assert metric["value"] != pytest.approx(unweighted)
+    assert metric["value"] == pytest.approx(hand["plain"], abs=0.01)  # which is not what is quoted
+    assert metric["value"] != pytest.approx(hand["plain"])
 
 
 def test_strata_have_wilsons_intervals_that_their_items_allow() -> None:
@@ -108,7 +118,8 @@ def test_recall_costs_more_at_random_than_precision() -> None:
     told = made.campaign.report().to_dict()["metrics"]
     recall = told["recall:new"]
     # By `core.forecast`: recall is a share of the positives, which are so few of all items.
-    share, positives = recall["value"], told["prevalence"]["value"] * 400
+    made_of = made.campaign.report().to_dict()["strata"]
+    share, positives = recall["value"], sum(row["size"] * row["rate"] for row in made_of)
     spread = share * (1 - share) * 400 / positives
     n = recall["effective_labels"]
     assert spread * (1 / n - 1 / 400) == pytest.approx(recall["standard_error"] ** 2)
@@ -278,3 +289,9 @@ def test_weights_are_told() -> None:
     assert sum(row["labels"] for row in told["strata"]) == told["answers"]["labels"] == 60
     assert told["metrics"]["precision"]["items"] == said.sum()
     assert "Share of weight" in report.html
+
+
+def test_strata_are_told_as_they_came_out() -> None:
+    several, one = (made.campaign.report().markdown for made in (make_several(), make()))
+    assert "16 strata by score: strata of equal size" in one
+    assert "where all classifiers say the same, of equal size elsewhere" in several

@@ -60,8 +60,9 @@ def said_by(url: str) -> dict[str, dict[str, Any]]:
     for name, before in recorded("schema_1.json").items():
         campaign = assay.load_campaign(name, storage=url)
         now = campaign.estimate().to_dict()
-        events = {"events": len(campaign.events())}
-        said[name] = {key: {**now, **events}[key] for key in before}
+        strata = [row.to_dict() for row in campaign.strata()]
+        stored = {"events": len(campaign.events()), "strata": strata}
+        said[name] = {key: {**now, **stored}[key] for key in before}
     return said
 
 

@@ -1,47 +1,291 @@
 """Work out the estimate of this bundle again, with Python alone: ``python recompute.py``.
 
-In each stratum the share of yes among the answers stands for all of its items.
+In each stratum the share of yes among the answers stands for all of its items. Where labels
+followed the errors, and the campaign could stop at a narrow interval, that leans towards what luck
+showed: the value allows for both, as `assay.core.quote` does in the same steps with arrays.
 """
 
 import csv
 import json
 import sys
-from math import fsum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import fsum, sqrt
 from pathlib import Path
+from typing import Any
+
+_TIE = 1e-9  # so near to one half, rounding decides which outcome is the rarer
+
+
+@dataclass(frozen=True)
+class Form:
+    """A ratio of two sums over the strata's positives T: (a0 + a.T) / (b0 + b.T)."""
+
+    a0: float
+    a: Sequence[float]
+    b0: float
+    b: Sequence[float]
+
+    def under(self, totals: Sequence[float]) -> float:
+        """Return the denominator."""
+        return self.b0 + _dot(self.b, totals)
+
+    def at(self, totals: Sequence[float]) -> float:
+        """Return the ratio; 0 where it has no value."""
+        under = self.under(totals)
+        return (self.a0 + _dot(self.a, totals)) / under if under > 0 else 0.0
+
+    def slopes(self, totals: Sequence[float]) -> list[float]:
+        """Return by how much it grows with each T."""
+        value, under = self.at(totals), self.under(totals)
+        pairs = zip(self.a, self.b, strict=True)
+        return [(a - value * b) / under if under > 0 else 0.0 for a, b in pairs]
+
+    def ends(self, least: Sequence[float], most: Sequence[float]) -> tuple[float, float]:
+        """Return its least and its largest value with every T between the two."""
+        each = list(zip(self.a, least, most, strict=True))
+        low, high = [], []
+        for free in (0, 1):
+            low.append(self.at([(x, y)[(a < 0) if a else free] for a, x, y in each]))
+            high.append(self.at([(x, y)[(a > 0) if a else free] for a, x, y in each]))
+        return min(low), max(high)
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """Items, labels, those with the outcome, and the share of the variance that is left."""
+
+    N: float
+    n: float
+    x: float
+    left: float
+
+    @property
+    def total(self) -> float:
+        """How many have the outcome, by its labels."""
+        return self.N * (self.x / self.n if self.n > 0 else 0.5)
+
+
+def quoted(
+    forms: Sequence[Form], strata: Sequence[Stratum], *, explored: bool, stops: bool
+) -> list[float]:
+    """Return the value that is quoted of a ratio, or of the first of two less the second.
+
+    It is one value, or two where rounding decides which.
+    """
+    if stops:
+        strata = _stopped(forms, strata)
+    ways = _unhidden(forms, strata) if explored else [strata]
+    return [_value(forms, _totals(way)) for way in ways]
+
+
+def _stopped(forms: Sequence[Form], strata: Sequence[Stratum]) -> list[Stratum]:
+    """Make half of the shift good that a stop at a narrow interval makes."""
+    g = _slopes(forms, _totals(strata))
+    labels = [max(each.n, 1.0) for each in strata]
+    seen = [each.x / each.n if each.n > 0 else 0.5 for each in strata]
+    parts = [
+        (slope * each.N) ** 2 * rate * (1 - rate) / n * each.left
+        for slope, each, rate, n in zip(g, strata, seen, labels, strict=True)
+    ]
+    total = fsum(parts) or 1.0
+    plain = [
+        part * (1 - 2 * rate) / n / total for part, rate, n in zip(parts, seen, labels, strict=True)
+    ]
+    p = [(each.x + 0.5) / (each.n + 1) for each in strata]
+    v = [q * (1 - q) / n * each.left for q, n, each in zip(p, labels, strata, strict=True)]
+    turns = _slopes_of_variance(
+        forms,
+        [each.N * q for each, q in zip(strata, p, strict=True)],
+        [each.N**2 * one for each, one in zip(strata, v, strict=True)],
+    )
+    found = []
+    for each, q, one, turn, more in zip(strata, p, v, turns, plain, strict=True):
+        shift = 0.5 * (one * each.N * turn + more)
+        down = each.x / (1 + max(-shift, 0.0) / q)
+        up = each.n - (each.n - each.x) / (1 + max(shift, 0.0) / (1 - q))
+        found.append(replace(each, x=down if shift < 0 else up))
+    return found
+
+
+def _slopes_of_variance(
+    forms: Sequence[Form], totals: Sequence[float], variance: Sequence[float]
+) -> list[float]:
+    """Return by how much the logarithm of the variance grows with each T, by the slopes alone."""
+    g = _slopes(forms, totals)
+    whole = fsum(slope * slope * one for slope, one in zip(g, variance, strict=True))
+    found = [0.0] * len(g)
+    for sign, form in zip((1, -1), forms, strict=False):
+        under, own = form.under(totals), form.slopes(totals)
+        under = under if under > 0 else 1.0
+        shared = fsum(s * b * one for s, b, one in zip(g, form.b, variance, strict=True))
+        mixed = fsum(s * o * one for s, o, one in zip(g, own, variance, strict=True))
+        per, part = (shared / whole, mixed / whole) if whole > 0 else (shared, 0.0)
+        part = 1.0 if len(forms) == 1 else part
+        found = [
+            so_far - 2 * sign * (o * per + b * part) / under
+            for so_far, o, b in zip(found, own, form.b, strict=True)
+        ]
+    return found
+
+
+def _unhidden(forms: Sequence[Form], strata: Sequence[Stratum]) -> list[list[Stratum]]:
+    """Give back the outcomes that allocation by errors has hidden."""
+    totals = _totals(strata)
+    slopes = _slopes(forms, totals)
+    rises, weights = [slope > 0 for slope in slopes], [abs(slope) for slope in slopes]
+    if len(forms) == 1:
+        value, pairs = forms[0].at(totals), list(zip(forms[0].a, forms[0].b, strict=True))
+        rises = [(a or -value * b) > 0 for a, b in pairs]
+        weights = [abs(a - value * b) for a, b in pairs]
+    w = _shared([weight * each.N for weight, each in zip(weights, strata, strict=True)])
+    bad = [each.n - each.x if up else each.x for each, up in zip(strata, rises, strict=True)]
+    rates = [b / each.n if each.n > 0 else 0.5 for b, each in zip(bad, strata, strict=True)]
+    share = _dot(w, rates)
+    either = [True, False] if abs(share - 0.5) < _TIE else [share > 0.5]
+    ways = []
+    for common in either:
+        turned = [up != common for up in rises]
+        rare = [
+            each.n - each.x if turn else each.x for each, turn in zip(strata, turned, strict=True)
+        ]
+        pull = _pull(w, rare, strata)
+        given = [
+            min(x + each.left * one, each.n) - x
+            for x, each, one in zip(rare, strata, pull, strict=True)
+        ]
+        ways.append(
+            [
+                replace(each, x=each.x - more if turn else each.x + more)
+                for each, more, turn in zip(strata, given, turned, strict=True)
+            ]
+        )
+    return ways
+
+
+def _pull(w: Sequence[float], x: Sequence[float], strata: Sequence[Stratum]) -> list[float]:
+    """Return by how many percent a stratum's labels rise with its outcomes."""
+    tiny = 1e-9
+    n = [each.n for each in strata]
+    labels, found = fsum(n), fsum(x)
+    rate = fsum(a * b / max(c, 1.0) for a, b, c in zip(w, x, n, strict=True))
+    overall = min(max((labels * rate + 0.5) / (labels + 1), tiny), 1 - tiny)
+    pooled = min(max((found + 0.5) / (labels + 1), tiny), 1 - tiny)
+    chi2 = fsum(
+        (b - c * pooled) ** 2 / max(c * pooled * (1 - pooled), tiny)
+        for b, c in zip(x, n, strict=True)
+    )
+    believed = 1 - min(1.0, (len(w) - 1) / max(chi2, tiny))
+    own = [(b + 0.5) / (c + 1) for b, c in zip(x, n, strict=True)]
+    q = [min(max((1 - believed) * overall + believed * o, tiny), 1 - tiny) for o in own]
+    spread = [a * sqrt(b * (1 - b)) for a, b in zip(w, q, strict=True)]
+    total = fsum(spread)
+    c = 1.96 / (total * sqrt(max(labels, 1.0)))
+    k = c / sqrt(1 + c)
+    remains = fsum(a * each.left for a, each in zip(w, strata, strict=True))
+    by_weight = 1 - (1 - max(k / (1 + k), 0.05)) * remains
+    pulls = []
+    for a, s, o, b, outcomes in zip(w, spread, own, q, x, strict=True):
+        neyman = (1 - by_weight) * s / total
+        follows = believed * (o / b) * outcomes / (outcomes + 0.5) * max(0.5 - b, 0.0) / (1 - b)
+        pulls.append(follows * (1 - s / total) * neyman / max(neyman + by_weight * a, tiny))
+    return pulls
+
+
+def _value(forms: Sequence[Form], totals: Sequence[float]) -> float:
+    return fsum(sign * form.at(totals) for sign, form in zip((1, -1), forms, strict=False))
+
+
+def _slopes(forms: Sequence[Form], totals: Sequence[float]) -> list[float]:
+    first, *others = (form.slopes(totals) for form in forms)
+    return first if not others else [a - b for a, b in zip(first, *others, strict=True)]
+
+
+def _totals(strata: Sequence[Stratum]) -> list[float]:
+    return [each.total for each in strata]
+
+
+def _shared(weights: Sequence[float]) -> list[float]:
+    total = fsum(weights)
+    return [weight / total if total > 0 else 1 / len(weights) for weight in weights]
+
+
+def _dot(a: Sequence[float], b: Sequence[float]) -> float:
+    return fsum(x * y for x, y in zip(a, b, strict=True))
+
+
+def form_of(metric: str, says: Sequence[bool], *, items: float, yes_items: float) -> Form:
+    """Return a metric over strata that the classifier says yes to, or no."""
+    yes, one = [float(each) for each in says], [1.0] * len(says)
+    none = [0.0] * len(says)
+    return {
+        "precision": Form(0, yes, yes_items, none),
+        "recall": Form(0, yes, 0, one),
+        "f1": Form(0, [2 * each for each in yes], yes_items, one),
+        "accuracy": Form(items - yes_items, [2 * each - 1 for each in yes], items, none),
+        "false_omission_rate": Form(0, [1 - each for each in yes], items - yes_items, none),
+        "prevalence": Form(0, one, items, none),
+    }[metric]
+
+
+def left_of(size: float, labels: float) -> float:
+    """Return the share of a stratum's variance that is left when so many are labelled."""
+    return (size - labels) / max(size - 1, 1.0)
 
 
 def main(folder: Path) -> int:
     """Print the value from the tables and the one that was told; return 1 where they differ."""
     [(metric, told)] = json.loads((folder / "estimate.json").read_text()).items()
-    strata, cards = (_rows(folder / name) for name in ("strata.csv", "cards.csv"))
-    yes, no = ([0] * len(strata) for _ in range(2))
+    settings = json.loads((folder / "settings.json").read_text())
+    rows, cards = (_rows(folder / name) for name in ("strata.csv", "cards.csv"))
+    yes, no = ([0] * len(rows) for _ in range(2))
     for card in cards:
         # Where strata hold items of both predicted labels, predictions that are right are counted.
-        straddles = strata[int(card["stratum"])]["predicted"] == ""
+        straddles = rows[int(card["stratum"])]["predicted"] == ""
         outcome = {"yes": True, "no": False}.get(card["answer"])
         if outcome is not None:
             counts = yes if outcome == (not straddles or card["predicted"] == "1") else no
             counts[int(card["stratum"])] += 1
-    totals: dict[str, list[float]] = {"1": [], "0": [], "": []}
-    sizes = {"1": 0, "0": 0, "": 0}
-    for row, positive, negative in zip(strata, yes, no, strict=True):
-        labels = positive + negative
-        share = positive / labels if labels else 0.5
-        totals[row["predicted"]].append(int(row["size"]) * share)
-        sizes[row["predicted"]] += int(row["size"])
-    found, missed, right = (fsum(totals[predicted]) for predicted in ("1", "0", ""))
-    items = sum(sizes.values())
-    top, bottom = {
-        "precision": (found, sizes["1"]),
-        "recall": (found, found + missed),
-        "f1": (2 * found, sizes["1"] + found + missed),
-        "accuracy": (right + found + sizes["0"] - missed, items),
-        "false_omission_rate": (missed, sizes["0"]),
-        "prevalence": (found + missed, items),
-    }[metric]
-    value = top / bottom if bottom else float("nan")
+    sizes = [int(row["size"]) for row in rows]
+    mixed = any(row["predicted"] == "" for row in rows)
+    says = [row["predicted"] == "1" for row in rows]
+    form = form_of(
+        "prevalence" if mixed else metric,  # right predictions are a share of all items
+        says,
+        items=sum(sizes),
+        yes_items=sum(size for size, said in zip(sizes, says, strict=True) if said),
+    )
+    values = _values(form, sizes, yes, no, settings)
+    value = min(values, key=lambda one: abs(one - (told["value"] or 0.0)))
     sys.stdout.write(f"{metric}: {value!r} from the tables, {told['value']!r} as told\n")
     return 0 if told["value"] is None or abs(value - told["value"]) < 1e-12 else 1
+
+
+def _values(
+    form: Form,
+    sizes: Sequence[int],
+    yes: Sequence[int],
+    no: Sequence[int],
+    settings: Mapping[str, Any],
+) -> list[float]:
+    design, goal = settings["design"], settings["goal"]
+    back = design["replacement"]
+    strata = [
+        Stratum(size, x + y, x, 1.0 if back else left_of(size, x + y))
+        for size, x, y in zip(sizes, yes, no, strict=True)
+    ]
+    stratified = design["interval"] == "stratified"
+    values = quoted(
+        [form],
+        strata,
+        explored=stratified and design["allocation"] == "explore",
+        stops=stratified and design["stop"] != "budget" and goal["within"] is not None,
+    )
+    if back:
+        return values
+    most = [size - y for size, y in zip(sizes, no, strict=True)]
+    low, high = form.ends(yes, most)
+    return [min(max(value, low), high) for value in values]
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

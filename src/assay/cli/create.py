@@ -96,7 +96,7 @@ def create(
     mode: Annotated[str | None, _sampling(f"{', '.join(MODES)}.", "MODE")] = None,
     design: Annotated[str, _sampling(f"{', '.join(_PRESETS)}.", "PRESET")] = "default",
     strata: Annotated[str | None, _sampling(f"{', '.join(METHODS)}.", "METHOD")] = None,
-    bins: Annotated[int | None, _sampling("Strata for each predicted label.")] = None,
+    bins: Annotated[int | None, _sampling("Strata a predicted label; with auto, in all.")] = None,
     allocation: Annotated[str | None, _sampling(f"{', '.join(ALLOCATIONS)}.", "RULE")] = None,
     labels_from: Annotated[
         str | None,

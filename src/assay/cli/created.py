@@ -14,14 +14,14 @@ from assay.cli.created_several import (
     targets_table,
 )
 from assay.core.metrics import METRICS
-from assay.core.strata import METHODS
 from assay.core.variable import Scale
 from assay.core.venn import CellStrata
-from assay.design import Goal
+from assay.design import Design, Goal
 from assay.exchange import shown_columns
 from assay.settings import Settings
 from assay.targets import JointGoal
 from assay.terminal import facts, metric_name, note_lines, printable, sizes_table
+from assay.words import strata_words
 
 __all__ = ["document", "view"]
 
@@ -93,11 +93,25 @@ def _facts(
         ("metric", f"{metric_name(goal.metric)}: {METRICS[goal.metric]}"),
         *by_weight,
         ("goal", _goal_text(goal)),
-        ("strata", f"{design.strata}, {design.bins} a predicted label: {METHODS[design.strata]}"),
+        ("strata", _strata_text(settings)),
         ("cut by", _variable_text(settings)),
         ("scale", f"{scale}, {_scale_reason(scale, given=scale_given)}"),
-        ("labels", f"{design.allocation} allocation, {design.estimator} estimates"),
+        ("labels", f"{design.allocation} allocation, {_estimated(design)}"),
     ]
+
+
+def _estimated(design: Design) -> str:
+    if design.interval == "stratified":
+        return "a value that allows for how they are drawn"
+    return f"{design.estimator} estimates"
+
+
+def _strata_text(settings: Settings) -> str:
+    design = settings.design
+    number = f"{design.bins} a predicted label"
+    if design.strata == "auto":
+        number = f"{settings.strata.n_strata} in all"
+    return f"{design.strata}, {number}: {strata_words(settings)}"
 
 
 def _goal_text(goal: Goal) -> str:

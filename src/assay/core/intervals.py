@@ -198,7 +198,7 @@ def betting(evidence: Evidence, confidence: float) -> Ends:
 INTERVALS: dict[str, Interval] = {
     "stratified": Interval(
         stratified,
-        "stratified score test and profile likelihood, for a stop at a narrow look "
+        "stratified profile likelihood, a test at each value, for a stop at a narrow look "
         "(docs/certainty.md)",
         may_stop=True,
     ),

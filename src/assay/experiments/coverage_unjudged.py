@@ -40,7 +40,7 @@ _BUDGET = 5000
 def stated_worst_case(
     design: Design, goal: Goal, metric: Metric, state: State
 ) -> tuple[Floats, Floats]:
-    """Return the worst case that is stated when evaluations end; all that the part asks of Assay."""
+    """Return the worst case stated when evaluations end; all that the part asks of Assay."""
     now = look(design, goal, metric, state)
     return ends_at_worst(design, goal, metric, state, now=now, doubtful=state.tallies.u)
 

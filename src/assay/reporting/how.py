@@ -1,11 +1,10 @@
 """How a campaign draws labels and looks at them, in words."""
 
-from assay.core.strata import METHODS
 from assay.design import Design
 from assay.reporting.facts import HowFacts
 from assay.settings import Settings
 from assay.targets import JointGoal
-from assay.words import goal_words
+from assay.words import goal_words, strata_words
 
 __all__ = ["how_facts"]
 
@@ -24,6 +23,7 @@ _ESTIMATED = {
     "unbiased": "every stratum's rate is that of its labels",
     "smoothed": "every stratum's rate is smoothed (m-estimate)",
 }
+_QUOTED = "the value allows for how labels were drawn, and for the stop"
 _JOINT = "labels go where all metrics together need fewest more"
 
 
@@ -72,12 +72,13 @@ def _mode(design: Design) -> tuple[str, str]:
 def _design_words(settings: Settings) -> str:
     design, strata = settings.design, settings.strata
     number = f"{strata.n_strata:,} strata" if strata.n_strata > 1 else "one stratum"
-    parts = [f"{number} by {strata.variable}: {METHODS[design.strata]}"]
+    parts = [f"{number} by {strata.variable}: {strata_words(settings)}"]
     if not settings.source.has_score or strata.n_strata == 1:
         parts = [number]
     joint = isinstance(settings.goal, JointGoal)
     parts.append(_JOINT if joint else _SHARED_OUT[design.allocation])
-    parts.append(_ESTIMATED[design.estimator])
+    quoted = design.interval == "stratified"
+    parts.append(_QUOTED if quoted else _ESTIMATED[design.estimator])
     parts.append("no item is drawn twice")
     if design.replacement:
         parts.append("the interval leaves out that the population is finite")

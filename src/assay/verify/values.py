@@ -1,16 +1,22 @@
-"""Metrics from counts, in plain sums: the formulas of `assay.core.metrics` written out again."""
+"""Metrics from counts, in plain sums: the formulas of `assay.core` written out again."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import fsum, sqrt
+from math import sqrt
+from typing import TypeVar
 
+from assay.bundle.recompute import Form, Stratum, form_of, left_of, quoted
 from assay.core.strata import Strata
 from assay.core.venn import CellStrata
+from assay.design import Design
+from assay.goal import Goal
 from assay.settings import Settings
 from assay.targets import JointGoal, Target
 
 __all__ = ["Counts", "values_of"]
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -65,84 +71,137 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class _Group:
-    """Items of one stratum that a metric makes no difference between.
+class _Part:
+    """Items of one stratum that a metric makes no difference between: answers, and who says what.
 
-    `total` is how many of them are positive, by estimate; `said` is what each classifier says, None
-    where its metric is not about them.
+    `said` is what each classifier says, None where its metric is not about them.
     """
 
     size: int
-    total: float
+    yes: int
+    no: int
     said: tuple[bool | None, ...]
 
 
-def values_of(settings: Settings, counts: Counts) -> Mapping[str, float]:
-    """Return the value of every metric; not a number where it has none."""
+def values_of(settings: Settings, counts: Counts) -> Mapping[str, Sequence[float]]:
+    """Return the value of every metric, or two where rounding decides which of them it is."""
     if isinstance(settings.goal, JointGoal) and isinstance(settings.strata, CellStrata):
+        design, goal = settings.design, settings.goal
         return {
-            target.name: _of_target(settings.strata, counts, target)
-            for target in settings.goal.targets
+            target.name: _of_target(design, settings.strata, counts, target)
+            for target in goal.targets
         }
-    if isinstance(settings.goal, JointGoal) or not isinstance(settings.strata, Strata):
+    if not isinstance(settings.goal, Goal) or not isinstance(settings.strata, Strata):
         return {}
-    metric = settings.goal.metric
-    return {metric: _of_one(settings, settings.strata, counts, metric)}
+    return {settings.goal.metric: _of_one(settings, settings.goal, settings.strata, counts)}
 
 
-def _of_one(settings: Settings, strata: Strata, counts: Counts, metric: str) -> float:
+def _of_one(settings: Settings, goal: Goal, strata: Strata, counts: Counts) -> list[float]:
     sizes: list[int] = strata.weights.tolist()
     known = not settings.design.replacement
-    smooth = settings.design.estimator == "smoothed"
     straddles = strata.says_yes is None  # both predicted labels: right predictions are counted
-    said = [True] * len(sizes) if strata.says_yes is None else strata.says_yes.tolist()
-
-    def total(h: int) -> float:
+    says = [True] * len(sizes) if strata.says_yes is None else strata.says_yes.tolist()
+    yes_items = sum(size for size, said in zip(sizes, says, strict=True) if said)
+    metric = "prevalence" if straddles else goal.metric
+    form = form_of(metric, says, items=sum(sizes), yes_items=yes_items)
+    there, ends = [], []
+    for h, size in enumerate(sizes):
         outcomes, others = counts.outcomes(h, straddles=straddles)
-        size: float | None = sizes[h] if known else None
-        if known and strata.weighted and len(counts.once.get(h, ())) == strata.sizes[h]:
-            outcomes, others, size = counts.census(h, straddles=straddles)
-        return sizes[h] * _rate(outcomes, others, size, smooth=smooth)
-
-    def value(totals: Sequence[float]) -> float:
-        if straddles:
-            return fsum(totals) / sum(sizes)
-        groups = [
-            _Group(size, each, (bool(says),))
-            for size, each, says in zip(sizes, totals, said, strict=True)
-        ]
-        yes_items = sum(group.size for group in groups if group.said[0])
-        return _metric(metric, groups, 0, items=sum(sizes), yes_items=yes_items)
-
-    strata_there = range(len(sizes))
-    found = value([total(h) for h in strata_there])
-    if not (strata.weighted and known):
-        return found
-    # What the items' own weights leave possible; more positives called no never raise these three.
-    falls = [metric in ("accuracy", "recall", "f1") and not says for says in said]
-    ends = [counts.possible(h, sizes[h], straddles=straddles) for h in strata_there]
-    low = value([pair[fall] for pair, fall in zip(ends, falls, strict=True)])
-    high = value([pair[not fall] for pair, fall in zip(ends, falls, strict=True)])
-    return min(max(found, low), high)
+        whole: float = size
+        least, most = outcomes, size - others
+        if strata.weighted:
+            least, most = counts.possible(h, size, straddles=straddles)
+            if known and len(counts.once.get(h, ())) == strata.sizes[h]:
+                outcomes, others, whole = counts.census(h, straddles=straddles)
+        there.append(_stratum(settings.design, size, outcomes, others, whole))
+        ends.append((least, most))
+    values = _quoted(settings.design, [form], there, within=goal.within)
+    if not known:
+        return values
+    low, high = form.ends(*zip(*ends, strict=True))
+    return [min(max(value, low), high) for value in values]
 
 
-def _of_target(strata: CellStrata, counts: Counts, target: Target) -> float:
+def _of_target(design: Design, strata: CellStrata, counts: Counts, target: Target) -> list[float]:
     names = [name for name in (target.classifier, target.minus) if name is not None]
-    parts: dict[tuple[int, tuple[bool | None, ...]], list[int]] = {}
+    sums: dict[tuple[int, tuple[bool | None, ...]], list[int]] = {}
     for stratum, code, size in strata.parts:
         said = tuple(_said(strata, code, name, target.slice) for name in names)
-        sums = parts.setdefault((stratum, said), [0, 0, 0])
+        so_far = sums.setdefault((stratum, said), [0, 0, 0])
         more = (size, counts.yes[stratum, code], counts.no[stratum, code])
-        sums[:] = [sum(pair) for pair in zip(sums, more, strict=True)]
-    groups = [
-        _Group(size, size * _rate(yes, no, size, smooth=False), said)
-        for (_, said), (size, yes, no) in parts.items()
+        so_far[:] = [sum(pair) for pair in zip(so_far, more, strict=True)]
+    parts = [_Part(size, yes, no, said) for (_, said), (size, yes, no) in sums.items()]
+    forms = _together(
+        [
+            _form(strata, target, name, [part.said[place] for part in parts])
+            for place, name in enumerate(names)
+        ]
+    )
+    counted = [any(form.a[h] or form.b[h] for form in forms) for h in range(len(parts))]
+    forms = [
+        Form(form.a0, _only(form.a, counted), form.b0, _only(form.b, counted)) for form in forms
     ]
-    each = []
-    for place, name in enumerate(names):
-        items, yes_items = _totals(strata, name, target.slice)
-        each.append(_metric(target.metric, groups, place, items=items, yes_items=yes_items))
-    return each[0] - each[1] if len(each) > 1 else each[0]
+    parts = _only(parts, counted)
+    there = [_stratum(design, part.size, part.yes, part.no, part.size) for part in parts]
+    values = _quoted(design, forms, there, within=target.within)
+    if design.replacement:
+        return values
+    least, most = [part.yes for part in parts], [part.size - part.no for part in parts]
+    ends = [form.ends(least, most) for form in forms]
+    low, high = ends[0]
+    if len(ends) > 1:
+        low, high = low - ends[1][1], high - ends[1][0]
+    return [min(max(value, low), high) for value in values]
+
+
+def _form(strata: CellStrata, target: Target, name: str, said: Sequence[bool | None]) -> Form:
+    """Return a classifier's metric over parts; nothing where it is not about them."""
+    items, yes_items = _totals(strata, name, target.slice)
+    form = form_of(target.metric, [each is True for each in said], items=items, yes_items=yes_items)
+    a, b = (
+        [0.0 if each is None else one for each, one in zip(said, factors, strict=True)]
+        for factors in (form.a, form.b)
+    )
+    return Form(form.a0, a, form.b0, b)
+
+
+def _together(forms: list[Form]) -> list[Form]:
+    """Return a difference as one ratio where the denominators are known, or the same."""
+    if len(forms) == 1:
+        return forms
+    if not any(forms[0].b) and not any(forms[1].b):
+        forms = [
+            Form(form.a0 / form.b0, [each / form.b0 for each in form.a], 1.0, form.b)
+            for form in forms
+        ]
+    one, other = forms
+    if one.b0 != other.b0 or list(one.b) != list(other.b):
+        return forms
+    a = [first - second for first, second in zip(one.a, other.a, strict=True)]
+    return [Form(one.a0 - other.a0, a, one.b0, one.b)]
+
+
+def _stratum(design: Design, size: int, yes: float, no: float, whole: float) -> Stratum:
+    """Return a stratum's labels; `whole` is what they would be if it were labelled to the last."""
+    labels = yes + no
+    left = 1.0 if design.replacement else left_of(whole, labels)
+    if design.estimator == "smoothed" and (design.replacement or labels < whole):
+        m = 1 / sqrt(max(labels, 1)) if labels else 2.0
+        return Stratum(size, labels + m, yes + m / 2, left)
+    return Stratum(size, labels, yes, left)
+
+
+def _quoted(
+    design: Design, forms: Sequence[Form], strata: Sequence[Stratum], *, within: float | None
+) -> list[float]:
+    stratified = design.interval == "stratified"
+    explored = stratified and design.allocation == "explore"
+    stops = stratified and design.stop != "budget" and within is not None
+    return quoted(forms, strata, explored=explored, stops=stops)
+
+
+def _only(values: Sequence[T], which: Sequence[bool]) -> list[T]:
+    return [value for value, wanted in zip(values, which, strict=True) if wanted]
 
 
 def _said(strata: CellStrata, code: int, name: str, slice: str | None) -> bool | None:
@@ -168,27 +227,3 @@ def _totals(strata: CellStrata, name: str, slice: str | None) -> tuple[int, int]
     said = [(_said(strata, code, name, slice), size) for code, size in cells]
     items = sum(size for says, size in said if says is not None)
     return items, sum(size for says, size in said if says)
-
-
-def _rate(yes: float, no: float, size: float | None, *, smooth: bool) -> float:
-    """Return the share of positives of a stratum; its size is None where draws are put back."""
-    labels = yes + no
-    if smooth and (size is None or labels < size):
-        m = 1 / sqrt(max(labels, 1)) if labels else 2.0
-        return (yes + m / 2) / (labels + m)
-    return yes / labels if labels else 0.5
-
-
-def _metric(metric: str, groups: Iterable[_Group], of: int, *, items: int, yes_items: int) -> float:
-    called = [(group.total, group.said[of]) for group in groups]
-    found = fsum(total for total, says_yes in called if says_yes)
-    missed = fsum(total for total, says_yes in called if says_yes is False)
-    top, bottom = {
-        "precision": (found, yes_items),
-        "recall": (found, found + missed),
-        "f1": (2 * found, yes_items + found + missed),
-        "accuracy": (items - yes_items - missed + found, items),
-        "false_omission_rate": (missed, items - yes_items),
-        "prevalence": (found + missed, items),
-    }[metric]
-    return top / bottom if bottom > 0 else float("nan")

@@ -121,6 +121,7 @@ def document(name: str, url: str) -> dict[str, Any]:
     return {
         "estimates": campaign.estimates().to_dict(),
         "answers": campaign.answers(),
+        "strata": [row.to_dict() for row in campaign.strata()],
         "events": [asdict(event) for event in campaign.events()],
         "reviewers": [asdict(row) for row in campaign.reviewers()],
         "disputes": [str(dispute.item.id) for dispute in campaign.disputes()],

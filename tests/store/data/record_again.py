@@ -1,9 +1,9 @@
-"""Record again what old storages say, after a change of how intervals are made or told.
+"""Record again what old storages say, after a change of how values and intervals are made or told.
 
     python -m tests.store.data.record_again
 
-What a storage holds must not change: values, labels and events are compared before anything is
-written.
+What a storage holds must not change: events, answers, the labels of every stratum and the standard
+errors that follow from them are compared before anything is written.
 """
 
 import json
@@ -16,7 +16,8 @@ import assay
 from tests.store.data.make_schema_2 import document
 
 DATA = Path(__file__).parent
-_STAYS = ("value", "labels", "cannot_judge")
+_STAYS = ("standard_error", "labels", "cannot_judge")
+_STORED = ("events", "answers", "strata", "reviewers", "disputes", "tokens")
 
 
 def main() -> None:
@@ -27,7 +28,7 @@ def main() -> None:
             url = f"sqlite:///{shutil.copy(DATA / f'schema_{schema}.db', Path(folder) / 'old.db')}"
             after = {name: _said(schema, name, url) for name in before}
         if _kept(before) != _kept(after):
-            raise SystemExit(f"{file.name}: more than the intervals has changed")
+            raise SystemExit(f"{file.name}: more than values and intervals has changed")
         file.write_text(json.dumps(after, indent=1) + "\n")
 
 
@@ -37,17 +38,22 @@ def _said(schema: int, name: str, url: str) -> dict[str, Any]:
         return told
     campaign = assay.load_campaign(name, storage=url)
     now = campaign.estimate()
-    fields = ("value", "low", "high", "labels", "cannot_judge")
-    return {**{field: getattr(now, field) for field in fields}, "events": len(campaign.events())}
+    fields = ("value", "low", "high", "standard_error", "labels", "cannot_judge")
+    return {
+        **{field: getattr(now, field) for field in fields},
+        "events": len(campaign.events()),
+        "strata": [row.to_dict() for row in campaign.strata()],
+    }
 
 
 def _kept(told: dict[str, Any]) -> dict[str, Any]:
-    """Return what is stored, and figures that no interval is in."""
+    """Return what is stored, and figures that neither a quoted value nor an interval is in."""
     kept = {}
     for name, its in told.items():
         every = its.get("estimates", {"": its})
         figures = {metric: [each[field] for field in _STAYS] for metric, each in every.items()}
-        kept[name] = {**{field: its[field] for field in its if field == "events"}, "is": figures}
+        stored = {field: its[field] for field in its if field in _STORED}
+        kept[name] = {**stored, "is": figures}
     return kept
 
 
