@@ -24,7 +24,7 @@ __all__ = ["Cells", "cell_strata", "joint_of"]
 _BINS = ((0.1, 4), (0.03, 2))
 # Of two weeks side by side: cells are few, and scores tell as much in each as in all.
 _BINS_OF_TWO = 8
-_BINS_OF_NO = 8  # of what every classifier says the same of, as for a single metric
+_BINS_OF_NO = 8  # of what every classifier calls no, as for a single metric
 
 
 class Cells(Protocol):
@@ -74,7 +74,9 @@ def cell_strata(found: Cells, goal: JointGoal, design: Design) -> CellStrata:
     method = "depth" if design.strata == "auto" else design.strata
     bins = [
         # Nearly all that classifiers miss may lie in a thin layer of what they all call no.
-        min(max(number, _BINS_OF_NO), profile.count.size, design.bins) if each else number
+        min(max(number, _BINS_OF_NO), profile.count.size, design.bins)
+        if each is not None and each.up
+        else number
         for number, profile, each in zip(bins, profiles, facing, strict=True)
     ]
     cut = cut_heaps(profiles, heaps, bins, method=method, facing=facing)
