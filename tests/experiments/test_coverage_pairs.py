@@ -140,7 +140,7 @@ def test_strata_without_weight_get_no_cards_after_the_first_round() -> None:
         rng=np.random.default_rng(1),
         watch=lambda state, _: dealt.append(state.dealt.copy()),
     )
-    assert all((each[:, [0, 3]] == 1).all() for each in dealt[1:])
+    assert all((each[:, [0, 3]] == 3).all() for each in dealt[1:])
     assert (dealt[-1][:, [1, 2]] > 20).all()
     assert ((runs.high - runs.low) / 2 <= 0.05).all()
 
