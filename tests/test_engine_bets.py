@@ -61,7 +61,7 @@ def wealth_after(rounds: int, *, bet_on_all: bool) -> Floats:
         others = (sizes - state.tallies.n).astype(np.int64) - left
         found = rng.hypergeometric(left, others, counts)
         after = replace(state.deal(counts), tallies=state.tallies.add(counts, found))
-        kinds = _shuffled_kinds(counts, found, rng)
+        kinds = _shuffled_kinds(counts, counts, found, rng)
         if bet_on_all:  # as if what was dealt for certain had been drawn
             room = np.where(state.room > 0, 1e6, 0.0)
             state = fold_with(goal, metric, replace(state, room=room), after, kinds)

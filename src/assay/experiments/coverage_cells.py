@@ -141,9 +141,9 @@ class Single:
 
     def task(self) -> Task:
         """Return what is to be replayed."""
-        wanted, design = self.settings, design_of(self.settings)
-        frame = self.subject.frame(design)
-        return Task(task_name(wanted), frame, design, goal_of(wanted), wanted.batch)
+        wanted, goal = self.settings, goal_of(self.settings)
+        design = fitted(design_of(wanted), goal)
+        return Task(task_name(wanted), self.subject.frame(design), design, goal, wanted.batch)
 
 
 def task_name(settings: Settings) -> str:
@@ -153,7 +153,7 @@ def task_name(settings: Settings) -> str:
 
 def design_of(settings: Settings) -> Design:
     """Return the design that settings name."""
-    named = fitted(named_design(settings.design), goal_of(settings))
+    named = named_design(settings.design)
     return replace(named, replacement=named.replacement or settings.replacement)
 
 

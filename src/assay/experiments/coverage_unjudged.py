@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.core.metrics import Metric
 from assay.core.types import Floats, Ints
-from assay.design import Design, Goal
+from assay.design import Design, Goal, fitted
 from assay.engine import State, look
 from assay.experiments.coverage_cells import (
     Cell,
@@ -123,12 +123,13 @@ class Unjudged:
 
     def task(self) -> UnjudgedTask:
         """Return what is to be replayed."""
-        wanted, design = self.settings, design_of(self.settings)
+        wanted, goal = self.settings, goal_of(self.settings)
+        design = fitted(design_of(wanted), goal)
         return UnjudgedTask(
             task_name(wanted),
             self.subject.frame(design),
             design,
-            replace(goal_of(wanted), budget=_BUDGET),
+            replace(goal, budget=_BUDGET),
             wanted.batch,
             wanted.unjudged_yes,
             wanted.unjudged_no,
