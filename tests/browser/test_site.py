@@ -95,7 +95,7 @@ def test_a_browser_shows_it_and_says_nothing(
         wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wider <= 0, f"{name} is wider than the window"
     within = page.locator("math[display=inline]")  # a sentence, and stays there
-    assert within.count() == page.locator(":is(p, th, td) math[display=inline]").count() > 0
+    assert within.count() == page.locator(":is(p, th, td, li) math[display=inline]").count() > 0
     fraction = page.locator(".equation mfrac").first.bounding_box()
     assert fraction is not None and fraction["height"] > 30  # set as a fraction, not as a line
     page.get_by_placeholder("Search").click()

@@ -9,6 +9,8 @@ from scipy import stats
 from scipy.optimize import minimize
 from scipy.special import xlogy
 
+from assay.core.estimate import estimate
+from assay.core.intervals import normal
 from assay.core.metrics import METRICS, Gap, Metric, difference, ratio
 from assay.core.stratified import Sample, Strata, lower_rates, upper_rates
 from assay.core.tallies import Tallies
@@ -121,7 +123,8 @@ def test_ends_have_the_likelihood_ratio_of_the_confidence(name: str) -> None:
     """
     metric, tallies = BENT[name], random_tallies(2, 12, least=20)
     z2, seen = float(stats.norm.ppf(0.975)) ** 2, 0
-    low, high = at_values(tallies, metric, replacement=True, b=0.0, explored=False).ends()
+    tests = at_values(tallies, metric, replacement=True, b=0.0, explored=False, stops=False)
+    low, high = tests.ends()
     lowest, highest = metric.extremes(0 * SIZES, SIZES)
     for row in range(12):
         n, x, width = tallies.n[row], tallies.x[row], float(high[row] - low[row])
@@ -233,7 +236,11 @@ def test_no_interval_is_a_point_while_items_are_unlabelled(design: str, form: st
     assert float(found.min()) > 1e-7
 
 
-def test_the_papers_interval_is_a_point_where_all_labels_agree() -> None:
-    """The check above rejects it; it is kept as published."""
-    found = widths(Design(interval="normal"), "precision", odd_tallies(4))
-    assert float(found.min()) == 0.0
+def test_the_papers_formula_is_a_point_where_all_labels_agree() -> None:
+    """The check above would reject it; so it is replaced by Wilson's interval in that case."""
+    agree = Tallies(SIZES, n=20, x=20)
+    moments = estimate(agree, BENT["recall"], "unbiased", replacement=False)
+    low, high = normal(moments.value, moments.variance, np.array(80.0), 0.95)
+    design = Design(interval="normal")
+    assert float(high - low) == 0.0
+    assert float(widths(design, "precision", odd_tallies(4)).min()) > 1e-7
