@@ -73,14 +73,21 @@ def quoted(
 
     It is one value, or two where rounding decides which.
     """
-    if stops:
-        strata = _stopped(forms, strata)
-    ways = _unhidden(forms, strata) if explored else [strata]
-    return [_value(forms, _totals(way)) for way in ways]
+    shifted = _stopped(forms, strata) if stops else strata
+    ways = _unhidden(forms, shifted) if explored else [shifted]
+    return [_value(forms, _possible(_totals(way), strata)) for way in ways]
+
+
+def _possible(totals: Sequence[float], strata: Sequence[Stratum]) -> list[float]:
+    """Keep totals to what there can be with the items that are left."""
+    return [
+        min(max(total, each.x), each.x + each.N - each.n) if each.left < 1 else total
+        for total, each in zip(totals, strata, strict=True)
+    ]
 
 
 def _stopped(forms: Sequence[Form], strata: Sequence[Stratum]) -> list[Stratum]:
-    """Make half of the shift good that a stop at a narrow interval makes."""
+    """Make the shift good that a stop at a narrow interval makes."""
     g = _slopes(forms, _totals(strata))
     labels = [max(each.n, 1.0) for each in strata]
     seen = [each.x / each.n if each.n > 0 else 0.5 for each in strata]
@@ -88,9 +95,14 @@ def _stopped(forms: Sequence[Form], strata: Sequence[Stratum]) -> list[Stratum]:
         (slope * each.N) ** 2 * rate * (1 - rate) / n * each.left
         for slope, each, rate, n in zip(g, strata, seen, labels, strict=True)
     ]
-    total = fsum(parts) or 1.0
+    total = fsum(parts)
+    one = fsum(  # the variance of a single outcome, where there is variance
+        part / (total or 1.0) * (slope * each.N / n) ** 2 * each.left
+        for part, slope, each, n in zip(parts, g, strata, labels, strict=True)
+    )
     plain = [
-        part * (1 - 2 * rate) / n / total for part, rate, n in zip(parts, seen, labels, strict=True)
+        part * (1 - 2 * rate) / n / ((total + one) or 1.0)
+        for part, rate, n in zip(parts, seen, labels, strict=True)
     ]
     p = [(each.x + 0.5) / (each.n + 1) for each in strata]
     v = [q * (1 - q) / n * each.left for q, n, each in zip(p, labels, strata, strict=True)]
@@ -100,8 +112,8 @@ def _stopped(forms: Sequence[Form], strata: Sequence[Stratum]) -> list[Stratum]:
         [each.N**2 * one for each, one in zip(strata, v, strict=True)],
     )
     found = []
-    for each, q, one, turn, more in zip(strata, p, v, turns, plain, strict=True):
-        shift = 0.5 * (one * each.N * turn + more)
+    for each, q, rate, turn, more in zip(strata, p, v, turns, plain, strict=True):
+        shift = 0.5 * rate * each.N * turn + more
         down = each.x / (1 + max(-shift, 0.0) / q)
         up = each.n - (each.n - each.x) / (1 + max(shift, 0.0) / (1 - q))
         found.append(replace(each, x=down if shift < 0 else up))
@@ -151,7 +163,7 @@ def _unhidden(forms: Sequence[Form], strata: Sequence[Stratum]) -> list[list[Str
         ]
         pull = _pull(w, rare, strata)
         given = [
-            min(x + each.left * one, each.n) - x
+            min(x + one, each.n) - x if each.left > 0 else 0.0
             for x, each, one in zip(rare, strata, pull, strict=True)
         ]
         ways.append(

@@ -15,8 +15,15 @@ variance of the rate, and D the denominator,
                      - 2 g_k sum_h (G_h N_h v_h b_h) / (D V) - 2 b_k / D.
 
 A recall that is underestimated has a large denominator, and so a narrow interval: such an
-evaluation stops too soon. In simulation half of the shift removes the lean of the value (stops are
-at multiples of a batch, and adding it changes V in turn); docs/certainty.md has the figures.
+evaluation stops too soon.
+
+The formula holds without replacement, too: (x_n - n p)/(N - n) is a martingale, so that a smaller
+Var(T_k) is made up for by odds n/(N - n) that rise faster than n.
+
+The interval counts about one outcome more than was seen (`core.stratified`), so its width follows
+what was seen a little less than V does: of the first term V/(V + V_1) remains, V_1 the variance of
+a single outcome. Of the other two, half is allowed for: that removes the lean in simulation
+(docs/certainty.md), and we know no argument for it.
 
 References
 ----------
@@ -32,7 +39,7 @@ from assay.core.types import Floats
 
 __all__ = ["Drift", "drift_of"]
 
-_SHARE = 0.5  # of the first-order shift that is allowed for
+_SHARE = 0.5  # of the shift that an estimated denominator makes: what is allowed for
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,12 +61,12 @@ class Drift:
     bent: Floats
 
     def corrected(self, *, plain: bool = True) -> Floats:
-        """Return the outcomes with half of the shift made good; without `plain`, the bent part.
+        """Return the outcomes with the shift made good; without `plain`, the bent part of it.
 
         Rates move by their odds, so that they stay between 0 and 1 where few labels would have
         them leave.
         """
-        shift = _SHARE * (self.bent + (self.plain if plain else 0.0))
+        shift = _SHARE * self.bent + (self.plain if plain else 0.0)
         p = (self.x + 0.5) / (self.n + 1)
         down = self.x / (1 + np.maximum(-shift, 0.0) / p)
         up = self.n - (self.n - self.x) / (1 + np.maximum(shift, 0.0) / (1 - p))
@@ -79,19 +86,23 @@ def drift_of(N: Floats, n: Floats, x: Floats, left: Floats, metric: Metric) -> D
 
     Examples
     --------
-    One stratum, eight errors in eighty: about one error is missing, of which half is made good.
+    One stratum, eight errors in eighty: somewhat less than one error is missing.
 
     >>> from assay.core.metrics import ratio
     >>> N, n, x = np.array([1e6]), np.array([80.0]), np.array([72.0])
     >>> drift = drift_of(N, n, x, np.ones(1), ratio("precision", N, np.array([True])))
     >>> (n * drift.plain).round(2), drift.corrected().round(2), drift.bent
-    (array([-0.8]), array([71.6]), array([-0.]))
+    (array([-0.7]), array([71.3]), array([-0.]))
     """
     # What strata that look clean may hide is no reason why luck has narrowed the interval.
     seen = np.where(n > 0, x, 0.5) / np.maximum(n, 1.0)
-    each = (metric.gradient(N * seen) * N) ** 2 * seen * (1 - seen) / np.maximum(n, 1.0) * left
+    slope = metric.gradient(N * seen) * N
+    each = slope**2 * seen * (1 - seen) / np.maximum(n, 1.0) * left
     total = each.sum(axis=-1, keepdims=True)
-    plain = each * (1 - 2 * seen) / np.maximum(n, 1.0) / np.where(total > 0, total, 1.0)
+    share = each / np.where(total > 0, total, 1.0)
+    one = (share * (slope / np.maximum(n, 1.0)) ** 2 * left).sum(axis=-1, keepdims=True)
+    follows = total / np.where(total > 0, total + one, 1.0)
+    plain = follows * share * (1 - 2 * seen) / np.maximum(n, 1.0)
     p = (x + 0.5) / (n + 1)
     v = p * (1 - p) / np.maximum(n, 1.0) * left
     bent = v * N * metric.slope_of_variance(N * p, N * N * v)

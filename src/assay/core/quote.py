@@ -3,8 +3,8 @@
 At the stop of an adaptive evaluation the plain estimate, sum_h N_h x_h / n_h, leans towards what
 luck showed, for two reasons: labels followed the errors (`core.explore`), so that strata which
 looked clean stayed so; and the evaluation stopped because its interval was narrow (`core.drift`).
-What allocation hid is given back, and half of the shift that the stop makes. Nothing is added
-where all items are labelled: the value is then the metric itself.
+What allocation hid is given back, and so is the shift that the stop makes. Nothing is added where
+all items are labelled: the value is then the metric itself.
 """
 
 import numpy as np
@@ -37,15 +37,16 @@ def quoted_value(
 
     Examples
     --------
-    Eight errors in eighty labels of one stratum, and a stop by the width: half an error more.
+    Eight errors in eighty labels of one stratum, and a stop by the width: most of an error more.
 
     >>> from assay.core.metrics import ratio
     >>> tallies = Tallies(N=[1_000_000], n=[80], x=[72])
     >>> precision = ratio("precision", tallies.N, np.array([True]))
     >>> quoted_value(tallies, precision, replacement=False, explored=False, stops=True).round(4)
-    np.float64(0.895)
+    np.float64(0.8913)
     """
-    N, n, x = np.broadcast_arrays(tallies.N, tallies.n, tallies.x)
+    N, n, seen = np.broadcast_arrays(tallies.N, tallies.n, tallies.x)
+    x = seen
     left = np.ones(n.shape) if replacement else (N - n) / np.maximum(N - 1, 1.0)
     if stops:
         x = drift_of(N, n, x, left, metric).corrected()
@@ -55,11 +56,12 @@ def quoted_value(
         w, common = weigh(now, metric, T)
         turned = metric.rises(T) ^ common  # where the rarer outcome is the other one
         rare = np.where(turned, n - x, x)
-        hidden = left * explore(w, n, rare, left).pull
+        hidden = np.where(left > 0, explore(w, n, rare, left).pull, 0.0)
         given = np.minimum(rare + hidden, n) - rare
         x = np.where(turned, x - given, x + given)
         T = _totals(N, n, x)
-    return metric.value(T)
+    # No more, and no fewer, than there can be with the items that are left.
+    return metric.value(np.where(left < 1, np.clip(T, seen, seen + N - n), T))
 
 
 def _totals(N: Floats, n: Floats, x: Floats) -> Floats:
