@@ -91,14 +91,22 @@ def test_the_rates_at_an_end_are_the_likeliest_with_that_sum() -> None:
 
 
 def test_outcomes_are_added_as_they_may_lie_and_taken_as_they_lie() -> None:
+    """Half an outcome by rate, three quarters by variance: two strata, by hand."""
     s = sample([0.9, 0.1], [20.0, 200.0], [0.0, 10.0])
-    may = [0.9 * 0.5 / 21, 0.1 * 10.5 / 201]
-    more = [1.25 * each / sum(may) for each in may]
+    p = [0.5 / 21, 10.5 / 201]
+    rate = [0.9 * p[0], 0.1 * p[1]]
+    variance = [0.81 * p[0] * (1 - p[0]) / 20, 0.01 * p[1] * (1 - p[1]) / 200]
+    more = [
+        0.5 * r / sum(rate) + 0.75 * v / sum(variance) for r, v in zip(rate, variance, strict=True)
+    ]
+    assert more[0] > 1.1  # nearly all of the variance is in the heavy stratum
     upper = sample([0.9, 0.1], [20 + more[0], 200 + more[1]], [more[0], 10 + more[1]])
     honest = upper_rates(s, 0.95, 0.75)
     assert deviances(upper, honest) == pytest.approx(1.96**2, rel=1e-4)
-    np.testing.assert_allclose(honest, upper_rates(upper, 0.95, -0.5), rtol=1e-6)
     assert total(s, honest) > total(s, upper_rates(s, 0.95, 0.0))
+    by_rate = [1.25 * each / sum(rate) for each in rate]  # the wrong variant: all by rate
+    wrong = sample([0.9, 0.1], [20 + by_rate[0], 200 + by_rate[1]], [by_rate[0], 10 + by_rate[1]])
+    assert deviances(wrong, honest) != pytest.approx(1.96**2, rel=1e-2)
     # Outcomes that may be luck are taken from where there are any.
     fewer = sample([0.9, 0.1], [20.0, 200.0], [0.0, 9.25])
     found = lower_rates(s, 0.95, 0.75)

@@ -7,7 +7,6 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from assay.core.estimate import estimate
 from assay.core.metrics import Metric, ratio
 from assay.core.types import Bools, Floats
 from assay.design import Design, Goal
@@ -81,15 +80,6 @@ def too_soon(design: Design, goal: Goal, metric: Metric, state: State, middle: F
     return cannot_stop(design, replace(goal, within=0.9 * goal.within), metric, state, middle)
 
 
-def by_standard_errors(
-    design: Design, goal: Goal, metric: Metric, state: State, middle: Floats
-) -> Bools:
-    """The way before: z standard errors are wider than the goal."""
-    del middle
-    variance = estimate(state.tallies, metric, "unbiased", replacement=design.replacement).variance
-    return np.asarray(1.96 * np.sqrt(variance) > (goal.within or 0.0))
-
-
 def test_the_middle_may_be_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     right = runs_of("f1", 0.06, Design(), every_look=True)
     use(off_middle, monkeypatch)
@@ -101,7 +91,6 @@ def test_the_middle_may_be_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (too_soon, "recall", 0.1, Design()),
         (too_soon, "f1", 0.05, Design()),
-        (by_standard_errors, "recall", 0.3, Design()),
     ],
 )
 def test_a_rule_that_leaves_out_too_much_is_caught(

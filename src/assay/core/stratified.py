@@ -15,9 +15,10 @@ so each end of E is found by walking along lambda until 2 (l(q(0)) - l(q)) is z^
 it honest for few labels, adaptive allocation and peeking.
 
 - Half an outcome is added before the upper end is sought: the likelihood of a count falls short of
-  its exact tail by about that much.
+  its exact tail by about that much. It is shared out as the outcomes themselves are.
 - b outcomes more are added there, and b are taken away before the lower end is sought: what a stop
-  at the first narrow look costs. Both are shared out as the outcomes themselves are.
+  at the first narrow look costs. They are shared out as the variance is, because a stop misleads
+  each stratum by its part of that (`core.drift`).
 - Where labels followed the errors (`core.explore`), each stratum gets back what its luck has
   hidden: x/n with n growing as x^eta falls short of the rate by about eta/n, so eta is added to x;
   and the spread of few labels is taken with n - 1.
@@ -91,15 +92,17 @@ class Sample:
         hidden = explore(self.w, self.n, self.x, self.left).pull
         return replace(self, n=n, x=np.minimum(x + hidden, n))
 
-    def with_outcomes(self, b: float) -> "Sample":
-        """Return what the walk starts from: b outcomes added or taken away, and the correction.
+    def with_outcomes(self, tail: float, b: float) -> "Sample":
+        """Return what the walk starts from: the outcomes added or taken away, and the correction.
 
-        They are shared out as the outcomes are: those that may be there still, by (x + 1/2)/(n + 1)
-        in each stratum, and those that may be luck by x/n.
+        `tail` is shared out as the outcomes are, b as the variance is. What may be there still goes
+        by the rates (x + 1/2)/(n + 1), and what may be luck, a negative b, by x/n.
         """
-        guess = (self.x + 0.5) / (self.n + 1) if b > 0 else self.x / np.maximum(self.n, 1.0)
+        added = tail + b > 0
+        guess = (self.x + 0.5) / (self.n + 1) if added else self.x / np.maximum(self.n, 1.0)
         part = np.where(self.open, self.w * guess, 0.0)
-        more = b * part / np.maximum(part.sum(axis=-1, keepdims=True), _TINY)
+        spread = part * self.w * (1 - guess) * self.left / np.maximum(self.n, 1.0)
+        more = tail * _shares(part) + b * _shares(spread)
         n, x = self.n + np.maximum(more, 0.0), np.maximum(self.x + more, 0.0)
         f = np.where(self.open, self.left, 1.0)
         return Sample(
@@ -112,14 +115,14 @@ class Sample:
 
 def upper_rates(sample: Sample, confidence: float, b: float) -> Floats:
     """Return the rates at the upper end of E; 1 in strata without a label."""
-    q = _walk(sample.with_outcomes(_TAIL + b), confidence, sign=-1)
+    q = _walk(sample.with_outcomes(_TAIL, b), confidence, sign=-1)
     known = np.where(sample.n > 0, sample.x / np.maximum(sample.n, 1.0), 1.0)
     return np.where(sample.open, q, known)
 
 
 def lower_rates(sample: Sample, confidence: float, b: float) -> Floats:
     """Return the rates at the lower end of E; all 0 if x is."""
-    s = sample.with_outcomes(-b)
+    s = sample.with_outcomes(0.0, -b)
     none = (s.w * s.x).sum(axis=-1, keepdims=True) <= 0
     some = replace(s, x=np.where(none, 0.5, s.x), n=np.where(none, 1.0, s.n))
     q = np.where(none, 0.0, _walk(some, confidence, sign=+1))
@@ -321,6 +324,11 @@ def _rates(s: Sample, multiplier: Floats) -> Floats:
     top = np.where(a >= 0, 2 * s.x, a - root)
     bottom = np.where(a >= 0, a + root, np.where(lw == 0, 1.0, 2 * lw))
     return np.asarray(np.clip(top / np.where(bottom == 0, 1.0, bottom), 0.0, 1.0))
+
+
+def _shares(parts: Floats) -> Floats:
+    """Return the parts with sum 1, or all 0."""
+    return np.asarray(parts / np.maximum(parts.sum(axis=-1, keepdims=True), _TINY))
 
 
 def _shared(weight: Floats) -> Floats:
