@@ -239,7 +239,8 @@ def cannot_stop(design: Design, goal: Goal, metric: Metric, state: State, middle
     -----
     The interval has the values that a test does not reject. If neither middle - within nor
     middle + within is rejected, it is wider than the goal, whatever its ends are: two tests tell
-    that, where the search for the ends takes a dozen. Nothing is told of evaluations that might
+    that, where the search for the ends takes a dozen. A test that need not say how far away the
+    end is takes a part of the time, too. Nothing is told of evaluations that might
     stop for another reason, or whose interval might be cut short by what is possible.
     """
     tallies, within = state.tallies, goal.within
@@ -249,7 +250,6 @@ def cannot_stop(design: Design, goal: Goal, metric: Metric, state: State, middle
         or goal.budget is not None
         or design.interval != "stratified"
         or (design.stop, design.rounds_in_a_row) != ("width", 1)
-        or not metric.bends  # its ends take no search
         or state.possible is not None
     ):
         return none

@@ -85,6 +85,10 @@ class Sample:
         """Return some of the samples side by side."""
         return Sample(self.w[which], self.n[which], self.x[which], self.left[which])
 
+    def rest(self, E: Floats | None, known: Floats) -> Floats | None:
+        """Return what the open strata's part of E is, if the others have the rates `known`."""
+        return None if E is None else E - np.where(self.open, 0.0, self.w * known).sum(axis=-1)
+
     def evened(self) -> "Sample":
         """Return the sample with what allocation by `core.explore` has hidden given back."""
         n = np.where((self.x > 0) & (self.n > 1), self.n - 1, self.n)
@@ -113,20 +117,29 @@ class Sample:
         )
 
 
-def upper_rates(sample: Sample, confidence: float, b: float) -> Floats:
-    """Return the rates at the upper end of E; 1 in strata without a label."""
-    q = _walk(sample.with_outcomes(_TAIL, b), confidence, sign=-1)
+def upper_rates(
+    sample: Sample, confidence: float, b: float, beyond: Floats | None = None
+) -> Floats:
+    """Return the rates at the upper end of E; 1 in strata without a label.
+
+    Where it is only asked whether that end lies beyond a value of E, the rates may be those of any
+    E between the end and the value; they are found sooner.
+    """
     known = np.where(sample.n > 0, sample.x / np.maximum(sample.n, 1.0), 1.0)
+    q = _walk(
+        sample.with_outcomes(_TAIL, b), confidence, sign=-1, beyond=sample.rest(beyond, known)
+    )
     return np.where(sample.open, q, known)
 
 
-def lower_rates(sample: Sample, confidence: float, b: float) -> Floats:
-    """Return the rates at the lower end of E; all 0 if x is."""
+def lower_rates(
+    sample: Sample, confidence: float, b: float, beyond: Floats | None = None
+) -> Floats:
+    """Return the rates at the lower end of E, as `upper_rates` does; all 0 if x is."""
     s = sample.with_outcomes(0.0, -b)
-    none = (s.w * s.x).sum(axis=-1, keepdims=True) <= 0
-    some = replace(s, x=np.where(none, 0.5, s.x), n=np.where(none, 1.0, s.n))
-    q = np.where(none, 0.0, _walk(some, confidence, sign=+1))
-    return np.where(sample.open, q, sample.x / np.maximum(sample.n, 1.0))
+    known = sample.x / np.maximum(sample.n, 1.0)
+    q = _walk(s, confidence, sign=+1, beyond=sample.rest(beyond, known))
+    return np.where(sample.open, q, known)
 
 
 def extra_outcomes(stop: str) -> float:
@@ -219,8 +232,9 @@ class Strata:
     def beyond(self, low: Floats, high: Floats) -> Bools:
         """Tell where the interval reaches below `low` and above `high`, by a test at each."""
         wide = np.zeros(len(self.N), dtype=np.bool_)
-        below = np.flatnonzero(low > self._reached(low, np.arange(low.size), upper=True))
-        wide[below] = high[below] < self._reached(high[below], below)
+        every = np.arange(low.size)
+        below = np.flatnonzero(low > self._reached(low, every, upper=True, exactly=False))
+        wide[below] = high[below] < self._reached(high[below], below, exactly=False)
         return wide
 
     def _root(self, guess: Floats, *, upper: bool = False) -> Floats:
@@ -237,21 +251,27 @@ class Strata:
         found[kept] = edge[kept]
         return found
 
-    def _reached(self, m: Floats, which: Ints, *, upper: bool = False) -> Floats:
+    def _reached(
+        self, m: Floats, which: Ints, *, upper: bool = False, exactly: bool = True
+    ) -> Floats:
         """Return the metric at the end of E that is found with the weights of the value m.
 
         It is m itself where m is an end of the interval, and on the other side of an end it is on
-        the other side of m: c0 + c.T = (metric - m) D, with D the denominator.
+        the other side of m: c0 + c.T = (metric - m) D, with D the denominator. That side is all
+        that is told unless `exactly`.
         """
-        T = self._start[which]
-        for _ in range(1 if isinstance(self.metric, Ratio) else _PLANES):
-            T = self._totals(m, which, T, upper=upper)
+        T, turns = self._start[which], 1 if isinstance(self.metric, Ratio) else _PLANES
+        for turn in range(turns):
+            last = turn == turns - 1
+            T = self._totals(m, which, T, upper=upper, exactly=exactly or not last)
         return self.metric.value(T)
 
-    def _totals(self, m: Floats, which: Ints, T: Floats, *, upper: bool) -> Floats:
+    def _totals(self, m: Floats, which: Ints, T: Floats, *, upper: bool, exactly: bool) -> Floats:
         N, n, x, other = (each[which] for each in (self.N, self.n, self.x, self._other))
-        c, _ = self.metric.plane(m, T)
+        c, c0 = self.metric.plane(m, T)
         rises, w = c > 0, _shared(np.abs(c) * N)
+        # E where the metric is m, to first order.
+        B = (c0 + np.where(rises, c * N, 0.0).sum(axis=-1)) / (np.abs(c) * N).sum(axis=-1)
         either = [np.where(rises, n - each, each) for each in (x, other)]
         bad = np.maximum(*either) if upper else np.minimum(*either)
         common = _is_common(w, n, bad)[..., 0]
@@ -264,7 +284,8 @@ class Strata:
             sample = Sample(w[rows], n[rows], rare, self.left[which][rows])
             sample = sample.evened() if self.explored else sample
             walk = upper_rates if upper != flag else lower_rates
-            found = walk(sample, self._confidence, self._b)
+            beyond = None if exactly else (1 - B[rows] if flag else B[rows])
+            found = walk(sample, self._confidence, self._b, beyond)
             q[rows] = 1 - found if flag else found
         return np.asarray(N * np.where(rises, 1 - q, q))
 
@@ -294,8 +315,11 @@ def stratified_ends(
 Statistic = Callable[[Floats], Floats]
 
 
-def _walk(s: Sample, confidence: float, *, sign: int) -> Floats:
-    """Return q(lambda) where 2 (l(q(0)) - l(q)) is z^2; its logarithm is nearly straight."""
+def _walk(s: Sample, confidence: float, *, sign: int, beyond: Floats | None) -> Floats:
+    """Return q(lambda) where 2 (l(q(0)) - l(q)) is z^2; its logarithm is nearly straight.
+
+    With `beyond`, on the way there where it is known on which side of that value of E it lies.
+    """
     z = float(ndtri((1 + confidence) / 2))
     shape = s.w.shape
     s = Sample(*(each.reshape(-1, shape[-1]) for each in (s.w, s.n, s.x, s.left)))
@@ -307,12 +331,17 @@ def _walk(s: Sample, confidence: float, *, sign: int) -> Floats:
         one = s.take(which)
         q = _rates(one, sign * total[which] * np.exp(t))
         likelihood = (xlogy(one.x, q) + xlogy(one.n - one.x, 1 - q)).sum(axis=-1)
-        return np.asarray(np.log(np.maximum(2 * (best[which] - likelihood), _TINY) / z**2))
+        over = np.log(np.maximum(2 * (best[which] - likelihood), _TINY) / z**2)
+        if beyond is not None:
+            farther = -sign * ((one.w * q).sum(axis=-1) - beyond.reshape(-1)[which])
+            over = np.where(over * farther <= 0, 0.0, over)  # between the end and the value
+        return np.asarray(over)
 
     spread = (s.w**2 * np.maximum(p * (1 - p), 0.25 / s.n) / s.n).sum(axis=-1)
     guess = np.log(z / np.maximum(np.sqrt(spread) * total, _TINY))
-    reach = np.full(total.shape, _REACH)
-    t = find_root(excess, -reach, reach, np.clip(guess, 1 - reach, reach - 1), slope=2.0)
+    # Without anything to vary there is no way to go.
+    reach = np.where((s.w * s.x).sum(axis=-1) > 0, _REACH, 0.0)
+    t = find_root(excess, -reach, reach, np.clip(guess, -reach, reach), slope=2.0)
     return _rates(s, sign * total * np.exp(t)).reshape(shape)
 
 
