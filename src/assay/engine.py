@@ -306,14 +306,20 @@ def plan(
     return allocate.round_to_total(allocate.neyman(sizes, sd, size), size, room)
 
 
-def least_of_each(state: State, size: Floats) -> Ints:
+def least_of_each(state: State, size: Floats, *, grows: bool = False) -> Ints:
     """Return the part of a round that gives every stratum the least it must have, (..., H).
 
-    One of every stratum before the second of any: what was never seen bounds nothing.
+    One of every stratum before the second of any: what was never seen bounds nothing. If it
+    `grows`, the least is twice the square root of the mean as soon as that is more: where strata
+    are many and small, some that looked pure at first would otherwise stay with three labels.
     """
     first = np.zeros(state.room.shape, dtype=np.int64)
-    for least in range(1, _LEAST_EACH + 1):
-        lacks = np.minimum(np.maximum(least - state.dealt - first, 0.0), state.room - first)
+    most = np.full(state.streak.shape, float(_LEAST_EACH))
+    if grows:
+        most = np.maximum(most, np.floor(2 * np.sqrt(state.dealt.mean(axis=-1))))
+    for least in range(1, int(most.max(initial=0.0)) + 1):
+        wanted = np.minimum(least, most)[..., None]
+        lacks = np.minimum(np.maximum(wanted - state.dealt - first, 0.0), state.room - first)
         rest = np.minimum(size - first.sum(axis=-1), lacks.sum(axis=-1))
         first = first + allocate.round_to_total(lacks, rest, lacks)
     return first

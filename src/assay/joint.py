@@ -262,7 +262,7 @@ class Joint:
             so_far = (state.dealt.sum(axis=-1) + size) / np.maximum(aim.sum(axis=-1), 1.0)
             spent = aim.sum(axis=-1) >= self.budget - 0.5
             aim = aim * np.where(spent, np.minimum(so_far, 1.0), 1.0)[..., None]
-        first = least_of_each(state, size)
+        first = least_of_each(state, size, grows=True)
         behind = np.maximum(np.maximum(aim - state.dealt, 0.0) - first, 0.0)
         rest = allocate.round_to_total(behind, size - first.sum(axis=-1), state.room - first)
         return np.asarray(first + rest)
