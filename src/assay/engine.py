@@ -39,6 +39,7 @@ __all__ = [
     "look",
     "plan",
     "step",
+    "weights_now",
 ]
 
 UNLIMITED = LARGEST_EXACT  # room in a stratum that is drawn from with replacement
@@ -306,19 +307,22 @@ def plan(
     return allocate.round_to_total(allocate.neyman(sizes, sd, size), size, room)
 
 
-def least_of_each(state: State, size: Floats, *, grows: bool = False) -> Ints:
+def least_of_each(state: State, size: Floats, weight: Floats | None = None) -> Ints:
     """Return the part of a round that gives every stratum the least it must have, (..., H).
 
-    One of every stratum before the second of any: what was never seen bounds nothing. If it
-    `grows`, the least is twice the square root of the mean as soon as that is more: where strata
-    are many and small, some that looked pure at first would otherwise stay with three labels.
+    One of every stratum before the second of any: what was never seen bounds nothing. Where strata
+    are many and small, some that looked pure at first would stay with three labels for good. With
+    their weights, (..., H), each has what it would have by weight, up to twice the square root of
+    the mean.
     """
     first = np.zeros(state.room.shape, dtype=np.int64)
-    most = np.full(state.streak.shape, float(_LEAST_EACH))
-    if grows:
-        most = np.maximum(most, np.floor(2 * np.sqrt(state.dealt.mean(axis=-1))))
+    most = np.full(state.room.shape, float(_LEAST_EACH))
+    if weight is not None:
+        mean = state.dealt.mean(axis=-1, keepdims=True)
+        by_weight = weight * state.dealt.sum(axis=-1, keepdims=True)
+        most = np.maximum(most, np.floor(np.minimum(by_weight, 2 * np.sqrt(mean))))
     for least in range(1, int(most.max(initial=0.0)) + 1):
-        wanted = np.minimum(least, most)[..., None]
+        wanted = np.minimum(least, most)
         lacks = np.minimum(np.maximum(wanted - state.dealt - first, 0.0), state.room - first)
         rest = np.minimum(size - first.sum(axis=-1), lacks.sum(axis=-1))
         first = first + allocate.round_to_total(lacks, rest, lacks)
@@ -460,10 +464,14 @@ def _shares(design: Design, metric: Ratio, state: State, total: Floats) -> Float
     return np.asarray(total[..., None] * shares)
 
 
+def weights_now(tallies: Tallies, metric: Metric) -> tuple[Floats, Floats]:
+    """Return what each stratum weighs in the metric by now, and its labels with the rarer one."""
+    return rarer(tallies, metric, tallies.N * rates(tallies, "smoothed", replacement=True))
+
+
 def explored_shares(tallies: Tallies, metric: Metric, *, replacement: bool = False) -> Floats:
     """Return the share of all labels that each stratum should have had, by `core.explore`."""
-    totals = tallies.N * rates(tallies, "smoothed", replacement=True)
-    w, rare = rarer(tallies, metric, totals)
+    w, rare = weights_now(tallies, metric)
     left = (tallies.N - tallies.n) / np.maximum(tallies.N - 1, 1.0)
     return explore(w, tallies.n, rare, 1.0 if replacement else left).shares
 

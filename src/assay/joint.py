@@ -29,7 +29,7 @@ from assay.core.stop import Reason
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
 from assay.design import Design, Goal
-from assay.engine import Look, State, explored_shares, least_of_each, look
+from assay.engine import Look, State, explored_shares, least_of_each, look, weights_now
 from assay.errors import DesignError
 
 __all__ = ["Joint", "JointLook", "Parts", "View"]
@@ -262,7 +262,7 @@ class Joint:
             so_far = (state.dealt.sum(axis=-1) + size) / np.maximum(aim.sum(axis=-1), 1.0)
             spent = aim.sum(axis=-1) >= self.budget - 0.5
             aim = aim * np.where(spent, np.minimum(so_far, 1.0), 1.0)[..., None]
-        first = least_of_each(state, size, grows=True)
+        first = least_of_each(state, size, self._weights(state))
         behind = np.maximum(np.maximum(aim - state.dealt, 0.0) - first, 0.0)
         rest = allocate.round_to_total(behind, size - first.sum(axis=-1), state.room - first)
         return np.asarray(first + rest)
@@ -300,6 +300,15 @@ class Joint:
             return fewest
         shared = compromise_allocation(spread, allowed, self._affords, state.dealt, sizes).n
         return np.where(short[..., None], shared, fewest)
+
+    def _weights(self, state: State) -> Floats:
+        """Return what each stratum weighs in the target that it weighs most in, (..., H)."""
+        most = np.zeros_like(state.dealt)
+        for view in self.views:
+            w, _ = weights_now(view.state(state).tallies, view.metric)
+            mine = most[..., view.strata]
+            most[..., view.strata] = np.maximum(mine, view.by_stratum(w))
+        return most
 
     @property
     def _affords(self) -> float:
