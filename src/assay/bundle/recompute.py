@@ -163,7 +163,7 @@ def _unhidden(forms: Sequence[Form], strata: Sequence[Stratum]) -> list[list[Str
         ]
         pull = _pull(w, rare, strata)
         given = [
-            min(x + one, each.n) - x if each.left > 0 else 0.0
+            min(max(x + one, 0.0), each.n) - x if each.left > 0 else 0.0
             for x, each, one in zip(rare, strata, pull, strict=True)
         ]
         ways.append(
@@ -197,9 +197,13 @@ def _pull(w: Sequence[float], x: Sequence[float], strata: Sequence[Stratum]) -> 
     remains = fsum(a * each.left for a, each in zip(w, strata, strict=True))
     by_weight = 1 - (1 - max(k / (1 + k), 0.05)) * remains
     pulls = []
-    for a, s, o, b, outcomes in zip(w, spread, own, q, x, strict=True):
+    for a, s, o, b, outcomes, m in zip(w, spread, own, q, x, n, strict=True):
         neyman = (1 - by_weight) * s / total
-        follows = believed * (o / b) * outcomes / (outcomes + 0.5) * max(0.5 - b, 0.0) / (1 - b)
+        if b < 0.5:
+            follows = believed * (o / b) * outcomes / (outcomes + 0.5) * (0.5 - b) / (1 - b)
+        else:  # the other outcome is the rarer one of this stratum
+            others = m - outcomes
+            follows = -believed * ((1 - o) / (1 - b)) * others / (others + 0.5) * (b - 0.5) / b
         pulls.append(follows * (1 - s / total) * neyman / max(neyman + by_weight * a, tiny))
     return pulls
 

@@ -55,7 +55,8 @@ class Exploration:
         The share of all labels that each stratum should have had; sum 1.
     pull : array
         By how many percent a stratum's share rises when its outcomes rise by one percent, from 0
-        (labels go by weight) to 1/2 (Neyman's allocation of rare outcomes).
+        (labels go by weight) to 1/2 (Neyman's allocation of rare outcomes). Where the outcome is
+        the more frequent one of a stratum, the same of the other one, with a minus.
     """
 
     shares: Floats
@@ -103,6 +104,8 @@ def explore(w: Floats, n: Floats, x: Floats, left: Floats | float = 1.0) -> Expl
     neyman = (1 - by_weight) * spread / total
     shares = neyman + by_weight * w
     # The chain rule through q, the square root, the sum of the spreads and the part by weight.
-    follows = believed * (own / q) * x / (x + 0.5) * np.maximum(0.5 - q, 0.0) / (1 - q)
-    pull = follows * (1 - spread / total) * neyman / np.maximum(shares, _TINY)
+    rare = believed * (own / q) * x / (x + 0.5) * np.maximum(0.5 - q, 0.0) / (1 - q)
+    y = n - x
+    other = believed * ((1 - own) / (1 - q)) * y / (y + 0.5) * np.maximum(q - 0.5, 0.0) / q
+    pull = (rare - other) * (1 - spread / total) * neyman / np.maximum(shares, _TINY)
     return Exploration(np.asarray(shares), np.asarray(pull))

@@ -57,7 +57,7 @@ def quoted_value(
         turned = metric.rises(T) ^ common  # where the rarer outcome is the other one
         rare = np.where(turned, n - x, x)
         hidden = np.where(left > 0, explore(w, n, rare, left).pull, 0.0)
-        given = np.minimum(rare + hidden, n) - rare
+        given = np.clip(rare + hidden, 0.0, n) - rare
         x = np.where(turned, x - given, x + given)
         T = _totals(N, n, x)
     # No more, and no fewer, than there can be with the items that are left.

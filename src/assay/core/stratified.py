@@ -94,7 +94,7 @@ class Sample:
         n = np.where((self.x > 0) & (self.n > 1), self.n - 1, self.n)
         x = self.x * n / np.maximum(self.n, 1.0)
         hidden = explore(self.w, self.n, self.x, self.left).pull
-        return replace(self, n=n, x=np.minimum(x + hidden, n))
+        return replace(self, n=n, x=np.clip(x + hidden, 0.0, n))
 
     def with_outcomes(self, tail: float, b: float) -> "Sample":
         """Return what the walk starts from: the outcomes added or taken away, and the correction.
