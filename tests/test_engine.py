@@ -261,6 +261,15 @@ def test_the_least_of_each_fits_into_the_round_and_the_room() -> None:
             assert after[first > 0].max() <= after[short].min() + 1
 
 
+def test_where_weights_are_told_no_heavy_stratum_is_starved() -> None:
+    """Twice the square root of the mean, but not beyond what a stratum would have by weight."""
+    dealt = np.array([300.0, 3.0, 3.0, 94.0])
+    state = replace(labelled([0.0] * 4, [1.0] * 4), dealt=dealt, room=np.full(4, 1000.0))
+    weight = np.array([0.5, 0.3, 0.01, 0.19])
+    assert least_of_each(state, np.asarray(50.0), weight).tolist() == [0, 17, 1, 0]  # 20 and 4
+    assert least_of_each(state, np.asarray(50.0)).tolist() == [0, 0, 0, 0]
+
+
 def test_no_stop_before_three_labels_of_each_stratum() -> None:
     """Two strata that agree and one with two labels: narrow enough, but for that."""
     N = np.array([4000.0, 4000.0, 30.0])

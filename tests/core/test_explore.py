@@ -150,3 +150,19 @@ def test_evaluations_side_by_side() -> None:
         alone = explore(np.full(2, 0.5), n[row], x[row])
         assert both.shares[row].tolist() == alone.shares.tolist()
         assert both.pull[row].tolist() == alone.pull.tolist()
+
+
+def test_what_is_hidden_is_of_each_stratum_s_own_rarer_outcome() -> None:
+    """Counted the other way round, allocation is the same, and what it hides has the other sign.
+
+    The rule before gave nothing to strata in which the outcome is the more frequent one.
+    """
+    w, n = np.array([0.4, 0.3, 0.2, 0.1]), np.array([80.0, 40.0, 30.0, 10.0])
+    x = np.array([2.0, 5.0, 26.0, 8.0])
+    one, other = explore(w, n, x), explore(w, n, n - x)
+    np.testing.assert_allclose(one.shares, other.shares, rtol=1e-12)
+    np.testing.assert_allclose(one.pull, -other.pull, rtol=1e-9)
+    assert (one.pull[:2] > 0).all()
+    assert (one.pull[2:] < 0).all()
+    before = np.maximum(one.pull, 0.0)
+    assert not np.allclose(before, -np.maximum(other.pull, 0.0))
