@@ -30,9 +30,9 @@ def answer(name: str, *, wrong: int) -> None:
 
 
 def test_a_series_is_begun_followed_and_shown(run: Fixture, weeks: Path) -> None:
-    begun = run(
-        "follow", "w1.csv", "--series", "spam", "--period", "w1", *COLUMNS, "--floor", "0.7"
-    )
+    # One series in twenty is said to have moved by chance; this seed's is not.
+    options = (*COLUMNS, "--floor", "0.7", "--seed", "2")
+    begun = run("follow", "w1.csv", "--series", "spam", "--period", "w1", *options)
     assert begun.exit_code == 0, begun.output
     assert begun.stdout.rstrip().endswith("next: assay label spam/w1")
     answer("spam/w1", wrong=9)
