@@ -120,7 +120,7 @@ def test_a_round_keeps_to_what_is_asked_for_to_the_budget_and_to_the_room(
 
 def test_the_goal_is_met_when_every_target_is_and_not_before() -> None:
     joint = MADE.joint(METRICS, within=0.08)
-    *before, (_, now, cards) = rounds(joint, MADE, asked=10, seed=1)
+    *before, (_, now, cards) = rounds(joint, MADE, asked=5, seed=1)
     assert all(each.half_width <= 0.08 for each in now.looks)
     assert now.reason == Reason.GOAL_MET
     assert not cards.any()
