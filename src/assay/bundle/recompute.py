@@ -101,8 +101,8 @@ def _stopped(forms: Sequence[Form], strata: Sequence[Stratum]) -> list[Stratum]:
         for part, slope, each, n in zip(parts, g, strata, labels, strict=True)
     )
     plain = [
-        part * (1 - 2 * rate) / n / ((total + one) or 1.0)
-        for part, rate, n in zip(parts, seen, labels, strict=True)
+        part * (1 - 2 * rate) / n / ((total + one) or 1.0) * each.left
+        for part, rate, n, each in zip(parts, seen, labels, strata, strict=True)
     ]
     p = [(each.x + 0.5) / (each.n + 1) for each in strata]
     v = [q * (1 - q) / n * each.left for q, n, each in zip(p, labels, strata, strict=True)]

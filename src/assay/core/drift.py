@@ -17,8 +17,8 @@ variance of the rate, and D the denominator,
 A recall that is underestimated has a large denominator, and so a narrow interval: such an
 evaluation stops too soon.
 
-The formula holds without replacement, too: (x_n - n p)/(N - n) is a martingale, so that a smaller
-Var(T_k) is made up for by odds n/(N - n) that rise faster than n.
+The formula holds without replacement, too, with the smaller Var(T_k): (x_n - n p)/(N - n) is a
+martingale, and where V is to be the same the odds n/(N - n) follow p (1 - p) as n does otherwise.
 
 The interval counts about one outcome more than was seen (`core.stratified`), so its width follows
 what was seen a little less than V does: of the first term V/(V + V_1) remains, V_1 the variance of
@@ -102,7 +102,7 @@ def drift_of(N: Floats, n: Floats, x: Floats, left: Floats, metric: Metric) -> D
     share = each / np.where(total > 0, total, 1.0)
     one = (share * (slope / np.maximum(n, 1.0)) ** 2 * left).sum(axis=-1, keepdims=True)
     follows = total / np.where(total > 0, total + one, 1.0)
-    plain = follows * share * (1 - 2 * seen) / np.maximum(n, 1.0)
+    plain = follows * share * (1 - 2 * seen) / np.maximum(n, 1.0) * left
     p = (x + 0.5) / (n + 1)
     v = p * (1 - p) / np.maximum(n, 1.0) * left
     bent = v * N * metric.slope_of_variance(N * p, N * N * v)
