@@ -240,9 +240,9 @@ def cannot_stop(design: Design, goal: Goal, metric: Metric, state: State, middle
     -----
     The interval has the values that a test does not reject. If neither middle - within nor
     middle + within is rejected, it is wider than the goal, whatever its ends are: two tests tell
-    that, where the search for the ends takes a dozen. A test that need not say how far away the
-    end is takes a part of the time, too. Nothing is told of evaluations that might
-    stop for another reason, or whose interval might be cut short by what is possible.
+    that, where the search for the ends takes a dozen; and a test is over as soon as it is known on
+    which side the end lies. Nothing is told of evaluations that might stop for another reason, or
+    whose interval might be cut short by what is possible.
     """
     tallies, within = state.tallies, goal.within
     none = np.zeros(state.streak.shape, dtype=np.bool_)
@@ -465,7 +465,7 @@ def _shares(design: Design, metric: Ratio, state: State, total: Floats) -> Float
 
 
 def weights_now(tallies: Tallies, metric: Metric) -> tuple[Floats, Floats]:
-    """Return what each stratum weighs in the metric by now, and its labels with the rarer one."""
+    """Return what each stratum weighs in the metric, and its labels with the rarer outcome."""
     return rarer(tallies, metric, tallies.N * rates(tallies, "smoothed", replacement=True))
 
 

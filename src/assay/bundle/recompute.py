@@ -112,8 +112,8 @@ def _stopped(forms: Sequence[Form], strata: Sequence[Stratum]) -> list[Stratum]:
         [each.N**2 * one for each, one in zip(strata, v, strict=True)],
     )
     found = []
-    for each, q, rate, turn, more in zip(strata, p, v, turns, plain, strict=True):
-        shift = 0.5 * rate * each.N * turn + more
+    for each, q, variance, turn, more in zip(strata, p, v, turns, plain, strict=True):
+        shift = 0.5 * variance * each.N * turn + more
         down = each.x / (1 + max(-shift, 0.0) / q)
         up = each.n - (each.n - each.x) / (1 + max(shift, 0.0) / (1 - q))
         found.append(replace(each, x=down if shift < 0 else up))

@@ -106,7 +106,7 @@ class Sample:
         guess = (self.x + 0.5) / (self.n + 1) if added else self.x / np.maximum(self.n, 1.0)
         part = np.where(self.open, self.w * guess, 0.0)
         spread = part * self.w * (1 - guess) * self.left / np.maximum(self.n, 1.0)
-        more = tail * _shares(part) + b * _shares(spread)
+        more = tail * _shared(part) + b * _shared(spread)
         n, x = self.n + np.maximum(more, 0.0), np.maximum(self.x + more, 0.0)
         f = np.where(self.open, self.left, 1.0)
         return Sample(
@@ -353,11 +353,6 @@ def _rates(s: Sample, multiplier: Floats) -> Floats:
     top = np.where(a >= 0, 2 * s.x, a - root)
     bottom = np.where(a >= 0, a + root, np.where(lw == 0, 1.0, 2 * lw))
     return np.asarray(np.clip(top / np.where(bottom == 0, 1.0, bottom), 0.0, 1.0))
-
-
-def _shares(parts: Floats) -> Floats:
-    """Return the parts with sum 1, or all 0."""
-    return np.asarray(parts / np.maximum(parts.sum(axis=-1, keepdims=True), _TINY))
 
 
 def _shared(weight: Floats) -> Floats:
