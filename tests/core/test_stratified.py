@@ -115,6 +115,15 @@ def test_outcomes_are_added_as_they_may_lie_and_taken_as_they_lie() -> None:
     assert total(s, found) < total(s, lower_rates(s, 0.95, 0.0))
 
 
+def test_luck_is_allowed_for_where_every_stratum_looks_pure() -> None:
+    """Five of five and none of five: no variance, but the five may be luck."""
+    s = sample([0.2, 0.8], [5.0, 5.0], [5.0, 0.0])
+    found = lower_rates(s, 0.95, 0.5)
+    fewer = sample([0.2, 0.8], [5.0, 5.0], [4.5, 0.0])
+    assert deviances(fewer, found) == pytest.approx(1.96**2, rel=1e-4)
+    assert total(s, found) < total(s, lower_rates(s, 0.95, 0.0)) - 1e-3
+
+
 def deviances(s: Sample, q: Floats) -> float:
     return sum(deviance(x, n, p) for x, n, p in zip(s.x, s.n, q, strict=True))
 

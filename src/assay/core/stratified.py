@@ -106,6 +106,8 @@ class Sample:
         guess = (self.x + 0.5) / (self.n + 1) if added else self.x / np.maximum(self.n, 1.0)
         part = np.where(self.open, self.w * guess, 0.0)
         spread = part * self.w * (1 - guess) * self.left / np.maximum(self.n, 1.0)
+        # Where every stratum looks pure there is no variance to go by.
+        spread = np.where(spread.sum(axis=-1, keepdims=True) > 0, spread, part)
         more = tail * _shared(part) + b * _shared(spread)
         n, x = self.n + np.maximum(more, 0.0), np.maximum(self.x + more, 0.0)
         f = np.where(self.open, self.left, 1.0)
