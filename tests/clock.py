@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from assay.store import Store, open_store
+from assay.storage import Store, open_store
 
 _UNIX_EPOCH = 2440587.5
 

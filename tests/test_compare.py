@@ -15,7 +15,7 @@ import assay
 from assay.core.groups import Groups
 from assay.core.venn import CellStrata
 from assay.predictions.compared import read_compared
-from assay.store import open_store
+from assay.storage import open_store
 from assay.verify.values import Counts, values_of
 
 SIZE = 900

@@ -13,7 +13,7 @@ from assay.core.types import Bools, Floats, Ints
 from assay.predictions import Card, read_predictions
 from assay.reserve import depth, more_cards
 from assay.settings import Part, Settings
-from assay.store import open_store
+from assay.storage import open_store
 
 SIZE = 5000
 RNG = np.random.default_rng(12)

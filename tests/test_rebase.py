@@ -11,7 +11,7 @@ import assay
 from assay.core.strata import Strata
 from assay.core.types import Bools, Floats, Ints
 from assay.settings import Settings
-from assay.store import open_store
+from assay.storage import open_store
 from assay.succession import succeed
 
 SIZE = 6000

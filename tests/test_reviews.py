@@ -7,7 +7,7 @@ import pytest
 
 from assay.answers import Answer
 from assay.reviews import WORDS, Review, answered
-from assay.store import Said
+from assay.storage import Said
 from tests.desk_model import Happened, Model
 
 SAID = [

@@ -18,7 +18,7 @@ from assay.answers import Answer
 from assay.cli import app
 from assay.create import find_campaign
 from assay.reviews import Review
-from assay.store import open_store, schema
+from assay.storage import open_store, schema
 from assay.verify import books as bookkeeping
 from assay.verify.decks import check_cards
 from assay.verify.log import check_events

@@ -30,7 +30,7 @@ from assay.reviews import WITHDRAWN, Review
 from assay.settings import Settings
 from assay.slices import Slices
 from assay.slicing import slices_of
-from assay.store import Event, Store
+from assay.storage import Event, Store
 from assay.table import Table
 from assay.telling import check_lease, check_submit, reviewer_of, told_by_one, told_by_several
 

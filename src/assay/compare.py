@@ -13,7 +13,7 @@ from assay.predictions import Classifiers, Scan
 from assay.predictions.compared import ComparedPredictions, read_compared
 from assay.predictions.scan import as_scan
 from assay.settings import Reviewing, Settings
-from assay.store import Store
+from assay.storage import Store
 from assay.succession import go_on_beside, refuse_other_ids
 
 __all__ = [

@@ -22,7 +22,7 @@ from assay.predictions.roles import refuse_bad_show
 from assay.predictions.scan import as_scan
 from assay.reserve import card_row, check_same, depth, more_cards, read_again, scans_of
 from assay.settings import Part, Reviewing, Settings, Source
-from assay.store import CardRow, Said, Session, Store, open_store
+from assay.storage import CardRow, Said, Session, Store, open_store
 
 __all__ = [
     "create_campaign",

@@ -16,7 +16,7 @@ from assay.reserve import ShortReserveError
 from assay.results import Item
 from assay.reviewing import Dispute, Receipt, Submit, Turn
 from assay.reviews import SKIP, WITHDRAWN
-from assay.store import CardRow, Claim, Event, Said, Session
+from assay.storage import CardRow, Claim, Event, Said, Session
 from assay.table import Table
 
 __all__ = ["LEASE_SECONDS", "Desk"]

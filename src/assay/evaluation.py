@@ -22,7 +22,7 @@ from assay.engine import State, begin, fold, follows_request, look, plan
 from assay.joint import JointLook
 from assay.settings import Prior, Settings
 from assay.standing import Standing
-from assay.store import CardRow
+from assay.storage import CardRow
 from assay.targets import JointGoal
 
 __all__ = ["Decision", "Evaluation", "evaluation_of"]

@@ -18,7 +18,7 @@ from assay.predictions.union import Top, merge
 from assay.reserve import card_row, depth, read_again, scans_of
 from assay.reviews import answered
 from assay.settings import Settings
-from assay.store import CardRow, Session
+from assay.storage import CardRow, Session
 from assay.succession import count_there, refuse_other_ids, succeed
 
 __all__ = ["extend_campaign"]

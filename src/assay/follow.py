@@ -25,7 +25,7 @@ from assay.predictions.compared import read_compared
 from assay.predictions.engines import engine_of
 from assay.predictions.scan import as_scan
 from assay.settings import Part, Reviewing, Series, Settings
-from assay.store import Store
+from assay.storage import Store
 from assay.succession import go_on_beside, refuse_other_ids
 from assay.targets import JointGoal
 

@@ -31,7 +31,7 @@ from assay.engine import State
 from assay.evaluation import Evaluation
 from assay.history import HistoryPoint
 from assay.standing import Standing
-from assay.store import CardRow
+from assay.storage import CardRow
 from assay.why_stopped import told
 
 __all__ = ["Ledger"]

@@ -11,7 +11,7 @@ from assay.create import find_campaign
 from assay.errors import StorageError
 from assay.predictions.compared import IN_NEW, IN_OLD, NEW, OLD, ComparedPredictions
 from assay.settings import Prior, Series, Settings
-from assay.store import Session
+from assay.storage import Session
 
 __all__ = ["Member", "members", "prior_of", "refuse_if_begun"]
 

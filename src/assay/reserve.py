@@ -20,7 +20,7 @@ from assay.predictions.compared import parts_in, read_compared
 from assay.predictions.scan import as_scan
 from assay.predictions.union import UnionPredictions, as_it_is_now
 from assay.settings import Settings, Source
-from assay.store import CardRow, Session, Store
+from assay.storage import CardRow, Session, Store
 
 __all__ = [
     "Reserve",

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from assay.answers import Answer
-from assay.store import Said
+from assay.storage import Said
 
 __all__ = ["SKIP", "WITHDRAWN", "WORDS", "Review", "answered"]
 

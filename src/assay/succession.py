@@ -20,7 +20,7 @@ from assay.predictions import Predictions
 from assay.reserve import depth, more_cards
 from assay.reviews import Review, answered
 from assay.settings import Before, Settings
-from assay.store import CardRow, Event, Session, Store
+from assay.storage import CardRow, Event, Session, Store
 from assay.targets import JointGoal
 
 __all__ = ["count_there", "go_on_beside", "refuse_other_ids", "succeed"]

@@ -20,7 +20,7 @@ from assay.predictions import Predictions
 from assay.reserve import Reserve, ShortReserveError
 from assay.reviews import Review
 from assay.settings import Settings
-from assay.store import Event, Said, Session, Store
+from assay.storage import Event, Said, Session, Store
 
 __all__ = ["Table"]
 

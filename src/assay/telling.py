@@ -9,7 +9,7 @@ from assay.answers import Answer
 from assay.errors import InputError, LabelConflictError, LabelError
 from assay.reviewing import Recorded, Submit, Told
 from assay.reviews import WORDS, Review
-from assay.store import Said
+from assay.storage import Said
 from assay.table import Table
 from assay.texts import is_storable
 

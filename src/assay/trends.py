@@ -14,7 +14,7 @@ from assay.files import write_whole
 from assay.periods import Member, members
 from assay.results import Estimate
 from assay.settings import Series
-from assay.store import Event, Session
+from assay.storage import Event, Session
 from assay.trend_picture import Mark, draw_trend
 
 __all__ = ["PeriodRow", "Trend", "trend"]

@@ -21,7 +21,7 @@ from playwright.sync_api import (
 
 import assay
 from assay.campaign import Campaign
-from assay.store import Event
+from assay.storage import Event
 from assay.web import app as web_app
 from assay.web.hosts import cookie_name
 from assay.web.options import Options

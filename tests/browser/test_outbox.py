@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 import assay
-from assay.store import open_store
+from assay.storage import open_store
 from tests.browser.house import IMPATIENT, House, Visit, press, shown, wait_until_saved
 from tests.browser.test_review import told
 from tests.web.serving import Served, serving

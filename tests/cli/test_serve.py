@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from assay.store import open_store
+from assay.storage import open_store
 from tests.cli.conftest import PATIENCE, Run
 
 Create = Callable[..., Result]

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from assay.store import Event, Session, Store, open_store
-from assay.store.labels import Labels
-from assay.testing import ALONE, TOGETHER, Check, Opener, check_store
-from assay.testing.alone import claims_are_leases, texts_come_back_as_they_were
-from assay.testing.together import (
+from assay.storage import Event, Session, Store, open_store
+from assay.storage.labels import Labels
+from assay.storage.testing import ALONE, TOGETHER, Check, Opener, check_store
+from assay.storage.testing.alone import claims_are_leases, texts_come_back_as_they_were
+from assay.storage.testing.together import (
     a_reader_sees_one_moment,
     many_writers_lose_nothing,
     numbers_grow_in_the_order_of_commits,

@@ -14,8 +14,8 @@ import sqlalchemy as sa
 
 import assay
 from assay.errors import StorageError
-from assay.store import migrations, open_store
-from assay.store.schema import SCHEMA_VERSION
+from assay.storage import migrations, open_store
+from assay.storage.schema import SCHEMA_VERSION
 from tests.store.data.make_schema_2 import document
 
 DATA = Path(__file__).parent / "data"
@@ -158,7 +158,7 @@ def test_an_upgrade_that_fails_changes_nothing(old: Path, monkeypatch: pytest.Mo
 
 KILLED = """
 import os, signal, sys
-from assay.store import migrations, open_store
+from assay.storage import migrations, open_store
 right = migrations._STEPS[2]
 def killed(connection):
     right(connection)
@@ -179,10 +179,10 @@ def test_a_process_that_is_killed_while_upgrading_leaves_schema_1(old: Path) -> 
 
 OPENED = """
 import sys
-import assay.store
+import assay.storage
 print("ready", flush=True)
 sys.stdin.readline()
-assay.store.open_store(sys.argv[1])
+assay.storage.open_store(sys.argv[1])
 """
 
 

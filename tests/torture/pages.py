@@ -7,7 +7,7 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any
 
 from assay.reviewing import Submit
-from assay.store import open_store
+from assay.storage import open_store
 from assay.web.tokens import digest_of, new_token
 
 PATIENCE = 90.0

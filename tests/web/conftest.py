@@ -11,7 +11,7 @@ from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 
 from assay import Campaign
-from assay.store import open_store
+from assay.storage import open_store
 from assay.web.app import ROUTES, make_app
 from assay.web.options import Options
 from tests.web.serving import Serve, Served, add_token, make_campaign, serving

@@ -18,7 +18,7 @@ import httpx2
 
 import assay
 from assay import Campaign, Design
-from assay.store import open_store
+from assay.storage import open_store
 from assay.web.options import Options
 from assay.web.serve import address_of, listen, make_server
 from assay.web.tokens import digest_of, new_token

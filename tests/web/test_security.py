@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-import assay.store
+import assay.storage
 import assay.web
 from assay.errors import StorageError
 from assay.web.app import ROUTES
@@ -156,7 +156,7 @@ def test_the_search_finds_what_it_should(source: str, wrong: int) -> None:
 
 
 def test_no_sql_of_strings_and_nothing_fetched() -> None:
-    folders = [Path(str(package.__file__)).parent for package in (assay.web, assay.store)]
+    folders = [Path(str(package.__file__)).parent for package in (assay.web, assay.storage)]
     files = [file for folder in folders for file in folder.rglob("*.py")]
     assert len(files) > 20
     for file in files:

@@ -15,7 +15,7 @@ from assay.counting import strata_in
 from assay.estimating import estimates_of
 from assay.label_files import guard
 from assay.results import Estimate, Estimates, StratumRow
-from assay.store import CardRow, Event
+from assay.storage import CardRow, Event
 from assay.table import Table
 
 __all__ = ["CARD_COLUMNS", "EVENT_FIELDS", "last_link", "tables_of"]

@@ -14,7 +14,7 @@ from assay.bundle.snapshot import Snapshot
 from assay.errors import AssayError, InputError
 from assay.label_files import unguard
 from assay.settings import Settings
-from assay.store import CardRow, Event
+from assay.storage import CardRow, Event
 
 __all__ = ["json_of", "snapshot_of"]
 

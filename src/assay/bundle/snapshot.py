@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.earlier import FROM_BEFORE
 from assay.settings import Settings
-from assay.store import CardRow, Event, Session, Store, open_store
+from assay.storage import CardRow, Event, Session, Store, open_store
 from assay.table import Table
 
 __all__ = ["Snapshot", "laid_out", "restore", "take", "until"]

@@ -14,7 +14,7 @@ from assay.cli.storage import StorageUrl, existing, follow_up, open_campaign
 from assay.create import load_campaign
 from assay.errors import DesignError
 from assay.slices import Slices
-from assay.store import open_store
+from assay.storage import open_store
 from assay.targets import JointGoal
 from assay.terminal import (
     estimate_view,

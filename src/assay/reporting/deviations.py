@@ -9,7 +9,7 @@ from assay.counting import waiting_in
 from assay.earlier import FROM_BEFORE
 from assay.reporting.facts import Deviations
 from assay.reviews import SKIP, WITHDRAWN, Review
-from assay.store import Event
+from assay.storage import Event
 from assay.table import Table
 
 __all__ = ["deviations_in"]

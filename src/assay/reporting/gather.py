@@ -22,7 +22,7 @@ from assay.results import notes_once
 from assay.settings import Settings
 from assay.slices import Slices
 from assay.slicing import slices_of
-from assay.store import Event
+from assay.storage import Event
 from assay.table import Table
 from assay.targets import JointGoal
 

@@ -9,7 +9,7 @@ from os import PathLike
 
 from assay.campaign import Campaign
 from assay.create import find_campaign, open_storage
-from assay.store import Session, Store
+from assay.storage import Session, Store
 from assay.verify.books import Checked, Verification, read_books
 from assay.verify.bundles import verify_bundle
 from assay.verify.claims import check_claims

@@ -11,7 +11,7 @@ from assay import notebook
 from assay.core.strata import Strata
 from assay.errors import StorageError
 from assay.settings import Before, Settings
-from assay.store import Session
+from assay.storage import Session
 from assay.verify.draws import draws_of
 
 __all__ = ["Books", "Checked", "Row", "Verification", "checked", "counts_of", "read_books"]

@@ -10,7 +10,7 @@ from assay.core.deck import number
 from assay.evaluation import evaluation_of
 from assay.ledger import Ledger
 from assay.results import Estimate
-from assay.store import CardRow
+from assay.storage import CardRow
 from assay.targets import JointGoal
 from assay.verify.books import Books, Checked, Row, checked
 from assay.verify.values import Counts, values_of

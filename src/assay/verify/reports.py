@@ -10,7 +10,7 @@ from assay.errors import InputError
 from assay.label_files import Content
 from assay.reporting import report_of
 from assay.settings import Settings
-from assay.store import Session
+from assay.storage import Session
 from assay.verify.books import Checked, checked
 from assay.verify.compare import differences
 

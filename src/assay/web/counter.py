@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from assay.campaign import Campaign
 from assay.create import find_campaign
-from assay.store import Store
+from assay.storage import Store
 
 __all__ = ["Counter"]
 

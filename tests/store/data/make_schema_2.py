@@ -17,7 +17,7 @@ import numpy as np
 
 import assay
 from assay.reviewing import Submit
-from assay.store import open_store
+from assay.storage import open_store
 
 NAMES = ("team", "several", "from before", "week")
 

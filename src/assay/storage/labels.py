@@ -6,8 +6,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from assay.store import schema
-from assay.store.connected import Connected
+from assay.storage import schema
+from assay.storage.connected import Connected
 
 __all__ = ["Event", "Labels", "Said"]
 

@@ -4,8 +4,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from assay.store import Said, Store
-from assay.testing.expecting import Check, Opener, expect
+from assay.storage import Said, Store
+from assay.storage.testing.expecting import Check, Opener, expect
 
 __all__ = ["TOGETHER"]
 

@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from assay.errors import StorageError
-from assay.store import schema
+from assay.storage import schema
 
 __all__ = ["is_current", "prepare"]
 

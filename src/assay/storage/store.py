@@ -13,9 +13,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.schema import CreateSchema
 
 from assay.errors import StorageError
-from assay.store.backends import BUSY_SECONDS, IN_MEMORY, backend_of
-from assay.store.migrations import is_current, prepare
-from assay.store.session import Session
+from assay.storage.backends import BUSY_SECONDS, IN_MEMORY, backend_of
+from assay.storage.migrations import is_current, prepare
+from assay.storage.session import Session
 
 __all__ = ["Store", "open_store"]
 

@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from assay.errors import StorageError, did_you_mean
-from assay.store import schema
-from assay.store.connected import Connected
+from assay.storage import schema
+from assay.storage.connected import Connected
 
 __all__ = ["Campaigns"]
 

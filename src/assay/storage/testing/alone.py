@@ -4,8 +4,8 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 
-from assay.store import CardRow, Claim, Said, Session
-from assay.testing.expecting import Check, Opener, expect, refusing
+from assay.storage import CardRow, Claim, Said, Session
+from assay.storage.testing.expecting import Check, Opener, expect, refusing
 
 __all__ = ["ALONE"]
 

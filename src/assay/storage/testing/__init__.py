@@ -5,9 +5,9 @@ the store falls short. `ALONE` are for every store; `TOGETHER` are for those tha
 may open at once, and call the function more than once.
 """
 
-from assay.testing.alone import ALONE
-from assay.testing.expecting import Check, Fresh, Opener
-from assay.testing.together import TOGETHER
+from assay.storage.testing.alone import ALONE
+from assay.storage.testing.expecting import Check, Fresh, Opener
+from assay.storage.testing.together import TOGETHER
 
 __all__ = ["ALONE", "TOGETHER", "Check", "Fresh", "Opener", "check_store"]
 
@@ -24,7 +24,7 @@ def check_store(fresh: Fresh, *, together: bool = True) -> list[str]:
 
     Examples
     --------
-    >>> from assay.store import open_store
+    >>> from assay.storage import open_store
     >>> def in_memory():
     ...     store = open_store(None)
     ...     return lambda: store

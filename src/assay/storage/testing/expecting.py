@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from assay.errors import StorageError
-from assay.store import Store
+from assay.storage import Store
 
 __all__ = ["Check", "Fresh", "Opener", "expect", "refusing"]
 

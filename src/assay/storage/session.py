@@ -1,11 +1,11 @@
 """One transaction on the store: the few questions that are ever asked of it, by subject."""
 
-from assay.store.campaigns import Campaigns
-from assay.store.claims import Claims
-from assay.store.decks import Decks
-from assay.store.labels import Labels
-from assay.store.rows import Rows
-from assay.store.tokens import Tokens
+from assay.storage.campaigns import Campaigns
+from assay.storage.claims import Claims
+from assay.storage.decks import Decks
+from assay.storage.labels import Labels
+from assay.storage.rows import Rows
+from assay.storage.tokens import Tokens
 
 __all__ = ["Session"]
 
