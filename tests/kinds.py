@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.reviewing import Submit
+from assay.results.reviewing import Submit
 
 SIZE = 300
 RNG = np.random.default_rng(30)

@@ -12,7 +12,7 @@ import assay
 from assay.answers import Answer
 from assay.core.strata import Strata
 from assay.desk import Desk
-from assay.reviewing import Submit, Told
+from assay.results.reviewing import Submit, Told
 from assay.reviews import Review
 from tests.clock import Clock, movable_clock
 from tests.desk_model import ANSWERS, Model

@@ -12,7 +12,7 @@ import pytest
 
 import assay
 from assay.errors import InputError, MissingDependencyError
-from assay.frames import BACKENDS, Backend, frame_of
+from assay.results.frames import BACKENDS, Backend, frame_of
 from assay.verify import Verification
 
 RNG = np.random.default_rng(3)

@@ -8,8 +8,8 @@ import pytest
 
 import assay
 from assay import Campaign, Design
-from assay.history import HistoryPoint, thinned
-from assay.results import Estimates
+from assay.results.estimates import Estimates
+from assay.results.progress import HistoryPoint, thinned
 
 ITEMS = 400
 RNG = np.random.default_rng(11)

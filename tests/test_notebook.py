@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.notebook import interval_bar, scale_of
+from assay.results.html import interval_bar, scale_of
 from assay.verify import Checked, Verification
 
 HOSTILE = "<script>alert(1)</script>\"'&<img src=x onerror=alert(2)>"

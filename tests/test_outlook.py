@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from assay.outlook import Outlook, outlook_of
-from assay.results import Estimate
+from assay.results.estimates import Estimate
+from assay.results.outlook import Outlook, outlook_of
 
 
 def estimate(**changed: Any) -> Estimate:

@@ -10,7 +10,7 @@ import pytest
 
 import assay
 from assay.core.deck import number
-from assay.reviewing import Submit
+from assay.results.reviewing import Submit
 from tests.clock import Clock, movable_clock
 
 SIZE = 400

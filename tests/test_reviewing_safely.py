@@ -8,7 +8,7 @@ import pytest
 import assay
 from assay.core.deck import Id
 from assay.reserve import ShortReserveError
-from assay.reviewing import Submit, Told, Turn
+from assay.results.reviewing import Submit, Told, Turn
 from assay.table import Table
 
 PREDICTIONS = {"p": [0.5 + number / 400 for number in range(200)]}

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
 from assay.design import Goal
-from assay.results import Estimate, StratumRow
+from assay.results.estimates import Estimate, StratumRow
+from assay.results.text import notes_once
 from assay.targets import JointGoal, Target
 from assay.terminal import (
     estimate_view,
@@ -23,7 +24,6 @@ from assay.terminal import (
     strata_table,
 )
 from assay.terminal_several import estimates_view
-from assay.words import notes_once
 
 shares = st.floats(0.0, 1.0)
 signed = st.floats(-1.0, 1.0)

@@ -10,7 +10,7 @@ from sklearn import metrics as sk
 import assay
 from assay.cli.sliced import slices_view
 from assay.core.strata import Strata
-from assay.slices import SliceRow, Slices
+from assay.results.slices import SliceRow, Slices
 
 SIZE = 120
 RNG = np.random.default_rng(3)

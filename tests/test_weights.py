@@ -17,7 +17,7 @@ from assay.cli import app
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError, LabelConflictError
 from assay.predictions import from_arrays
-from assay.reviewing import Submit
+from assay.results.reviewing import Submit
 
 SIZE = 600
 RNG = np.random.default_rng(5)

@@ -24,9 +24,9 @@ from assay.poststratified import estimate
 from assay.predictions import Predictions, Scan, from_arrays
 from assay.rebase import rebase_campaign
 from assay.reporting import Report
-from assay.results import Estimate, Estimates, Item, StratumRow
+from assay.results.estimates import Estimate, Estimates, Item, StratumRow
+from assay.results.slices import SliceRow, Slices
 from assay.simulation import Ensemble, Population, Simulation, simulate, simulate_several
-from assay.slices import SliceRow, Slices
 from assay.to_mlflow import log_to_mlflow
 from assay.trends import Trend, trend
 from assay.verify import verify_bundle, verify_campaign

@@ -12,7 +12,7 @@ from assay.core.types import Ints
 from assay.create import create_campaign
 from assay.design import Design
 from assay.errors import InputError, LabelError, PredictionsError, did_you_mean
-from assay.results import Estimate
+from assay.results.estimates import Estimate
 
 __all__ = ["Oracle", "evaluate"]
 

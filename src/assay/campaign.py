@@ -8,7 +8,6 @@ from operator import attrgetter
 from os import PathLike
 from typing import Any
 
-from assay import notebook
 from assay.answers import Answer, parse_answer, parse_answers
 from assay.bundle import Bundle, write_bundle
 from assay.campaign_frames import Frame, campaign_frame
@@ -19,16 +18,17 @@ from assay.counting import agreement_in, reviewers_in, strata_in, waiting_in
 from assay.desk import LEASE_SECONDS, Desk
 from assay.errors import InputError, did_you_mean
 from assay.estimating import estimates_of
-from assay.frames import Backend
-from assay.history import HistoryPoint
 from assay.predictions import Predictions
 from assay.reporting import Report, report_of
 from assay.reserve import ShortReserveError
-from assay.results import Estimate, Estimates, Item, StratumRow
-from assay.reviewing import Dispute, Receipt, Recorded, ReviewerRow, Submit, Told, Turn
+from assay.results import html as notebook
+from assay.results.estimates import Estimate, Estimates, Item, StratumRow
+from assay.results.frames import Backend
+from assay.results.progress import HistoryPoint
+from assay.results.reviewing import Dispute, Receipt, Recorded, ReviewerRow, Submit, Told, Turn
+from assay.results.slices import Slices
 from assay.reviews import WITHDRAWN, Review
 from assay.settings import Settings
-from assay.slices import Slices
 from assay.slicing import slices_of
 from assay.storage import Event, Store
 from assay.table import Table
@@ -154,7 +154,7 @@ class Campaign:
         Examples
         --------
         >>> import assay
-        >>> from assay.reviewing import Submit
+        >>> from assay.results.estimates.reviewing import Submit
         >>> campaign = assay.create_campaign(
         ...     {"p": [0.9, 0.8, 0.7]}, score="p", threshold=0.5, budget=3)
         >>> turn = campaign.review([], reviewer="ann", want=1)

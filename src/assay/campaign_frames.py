@@ -5,9 +5,9 @@ from dataclasses import asdict
 from typing import Any, Literal, Protocol, get_args
 
 from assay.errors import InputError, did_you_mean
-from assay.frames import Backend, frame_of, types_of
-from assay.history import HistoryPoint
-from assay.results import StratumRow
+from assay.results.estimates import StratumRow
+from assay.results.frames import Backend, frame_of, types_of
+from assay.results.progress import HistoryPoint
 from assay.table import Table
 
 __all__ = ["FRAMES", "Frame", "campaign_frame"]

@@ -10,8 +10,8 @@ import numpy as np
 from assay.answers import Answer
 from assay.core.agreement import Agreement, agreement_of
 from assay.core.strata import Strata
-from assay.results import StratumRow
-from assay.reviewing import ReviewerRow
+from assay.results.estimates import StratumRow
+from assay.results.reviewing import ReviewerRow
 from assay.table import Table
 
 __all__ = ["agreement_in", "reviewers_in", "strata_in", "waiting_in"]

@@ -13,8 +13,8 @@ from operator import itemgetter
 from assay.core.stop import Reason
 from assay.errors import AssayError
 from assay.reserve import ShortReserveError
-from assay.results import Item
-from assay.reviewing import Dispute, Receipt, Submit, Turn
+from assay.results.estimates import Item
+from assay.results.reviewing import Dispute, Receipt, Submit, Turn
 from assay.reviews import SKIP, WITHDRAWN
 from assay.storage import CardRow, Claim, Event, Said, Session
 from assay.table import Table

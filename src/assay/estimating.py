@@ -4,7 +4,7 @@ import numpy as np
 
 from assay.core.intervals import INTERVALS
 from assay.core.stop import Reason
-from assay.results import Estimate, Estimates
+from assay.results.estimates import Estimate, Estimates
 from assay.standing import Standing
 from assay.table import Table
 from assay.targets import JointGoal

@@ -29,7 +29,7 @@ from assay.core.tallies import Tallies
 from assay.core.types import Floats, Ints
 from assay.engine import State
 from assay.evaluation import Evaluation
-from assay.history import HistoryPoint
+from assay.results.progress import HistoryPoint
 from assay.standing import Standing
 from assay.storage import CardRow
 from assay.why_stopped import told

@@ -18,7 +18,7 @@ from assay.engine import Look, State, look
 from assay.errors import LabelError, PredictionsError
 from assay.predictions import Predictions, Side, read_predictions, sides_to_cut
 from assay.predictions.weighted import WeightedPredictions
-from assay.results import Estimate
+from assay.results.estimates import Estimate
 from assay.worst import ends_at_worst
 
 __all__ = ["estimate"]

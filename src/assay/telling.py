@@ -7,7 +7,7 @@ from math import isfinite
 
 from assay.answers import Answer
 from assay.errors import InputError, LabelConflictError, LabelError
-from assay.reviewing import Recorded, Submit, Told
+from assay.results.reviewing import Recorded, Submit, Told
 from assay.reviews import WORDS, Review
 from assay.storage import Said
 from assay.table import Table

@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.design import Goal
-from assay.results import Estimate, StratumRow
-from assay.stretch import stretch
-from assay.words import (
+from assay.results.estimates import Estimate, StratumRow
+from assay.results.stretch import stretch
+from assay.results.text import (
     difference_words,
     ends_text,
     metric_name,

@@ -8,9 +8,9 @@ from importlib.metadata import version
 
 from assay.campaign import Campaign
 from assay.errors import InputError, MissingDependencyError, StorageError
-from assay.history import HistoryPoint, thinned
-from assay.results import Estimate
-from assay.words import goal_words
+from assay.results.estimates import Estimate
+from assay.results.progress import HistoryPoint, thinned
+from assay.results.text import goal_words
 
 __all__ = ["log_to_mlflow"]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from assay.stretch import stretch
+from assay.results.stretch import stretch
 
 __all__ = ["Mark", "draw_trend"]
 

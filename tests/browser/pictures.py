@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from assay.create import create_campaign
 from assay.demo import make_population
-from assay.reviewing import Submit
+from assay.results.reviewing import Submit
 from assay.web.options import Options
 from tests.browser.house import PHONE, House, Visit
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 
 import assay.web
 from assay.answers import Answer
-from assay.reviewing import Told
+from assay.results.reviewing import Told
 from assay.web.options import Options
 from tests.browser.house import DESKTOP, PHONE, House, Visit, press, shown, wait_until_saved
 

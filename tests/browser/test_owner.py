@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from assay.answers import Answer
-from assay.reviewing import Submit
+from assay.results.reviewing import Submit
 from assay.web.hosts import cookie_name
 from tests.browser.house import PHONE, SETTLED, House, Visit
 

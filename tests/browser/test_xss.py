@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader
 from playwright.sync_api import expect
 
 from assay.answers import Answer
-from assay.reviewing import Submit, Told
+from assay.results.reviewing import Submit, Told
 from assay.web import app as web_app
 from assay.web.options import Options
 from tests.browser.house import House, Visit, shown

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from assay.results import Estimate
-from assay.words import difference_words
+from assay.results.estimates import Estimate
+from assay.results.text import difference_words
 from tests.cli.test_rebase import keep_rows
 
 Fixture = Callable[..., Any]

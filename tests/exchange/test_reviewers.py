@@ -14,7 +14,7 @@ from assay.create import create_campaign, load_campaign
 from assay.errors import InputError, LabelConflictError, LabelError
 from assay.exchange import Imported, import_labels, labels_sheet, write_batch, write_labels
 from assay.rebase import rebase_campaign
-from assay.reviewing import Submit
+from assay.results.reviewing import Submit
 from tests.exchange.campaigns import campaign_of
 
 IDS = [f"{number:03d}" for number in range(40)]

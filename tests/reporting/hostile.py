@@ -6,7 +6,7 @@ from itertools import cycle
 from typing import Any, TypeVar
 
 from assay.reporting.report import Report
-from assay.slices import SliceRow, Slices
+from assay.results.slices import SliceRow, Slices
 
 T = TypeVar("T")
 

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from assay.history import HistoryPoint
 from assay.reporting.curve import SIDE, Curve, draw_curve
+from assay.results.progress import HistoryPoint
 
 POINTS = [
     HistoryPoint(20 * k, 0.8 + 0.1 * np.sin(k) / k, 0.8 - 0.5 / k**0.5, min(0.8 + 0.4 / k**0.5, 1))

@@ -14,7 +14,7 @@ from assay.reporting import Report
 from assay.reporting.elements import element
 from assay.reporting.markdown import markdown_of
 from assay.reporting.sections import document_of
-from assay.words import printable
+from assay.results.text import printable
 from tests.reporting.campaigns import make, make_several
 from tests.reporting.hostile import poisoned
 

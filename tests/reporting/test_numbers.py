@@ -12,8 +12,8 @@ from sklearn import metrics as sk
 
 import assay
 from assay.bundle.recompute import Form, Stratum, left_of, quoted
-from assay.reviewing import Submit, Told
-from assay.words import difference_words
+from assay.results.reviewing import Submit, Told
+from assay.results.text import difference_words
 from tests import kinds
 from tests.reporting.campaigns import Made, make, make_several
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from http.client import HTTPConnection, HTTPException
 from typing import Any
 
-from assay.reviewing import Submit
+from assay.results.reviewing import Submit
 from assay.storage import open_store
 from assay.web.tokens import digest_of, new_token
 

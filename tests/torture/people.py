@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 
-from assay.reviewing import Submit
+from assay.results.reviewing import Submit
 from tests.torture.campaigns import truth
 from tests.torture.pages import UnsureError
 from tests.torture.workers import Take

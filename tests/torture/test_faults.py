@@ -15,7 +15,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from assay.reviewing import Submit
+from assay.results.reviewing import Submit
 from tests.torture.campaigns import Book, make_campaign, truth
 from tests.torture.conftest import Database
 from tests.torture.cutting import wire_to

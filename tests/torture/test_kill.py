@@ -20,7 +20,7 @@ import pytest
 from sqlalchemy.exc import SQLAlchemyError
 
 import assay
-from assay.reviewing import Submit
+from assay.results.reviewing import Submit
 from tests.torture.campaigns import Book, Row, make_campaign, truth
 from tests.torture.conftest import Database
 from tests.torture.pages import token_for

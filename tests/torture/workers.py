@@ -7,7 +7,7 @@ from typing import Any
 
 import assay
 from assay.errors import StorageError
-from assay.reviewing import Submit
+from assay.results.reviewing import Submit
 from tests.torture.campaigns import truth
 from tests.torture.pages import Page, Seen, UnsureError
 

@@ -16,9 +16,9 @@ from starlette.testclient import TestClient
 import assay
 from assay import Campaign
 from assay.answers import Answer
-from assay.history import HistoryPoint
-from assay.results import StratumRow
-from assay.reviewing import Submit
+from assay.results.estimates import StratumRow
+from assay.results.progress import HistoryPoint
+from assay.results.reviewing import Submit
 from assay.web import owner as owner_module
 from assay.web.app import ROUTES
 from assay.web.options import Options

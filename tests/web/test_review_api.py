@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from assay.answers import Answer
 from assay.rebase import rebase_campaign
-from assay.reviewing import Told
+from assay.results.reviewing import Told
 from assay.web import shown
 from assay.web.app import ROUTES
 from assay.web.options import Options

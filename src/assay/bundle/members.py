@@ -14,7 +14,7 @@ from assay.core.strata import Strata
 from assay.counting import strata_in
 from assay.estimating import estimates_of
 from assay.label_files import guard
-from assay.results import Estimate, Estimates, StratumRow
+from assay.results.estimates import Estimate, Estimates, StratumRow
 from assay.storage import CardRow, Event
 from assay.table import Table
 

@@ -12,8 +12,8 @@ from assay.bundle.everything import members_of
 from assay.bundle.manifest import MANIFEST, manifest_of
 from assay.bundle.snapshot import laid_out, take
 from assay.errors import InputError
-from assay.files import write_whole
 from assay.label_files import MOST_BYTES
+from assay.results.files import write_whole
 from assay.table import Table
 
 __all__ = ["Bundle", "named_zip", "write_bundle"]

@@ -8,10 +8,10 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.core.venn import CellStrata
+from assay.results.text import goal_words
 from assay.settings import Source
 from assay.targets import JointGoal
 from assay.terminal import new_table, printable
-from assay.words import goal_words
 
 __all__ = ["classifiers_document", "classifiers_table", "several_facts", "targets_table"]
 

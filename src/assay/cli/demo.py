@@ -13,7 +13,7 @@ from assay.campaign import Campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.demo import DemoResult, Population, Watcher, run
 from assay.demo.run import BATCH, GOAL
-from assay.results import Estimate
+from assay.results.estimates import Estimate
 from assay.terminal import (
     facts,
     half_width_bar,

@@ -24,10 +24,10 @@ from assay.cli.storage import StorageUrl, existing, follow_up, storage_url
 from assay.core.metrics import METRICS
 from assay.errors import InputError
 from assay.follow import follow_campaign
-from assay.results import Estimate
+from assay.results.estimates import Estimate
+from assay.results.text import printable, value_text
 from assay.terminal import interval_bar, interval_text, metric_name, new_table
 from assay.trends import PeriodRow, Trend, trend
-from assay.words import printable, value_text
 
 __all__ = ["follow"]
 

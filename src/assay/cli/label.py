@@ -21,7 +21,7 @@ from assay.cli.storage import CampaignName, StorageUrl, existing, follow_up, ope
 from assay.errors import InputError
 from assay.exchange import shown_columns
 from assay.rebase import rebase_campaign
-from assay.results import Item
+from assay.results.estimates import Item
 from assay.terminal import facts, printable
 
 __all__ = ["label"]

@@ -7,8 +7,8 @@ from assay.answers import Answer
 from assay.campaign import Campaign
 from assay.core.deck import Id
 from assay.errors import LabelConflictError
-from assay.results import Item
-from assay.reviewing import Submit
+from assay.results.estimates import Item
+from assay.results.reviewing import Submit
 from assay.reviews import SKIP
 
 __all__ = ["Labelling"]

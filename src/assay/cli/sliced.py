@@ -7,9 +7,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.slices import Slices
+from assay.results.slices import Slices
+from assay.results.text import printable
 from assay.terminal import note_lines
-from assay.words import printable
 
 __all__ = ["slices_view"]
 

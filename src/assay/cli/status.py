@@ -13,7 +13,8 @@ from assay.cli.sliced import slices_view
 from assay.cli.storage import StorageUrl, existing, follow_up, open_campaign
 from assay.create import load_campaign
 from assay.errors import DesignError
-from assay.slices import Slices
+from assay.results.slices import Slices
+from assay.results.text import notes_once
 from assay.storage import open_store
 from assay.targets import JointGoal
 from assay.terminal import (
@@ -27,7 +28,6 @@ from assay.terminal import (
     value_text,
 )
 from assay.terminal_several import estimates_view
-from assay.words import notes_once
 
 __all__ = ["status"]
 

@@ -11,7 +11,7 @@ from assay.core.types import Bools, Ints
 from assay.create import create_campaign
 from assay.demo.population import Population, make_population
 from assay.design import Design, Goal
-from assay.results import Estimate, StratumRow
+from assay.results.estimates import Estimate, StratumRow
 from assay.simulation import replay
 
 __all__ = ["BATCH", "GOAL", "REPLICATIONS", "DemoResult", "Watcher", "run"]

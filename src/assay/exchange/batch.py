@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from assay.campaign import Campaign
-from assay.results import Item
+from assay.results.estimates import Item
 
 __all__ = ["Batch", "shown_columns"]
 

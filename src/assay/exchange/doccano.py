@@ -19,7 +19,7 @@ from assay.errors import InputError
 from assay.exchange.batch import Batch
 from assay.exchange.json_texts import as_text, ascii_json, records_of_lines
 from assay.label_files import Columns, Content, Limits, Row, is_zip, unzip
-from assay.results import Item
+from assay.results.estimates import Item
 
 __all__ = ["read", "write_batch"]
 

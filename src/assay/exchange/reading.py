@@ -9,7 +9,7 @@ from assay.errors import LabelConflictError, LabelError
 from assay.exchange.formats import find_format, format_of
 from assay.exchange.people import People
 from assay.label_files import Columns, Content, Labelled, Limits, check_rows, count, first
-from assay.reviewing import Told
+from assay.results.reviewing import Told
 
 __all__ = ["Imported", "Labels", "import_labels", "read_labels"]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from assay import notebook
+from assay.results import html as notebook
 
 __all__ = [
     "BudgetRow",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 
-from assay.history import HistoryPoint, thinned
+from assay.results.progress import HistoryPoint, thinned
 
 __all__ = ["SIDE", "Curve", "draw_curve"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from html import escape
 
-from assay.words import printable
+from assay.results.text import printable
 
 __all__ = ["Html", "element", "joined"]
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.core.agreement import Agreement
-from assay.history import HistoryPoint
-from assay.results import Estimate
-from assay.slices import Slices
+from assay.results.estimates import Estimate
+from assay.results.progress import HistoryPoint
+from assay.results.slices import Slices
 
 __all__ = [
     "AnswerFacts",

@@ -18,9 +18,9 @@ from assay.reporting.facts import (
 from assay.reporting.how import how_facts
 from assay.reporting.strata import interval_of, outcome_of, strata_facts
 from assay.reporting.worth import metric_facts
-from assay.results import notes_once
+from assay.results.estimates import notes_once
+from assay.results.slices import Slices
 from assay.settings import Settings
-from assay.slices import Slices
 from assay.slicing import slices_of
 from assay.storage import Event
 from assay.table import Table

@@ -2,9 +2,9 @@
 
 from assay.design import Design
 from assay.reporting.facts import HowFacts
+from assay.results.text import goal_words, strata_words
 from assay.settings import Settings
 from assay.targets import JointGoal
-from assay.words import goal_words, strata_words
 
 __all__ = ["how_facts"]
 

@@ -15,7 +15,7 @@ from assay.reporting.blocks import (
     Paragraph,
     Table,
 )
-from assay.words import printable
+from assay.results.text import printable
 
 __all__ = ["markdown_of"]
 

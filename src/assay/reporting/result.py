@@ -15,7 +15,7 @@ from assay.reporting.blocks import (
 )
 from assay.reporting.curve import draw_curve
 from assay.reporting.facts import Facts, MetricFacts
-from assay.words import as_heading, difference_words, ends_text, metric_name, value_text
+from assay.results.text import as_heading, difference_words, ends_text, metric_name, value_text
 
 __all__ = ["about", "estimates", "narrowing", "worth"]
 

@@ -18,7 +18,7 @@ from assay.reporting.blocks import (
 from assay.reporting.facts import Facts
 from assay.reporting.reliability import draw_reliability
 from assay.reporting.result import about, estimates, narrowing, worth
-from assay.words import as_heading, value_text
+from assay.results.text import as_heading, value_text
 
 __all__ = ["document_of"]
 

@@ -7,14 +7,14 @@ from math import inf, isfinite
 from assay.core.estimate import rates
 from assay.core.metrics import METRICS
 from assay.core.random_sampling import effective_labels, labels_at_random, labels_per_share
-from assay.history import HistoryPoint, thinned
 from assay.reporting.facts import MetricFacts
 from assay.reporting.strata import is_weighted
-from assay.results import Estimate
+from assay.results.estimates import Estimate
+from assay.results.progress import HistoryPoint, thinned
+from assay.results.text import state_text
 from assay.standing import Standing
 from assay.table import Table
 from assay.targets import is_difference
-from assay.words import state_text
 
 __all__ = ["metric_facts"]
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from assay import notebook
 from assay.cell_strata import cell_strata, joint_of
 from assay.core.types import Floats
 from assay.design import Design
 from assay.errors import DesignError, did_you_mean
 from assay.fields import between, one_of, whole
+from assay.results import html as notebook
 from assay.simulation.ensemble import Ensemble
 from assay.simulation.joint_replay import replay_jointly
 from assay.simulation.route import Route, choose_parent

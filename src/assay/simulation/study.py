@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from assay import notebook
 from assay.core import forecast
 from assay.core.metrics import canonical_metric
 from assay.core.stop import Reason
 from assay.design import Design, Goal, check_together, fitted
 from assay.errors import InputError
+from assay.results import html as notebook
 from assay.simulation.names import named_design
 from assay.simulation.population import Population
 from assay.simulation.replay import Runs

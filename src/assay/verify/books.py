@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from assay import notebook
 from assay.core.strata import Strata
 from assay.errors import StorageError
+from assay.results import html as notebook
 from assay.settings import Before, Settings
 from assay.storage import Session
 from assay.verify.draws import draws_of

@@ -9,7 +9,7 @@ from assay.core.arrivals import seed_of_arrival
 from assay.core.deck import number
 from assay.evaluation import evaluation_of
 from assay.ledger import Ledger
-from assay.results import Estimate
+from assay.results.estimates import Estimate
 from assay.storage import CardRow
 from assay.targets import JointGoal
 from assay.verify.books import Books, Checked, Row, checked

@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from assay.core.deck import Id
-from assay.reviewing import Submit
+from assay.results.reviewing import Submit
 from assay.reviews import WORDS
 from assay.settings import Settings
 from assay.texts import is_storable

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from assay.answers import Answer
 from assay.campaign import Campaign
 from assay.exchange import FORMATS
-from assay.reviewing import Dispute
+from assay.results.reviewing import Dispute
 from assay.web import owner_files
 from assay.web.counter import Counter
 from assay.web.documents import item_in, read_document, text_in, word_in

@@ -9,13 +9,12 @@ from assay.answers import Answer
 from assay.campaign import Campaign
 from assay.core.agreement import Agreement
 from assay.goal import Goal
-from assay.history import HistoryPoint
-from assay.outlook import Outlook, outlook_of
 from assay.reporting.curve import Curve, draw_curve
-from assay.results import Estimate, StratumRow
-from assay.reviewing import ReviewerRow
-from assay.targets import JointGoal
-from assay.words import (
+from assay.results.estimates import Estimate, StratumRow
+from assay.results.outlook import Outlook, outlook_of
+from assay.results.progress import HistoryPoint
+from assay.results.reviewing import ReviewerRow
+from assay.results.text import (
     ends_text,
     goal_words,
     metric_name,
@@ -25,6 +24,7 @@ from assay.words import (
     state_text,
     value_text,
 )
+from assay.targets import JointGoal
 
 __all__ = ["Dashboard", "Heading", "MetricView", "dashboard_of", "heading_of"]
 

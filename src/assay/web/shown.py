@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from assay.campaign import Campaign
 from assay.exchange import shown_columns
 from assay.exchange.json_texts import as_text
-from assay.results import Item
+from assay.results.estimates import Item
 from assay.web.options import Options
 
 __all__ = ["item_json"]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import assay
-from assay.reviewing import Submit
+from assay.results.reviewing import Submit
 from assay.storage import open_store
 
 NAMES = ("team", "several", "from before", "week")

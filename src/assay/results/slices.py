@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from assay import notebook
-from assay.frames import Backend, frame_of, types_of
-from assay.words import metric_name, printable
+from assay.results import html as notebook
+from assay.results.frames import Backend, frame_of, types_of
+from assay.results.text import metric_name, printable
 
 __all__ = ["SliceRow", "Slices"]
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from assay.answers import Answer
 from assay.core.deck import Id
-from assay.results import Item
+from assay.results.estimates import Item
 
 __all__ = ["Dispute", "Receipt", "Recorded", "ReviewerRow", "Submit", "Told", "Turn"]
 

@@ -30,7 +30,7 @@ def types_of(kind: type) -> dict[str, type]:
 
     Examples
     --------
-    >>> from assay.history import HistoryPoint
+    >>> from assay.results.estimates.progress import HistoryPoint
     >>> types_of(HistoryPoint)["value"]
     <class 'float'>
     """

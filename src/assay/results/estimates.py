@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from assay import notebook
 from assay.core.deck import Id
-from assay.frames import Backend, frame_of, types_of
+from assay.results import html as notebook
+from assay.results.frames import Backend, frame_of, types_of
 from assay.targets import is_difference
 
 __all__ = ["Estimate", "Estimates", "Item", "StratumRow", "notes_once"]

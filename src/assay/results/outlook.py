@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 
 from assay.core.forecast import labels_at_width
-from assay.results import Estimate
+from assay.results.estimates import Estimate
 
 __all__ = ["Outlook", "outlook_of"]
 

@@ -7,7 +7,7 @@ same wherever notebooks are shown, and it says all in words: a bar that a site s
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from assay.stretch import stretch
+from assay.results.stretch import stretch
 
 __all__ = ["block", "headline", "interval_bar", "remarks", "scale_of", "table"]
 

@@ -1,0 +1,1 @@
+"""Results that are handed out, as text, HTML and DataFrames."""
