@@ -6,7 +6,7 @@ import pytest
 import assay
 from assay.core.deck import Id
 from assay.engine import State
-from assay.table import Table
+from assay.labelling.state import Table
 
 
 def labels_until_nothing_is_left_to_ask() -> tuple[int, assay.Campaign, Id]:

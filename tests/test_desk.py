@@ -11,9 +11,9 @@ import pytest
 import assay
 from assay.answers import Answer
 from assay.core.strata import Strata
-from assay.desk import Desk
+from assay.labelling.assignments import Desk
+from assay.labelling.review_rule import Review
 from assay.results.reviewing import Submit, Told
-from assay.reviews import Review
 from tests.clock import Clock, movable_clock
 from tests.desk_model import ANSWERS, Model
 

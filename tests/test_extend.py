@@ -10,9 +10,9 @@ import pytest
 import assay
 from assay.core.strata import Strata
 from assay.core.types import Bools, Floats, Ints
+from assay.labelling.reserve import depth, more_cards
+from assay.labelling.settings import Part, Settings
 from assay.predictions import Card, read_predictions
-from assay.reserve import depth, more_cards
-from assay.settings import Part, Settings
 from assay.storage import open_store
 
 SIZE = 5000

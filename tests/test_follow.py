@@ -16,9 +16,9 @@ from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
 from assay.create import find_campaign, open_storage
 from assay.joint import Joint, Parts
+from assay.labelling.settings import Settings
 from assay.predictions.compared import IN_NEW, NEW
 from assay.results.estimates import Estimate
-from assay.settings import Settings
 from assay.succession import go_on_beside
 from assay.targets import JointGoal, parse_targets
 from assay.trends import PeriodRow

@@ -10,7 +10,7 @@ import pytest
 import assay
 from assay.core.strata import Strata
 from assay.core.types import Bools, Floats, Ints
-from assay.settings import Settings
+from assay.labelling.settings import Settings
 from assay.storage import open_store
 from assay.succession import succeed
 

@@ -7,9 +7,9 @@ import pytest
 
 import assay
 from assay.core.deck import Id
-from assay.reserve import ShortReserveError
+from assay.labelling.reserve import ShortReserveError
+from assay.labelling.state import Table
 from assay.results.reviewing import Submit, Told, Turn
-from assay.table import Table
 
 PREDICTIONS = {"p": [0.5 + number / 400 for number in range(200)]}
 
@@ -50,7 +50,7 @@ def test_what_was_sent_is_saved_even_if_there_are_no_more_items(
         raise ShortReserveError([1])
 
     monkeypatch.setattr(Table, "deal", short)
-    monkeypatch.setattr("assay.reserve.Reserve.grow", gone)
+    monkeypatch.setattr("assay.labelling.reserve.Reserve.grow", gone)
     sent = [Submit(str(item.id), item.id, "yes") for item in items]
     turn = campaign.review(sent, reviewer="ann", want=20)
     assert [receipt.status for receipt in turn.receipts] == ["saved"] * 5

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.answers import Answer
-from assay.reviews import WORDS, Review, answered
+from assay.labelling.review_rule import WORDS, Review, answered
 from assay.storage import Said
 from tests.desk_model import Happened, Model
 

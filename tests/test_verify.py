@@ -17,7 +17,7 @@ import assay
 from assay.answers import Answer
 from assay.cli import app
 from assay.create import find_campaign
-from assay.reviews import Review
+from assay.labelling.review_rule import Review
 from assay.storage import open_store, schema
 from assay.verify import books as bookkeeping
 from assay.verify.decks import check_cards

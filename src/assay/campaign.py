@@ -10,29 +10,35 @@ from typing import Any
 
 from assay.answers import Answer, parse_answer, parse_answers
 from assay.bundle import Bundle, write_bundle
-from assay.campaign_frames import Frame, campaign_frame
 from assay.core.agreement import Agreement
 from assay.core.deck import Id
 from assay.core.stop import Reason
-from assay.counting import agreement_in, reviewers_in, strata_in, waiting_in
-from assay.desk import LEASE_SECONDS, Desk
 from assay.errors import InputError, did_you_mean
-from assay.estimating import estimates_of
+from assay.labelling.accept import (
+    check_lease,
+    check_submit,
+    reviewer_of,
+    told_by_one,
+    told_by_several,
+)
+from assay.labelling.assignments import LEASE_SECONDS, Desk
+from assay.labelling.campaign_frames import Frame, campaign_frame
+from assay.labelling.counting import agreement_in, reviewers_in, strata_in, waiting_in
+from assay.labelling.estimates import estimates_of
+from assay.labelling.reserve import ShortReserveError
+from assay.labelling.review_rule import WITHDRAWN, Review
+from assay.labelling.settings import Settings
+from assay.labelling.slices import slices_of
+from assay.labelling.state import Table
 from assay.predictions import Predictions
 from assay.reporting import Report, report_of
-from assay.reserve import ShortReserveError
 from assay.results import html as notebook
 from assay.results.estimates import Estimate, Estimates, Item, StratumRow
 from assay.results.frames import Backend
 from assay.results.progress import HistoryPoint
 from assay.results.reviewing import Dispute, Receipt, Recorded, ReviewerRow, Submit, Told, Turn
 from assay.results.slices import Slices
-from assay.reviews import WITHDRAWN, Review
-from assay.settings import Settings
-from assay.slicing import slices_of
 from assay.storage import Event, Store
-from assay.table import Table
-from assay.telling import check_lease, check_submit, reviewer_of, told_by_one, told_by_several
 
 __all__ = ["Campaign"]
 
@@ -255,7 +261,7 @@ class Campaign:
         """Record answers of several reviewers, all of them or, with an error, none.
 
         An answer that its reviewer has given before changes nothing. Answers of more reviewers than
-        an item wants are kept, and do not count (`assay.reviews` has the rule).
+        an item wants are kept, and do not count (`assay.labelling.review_rule` has the rule).
 
         Parameters
         ----------

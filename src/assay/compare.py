@@ -9,10 +9,10 @@ from assay.campaign import Campaign
 from assay.create import find_campaign, open_storage, settings_of
 from assay.design import Design
 from assay.errors import DesignError, InputError
+from assay.labelling.settings import Reviewing, Settings
 from assay.predictions import Classifiers, Scan
 from assay.predictions.compared import ComparedPredictions, read_compared
 from assay.predictions.scan import as_scan
-from assay.settings import Reviewing, Settings
 from assay.storage import Store
 from assay.succession import go_on_beside, refuse_other_ids
 

@@ -16,12 +16,12 @@ from assay.core.variable import Scale
 from assay.design import Design, Goal
 from assay.earlier import FROM_BEFORE, Earlier
 from assay.errors import AssayWarning, DesignError
+from assay.labelling.reserve import card_row, check_same, depth, more_cards, read_again, scans_of
+from assay.labelling.settings import Part, Reviewing, Settings, Source
 from assay.predictions import Classifiers, Predictions, Scan
 from assay.predictions.compared import parts_in
 from assay.predictions.roles import refuse_bad_show
 from assay.predictions.scan import as_scan
-from assay.reserve import card_row, check_same, depth, more_cards, read_again, scans_of
-from assay.settings import Part, Reviewing, Settings, Source
 from assay.storage import CardRow, Said, Session, Store, open_store
 
 __all__ = [

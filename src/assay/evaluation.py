@@ -20,7 +20,7 @@ from assay.core.venn import CellStrata
 from assay.design import Design, Goal
 from assay.engine import State, begin, fold, follows_request, look, plan
 from assay.joint import JointLook
-from assay.settings import Prior, Settings
+from assay.labelling.settings import Prior, Settings
 from assay.standing import Standing
 from assay.storage import CardRow
 from assay.targets import JointGoal

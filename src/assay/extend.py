@@ -13,11 +13,11 @@ from assay.core.types import Ints
 from assay.create import find_campaign, open_storage, parts_of
 from assay.design import Goal
 from assay.errors import DesignError, PredictionsError
+from assay.labelling.reserve import card_row, depth, read_again, scans_of
+from assay.labelling.review_rule import answered
+from assay.labelling.settings import Settings
 from assay.predictions import Card, Predictions
 from assay.predictions.union import Top, merge
-from assay.reserve import card_row, depth, read_again, scans_of
-from assay.reviews import answered
-from assay.settings import Settings
 from assay.storage import CardRow, Session
 from assay.succession import count_there, refuse_other_ids, succeed
 

@@ -19,12 +19,12 @@ from assay.core.venn import refuse_bad_names
 from assay.create import open_storage, settings_of
 from assay.design import Design
 from assay.errors import AssayWarning, DesignError, InputError, PredictionsError
+from assay.labelling.settings import Part, Reviewing, Series, Settings
 from assay.periods import Member, members, prior_of, refuse_if_begun
 from assay.predictions import Predictions, Scan
 from assay.predictions.compared import read_compared
 from assay.predictions.engines import engine_of
 from assay.predictions.scan import as_scan
-from assay.settings import Part, Reviewing, Series, Settings
 from assay.storage import Store
 from assay.succession import go_on_beside, refuse_other_ids
 from assay.targets import JointGoal

@@ -9,8 +9,8 @@ from assay.campaign import Campaign
 from assay.core.venn import CellStrata
 from assay.create import find_campaign
 from assay.errors import StorageError
+from assay.labelling.settings import Prior, Series, Settings
 from assay.predictions.compared import IN_NEW, IN_OLD, NEW, OLD, ComparedPredictions
-from assay.settings import Prior, Series, Settings
 from assay.storage import Session
 
 __all__ = ["Member", "members", "prior_of", "refuse_if_begun"]

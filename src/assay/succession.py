@@ -16,10 +16,10 @@ import numpy as np
 from assay.campaign import Campaign
 from assay.earlier import FROM_BEFORE
 from assay.errors import AssayWarning, PredictionsError, StorageError
+from assay.labelling.reserve import depth, more_cards
+from assay.labelling.review_rule import Review, answered
+from assay.labelling.settings import Before, Settings
 from assay.predictions import Predictions
-from assay.reserve import depth, more_cards
-from assay.reviews import Review, answered
-from assay.settings import Before, Settings
 from assay.storage import CardRow, Event, Session, Store
 from assay.targets import JointGoal
 

@@ -9,11 +9,11 @@ from typing import Any, Literal
 from assay.campaign import Campaign
 from assay.create import open_storage
 from assay.errors import InputError, StorageError, did_you_mean
+from assay.labelling.settings import Series
 from assay.periods import Member, members
 from assay.results import html as notebook
 from assay.results.estimates import Estimate
 from assay.results.files import write_whole
-from assay.settings import Series
 from assay.storage import Event, Session
 from assay.trend_picture import Mark, draw_trend
 

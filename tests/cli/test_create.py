@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.create import load_campaign
-from assay.settings import Reviewing
+from assay.labelling.settings import Reviewing
 
 Fixture = Callable[..., Any]
 COLUMNS = ["--id", "id", "--score", "p", "--predicted", "said", "--positive", "spam"]

@@ -22,7 +22,7 @@ from starlette.routing import Route
 from starlette.types import Message
 
 from assay.exchange import FORMATS
-from assay.reviews import WORDS
+from assay.labelling.review_rule import WORDS
 from assay.web.app import ROUTES
 from assay.web.options import Options
 from assay.web.people import needs

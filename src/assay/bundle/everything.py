@@ -9,9 +9,9 @@ from assay.bundle.members import tables_of
 from assay.bundle.snapshot import Snapshot
 from assay.core.strata import Strata
 from assay.goal import Goal
+from assay.labelling.settings import Settings
+from assay.labelling.state import Table
 from assay.reporting import Report, report_of
-from assay.settings import Settings
-from assay.table import Table
 
 __all__ = ["REPORT", "members_of"]
 

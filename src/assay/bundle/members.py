@@ -11,12 +11,12 @@ from typing import Any
 from assay.bundle.snapshot import Snapshot
 from assay.core.deck import number
 from assay.core.strata import Strata
-from assay.counting import strata_in
-from assay.estimating import estimates_of
 from assay.label_files import guard
+from assay.labelling.counting import strata_in
+from assay.labelling.estimates import estimates_of
+from assay.labelling.state import Table
 from assay.results.estimates import Estimate, Estimates, StratumRow
 from assay.storage import CardRow, Event
-from assay.table import Table
 
 __all__ = ["CARD_COLUMNS", "EVENT_FIELDS", "last_link", "tables_of"]
 

@@ -13,7 +13,7 @@ from assay.bundle.members import CARD_COLUMNS, EVENT_FIELDS
 from assay.bundle.snapshot import Snapshot
 from assay.errors import AssayError, InputError
 from assay.label_files import unguard
-from assay.settings import Settings
+from assay.labelling.settings import Settings
 from assay.storage import CardRow, Event
 
 __all__ = ["json_of", "snapshot_of"]

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.earlier import FROM_BEFORE
-from assay.settings import Settings
+from assay.labelling.settings import Settings
+from assay.labelling.state import Table
 from assay.storage import CardRow, Event, Session, Store, open_store
-from assay.table import Table
 
 __all__ = ["Snapshot", "laid_out", "restore", "take", "until"]
 

@@ -13,8 +13,8 @@ from assay.bundle.manifest import MANIFEST, manifest_of
 from assay.bundle.snapshot import laid_out, take
 from assay.errors import InputError
 from assay.label_files import MOST_BYTES
+from assay.labelling.state import Table
 from assay.results.files import write_whole
-from assay.table import Table
 
 __all__ = ["Bundle", "named_zip", "write_bundle"]
 

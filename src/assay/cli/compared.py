@@ -13,8 +13,8 @@ from assay.cli.output import tell
 from assay.cli.storage import follow_up
 from assay.cli.succeeded import labels_before, labels_told
 from assay.core.venn import CellStrata
+from assay.labelling.settings import Settings
 from assay.predictions.compared import IN_NEW, IN_OLD, NEW, OLD
-from assay.settings import Settings
 from assay.targets import JointGoal
 from assay.terminal import facts, printable
 

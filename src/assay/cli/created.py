@@ -18,8 +18,8 @@ from assay.core.variable import Scale
 from assay.core.venn import CellStrata
 from assay.design import Design, Goal
 from assay.exchange import shown_columns
+from assay.labelling.settings import Settings
 from assay.results.text import strata_words
-from assay.settings import Settings
 from assay.targets import JointGoal
 from assay.terminal import facts, metric_name, note_lines, printable, sizes_table
 

@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.core.venn import CellStrata
+from assay.labelling.settings import Source
 from assay.results.text import goal_words
-from assay.settings import Source
 from assay.targets import JointGoal
 from assay.terminal import new_table, printable
 

@@ -7,9 +7,9 @@ from assay.answers import Answer
 from assay.campaign import Campaign
 from assay.core.deck import Id
 from assay.errors import LabelConflictError
+from assay.labelling.review_rule import SKIP
 from assay.results.estimates import Item
 from assay.results.reviewing import Submit
-from assay.reviews import SKIP
 
 __all__ = ["Labelling"]
 

@@ -13,7 +13,7 @@ from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.cli.storage import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.earlier import FROM_BEFORE
 from assay.errors import InputError, did_you_mean
-from assay.telling import reviewer_of
+from assay.labelling.accept import reviewer_of
 from assay.terminal import new_table, printable
 from assay.web.tokens import ROLES, digest_of, new_token
 

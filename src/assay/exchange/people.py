@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from assay.errors import InputError, LabelError, did_you_mean
 from assay.label_files import Row
-from assay.telling import reviewer_of
+from assay.labelling.accept import reviewer_of
 
 __all__ = ["People"]
 

@@ -8,7 +8,7 @@ from assay.campaign import Campaign
 from assay.exchange.batch import Batch
 from assay.exchange.json_texts import as_text
 from assay.label_files import guard
-from assay.reviews import SKIP, WITHDRAWN
+from assay.labelling.review_rule import SKIP, WITHDRAWN
 from assay.storage import Event
 
 __all__ = ["Sheet", "labels_sheet", "sheet_of"]

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from assay.answers import Answer
-from assay.counting import waiting_in
 from assay.earlier import FROM_BEFORE
+from assay.labelling.counting import waiting_in
+from assay.labelling.review_rule import SKIP, WITHDRAWN, Review
+from assay.labelling.state import Table
 from assay.reporting.facts import Deviations
-from assay.reviews import SKIP, WITHDRAWN, Review
 from assay.storage import Event
-from assay.table import Table
 
 __all__ = ["deviations_in"]
 

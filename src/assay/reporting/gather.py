@@ -5,8 +5,11 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from assay.answers import Answer
-from assay.counting import agreement_in, reviewers_in
-from assay.estimating import estimates_of
+from assay.labelling.counting import agreement_in, reviewers_in
+from assay.labelling.estimates import estimates_of
+from assay.labelling.settings import Settings
+from assay.labelling.slices import slices_of
+from assay.labelling.state import Table
 from assay.reporting.deviations import deviations_in
 from assay.reporting.facts import (
     AnswerFacts,
@@ -20,10 +23,7 @@ from assay.reporting.strata import interval_of, outcome_of, strata_facts
 from assay.reporting.worth import metric_facts
 from assay.results.estimates import notes_once
 from assay.results.slices import Slices
-from assay.settings import Settings
-from assay.slicing import slices_of
 from assay.storage import Event
-from assay.table import Table
 from assay.targets import JointGoal
 
 __all__ = ["facts_of"]

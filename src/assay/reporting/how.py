@@ -1,9 +1,9 @@
 """How a campaign draws labels and looks at them, in words."""
 
 from assay.design import Design
+from assay.labelling.settings import Settings
 from assay.reporting.facts import HowFacts
 from assay.results.text import goal_words, strata_words
-from assay.settings import Settings
 from assay.targets import JointGoal
 
 __all__ = ["how_facts"]

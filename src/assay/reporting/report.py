@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
+from assay.labelling.state import Table
 from assay.reporting.blocks import Document
 from assay.reporting.facts import Facts, MetricFacts
 from assay.reporting.gather import facts_of
@@ -16,7 +17,6 @@ from assay.reporting.html import html_of
 from assay.reporting.markdown import markdown_of
 from assay.reporting.sections import document_of
 from assay.results.files import write_whole
-from assay.table import Table
 
 __all__ = ["FORMAT", "SUFFIXES", "Report", "kind_of", "report_of"]
 

@@ -8,10 +8,10 @@ from assay.core.cuts import Cuts
 from assay.core.intervals import wilson
 from assay.core.strata import Strata
 from assay.core.venn import CellStrata
-from assay.counting import strata_in
+from assay.labelling.counting import strata_in
+from assay.labelling.settings import Settings
+from assay.labelling.state import Table
 from assay.reporting.facts import Range, StratumFacts
-from assay.settings import Settings
-from assay.table import Table
 
 __all__ = ["interval_of", "is_weighted", "outcome_of", "strata_facts"]
 

@@ -7,13 +7,13 @@ from math import inf, isfinite
 from assay.core.estimate import rates
 from assay.core.metrics import METRICS
 from assay.core.random_sampling import effective_labels, labels_at_random, labels_per_share
+from assay.labelling.state import Table
 from assay.reporting.facts import MetricFacts
 from assay.reporting.strata import is_weighted
 from assay.results.estimates import Estimate
 from assay.results.progress import HistoryPoint, thinned
 from assay.results.text import state_text
 from assay.standing import Standing
-from assay.table import Table
 from assay.targets import is_difference
 
 __all__ = ["metric_facts"]

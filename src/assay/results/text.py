@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from assay.core.strata import METHODS, Strata
 from assay.goal import Goal
+from assay.labelling.settings import Settings
 from assay.results.estimates import Estimate, StratumRow, notes_once
-from assay.settings import Settings
 from assay.targets import JointGoal, without_slices
 
 __all__ = [

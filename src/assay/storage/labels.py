@@ -16,7 +16,7 @@ __all__ = ["Event", "Labels", "Said"]
 class Said:
     """What a reviewer said of an item.
 
-    `answer` is a word of `assay.reviews`. `submit_key` is what a client calls the submit; `late`
+    `answer` is a word of `assay.labelling.review_rule`. `submit_key` is what a client calls the submit; `late`
     flags what came when the lease had run out; `ruling` what decides over the reviewers' heads.
     """
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from assay.core.strata import Strata
 from assay.errors import StorageError
+from assay.labelling.settings import Before, Settings
 from assay.results import html as notebook
-from assay.settings import Before, Settings
 from assay.storage import Session
 from assay.verify.draws import draws_of
 

@@ -17,7 +17,7 @@ from assay.bundle import (
 from assay.campaign import Campaign
 from assay.errors import AssayError
 from assay.label_files import Content
-from assay.table import Table
+from assay.labelling.state import Table
 from assay.verify.books import Books, Checked, Verification, checked
 from assay.verify.compare import differences
 from assay.verify.decks import check_cards, check_order, check_rounds, check_strata

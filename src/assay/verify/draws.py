@@ -10,7 +10,7 @@ from typing import Any
 
 from assay.core.arrivals import seed_of_arrival
 from assay.core.deck import Id, number
-from assay.settings import Settings
+from assay.labelling.settings import Settings
 
 __all__ = ["draws_of", "in_order"]
 

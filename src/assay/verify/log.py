@@ -6,7 +6,7 @@ from contextlib import suppress
 from datetime import datetime
 from itertools import pairwise
 
-from assay.reviews import WORDS
+from assay.labelling.review_rule import WORDS
 from assay.verify.books import Books, Checked, Row, checked
 
 __all__ = ["check_copies", "check_events", "check_numbers"]

@@ -8,7 +8,7 @@ from assay.campaign import Campaign
 from assay.core.arrivals import seed_of_arrival
 from assay.core.deck import number
 from assay.evaluation import evaluation_of
-from assay.ledger import Ledger
+from assay.labelling.rounds import Ledger
 from assay.results.estimates import Estimate
 from assay.storage import CardRow
 from assay.targets import JointGoal
@@ -158,7 +158,7 @@ def _wanted(books: Books, item_id: str) -> int:
 
 
 def _settled(rows: Sequence[Row], wanted: int) -> str | None:
-    """Return an item's answer by the rule (`assay.reviews`), from all that was said of it."""
+    """Return an item's answer by the rule (`assay.labelling.review_rule`), from all that was said of it."""
     rulings = [row["answer"] for row in rows if row["ruling"]]
     if rulings and rulings[-1] != "withdrawn":
         return str(rulings[-1])

@@ -11,7 +11,7 @@ from assay.core.strata import Strata
 from assay.core.venn import CellStrata
 from assay.design import Design
 from assay.goal import Goal
-from assay.settings import Settings
+from assay.labelling.settings import Settings
 from assay.targets import JointGoal, Target
 
 __all__ = ["Counts", "values_of"]

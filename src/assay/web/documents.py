@@ -8,9 +8,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from assay.core.deck import Id
+from assay.labelling.review_rule import WORDS
+from assay.labelling.settings import Settings
 from assay.results.reviewing import Submit
-from assay.reviews import WORDS
-from assay.settings import Settings
 from assay.texts import is_storable
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 An item is before at most as many reviewers as it wants, each with a lease in the database's time.
 An item whose lease has run out is given to the next who asks. What comes late is recorded, flagged,
-and counts by the same rule as any other answer (`assay.reviews`).
+and counts by the same rule as any other answer (`assay.labelling.review_rule`).
 """
 
 import json
@@ -12,12 +12,12 @@ from operator import itemgetter
 
 from assay.core.stop import Reason
 from assay.errors import AssayError
-from assay.reserve import ShortReserveError
+from assay.labelling.reserve import ShortReserveError
+from assay.labelling.review_rule import SKIP, WITHDRAWN
+from assay.labelling.state import Table
 from assay.results.estimates import Item
 from assay.results.reviewing import Dispute, Receipt, Submit, Turn
-from assay.reviews import SKIP, WITHDRAWN
 from assay.storage import CardRow, Claim, Event, Said, Session
-from assay.table import Table
 
 __all__ = ["LEASE_SECONDS", "Desk"]
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from assay.errors import AssayError, PredictionsError, did_you_mean
+from assay.labelling.reserve import check_same, read_again, scans_of, whereabouts
+from assay.labelling.settings import Settings
+from assay.labelling.state import Table
 from assay.predictions import Scan
 from assay.predictions.slices import slice_text
-from assay.reserve import check_same, read_again, scans_of, whereabouts
-from assay.settings import Settings
-from assay.table import Table
 from assay.targets import JointGoal
 
 __all__ = ["slice_values"]

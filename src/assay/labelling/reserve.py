@@ -15,11 +15,11 @@ from assay.core.deck import Id, number
 from assay.core.strata import Strata
 from assay.core.types import Floats
 from assay.errors import AssayError, PredictionsError
+from assay.labelling.settings import Settings, Source
 from assay.predictions import Card, Predictions, Scan, read_classifiers, read_predictions
 from assay.predictions.compared import parts_in, read_compared
 from assay.predictions.scan import as_scan
 from assay.predictions.union import UnionPredictions, as_it_is_now
-from assay.settings import Settings, Source
 from assay.storage import CardRow, Session, Store
 
 __all__ = [

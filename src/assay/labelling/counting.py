@@ -10,9 +10,9 @@ import numpy as np
 from assay.answers import Answer
 from assay.core.agreement import Agreement, agreement_of
 from assay.core.strata import Strata
+from assay.labelling.state import Table
 from assay.results.estimates import StratumRow
 from assay.results.reviewing import ReviewerRow
-from assay.table import Table
 
 __all__ = ["agreement_in", "reviewers_in", "strata_in", "waiting_in"]
 

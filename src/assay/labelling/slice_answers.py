@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.core.strata import Strata
 from assay.core.types import Bools, Floats, Ints
-from assay.table import Table
+from assay.labelling.state import Table
 
 __all__ = ["SliceAnswers"]
 

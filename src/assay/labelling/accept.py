@@ -7,10 +7,10 @@ from math import isfinite
 
 from assay.answers import Answer
 from assay.errors import InputError, LabelConflictError, LabelError
+from assay.labelling.review_rule import WORDS, Review
+from assay.labelling.state import Table
 from assay.results.reviewing import Recorded, Submit, Told
-from assay.reviews import WORDS, Review
 from assay.storage import Said
-from assay.table import Table
 from assay.texts import is_storable
 
 __all__ = [

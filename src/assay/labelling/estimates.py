@@ -4,9 +4,9 @@ import numpy as np
 
 from assay.core.intervals import INTERVALS
 from assay.core.stop import Reason
+from assay.labelling.state import Table
 from assay.results.estimates import Estimate, Estimates
 from assay.standing import Standing
-from assay.table import Table
 from assay.targets import JointGoal
 
 __all__ = ["estimates_of"]

@@ -5,10 +5,10 @@ from dataclasses import asdict
 from typing import Any, Literal, Protocol, get_args
 
 from assay.errors import InputError, did_you_mean
+from assay.labelling.state import Table
 from assay.results.estimates import StratumRow
 from assay.results.frames import Backend, frame_of, types_of
 from assay.results.progress import HistoryPoint
-from assay.table import Table
 
 __all__ = ["FRAMES", "Frame", "campaign_frame"]
 

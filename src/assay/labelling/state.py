@@ -15,11 +15,11 @@ from assay.core.stop import Reason
 from assay.engine import State
 from assay.errors import AssayError, StorageError
 from assay.evaluation import evaluation_of
-from assay.ledger import Ledger
+from assay.labelling.reserve import Reserve, ShortReserveError
+from assay.labelling.review_rule import Review
+from assay.labelling.rounds import Ledger
+from assay.labelling.settings import Settings
 from assay.predictions import Predictions
-from assay.reserve import Reserve, ShortReserveError
-from assay.reviews import Review
-from assay.settings import Settings
 from assay.storage import Event, Said, Session, Store
 
 __all__ = ["Table"]

@@ -1,0 +1,1 @@
+"""The labelling of a campaign: its items drawn, assigned, answered and counted."""
