@@ -99,7 +99,9 @@ def smoothed(url: str) -> None:
 def growing(url: str) -> None:
     """Cards that were laid down a few at a time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("assay.create.depth", lambda settings: [1] * settings.strata.n_strata)
+        patch.setattr(
+            "assay.campaign.create.depth", lambda settings: [1] * settings.strata.n_strata
+        )
         campaign = create(url)
     n_strata = campaign.settings.strata.n_strata
     label(campaign, 3)

@@ -26,7 +26,9 @@ def _write(path: Path, score: np.ndarray) -> Path:
 @pytest.fixture(autouse=True)
 def _small_reserve(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that it must grow."""
-    monkeypatch.setattr("assay.create.depth", lambda settings: [50] * settings.strata.n_strata)
+    monkeypatch.setattr(
+        "assay.campaign.create.depth", lambda settings: [50] * settings.strata.n_strata
+    )
 
 
 @pytest.fixture

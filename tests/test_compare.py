@@ -226,7 +226,9 @@ def files(tmp_path: Path) -> Callable[..., tuple[str, str]]:
 def test_who_loads_a_comparison_goes_on_and_more_cards_are_read_from_both_files(
     files: Callable[..., tuple[str, str]], storage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.succession.depth", lambda settings: [1] * settings.strata.n_strata)
+    monkeypatch.setattr(
+        "assay.campaign.carry_over.depth", lambda settings: [1] * settings.strata.n_strata
+    )
     compare(files(*WEEKS), budget=SIZE, storage=storage)
     campaign = assay.load_campaign("comparison", storage=storage)
     finish(campaign, [5, 300, 300])
@@ -238,7 +240,9 @@ def test_who_loads_a_comparison_goes_on_and_more_cards_are_read_from_both_files(
 def test_a_comparison_whose_files_were_swapped_or_changed_is_not_gone_on_with(
     files: Callable[..., tuple[str, str]], storage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.succession.depth", lambda settings: [1] * settings.strata.n_strata)
+    monkeypatch.setattr(
+        "assay.campaign.carry_over.depth", lambda settings: [1] * settings.strata.n_strata
+    )
     compare(files(*WEEKS), budget=SIZE, storage=storage)
     files(*WEEKS[::-1])
     with pytest.raises(assay.PredictionsError, match="is not what campaign 'comparison' was made"):

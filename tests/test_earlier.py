@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.earlier import Earlier, find_earlier
+from assay.campaign.prior_labels import Earlier, find_earlier
 from assay.errors import AssayError, LabelConflictError, LabelError
 from assay.predictions import Predictions, Side, from_arrays
 

@@ -10,18 +10,18 @@ import pytest
 from sklearn.metrics import precision_score, recall_score
 
 import assay
-from assay import follow
-from assay.campaign import Campaign
+from assay.campaign import series as follow
+from assay.campaign.campaign import Campaign
+from assay.campaign.carry_over import go_on_beside
+from assay.campaign.create import find_campaign, open_storage
+from assay.campaign.trend import PeriodRow
 from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
-from assay.create import find_campaign, open_storage
 from assay.joint import Joint, Parts
 from assay.labelling.settings import Settings
 from assay.predictions.compared import IN_NEW, NEW
 from assay.results.estimates import Estimate
-from assay.succession import go_on_beside
 from assay.targets import JointGoal, parse_targets
-from assay.trends import PeriodRow
 from assay.views import views_of
 
 ITEMS = 900

@@ -89,7 +89,9 @@ def test_a_rebase_on_which_languages_change_places_goes_on(
     made.language = np.where(made.language == "en", "de", np.where(made.said, "en", "it"))
     made.language[:50] = "fr"
     pd.DataFrame(made.table()).to_csv(path, index=False)
-    monkeypatch.setattr("assay.rebase.depth", lambda settings: [1] * settings.strata.n_strata)
+    monkeypatch.setattr(
+        "assay.campaign.rebase.depth", lambda settings: [1] * settings.strata.n_strata
+    )
     assay.rebase_campaign(storage=storage)
     campaign = assay.load_campaign(storage=storage)
     finish(campaign, made.truth, 300)  # reads the file again

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 import assay
 from assay.answers import Answer
+from assay.campaign.create import find_campaign
 from assay.cli import app
-from assay.create import find_campaign
 from assay.labelling.review_rule import Review
 from assay.storage import open_store, schema
 from assay.verify import books as bookkeeping

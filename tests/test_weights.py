@@ -200,7 +200,9 @@ def test_verify_finds_a_weight_that_was_changed(tmp_path: Path) -> None:
 def test_a_reserve_that_runs_out_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     url = f"sqlite:///{tmp_path / 'a.db'}"
     whole = label(create(budget=60))
-    monkeypatch.setattr("assay.create.depth", lambda settings: [2] * settings.strata.n_strata)
+    monkeypatch.setattr(
+        "assay.campaign.create.depth", lambda settings: [2] * settings.strata.n_strata
+    )
     campaign = create(budget=60, storage=url)
     with campaign.store.read() as session:
         laid = session.reserve(1, len(campaign.strata()))

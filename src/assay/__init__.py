@@ -1,10 +1,16 @@
 """Assay: how good is a classifier, from as few human labels as the mathematics allows."""
 
 from assay.answers import Answer
-from assay.arrays import evaluate
-from assay.campaign import Campaign
-from assay.compare import compare_campaign
-from assay.create import create_campaign, load_campaign
+from assay.campaign.campaign import Campaign
+from assay.campaign.compare import compare_campaign
+from assay.campaign.create import create_campaign, load_campaign
+from assay.campaign.evaluate import evaluate
+from assay.campaign.extend import extend_campaign
+from assay.campaign.mlflow import log_to_mlflow
+from assay.campaign.poststratified import estimate
+from assay.campaign.rebase import rebase_campaign
+from assay.campaign.series import follow_campaign
+from assay.campaign.trend import Trend, trend
 from assay.design import Design, Goal
 from assay.errors import (
     AssayError,
@@ -17,18 +23,12 @@ from assay.errors import (
     PredictionsError,
     StorageError,
 )
-from assay.extend import extend_campaign
-from assay.follow import follow_campaign
 from assay.planning import Planning, plan
-from assay.poststratified import estimate
 from assay.predictions import Predictions, Scan, from_arrays
-from assay.rebase import rebase_campaign
 from assay.reporting import Report
 from assay.results.estimates import Estimate, Estimates, Item, StratumRow
 from assay.results.slices import SliceRow, Slices
 from assay.simulation import Ensemble, Population, Simulation, simulate, simulate_several
-from assay.to_mlflow import log_to_mlflow
-from assay.trends import Trend, trend
 from assay.verify import verify_bundle, verify_campaign
 
 __version__ = "0.1.0"

@@ -20,7 +20,7 @@ from playwright.sync_api import (
 )
 
 import assay
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.storage import Event
 from assay.web import app as web_app
 from assay.web.hosts import cookie_name

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from assay.create import create_campaign
+from assay.campaign.create import create_campaign
 from assay.demo import make_population
 from assay.results.reviewing import Submit
 from assay.web.options import Options

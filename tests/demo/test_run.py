@@ -3,7 +3,7 @@
 import pytest
 from scipy.special import ndtri
 
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.demo import DemoResult, Population, Watcher, make_population, run
 from assay.results.estimates import Estimate
 

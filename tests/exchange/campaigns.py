@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
+from assay.campaign.create import create_campaign
 from assay.core.deck import Id
-from assay.create import create_campaign
 
 AWKWARD = (
     "007",

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.answers import Answer
+from assay.campaign.create import create_campaign
 from assay.core.deck import Id
-from assay.create import create_campaign
 from assay.errors import AssayError, InputError, LabelConflictError, LabelError
 from assay.exchange import (
     Imported,

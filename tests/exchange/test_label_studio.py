@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from assay.answers import Answer
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.core.deck import Id
 from assay.errors import InputError, LabelError
 from assay.exchange import Imported, import_labels, write_batch

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from assay.answers import Answer
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.errors import InputError
 from assay.exchange import Imported, import_labels, write_batch
 from tests.exchange.campaigns import AWKWARD, campaign_of

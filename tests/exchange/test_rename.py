@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from assay.campaign import Campaign
-from assay.create import create_campaign
+from assay.campaign.campaign import Campaign
+from assay.campaign.create import create_campaign
 from assay.errors import InputError, LabelError
 from assay.exchange import import_labels, read_labels, write_batch
 from tests.exchange.campaigns import campaign_of

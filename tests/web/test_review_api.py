@@ -13,7 +13,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from assay.answers import Answer
-from assay.rebase import rebase_campaign
+from assay.campaign.rebase import rebase_campaign
 from assay.results.reviewing import Told
 from assay.web import shown
 from assay.web.app import ROUTES

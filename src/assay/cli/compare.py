@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from assay.campaign.compare import compare_campaign
 from assay.cli.classifiers import about_goal
 from assay.cli.columns import (
     ItemId,
@@ -18,7 +19,6 @@ from assay.cli.compared import tell_compared
 from assay.cli.output import AsJson, collecting_warnings, telling_errors
 from assay.cli.scans import reading
 from assay.cli.storage import NameOption, StorageUrl, storage_url
-from assay.compare import compare_campaign
 from assay.core.metrics import METRICS
 
 __all__ = ["compare"]

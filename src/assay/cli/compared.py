@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.cli.created_several import several_facts, targets_table
 from assay.cli.output import tell
 from assay.cli.storage import follow_up

@@ -6,7 +6,8 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
+from assay.campaign.create import create_campaign
 from assay.cli.classifiers import (
     ClassifierColumns,
     Metrics,
@@ -42,7 +43,6 @@ from assay.cli.scans import (
 from assay.cli.storage import StorageUrl, follow_up, storage_url
 from assay.core.strata import METHODS
 from assay.core.variable import Scale
-from assay.create import create_campaign
 from assay.design import ALLOCATIONS, MODES, Design
 from assay.errors import DesignError, did_you_mean
 from assay.fields import one_of

@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.cli.created_several import (
     classifiers_document,
     classifiers_table,

@@ -9,7 +9,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.demo import DemoResult, Population, Watcher, run
 from assay.demo.run import BATCH, GOAL

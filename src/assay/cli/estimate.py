@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from assay.campaign.poststratified import estimate as estimate_from
 from assay.cli.columns import (
     IdColumn,
     Positive,
@@ -14,7 +15,6 @@ from assay.cli.columns import (
 )
 from assay.cli.output import AsJson, console, emit, telling_errors, working
 from assay.core.metrics import METRICS
-from assay.poststratified import estimate as estimate_from
 from assay.terminal import estimate_view, note_lines
 
 __all__ = ["estimate"]

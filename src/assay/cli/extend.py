@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
+from assay.campaign.extend import extend_campaign
 from assay.cli.output import AsJson, collecting_warnings, telling_errors
 from assay.cli.scans import EngineName, SparkUrl, TableName, Where, other_scan, reading
 from assay.cli.storage import NameOption, StorageUrl, existing
 from assay.cli.succeeded import tell_succeeded
-from assay.extend import extend_campaign
 
 __all__ = ["extend"]
 

@@ -8,6 +8,8 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from assay.campaign.series import follow_campaign
+from assay.campaign.trend import PeriodRow, Trend, trend
 from assay.cli.classifiers import about_goal
 from assay.cli.columns import (
     ItemId,
@@ -23,11 +25,9 @@ from assay.cli.scans import reading
 from assay.cli.storage import StorageUrl, existing, follow_up, storage_url
 from assay.core.metrics import METRICS
 from assay.errors import InputError
-from assay.follow import follow_campaign
 from assay.results.estimates import Estimate
 from assay.results.text import printable, value_text
 from assay.terminal import interval_bar, interval_text, metric_name, new_table
-from assay.trends import PeriodRow, Trend, trend
 
 __all__ = ["follow"]
 

@@ -4,7 +4,7 @@ from collections import deque
 from uuid import uuid4
 
 from assay.answers import Answer
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.core.deck import Id
 from assay.errors import LabelConflictError
 from assay.labelling.review_rule import SKIP

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.cli.output import AsJson, console, emit, telling_errors
 from assay.cli.storage import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.errors import InputError, MissingDependencyError, did_you_mean

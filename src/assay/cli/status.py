@@ -7,11 +7,11 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
+from assay.campaign.create import load_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
 from assay.cli.sliced import slices_view
 from assay.cli.storage import StorageUrl, existing, follow_up, open_campaign
-from assay.create import load_campaign
 from assay.errors import DesignError
 from assay.results.slices import Slices
 from assay.results.text import notes_once

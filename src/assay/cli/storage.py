@@ -9,8 +9,8 @@ import typer
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
-from assay.campaign import Campaign
-from assay.create import load_campaign
+from assay.campaign.campaign import Campaign
+from assay.campaign.create import load_campaign
 from assay.errors import StorageError
 
 __all__ = [

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from assay.campaign.prior_labels import FROM_BEFORE
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.cli.storage import CampaignName, StorageUrl, follow_up, open_campaign
-from assay.earlier import FROM_BEFORE
 from assay.errors import InputError, did_you_mean
 from assay.labelling.accept import reviewer_of
 from assay.terminal import new_table, printable

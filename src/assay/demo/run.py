@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
+from assay.campaign.create import create_campaign
 from assay.core.metrics import ratio
 from assay.core.types import Bools, Ints
-from assay.create import create_campaign
 from assay.demo.population import Population, make_population
 from assay.design import Design, Goal
 from assay.results.estimates import Estimate, StratumRow

@@ -1,10 +1,10 @@
 """Labels in and out of a campaign, for people who judge items in a spreadsheet or another tool."""
 
+from assay.campaign.exchange import Imported, Labels, import_labels, read_labels
+from assay.campaign.writing import Written, write_batch, write_labels
 from assay.exchange.batch import Batch, shown_columns
 from assay.exchange.formats import FORMATS, Format
-from assay.exchange.reading import Imported, Labels, import_labels, read_labels
 from assay.exchange.sheets import Sheet, labels_sheet
-from assay.exchange.writing import Written, write_batch, write_labels
 from assay.label_files import LimitError, Limits
 
 __all__ = [

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Self
 
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.results.estimates import Item
 
 __all__ = ["Batch", "shown_columns"]

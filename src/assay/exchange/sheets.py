@@ -4,7 +4,7 @@ import csv
 import io
 from dataclasses import dataclass
 
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.exchange.batch import Batch
 from assay.exchange.json_texts import as_text
 from assay.label_files import guard

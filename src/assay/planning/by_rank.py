@@ -11,7 +11,7 @@ from typing import Self
 
 import numpy as np
 
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.core.profile import Profile
 from assay.core.types import Floats, Ints
 from assay.core.venn import CellStrata

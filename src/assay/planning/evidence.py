@@ -6,13 +6,13 @@ from typing import Self
 import numpy as np
 
 from assay.answers import Answer
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
+from assay.campaign.prior_labels import find_earlier
 from assay.core.profile import Profile
 from assay.core.strata import Strata, stratify
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable, confidence
 from assay.design import Design
-from assay.earlier import find_earlier
 from assay.errors import InputError
 from assay.planning.rate_curve import rate_curve
 from assay.planning.supposed import Supposed

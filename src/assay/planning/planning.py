@@ -7,7 +7,7 @@ what it takes it for.
 
 from collections.abc import Callable
 
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.core.variable import SCALES, Scale, scale_of
 from assay.core.venn import CellStrata
 from assay.design import Goal

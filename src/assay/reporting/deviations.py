@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from assay.answers import Answer
-from assay.earlier import FROM_BEFORE
+from assay.campaign.prior_labels import FROM_BEFORE
 from assay.labelling.counting import waiting_in
 from assay.labelling.review_rule import SKIP, WITHDRAWN, Review
 from assay.labelling.state import Table

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 
-from assay.campaign import Campaign
-from assay.create import find_campaign, open_storage
+from assay.campaign.campaign import Campaign
+from assay.campaign.create import find_campaign, open_storage
 from assay.storage import Session, Store
 from assay.verify.books import Checked, Verification, read_books
 from assay.verify.bundles import verify_bundle

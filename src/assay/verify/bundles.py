@@ -14,7 +14,7 @@ from assay.bundle import (
     restore,
     snapshot_of,
 )
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.errors import AssayError
 from assay.label_files import Content
 from assay.labelling.state import Table

@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
+from assay.campaign.prior_labels import FROM_BEFORE
 from assay.core.deck import number
 from assay.core.strata import Strata
 from assay.core.venn import CellStrata
-from assay.earlier import FROM_BEFORE
 from assay.verify.books import Books, Checked, Row, checked, counts_of
 from assay.verify.draws import in_order
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.answers import Answer
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.core.arrivals import seed_of_arrival
 from assay.core.deck import number
 from assay.evaluation import evaluation_of

@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.web import login, owner, review
 from assay.web.counter import Counter
 from assay.web.headers import STATIC, SecurityHeaders

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from assay.campaign import Campaign
-from assay.create import find_campaign
+from assay.campaign.campaign import Campaign
+from assay.campaign.create import find_campaign
 from assay.storage import Store
 
 __all__ = ["Counter"]

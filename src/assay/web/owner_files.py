@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.exchange import FORMATS, LimitError, Written, import_labels, write_batch, write_labels
 from assay.reporting import SUFFIXES
 from assay.texts import is_storable

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from assay.answers import Answer
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.core.agreement import Agreement
 from assay.goal import Goal
 from assay.reporting.curve import Curve, draw_curve

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.errors import PredictionsError
 from assay.web.counter import Counter
 from assay.web.documents import number_in, read_document, submits_in

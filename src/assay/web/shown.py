@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.exchange import shown_columns
 from assay.exchange.json_texts import as_text
 from assay.results.estimates import Item

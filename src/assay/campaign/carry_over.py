@@ -13,8 +13,8 @@ from warnings import warn
 
 import numpy as np
 
-from assay.campaign import Campaign
-from assay.earlier import FROM_BEFORE
+from assay.campaign.campaign import Campaign
+from assay.campaign.prior_labels import FROM_BEFORE
 from assay.errors import AssayWarning, PredictionsError, StorageError
 from assay.labelling.reserve import depth, more_cards
 from assay.labelling.review_rule import Review, answered

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.errors import LabelConflictError, LabelError
 from assay.exchange.formats import find_format, format_of
 from assay.exchange.people import People
@@ -76,7 +76,7 @@ def read_labels(
 
     Examples
     --------
-    >>> from assay.create import create_campaign
+    >>> from assay.campaign.create import create_campaign
     >>> campaign = create_campaign({"p": [0.9, 0.8]}, score="p", threshold=0.5, budget=2)
     >>> found = read_labels(b'{"id": "0", "label": "yes", "reviewer": "ann"}', campaign=campaign)
     >>> found.format, found.rows[0].reviewer
@@ -135,7 +135,7 @@ def import_labels(
 
     Examples
     --------
-    >>> from assay.create import create_campaign
+    >>> from assay.campaign.create import create_campaign
     >>> campaign = create_campaign({"p": [0.9, 0.8, 0.7]}, score="p", threshold=0.5, budget=3)
     >>> batch = campaign.ask(3)
     >>> import_labels(campaign, b"id,label\n0,yes\n1,no\n2,\n")

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from assay.beginning import begin_with_several
-from assay.campaign import Campaign
-from assay.create import find_campaign, open_storage, settings_of
+from assay.campaign.campaign import Campaign
+from assay.campaign.carry_over import go_on_beside, refuse_other_ids
+from assay.campaign.create import find_campaign, open_storage, settings_of
+from assay.campaign.setup import begin_with_several
 from assay.design import Design
 from assay.errors import DesignError, InputError
 from assay.labelling.settings import Reviewing, Settings
@@ -14,7 +15,6 @@ from assay.predictions import Classifiers, Scan
 from assay.predictions.compared import ComparedPredictions, read_compared
 from assay.predictions.scan import as_scan
 from assay.storage import Store
-from assay.succession import go_on_beside, refuse_other_ids
 
 __all__ = [
     "compare_campaign",

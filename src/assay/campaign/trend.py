@@ -6,11 +6,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from assay.campaign import Campaign
-from assay.create import open_storage
+from assay.campaign.campaign import Campaign
+from assay.campaign.create import open_storage
+from assay.campaign.periods import Member, members
 from assay.errors import InputError, StorageError, did_you_mean
 from assay.labelling.settings import Series
-from assay.periods import Member, members
 from assay.results import html as notebook
 from assay.results.estimates import Estimate
 from assay.results.files import write_whole

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assay.campaign.prior_labels import Earlier, find_earlier
 from assay.cell_strata import cell_strata, joint_of
 from assay.core.strata import Strata, stratify
 from assay.core.variable import SCALES, Scale, scale_of
 from assay.core.venn import CellStrata
 from assay.design import Design, Goal, check_together, default_design, fitted, price_of_peeking
-from assay.earlier import Earlier, find_earlier
 from assay.errors import DesignError
 from assay.predictions import (
     Classifiers,

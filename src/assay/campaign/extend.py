@@ -6,11 +6,12 @@ from itertools import islice
 
 import numpy as np
 
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
+from assay.campaign.carry_over import count_there, refuse_other_ids, succeed
+from assay.campaign.create import find_campaign, open_storage, parts_of
 from assay.core.metrics import sides
 from assay.core.strata import Strata
 from assay.core.types import Ints
-from assay.create import find_campaign, open_storage, parts_of
 from assay.design import Goal
 from assay.errors import DesignError, PredictionsError
 from assay.labelling.reserve import card_row, depth, read_again, scans_of
@@ -19,7 +20,6 @@ from assay.labelling.settings import Settings
 from assay.predictions import Card, Predictions
 from assay.predictions.union import Top, merge
 from assay.storage import CardRow, Session
-from assay.succession import count_there, refuse_other_ids, succeed
 
 __all__ = ["extend_campaign"]
 

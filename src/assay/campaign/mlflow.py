@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.errors import InputError, MissingDependencyError, StorageError
 from assay.results.estimates import Estimate
 from assay.results.progress import HistoryPoint, thinned

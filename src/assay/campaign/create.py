@@ -8,13 +8,13 @@ from warnings import warn
 
 import numpy as np
 
-from assay.beginning import Beginning, begin_with_one, begin_with_several
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
+from assay.campaign.prior_labels import FROM_BEFORE, Earlier
+from assay.campaign.setup import Beginning, begin_with_one, begin_with_several
 from assay.core import deck
 from assay.core.strata import Strata
 from assay.core.variable import Scale
 from assay.design import Design, Goal
-from assay.earlier import FROM_BEFORE, Earlier
 from assay.errors import AssayWarning, DesignError
 from assay.labelling.reserve import card_row, check_same, depth, more_cards, read_again, scans_of
 from assay.labelling.settings import Part, Reviewing, Settings, Source

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
 from assay.errors import InputError
 from assay.exchange.batch import Batch
 from assay.exchange.formats import FORMATS, Format, find_format
@@ -61,7 +61,7 @@ def write_batch(
 
     Examples
     --------
-    >>> from assay.create import create_campaign
+    >>> from assay.campaign.create import create_campaign
     >>> campaign = create_campaign({"p": [0.9]}, score="p", threshold=0.5, budget=1)
     >>> write_batch(campaign, 1, format="jsonl").content
     b'{"id": "0", "shown": {}, "label": null}\n'
@@ -92,7 +92,7 @@ def write_labels(campaign: Campaign, *, format: str = "csv") -> Written:
 
     Examples
     --------
-    >>> from assay.create import create_campaign
+    >>> from assay.campaign.create import create_campaign
     >>> campaign = create_campaign({"p": [0.9]}, score="p", threshold=0.5, budget=1)
     >>> write_labels(campaign).content
     b'id,label,reviewer,told_at,late,ruling,counts\r\n'

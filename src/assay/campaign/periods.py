@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.answers import Answer
-from assay.campaign import Campaign
+from assay.campaign.campaign import Campaign
+from assay.campaign.create import find_campaign
 from assay.core.venn import CellStrata
-from assay.create import find_campaign
 from assay.errors import StorageError
 from assay.labelling.settings import Prior, Series, Settings
 from assay.predictions.compared import IN_NEW, IN_OLD, NEW, OLD, ComparedPredictions

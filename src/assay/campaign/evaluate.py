@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.answers import Answer, parse_answer
+from assay.campaign.create import create_campaign
 from assay.core.types import Ints
-from assay.create import create_campaign
 from assay.design import Design
 from assay.errors import InputError, LabelError, PredictionsError, did_you_mean
 from assay.results.estimates import Estimate

@@ -6,27 +6,27 @@ from functools import partial
 from typing import Any
 from warnings import warn
 
-from assay.beginning import begin_with_several
-from assay.campaign import Campaign
-from assay.compare import (
+from assay.campaign.campaign import Campaign
+from assay.campaign.carry_over import go_on_beside, refuse_other_ids
+from assay.campaign.compare import (
     comparison_settings,
     given_columns,
     refuse_other_questions,
     reviewing_with,
 )
+from assay.campaign.create import open_storage, settings_of
+from assay.campaign.periods import Member, members, prior_of, refuse_if_begun
+from assay.campaign.setup import begin_with_several
 from assay.core.metrics import canonical_metric
 from assay.core.venn import refuse_bad_names
-from assay.create import open_storage, settings_of
 from assay.design import Design
 from assay.errors import AssayWarning, DesignError, InputError, PredictionsError
 from assay.labelling.settings import Part, Reviewing, Series, Settings
-from assay.periods import Member, members, prior_of, refuse_if_begun
 from assay.predictions import Predictions, Scan
 from assay.predictions.compared import read_compared
 from assay.predictions.engines import engine_of
 from assay.predictions.scan import as_scan
 from assay.storage import Store
-from assay.succession import go_on_beside, refuse_other_ids
 from assay.targets import JointGoal
 
 __all__ = ["follow_campaign"]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.answers import Answer
+from assay.campaign.prior_labels import Earlier, find_earlier
 from assay.core.metrics import Ratio, ratio
 from assay.core.poststratify import bins_for, groups_with_labels
 from assay.core.strata import Strata, stratify
@@ -13,7 +14,6 @@ from assay.core.types import Ints
 from assay.core.unjudged import movement
 from assay.core.variable import scale_of
 from assay.design import Design, Goal
-from assay.earlier import Earlier, find_earlier
 from assay.engine import Look, State, look
 from assay.errors import LabelError, PredictionsError
 from assay.predictions import Predictions, Side, read_predictions, sides_to_cut

@@ -1,0 +1,1 @@
+"""Campaigns: what users create, label, extend, compare and follow."""
