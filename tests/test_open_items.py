@@ -10,7 +10,7 @@ import pytest
 import assay
 from assay.core.stop import Reason
 from assay.core.types import Bools
-from assay.reporting.report import Report
+from assay.report.report import Report
 from assay.web.owner_view import dashboard_of
 
 RNG = np.random.default_rng(11)

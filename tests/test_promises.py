@@ -9,7 +9,7 @@ import pytest
 
 import assay
 from assay.design import MODES
-from assay.reporting.how import how_facts
+from assay.report.how import how_facts
 from assay.web.owner_view import dashboard_of
 
 ROOT = Path(__file__).parent.parent

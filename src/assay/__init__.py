@@ -25,7 +25,7 @@ from assay.errors import (
 )
 from assay.planning import Planning, plan
 from assay.predictions import Predictions, Scan, from_arrays
-from assay.reporting import Report
+from assay.report import Report
 from assay.results.estimates import Estimate, Estimates, Item, StratumRow
 from assay.results.slices import SliceRow, Slices
 from assay.simulation import Ensemble, Population, Simulation, simulate, simulate_several

@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from assay.reporting import Report
+from assay.report import Report
 from tests.browser.house import DESKTOP, PHONE
 from tests.browser.test_accessible import WIDE, hard_to_read
 from tests.reporting.campaigns import make

@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass, replace
 from itertools import cycle
 from typing import Any, TypeVar
 
-from assay.reporting.report import Report
+from assay.report.report import Report
 from assay.results.slices import SliceRow, Slices
 
 T = TypeVar("T")

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from assay.reporting.curve import SIDE, Curve, draw_curve
+from assay.report.charts import SIDE, Curve, draw_curve
 from assay.results.progress import HistoryPoint
 
 POINTS = [

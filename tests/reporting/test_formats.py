@@ -10,10 +10,10 @@ import pytest
 from markdown_it import MarkdownIt
 
 import assay
-from assay.reporting import Report
-from assay.reporting.elements import element
-from assay.reporting.markdown import markdown_of
-from assay.reporting.sections import document_of
+from assay.report import Report
+from assay.report.elements import element
+from assay.report.markdown import markdown_of
+from assay.report.sections import document_of
 from assay.results.text import printable
 from tests.reporting.campaigns import make, make_several
 from tests.reporting.hostile import poisoned

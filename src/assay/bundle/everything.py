@@ -11,7 +11,7 @@ from assay.core.strata import Strata
 from assay.goal import Goal
 from assay.labelling.settings import Settings
 from assay.labelling.state import Table
-from assay.reporting import Report, report_of
+from assay.report import Report, report_of
 
 __all__ = ["REPORT", "members_of"]
 

@@ -31,7 +31,7 @@ from assay.labelling.settings import Settings
 from assay.labelling.slices import slices_of
 from assay.labelling.state import Table
 from assay.predictions import Predictions
-from assay.reporting import Report, report_of
+from assay.report import Report, report_of
 from assay.results import html as notebook
 from assay.results.estimates import Estimate, Estimates, Item, StratumRow
 from assay.results.frames import Backend

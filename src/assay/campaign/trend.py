@@ -11,11 +11,11 @@ from assay.campaign.create import open_storage
 from assay.campaign.periods import Member, members
 from assay.errors import InputError, StorageError, did_you_mean
 from assay.labelling.settings import Series
+from assay.report.trend_picture import Mark, draw_trend
 from assay.results import html as notebook
 from assay.results.estimates import Estimate
 from assay.results.files import write_whole
 from assay.storage import Event, Session
-from assay.trend_picture import Mark, draw_trend
 
 __all__ = ["PeriodRow", "Trend", "trend"]
 

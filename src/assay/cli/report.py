@@ -10,7 +10,7 @@ from assay.bundle import Bundle, named_zip
 from assay.cli.output import AsJson, console, emit, telling_errors, working
 from assay.cli.storage import CampaignName, StorageUrl, open_campaign
 from assay.errors import InputError, did_you_mean
-from assay.reporting import SUFFIXES, Report, kind_of
+from assay.report import SUFFIXES, Report, kind_of
 from assay.terminal import printable
 
 __all__ = ["report"]

@@ -9,7 +9,7 @@ from assay.bundle import laid_out, take, until
 from assay.errors import InputError
 from assay.label_files import Content
 from assay.labelling.settings import Settings
-from assay.reporting import report_of
+from assay.report import report_of
 from assay.storage import Session
 from assay.verify.books import Checked, checked
 from assay.verify.compare import differences

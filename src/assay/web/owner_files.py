@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from assay.campaign.campaign import Campaign
 from assay.exchange import FORMATS, LimitError, Written, import_labels, write_batch, write_labels
-from assay.reporting import SUFFIXES
+from assay.report import SUFFIXES
 from assay.texts import is_storable
 from assay.web.counter import Counter
 from assay.web.documents import refuse

@@ -9,7 +9,7 @@ from assay.answers import Answer
 from assay.campaign.campaign import Campaign
 from assay.core.agreement import Agreement
 from assay.goal import Goal
-from assay.reporting.curve import Curve, draw_curve
+from assay.report.charts import Curve, draw_curve
 from assay.results.estimates import Estimate, StratumRow
 from assay.results.outlook import Outlook, outlook_of
 from assay.results.progress import HistoryPoint

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from assay.reporting.blocks import (
+from assay.report.blocks import (
     Block,
     Code,
     Document,

@@ -2,7 +2,7 @@
 
 from assay.design import Design
 from assay.labelling.settings import Settings
-from assay.reporting.facts import HowFacts
+from assay.report.facts import HowFacts
 from assay.results.text import goal_words, strata_words
 from assay.targets import JointGoal
 

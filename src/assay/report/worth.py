@@ -8,8 +8,8 @@ from assay.core.estimate import rates
 from assay.core.metrics import METRICS
 from assay.core.random_sampling import effective_labels, labels_at_random, labels_per_share
 from assay.labelling.state import Table
-from assay.reporting.facts import MetricFacts
-from assay.reporting.strata import is_weighted
+from assay.report.facts import MetricFacts
+from assay.report.strata import is_weighted
 from assay.results.estimates import Estimate
 from assay.results.progress import HistoryPoint, thinned
 from assay.results.text import state_text

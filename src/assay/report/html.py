@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
-from assay.reporting.blocks import (
+from assay.report.blocks import (
     Block,
     Code,
     Document,
@@ -17,8 +17,8 @@ from assay.reporting.blocks import (
     Section,
     Table,
 )
-from assay.reporting.curve import SIDE
-from assay.reporting.elements import Html, element, joined
+from assay.report.charts import SIDE
+from assay.report.elements import Html, element, joined
 
 __all__ = ["html_of"]
 
@@ -55,7 +55,7 @@ def html_of(document: Document) -> str:
 
 @cache
 def _style() -> Html:
-    return Html(files("assay.reporting").joinpath("page.css").read_text(encoding="utf-8"))
+    return Html(files("assay.report").joinpath("page.css").read_text(encoding="utf-8"))
 
 
 def _section(place: int, section: Section) -> Html:

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from operator import attrgetter
 
-from assay.reporting.axis import Axis
-from assay.reporting.blocks import Figure
-from assay.reporting.curve import SIDE
-from assay.reporting.facts import Facts, Range, StratumFacts
+from assay.report.axis import Axis
+from assay.report.blocks import Figure
+from assay.report.charts import SIDE
+from assay.report.facts import Facts, Range, StratumFacts
 
 __all__ = ["draw_reliability"]
 

@@ -5,19 +5,10 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from assay.reporting.blocks import (
-    Block,
-    Code,
-    Document,
-    Lines,
-    Pairs,
-    Paragraph,
-    Section,
-    Table,
-)
-from assay.reporting.facts import Facts
-from assay.reporting.reliability import draw_reliability
-from assay.reporting.result import about, estimates, narrowing, worth
+from assay.report.blocks import Block, Code, Document, Lines, Pairs, Paragraph, Section, Table
+from assay.report.facts import Facts
+from assay.report.reliability import draw_reliability
+from assay.report.result import about, estimates, narrowing, worth
 from assay.results.text import as_heading, value_text
 
 __all__ = ["document_of"]

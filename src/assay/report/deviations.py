@@ -9,7 +9,7 @@ from assay.campaign.prior_labels import FROM_BEFORE
 from assay.labelling.counting import waiting_in
 from assay.labelling.review_rule import SKIP, WITHDRAWN, Review
 from assay.labelling.state import Table
-from assay.reporting.facts import Deviations
+from assay.report.facts import Deviations
 from assay.storage import Event
 
 __all__ = ["deviations_in"]

@@ -3,18 +3,9 @@
 from collections.abc import Sequence
 from operator import attrgetter
 
-from assay.reporting.blocks import (
-    Block,
-    Figure,
-    Headline,
-    Notice,
-    Pairs,
-    Paragraph,
-    Section,
-    Table,
-)
-from assay.reporting.curve import draw_curve
-from assay.reporting.facts import Facts, MetricFacts
+from assay.report.blocks import Block, Figure, Headline, Notice, Pairs, Paragraph, Section, Table
+from assay.report.charts import draw_curve
+from assay.report.facts import Facts, MetricFacts
 from assay.results.text import as_heading, difference_words, ends_text, metric_name, value_text
 
 __all__ = ["about", "estimates", "narrowing", "worth"]

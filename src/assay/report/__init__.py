@@ -6,6 +6,6 @@
 JSON is the facts as they are; so whatever a page says can be recomputed from the store.
 """
 
-from assay.reporting.report import SUFFIXES, Report, kind_of, report_of
+from assay.report.report import SUFFIXES, Report, kind_of, report_of
 
 __all__ = ["SUFFIXES", "Report", "kind_of", "report_of"]

@@ -6,7 +6,7 @@ All texts are plain: whoever writes them escapes them.
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.reporting.curve import Curve
+from assay.report.charts import Curve
 
 __all__ = [
     "Block",

@@ -11,7 +11,7 @@ from assay.core.venn import CellStrata
 from assay.labelling.counting import strata_in
 from assay.labelling.settings import Settings
 from assay.labelling.state import Table
-from assay.reporting.facts import Range, StratumFacts
+from assay.report.facts import Range, StratumFacts
 
 __all__ = ["interval_of", "is_weighted", "outcome_of", "strata_facts"]
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from assay.errors import InputError
 from assay.labelling.state import Table
-from assay.reporting.blocks import Document
-from assay.reporting.facts import Facts, MetricFacts
-from assay.reporting.gather import facts_of
-from assay.reporting.html import html_of
-from assay.reporting.markdown import markdown_of
-from assay.reporting.sections import document_of
+from assay.report.blocks import Document
+from assay.report.facts import Facts, MetricFacts
+from assay.report.gather import facts_of
+from assay.report.html import html_of
+from assay.report.markdown import markdown_of
+from assay.report.sections import document_of
 from assay.results.files import write_whole
 
 __all__ = ["FORMAT", "SUFFIXES", "Report", "kind_of", "report_of"]

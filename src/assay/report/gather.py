@@ -10,17 +10,11 @@ from assay.labelling.estimates import estimates_of
 from assay.labelling.settings import Settings
 from assay.labelling.slices import slices_of
 from assay.labelling.state import Table
-from assay.reporting.deviations import deviations_in
-from assay.reporting.facts import (
-    AnswerFacts,
-    CampaignFacts,
-    Facts,
-    PopulationFacts,
-    ReviewerFacts,
-)
-from assay.reporting.how import how_facts
-from assay.reporting.strata import interval_of, outcome_of, strata_facts
-from assay.reporting.worth import metric_facts
+from assay.report.deviations import deviations_in
+from assay.report.facts import AnswerFacts, CampaignFacts, Facts, PopulationFacts, ReviewerFacts
+from assay.report.how import how_facts
+from assay.report.strata import interval_of, outcome_of, strata_facts
+from assay.report.worth import metric_facts
 from assay.results.estimates import notes_once
 from assay.results.slices import Slices
 from assay.storage import Event
