@@ -12,11 +12,11 @@ import pytest
 from sklearn import metrics as sk
 
 import assay
+from assay.audit.values import Counts, values_of
 from assay.core.groups import Groups
 from assay.core.venn import CellStrata
 from assay.predictions.compared import read_compared
 from assay.storage import open_store
-from assay.verify.values import Counts, values_of
 
 SIZE = 900
 RNG = np.random.default_rng(4)

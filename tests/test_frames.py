@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import assay
+from assay.audit.verify import Verification
 from assay.errors import InputError, MissingDependencyError
 from assay.results.frames import BACKENDS, Backend, frame_of
-from assay.verify import Verification
 
 RNG = np.random.default_rng(3)
 SCORE = RNG.random(400)

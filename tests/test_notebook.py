@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import assay
+from assay.audit.verify import Checked, Verification
 from assay.results.html import interval_bar, scale_of
-from assay.verify import Checked, Verification
 
 HOSTILE = "<script>alert(1)</script>\"'&<img src=x onerror=alert(2)>"
 ESTIMATE = assay.Estimate(

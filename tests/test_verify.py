@@ -15,13 +15,13 @@ from typer.testing import CliRunner
 
 import assay
 from assay.answers import Answer
+from assay.audit import books as bookkeeping
+from assay.audit.checks import check_cards
+from assay.audit.log import check_events
 from assay.campaign.create import find_campaign
 from assay.cli import app
 from assay.labelling.review_rule import Review
 from assay.storage import open_store, schema
-from assay.verify import books as bookkeeping
-from assay.verify.decks import check_cards
-from assay.verify.log import check_events
 from tests.bundle.zips import check_same_bits
 from tests.kinds import KINDS, create, label, rebased, team
 
@@ -260,7 +260,7 @@ def test_people_may_go_on_judging_meanwhile(
         label(campaign, 1)
         return books
 
-    monkeypatch.setattr("assay.verify.read_books", reading)
+    monkeypatch.setattr("assay.audit.verify.read_books", reading)
     assert assay.verify_campaign(storage=storage_url).clean
 
 

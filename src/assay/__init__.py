@@ -1,6 +1,7 @@
 """Assay: how good is a classifier, from as few human labels as the mathematics allows."""
 
 from assay.answers import Answer
+from assay.audit.verify import verify_bundle, verify_campaign
 from assay.campaign.campaign import Campaign
 from assay.campaign.compare import compare_campaign
 from assay.campaign.create import create_campaign, load_campaign
@@ -29,7 +30,6 @@ from assay.report import Report
 from assay.results.estimates import Estimate, Estimates, Item, StratumRow
 from assay.results.slices import SliceRow, Slices
 from assay.simulation import Ensemble, Population, Simulation, simulate, simulate_several
-from assay.verify import verify_bundle, verify_campaign
 
 __version__ = "0.1.0"
 

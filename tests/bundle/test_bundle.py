@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import assay
-from assay.bundle.recompute import main as recompute
+from assay.audit.recompute import main as recompute
 from assay.cli import app
 from assay.core.deck import number
 from tests.bundle.zips import members

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.bundle.recompute import Form, Stratum, left_of, quoted
+from assay.audit.recompute import Form, Stratum, left_of, quoted
 from assay.core.metrics import METRICS, Gap, Metric, Ratio, ratio, subtract
 from assay.core.quote import quoted_value
 from assay.core.tallies import Tallies

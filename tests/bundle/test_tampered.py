@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.bundle.archive import packed
+from assay.audit.archive import packed
 from assay.label_files import LimitError, zips
 from tests.bundle.zips import members, sealed
 from tests.kinds import create, label, several, sliced, team, weighted

@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import assay
-from assay.bundle.archive import packed
+from assay.audit.archive import packed
 
 FIGURES = ("value", "low", "high", "standard_error")
 

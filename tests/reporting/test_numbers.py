@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 from sklearn import metrics as sk
 
 import assay
-from assay.bundle.recompute import Form, Stratum, left_of, quoted
+from assay.audit.recompute import Form, Stratum, left_of, quoted
 from assay.results.reviewing import Submit, Told
 from assay.results.text import difference_words
 from tests import kinds

@@ -9,7 +9,7 @@ from os import PathLike
 from typing import Any
 
 from assay.answers import Answer, parse_answer, parse_answers
-from assay.bundle import Bundle, write_bundle
+from assay.audit.bundle import Bundle, write_bundle
 from assay.core.agreement import Agreement
 from assay.core.deck import Id
 from assay.core.stop import Reason

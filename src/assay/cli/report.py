@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from assay.bundle import Bundle, named_zip
+from assay.audit.bundle import Bundle, named_zip
 from assay.cli.output import AsJson, console, emit, telling_errors, working
 from assay.cli.storage import CampaignName, StorageUrl, open_campaign
 from assay.errors import InputError, did_you_mean

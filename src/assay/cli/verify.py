@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from assay.audit.verify import Verification, verify_bundle, verify_campaign
 from assay.cli.output import AsJson, console, emit, telling_errors, working
 from assay.cli.storage import StorageUrl, existing
 from assay.errors import InputError
 from assay.terminal import new_table, note_lines, printable
-from assay.verify import Verification, verify_bundle, verify_campaign
 
 __all__ = ["verify"]
 

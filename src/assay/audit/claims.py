@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from math import isfinite
 
-from assay.verify.books import Books, Checked, checked
+from assay.audit.books import Books, Checked, checked
 
 __all__ = ["check_claims"]
 

@@ -8,7 +8,7 @@ from dataclasses import fields
 from hashlib import sha256
 from typing import Any
 
-from assay.bundle.snapshot import Snapshot
+from assay.audit.snapshot import Snapshot
 from assay.core.deck import number
 from assay.core.strata import Strata
 from assay.label_files import guard

@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
+from assay.audit.books import Books, Checked, Row, checked, counts_of
+from assay.audit.draws import in_order
 from assay.campaign.prior_labels import FROM_BEFORE
 from assay.core.deck import number
 from assay.core.strata import Strata
 from assay.core.venn import CellStrata
-from assay.verify.books import Books, Checked, Row, checked, counts_of
-from assay.verify.draws import in_order
 
 __all__ = ["check_cards", "check_order", "check_rounds", "check_strata"]
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.answers import Answer
+from assay.audit.books import Books, Checked, Row, checked
+from assay.audit.values import Counts, values_of
 from assay.campaign.campaign import Campaign
 from assay.core.arrivals import seed_of_arrival
 from assay.core.deck import number
@@ -12,8 +14,6 @@ from assay.labelling.rounds import Ledger
 from assay.results.estimates import Estimate
 from assay.storage import CardRow
 from assay.targets import JointGoal
-from assay.verify.books import Books, Checked, Row, checked
-from assay.verify.values import Counts, values_of
 
 __all__ = ["check_answers", "check_estimates", "check_values"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import sqrt
 from typing import TypeVar
 
-from assay.bundle.recompute import Form, Stratum, form_of, left_of, quoted
+from assay.audit.recompute import Form, Stratum, form_of, left_of, quoted
 from assay.core.strata import Strata
 from assay.core.venn import CellStrata
 from assay.design import Design

@@ -5,25 +5,20 @@ from collections.abc import Iterator, Mapping
 from os import PathLike
 from typing import Any
 
-from assay.bundle import (
-    MANIFEST,
-    REPORT,
-    Snapshot,
-    manifest_of,
-    members_of,
-    restore,
-    snapshot_of,
-)
+from assay.audit.books import Books, Checked, Verification, checked
+from assay.audit.checks import check_cards, check_order, check_rounds, check_strata
+from assay.audit.compare import differences
+from assay.audit.everything import REPORT, members_of
+from assay.audit.log import check_events
+from assay.audit.manifest import MANIFEST, manifest_of
+from assay.audit.parsing import snapshot_of
+from assay.audit.recount import check_answers, check_estimates, check_values
+from assay.audit.sealed import Sealed, check_seal, unseal
+from assay.audit.snapshot import Snapshot, restore
 from assay.campaign.campaign import Campaign
 from assay.errors import AssayError
 from assay.label_files import Content
 from assay.labelling.state import Table
-from assay.verify.books import Books, Checked, Verification, checked
-from assay.verify.compare import differences
-from assay.verify.decks import check_cards, check_order, check_rounds, check_strata
-from assay.verify.log import check_events
-from assay.verify.recount import check_answers, check_estimates, check_values
-from assay.verify.sealed import Sealed, check_seal, unseal
 
 __all__ = ["verify_bundle"]
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from assay.bundle import FORMAT, FORMAT_VERSION, MANIFEST, json_of, versions
+from assay.audit.books import Checked, checked
+from assay.audit.manifest import FORMAT, FORMAT_VERSION, MANIFEST, versions
+from assay.audit.parsing import json_of
 from assay.errors import InputError
 from assay.label_files import Content, is_zip, unzip
-from assay.verify.books import Checked, checked
 
 __all__ = ["Sealed", "check_seal", "unseal"]
 

@@ -8,8 +8,8 @@ from hashlib import sha256
 from importlib.metadata import version
 from typing import Any
 
-from assay.bundle.members import last_link
-from assay.bundle.snapshot import Snapshot
+from assay.audit.members import last_link
+from assay.audit.snapshot import Snapshot
 
 __all__ = ["FORMAT", "FORMAT_VERSION", "MANIFEST", "manifest_of", "versions"]
 

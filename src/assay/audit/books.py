@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from assay.audit.draws import draws_of
 from assay.core.strata import Strata
 from assay.errors import StorageError
 from assay.labelling.settings import Before, Settings
 from assay.results import html as notebook
 from assay.storage import Session
-from assay.verify.draws import draws_of
 
 __all__ = ["Books", "Checked", "Row", "Verification", "checked", "counts_of", "read_books"]
 

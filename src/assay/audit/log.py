@@ -6,8 +6,8 @@ from contextlib import suppress
 from datetime import datetime
 from itertools import pairwise
 
+from assay.audit.books import Books, Checked, Row, checked
 from assay.labelling.review_rule import WORDS
-from assay.verify.books import Books, Checked, Row, checked
 
 __all__ = ["check_copies", "check_events", "check_numbers"]
 

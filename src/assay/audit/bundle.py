@@ -7,10 +7,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from assay.bundle.archive import packed
-from assay.bundle.everything import members_of
-from assay.bundle.manifest import MANIFEST, manifest_of
-from assay.bundle.snapshot import laid_out, take
+from assay.audit.archive import packed
+from assay.audit.everything import members_of
+from assay.audit.manifest import MANIFEST, manifest_of
+from assay.audit.snapshot import laid_out, take
 from assay.errors import InputError
 from assay.label_files import MOST_BYTES
 from assay.labelling.state import Table

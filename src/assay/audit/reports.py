@@ -5,14 +5,14 @@ import re
 from os import PathLike
 from typing import Any
 
-from assay.bundle import laid_out, take, until
+from assay.audit.books import Checked, checked
+from assay.audit.compare import differences
+from assay.audit.snapshot import laid_out, take, until
 from assay.errors import InputError
 from assay.label_files import Content
 from assay.labelling.settings import Settings
 from assay.report import report_of
 from assay.storage import Session
-from assay.verify.books import Checked, checked
-from assay.verify.compare import differences
 
 __all__ = ["check_report"]
 

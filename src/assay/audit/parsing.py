@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from assay.bundle.manifest import MANIFEST
-from assay.bundle.members import CARD_COLUMNS, EVENT_FIELDS
-from assay.bundle.snapshot import Snapshot
+from assay.audit.manifest import MANIFEST
+from assay.audit.members import CARD_COLUMNS, EVENT_FIELDS
+from assay.audit.snapshot import Snapshot
 from assay.errors import AssayError, InputError
 from assay.label_files import unguard
 from assay.labelling.settings import Settings

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 
+from assay.audit.books import Checked, Verification, read_books
+from assay.audit.bundles import verify_bundle
+from assay.audit.checks import check_cards, check_order, check_rounds, check_strata
+from assay.audit.claims import check_claims
+from assay.audit.log import check_copies, check_events, check_numbers
+from assay.audit.recount import check_answers, check_estimates, check_values
+from assay.audit.reports import check_report
 from assay.campaign.campaign import Campaign
 from assay.campaign.create import find_campaign, open_storage
 from assay.storage import Session, Store
-from assay.verify.books import Checked, Verification, read_books
-from assay.verify.bundles import verify_bundle
-from assay.verify.claims import check_claims
-from assay.verify.decks import check_cards, check_order, check_rounds, check_strata
-from assay.verify.log import check_copies, check_events, check_numbers
-from assay.verify.recount import check_answers, check_estimates, check_values
-from assay.verify.reports import check_report
 
 __all__ = ["Checked", "Verification", "verify_bundle", "verify_campaign"]
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from importlib.metadata import version
 from importlib.resources import files
 
-from assay.bundle.members import tables_of
-from assay.bundle.snapshot import Snapshot
+from assay.audit.members import tables_of
+from assay.audit.snapshot import Snapshot
 from assay.core.strata import Strata
 from assay.goal import Goal
 from assay.labelling.settings import Settings

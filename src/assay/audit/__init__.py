@@ -1,0 +1,1 @@
+"""The audit bundle, and the verification of a storage or a bundle."""
