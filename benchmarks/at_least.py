@@ -11,8 +11,9 @@ Run with ``python -m benchmarks.at_least``.
 import numpy as np
 
 from assay.core.stop import Reason
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.experiments.coverage_populations import of_shape
+from assay.goal import Goal
 from assay.simulation import Task, run_tasks
 
 LINE = 0.95

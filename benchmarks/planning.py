@@ -24,8 +24,9 @@ from pyarrow import parquet
 
 from assay.core.stop import Reason
 from assay.core.types import Floats, Ints
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.engine import Look, State
+from assay.goal import Goal
 from assay.planning.assumptions import calibrated, doubtful
 from assay.planning.evidence import Evidence
 from assay.planning.supposed import Supposed

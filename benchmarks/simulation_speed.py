@@ -17,7 +17,8 @@ from functools import partial
 import numpy as np
 
 from assay.core.types import Bools, Floats
-from assay.design import Design, Goal
+from assay.design import Design
+from assay.goal import Goal
 from assay.simulation import Frame, Population, Runs, replay
 from tests.simulation.reference import (
     Rule,

@@ -28,8 +28,9 @@ from assay.core.metrics import ratio
 from assay.core.stop import Reason
 from assay.core.strata import Strata, stratify
 from assay.core.types import Bools, Floats, Ints
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.engine import begin, step
+from assay.goal import Goal
 from assay.predictions import from_arrays, sides_to_cut
 
 ITEMS = 100_000

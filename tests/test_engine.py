@@ -8,8 +8,9 @@ import pytest
 
 from assay.core.metrics import ratio
 from assay.core.stop import Reason
-from assay.design import Allocation, Design, Goal
+from assay.design import Allocation, Design
 from assay.engine import State, least_of_each, look, plan, step
+from assay.goal import Goal
 
 SIZES = [4000.0, 2500.0, 2500.0, 1000.0]
 RATES = [0.99, 0.93, 0.8, 0.6]

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import assay
-from assay.core.betting import Bets
+from assay.core.bets import Bets
 from assay.core.metrics import Ratio, ratio
 from assay.core.types import Bools, Floats, Ints
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.engine import State, begin, fold, look, plan
+from assay.goal import Goal
 from assay.simulation.replay import _shuffled_kinds
 
 DESIGN = Design.guaranteed()

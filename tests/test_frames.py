@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import assay
-from assay.audit.verify import Verification
+from assay.audit.books import Verification
 from assay.errors import InputError, MissingDependencyError
 from assay.results.frames import BACKENDS, Backend, frame_of
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.audit.verify import Checked, Verification
+from assay.audit.books import Checked, Verification
 from assay.results.html import interval_bar, scale_of
 
 HOSTILE = "<script>alert(1)</script>\"'&<img src=x onerror=alert(2)>"

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
-from assay.design import Goal
-from assay.results.estimates import Estimate, StratumRow
-from assay.results.text import notes_once
+from assay.goal import Goal
+from assay.results.estimates import Estimate, StratumRow, notes_once
+from assay.results.text import printable
 from assay.targets import JointGoal, Target
 from assay.terminal import (
     estimate_view,
@@ -18,7 +18,6 @@ from assay.terminal import (
     half_width_bar,
     interval_bar,
     note_lines,
-    printable,
     progress_text,
     sizes_table,
     strata_table,

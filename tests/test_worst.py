@@ -14,8 +14,9 @@ from assay.core.metrics import METRICS, Ratio, ratio
 from assay.core.stop import Reason
 from assay.core.types import Bools, Floats, Ints
 from assay.core.unjudged import swing
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.engine import Look, State, begin, fold, look, plan
+from assay.goal import Goal
 from assay.worst import ends_at_worst, with_open
 
 RUNS = 400

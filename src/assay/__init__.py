@@ -1,7 +1,8 @@
 """Assay: how good is a classifier, from as few human labels as the mathematics allows."""
 
 from assay.answers import Answer
-from assay.audit.verify import verify_bundle, verify_campaign
+from assay.audit.bundles import verify_bundle
+from assay.audit.verify import verify_campaign
 from assay.campaign.campaign import Campaign
 from assay.campaign.compare import compare_campaign
 from assay.campaign.create import create_campaign, load_campaign
@@ -12,7 +13,7 @@ from assay.campaign.poststratified import estimate
 from assay.campaign.rebase import rebase_campaign
 from assay.campaign.series import follow_campaign
 from assay.campaign.trend import Trend, trend
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.errors import (
     AssayError,
     AssayWarning,
@@ -24,6 +25,7 @@ from assay.errors import (
     PredictionsError,
     StorageError,
 )
+from assay.goal import Goal
 from assay.planning import Planning, plan
 from assay.predictions import Predictions, Scan, from_arrays
 from assay.report import Report

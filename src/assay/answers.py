@@ -8,8 +8,6 @@ import numpy as np
 
 from assay.errors import LabelConflictError, LabelError
 
-__all__ = ["Answer", "parse_answer", "parse_answers"]
-
 
 class Answer(StrEnum):
     """Yes, no, or why there is neither: it cannot be judged, or cannot be seen (broken)."""

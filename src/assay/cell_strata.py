@@ -17,8 +17,6 @@ from assay.joint import Joint, Parts
 from assay.targets import JointGoal
 from assay.views import views_of
 
-__all__ = ["Cells", "cell_strata", "joint_of"]
-
 # A heap that is so large a share of what some target is about is cut into so many strata by score,
 # at most. More strata would cost labels where they tell nothing (docs/several.md).
 _BINS = ((0.1, 4), (0.03, 2))

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal, Self, get_args
 
-from assay.core.betting import grid
+from assay.core.bets import grid
+from assay.core.cutting import canonical_method
 from assay.core.estimate import ESTIMATORS, Estimator
 from assay.core.intervals import INTERVALS
-from assay.core.strata import canonical_method
 from assay.core.variable import VARIABLES, Variable
 from assay.errors import DesignError
 from assay.fields import known_fields, one_of, parse, whole
@@ -21,20 +21,6 @@ Stop = Literal["width", "centred", "budget"]
 STOPS: tuple[str, ...] = get_args(Stop)
 
 _LABELS_A_STRATUM = 12  # at the worst rate, for as many strata as a goal can carry
-
-__all__ = [
-    "ALLOCATIONS",
-    "MODES",
-    "STOPS",
-    "Allocation",
-    "Design",
-    "Goal",
-    "Stop",
-    "check_together",
-    "default_design",
-    "fitted",
-    "price_of_peeking",
-]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.core import allocate, betting
-from assay.core.betting import Bets
+from assay.core.bets import Bets
 from assay.core.census import Once
 from assay.core.estimate import Moments, estimate, rates, stratum_sd
 from assay.core.explore import explore
@@ -25,22 +25,8 @@ from assay.core.stratified import Strata, extra_outcomes, rarer
 from assay.core.tallies import Tallies
 from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints
 from assay.core.unjudged import as_labels, cards_judged, movement, verdict_at_worst
-from assay.design import Design, Goal
-
-__all__ = [
-    "Look",
-    "State",
-    "begin",
-    "cannot_stop",
-    "explored_shares",
-    "fold",
-    "follows_request",
-    "least_of_each",
-    "look",
-    "plan",
-    "step",
-    "weights_now",
-]
+from assay.design import Design
+from assay.goal import Goal
 
 UNLIMITED = LARGEST_EXACT  # room in a stratum that is drawn from with replacement
 # Labels of every stratum before others get more, and before the interval's width may stop an

@@ -21,19 +21,6 @@ hint. Each is an `AssayError`, so one ``except`` is enough; bad input is never a
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = [
-    "AssayError",
-    "AssayWarning",
-    "DesignError",
-    "InputError",
-    "LabelConflictError",
-    "LabelError",
-    "MissingDependencyError",
-    "PredictionsError",
-    "StorageError",
-    "did_you_mean",
-]
-
 
 class AssayError(Exception):
     """The root of the tree.

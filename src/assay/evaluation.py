@@ -17,15 +17,14 @@ from assay.core.strata import Strata
 from assay.core.tallies import Tallies
 from assay.core.types import Floats, Ints
 from assay.core.venn import CellStrata
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.engine import State, begin, fold, follows_request, look, plan
+from assay.goal import Goal
 from assay.joint import JointLook
 from assay.labelling.settings import Prior, Settings
 from assay.standing import Standing
 from assay.storage import CardRow
 from assay.targets import JointGoal
-
-__all__ = ["Decision", "Evaluation", "evaluation_of"]
 
 # At most, where draws that come again cost nothing: of a budget, and without one.
 _DRAWS_AN_ANSWER = 10

@@ -8,8 +8,6 @@ from typing import Any
 
 from assay.errors import DesignError, did_you_mean
 
-__all__ = ["between", "known_fields", "one_of", "parse", "whole"]
-
 
 def whole(name: str, value: object, low: int, high: int | None = None) -> int:
     """Return a whole number from `low` to `high`."""

@@ -12,8 +12,6 @@ from assay.core.metrics import canonical_metric
 from assay.errors import DesignError
 from assay.fields import between, known_fields, whole
 
-__all__ = ["Goal"]
-
 
 @dataclass(frozen=True)
 class Goal:

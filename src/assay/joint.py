@@ -28,11 +28,10 @@ from assay.core.metrics import Metric
 from assay.core.stop import Reason
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.engine import Look, State, explored_shares, least_of_each, look, weights_now
 from assay.errors import DesignError
-
-__all__ = ["Joint", "JointLook", "Parts", "View"]
+from assay.goal import Goal
 
 _UNSEEN = 0.5  # labels that a stratum without any counts for, where labels are shared out
 _NOT_YET = 1.05  # a target with too few labels to stop is taken to be this far from its goal

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw"]
-
 _GREY, _DARK = "#888888", "#222222"
 _MOST_RATIO = 2.0
 

@@ -5,8 +5,6 @@ from pathlib import Path
 from assay.plot import COLOURS, new_figure, save
 from assay.simulation import SEVERAL_DESIGNS, SeveralSimulation
 
-__all__ = ["draw_several"]
-
 _GREY, _DARK = "#888888", "#222222"
 
 

@@ -9,11 +9,10 @@ from assay.core.census import Once
 from assay.core.metrics import Metric
 from assay.core.tallies import Tallies
 from assay.core.unjudged import movement
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.engine import Look, State
+from assay.goal import Goal
 from assay.worst import ends_at_worst, with_open
-
-__all__ = ["Standing"]
 
 
 @dataclass(frozen=True, eq=False)

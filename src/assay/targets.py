@@ -17,16 +17,6 @@ from assay.errors import DesignError, did_you_mean
 from assay.fields import between, known_fields
 from assay.goal import Goal
 
-__all__ = [
-    "ALONE",
-    "JointGoal",
-    "Target",
-    "is_difference",
-    "parse_targets",
-    "slices_in",
-    "without_slices",
-]
-
 ALONE = "classifier"  # what a single one is called whose several metrics are asked for
 
 _MINUS = re.compile(r"\s+[-−]\s+")

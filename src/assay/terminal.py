@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.design import Goal
+from assay.goal import Goal
 from assay.results.estimates import Estimate, StratumRow
 from assay.results.stretch import stretch
 from assay.results.text import (
@@ -22,23 +22,6 @@ from assay.results.text import (
     state_text,
     value_text,
 )
-
-__all__ = [
-    "estimate_view",
-    "facts",
-    "half_width_bar",
-    "interval_bar",
-    "interval_text",
-    "metric_name",
-    "new_table",
-    "note_lines",
-    "printable",
-    "progress_text",
-    "shortened",
-    "sizes_table",
-    "strata_table",
-    "value_text",
-]
 
 _BAR_CELLS = 40
 

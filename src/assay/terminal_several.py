@@ -11,8 +11,6 @@ from assay.results.text import difference_words, goal_words, metric_name, state_
 from assay.targets import JointGoal
 from assay.terminal import facts, interval_text, new_table
 
-__all__ = ["estimates_view"]
-
 
 def estimates_view(
     estimates: Mapping[str, Estimate], goal: JointGoal, *, answers: int

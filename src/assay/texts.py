@@ -1,7 +1,5 @@
 """Texts that come from outside."""
 
-__all__ = ["is_storable"]
-
 
 def is_storable(text: str) -> bool:
     r"""Tell whether a text can be stored and sent.

@@ -13,8 +13,6 @@ from assay.goal import Goal
 from assay.joint import Parts, View
 from assay.targets import JointGoal, Target
 
-__all__ = ["views_of"]
-
 
 def views_of(
     goal: JointGoal, classifiers: Sequence[str], parts: Parts, groups: Groups = NO_GROUPS

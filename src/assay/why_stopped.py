@@ -6,8 +6,6 @@ from assay.core.stop import Reason
 from assay.core.unjudged import least_to_settle, swing
 from assay.standing import Standing
 
-__all__ = ["told"]
-
 
 def told(reason: Reason, standings: Sequence[Standing]) -> str:
     """Return why an evaluation is over, by how its targets stood when it ended."""

@@ -17,10 +17,9 @@ from assay.core.metrics import Metric
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 from assay.core.unjudged import counted_at_worst, swing
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.engine import Look, State, look
-
-__all__ = ["ends_at_worst", "with_open"]
+from assay.goal import Goal
 
 
 def ends_at_worst(

@@ -7,16 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.errors import DesignError, InputError
 from assay.experiments import coverage
-from assay.experiments.coverage import QUICK, Part, Result
-from assay.experiments.coverage_extent import FULL, LeftOut, Scope
+from assay.experiments.coverage_extent import FULL, QUICK, LeftOut, Part, Scope
 from assay.experiments.coverage_plan import Plan, valid_deltas
 from assay.experiments.coverage_populations import classifiers, of_shape
+from assay.experiments.coverage_result import Result
 from assay.experiments.coverage_rows import Row, share_error
 from assay.experiments.coverage_shapes import MONOTONE, POCKET, SHAPES
 from assay.experiments.coverage_tables import every_table
+from assay.goal import Goal
 from assay.simulation import Task
 
 ONE_CELL = replace(QUICK, precisions=(0.97,), deltas=(0.01,), replications=400)

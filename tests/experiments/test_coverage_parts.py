@@ -14,7 +14,7 @@ from assay.core.metrics import Metric
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 from assay.core.unjudged import swing
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.engine import State
 from assay.errors import InputError
 from assay.experiments import coverage_unjudged
@@ -32,6 +32,7 @@ from assay.experiments.coverage_populations import (
 )
 from assay.experiments.coverage_rows import INTERVAL, WORST_CASE, measured
 from assay.experiments.coverage_unjudged import Unjudged, UnjudgedTask
+from assay.goal import Goal
 from assay.simulation import Population
 
 

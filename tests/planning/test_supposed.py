@@ -6,7 +6,8 @@ from sklearn.linear_model import LogisticRegression
 
 from assay.core.metrics import ratio
 from assay.core.types import Floats
-from assay.design import Design, Goal
+from assay.design import Design
+from assay.goal import Goal
 from assay.planning import Supposed
 from assay.planning.rate_curve import rate_curve
 from assay.predictions import from_arrays

@@ -19,9 +19,10 @@ import pyarrow as pa
 import pytest
 
 from assay.core.cuts import Cuts
+from assay.core.cutting import METHODS
 from assay.core.deck import Id
 from assay.core.profile import Profile
-from assay.core.strata import METHODS, Layer, Strata, stratify
+from assay.core.strata import Layer, Strata, stratify
 from assay.core.variable import Scale, Variable
 from assay.predictions import Card, Predictions, read_predictions
 from assay.predictions.base import Side

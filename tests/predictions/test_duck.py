@@ -7,7 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.core.strata import Cuts, Layer, Strata
+from assay.core.cuts import Cuts
+from assay.core.strata import Layer, Strata
 from assay.errors import PredictionsError
 from assay.predictions import Card, Predictions, read_predictions
 

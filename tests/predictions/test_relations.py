@@ -21,7 +21,8 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
-from assay.core.strata import Cuts, Layer, Strata
+from assay.core.cuts import Cuts
+from assay.core.strata import Layer, Strata
 from assay.errors import AssayError, MissingDependencyError, PredictionsError
 from assay.predictions import Card, Predictions, read_predictions
 from assay.predictions.duck.loading import fetch_shown

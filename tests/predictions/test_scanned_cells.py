@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.cell_strata import cell_strata
-from assay.core.strata import METHODS
+from assay.core.cutting import METHODS
 from assay.core.types import Floats
 from assay.design import Design
 from assay.errors import PredictionsError

@@ -10,7 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from assay.core.strata import Cuts, Layer, Strata
+from assay.core.cuts import Cuts
+from assay.core.strata import Layer, Strata
 from assay.predictions import read_predictions
 from assay.predictions.shown import jsonable, shown_values
 

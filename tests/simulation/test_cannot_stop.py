@@ -9,8 +9,9 @@ import pytest
 
 from assay.core.metrics import Metric, ratio
 from assay.core.types import Bools, Floats
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.engine import State, cannot_stop
+from assay.goal import Goal
 from assay.simulation import Runs, replay
 
 SIZES = np.array([400.0, 400.0, 300.0, 500.0, 4000.0])

@@ -7,8 +7,9 @@ import pytest
 
 from assay.core.forecast import labels_at_width
 from assay.core.types import Floats
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.engine import Look, State
+from assay.goal import Goal
 from assay.simulation import Population
 from assay.simulation.workers import Task
 

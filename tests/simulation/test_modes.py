@@ -8,8 +8,9 @@ import pytest
 from assay.core.metrics import ratio
 from assay.core.stop import Reason
 from assay.core.types import Bools, Floats
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.engine import Look, State
+from assay.goal import Goal
 from assay.simulation import Population, Runs, replay, simulate
 
 SIZES = np.full(4, 250_000.0)

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
+from assay.core.cutting import METHODS
 from assay.core.profile import profile_of
-from assay.core.strata import METHODS, stratify
+from assay.core.strata import stratify
 from assay.core.types import Bools, Floats
 from assay.core.variable import Variable
 from assay.design import Design

@@ -8,7 +8,8 @@ import assay
 from assay.core.intervals import INTERVALS, Evidence, Interval
 from assay.core.metrics import Ratio, ratio
 from assay.core.types import Bools, Floats
-from assay.design import Design, Goal
+from assay.design import Design
+from assay.goal import Goal
 from assay.simulation import Runs, replay
 
 ITEMS, CALLED, FOUND, MISSED = 469_240, 1100, 880, 120

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from assay.core.types import Floats
-from assay.design import Design, Goal
+from assay.design import Design
+from assay.goal import Goal
 from assay.simulation import Population, replay
 from assay.simulation import Runs as Replayed
 from tests.simulation.reference import (

@@ -8,8 +8,9 @@ import pytest
 from assay.core.metrics import ratio
 from assay.core.stop import Reason
 from assay.core.types import Floats, Ints
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.engine import State
+from assay.goal import Goal
 from assay.simulation import Runs, replay
 
 SIZES = np.array([3000.0, 2000.0])

@@ -6,8 +6,9 @@ import pytest
 from assay.core.explore import Exploration, explore
 from assay.core.metrics import ratio
 from assay.core.types import Floats
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.engine import State
+from assay.goal import Goal
 from assay.simulation import replay
 
 FOUR, EIGHT = np.full(4, 50_000.0), np.full(8, 20_000.0)

@@ -9,8 +9,9 @@ import pytest
 import assay
 from assay.core.metrics import ratio
 from assay.core.stop import Reason
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.errors import AssayError
+from assay.goal import Goal
 from assay.simulation import Frame, Population, Runs, Task, named_design, simulate, summarise
 
 

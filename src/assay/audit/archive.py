@@ -4,8 +4,6 @@ import io
 import zipfile
 from collections.abc import Mapping
 
-__all__ = ["packed"]
-
 _ALWAYS = (1980, 1, 1, 0, 0, 0)  # the first time that a zip can hold
 _READABLE = 0o644 << 16
 _UNIX = 3  # what packed it, whatever really did

@@ -14,8 +14,6 @@ from assay.labelling.settings import Before, Settings
 from assay.results import html as notebook
 from assay.storage import Session
 
-__all__ = ["Books", "Checked", "Row", "Verification", "checked", "counts_of", "read_books"]
-
 Row = Mapping[str, Any]
 
 

@@ -16,8 +16,6 @@ from assay.label_files import MOST_BYTES
 from assay.labelling.state import Table
 from assay.results.files import write_whole
 
-__all__ = ["Bundle", "named_zip", "write_bundle"]
-
 
 @dataclass(frozen=True)
 class Bundle:

@@ -20,8 +20,6 @@ from assay.errors import AssayError
 from assay.label_files import Content
 from assay.labelling.state import Table
 
-__all__ = ["verify_bundle"]
-
 _OF_WHAT_IS_STORED = (check_strata, check_cards, check_order, check_rounds, check_events)
 _OF_WHAT_IS_SAID = (check_answers, check_values, check_estimates)
 # What files that somebody made up may lead to, beside errors of our own.

@@ -12,8 +12,6 @@ from assay.core.deck import number
 from assay.core.strata import Strata
 from assay.core.venn import CellStrata
 
-__all__ = ["check_cards", "check_order", "check_rounds", "check_strata"]
-
 
 def check_strata(books: Books) -> Checked:
     """Compare the table of strata with the settings."""

@@ -5,8 +5,6 @@ from math import isfinite
 
 from assay.audit.books import Books, Checked, checked
 
-__all__ = ["check_claims"]
-
 
 def check_claims(books: Books) -> Checked:
     """See that claims are on items that were dealt, here or before a rebase."""

@@ -8,8 +8,6 @@ from itertools import zip_longest
 from pathlib import PurePosixPath
 from typing import Any
 
-__all__ = ["differences"]
-
 _AT_MOST = 5  # of one file
 _LONGEST = 80  # characters of a value
 _ABSENT = object()

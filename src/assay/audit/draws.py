@@ -12,8 +12,6 @@ from assay.core.arrivals import seed_of_arrival
 from assay.core.deck import Id, number
 from assay.labelling.settings import Settings
 
-__all__ = ["draws_of", "in_order"]
-
 _NEAR = 1e-12  # two machines' logarithms differ in their last digits
 
 Row = Mapping[str, Any]

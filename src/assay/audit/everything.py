@@ -13,8 +13,6 @@ from assay.labelling.settings import Settings
 from assay.labelling.state import Table
 from assay.report import Report, report_of
 
-__all__ = ["REPORT", "members_of"]
-
 _README = """\
 An audit bundle of Assay: all that the estimates of a campaign rest on.
 

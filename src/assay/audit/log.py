@@ -9,8 +9,6 @@ from itertools import pairwise
 from assay.audit.books import Books, Checked, Row, checked
 from assay.labelling.review_rule import WORDS
 
-__all__ = ["check_copies", "check_events", "check_numbers"]
-
 _COPIED = ("item_id", "answer", "reviewer", "told_at", "late", "ruling")
 
 

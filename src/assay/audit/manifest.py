@@ -11,8 +11,6 @@ from typing import Any
 from assay.audit.members import last_link
 from assay.audit.snapshot import Snapshot
 
-__all__ = ["FORMAT", "FORMAT_VERSION", "MANIFEST", "manifest_of", "versions"]
-
 MANIFEST = "manifest.json"
 FORMAT = "assay audit bundle"
 FORMAT_VERSION = 1

@@ -18,8 +18,6 @@ from assay.labelling.state import Table
 from assay.results.estimates import Estimate, Estimates, StratumRow
 from assay.storage import CardRow, Event
 
-__all__ = ["CARD_COLUMNS", "EVENT_FIELDS", "last_link", "tables_of"]
-
 _FLOATS = ("value", "low", "high", "standard_error", "confidence")
 _WORDS = ("interval", "notes", "stopped", "holds")  # which another version may put otherwise
 _KEPT = {"item_id": "item"}  # where a file says it in another word than the storage

@@ -16,8 +16,6 @@ from assay.label_files import unguard
 from assay.labelling.settings import Settings
 from assay.storage import CardRow, Event
 
-__all__ = ["json_of", "snapshot_of"]
-
 _STORED = tuple(field for field in fields(CardRow) if field.name != "shown")
 _NOT_AS_WRITTEN = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 _MOST_CARDS = 10_000_000  # nobody has labelled so many; a forger must not keep us busy for hours

@@ -15,8 +15,6 @@ from assay.results.estimates import Estimate
 from assay.storage import CardRow
 from assay.targets import JointGoal
 
-__all__ = ["check_answers", "check_estimates", "check_values"]
-
 _NEAR = 1e-12  # sums in another order differ in their last digits
 _NEITHER = ("cannot judge", "broken")
 
@@ -158,7 +156,7 @@ def _wanted(books: Books, item_id: str) -> int:
 
 
 def _settled(rows: Sequence[Row], wanted: int) -> str | None:
-    """Return an item's answer by the rule (`assay.labelling.review_rule`), from all that was said of it."""
+    """Return an item's answer by the rule of `assay.labelling.review_rule`, from all that was said."""
     rulings = [row["answer"] for row in rows if row["ruling"]]
     if rulings and rulings[-1] != "withdrawn":
         return str(rulings[-1])

@@ -14,8 +14,6 @@ from assay.labelling.settings import Settings
 from assay.report import report_of
 from assay.storage import Session
 
-__all__ = ["check_report"]
-
 _NUMBERED = re.compile(r"reviewer \d+")
 
 

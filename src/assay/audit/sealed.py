@@ -13,8 +13,6 @@ from assay.audit.parsing import json_of
 from assay.errors import InputError
 from assay.label_files import Content, is_zip, unzip
 
-__all__ = ["Sealed", "check_seal", "unseal"]
-
 # It stands in a command of README.txt, and must not add another one.
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.+]{0,40}")
 

@@ -10,8 +10,6 @@ from assay.labelling.settings import Settings
 from assay.labelling.state import Table
 from assay.storage import CardRow, Event, Session, Store, open_store
 
-__all__ = ["Snapshot", "laid_out", "restore", "take", "until"]
-
 _KEY = 1  # the campaign's number in a storage of its own
 
 

@@ -14,8 +14,6 @@ from assay.goal import Goal
 from assay.labelling.settings import Settings
 from assay.targets import JointGoal, Target
 
-__all__ = ["Counts", "values_of"]
-
 T = TypeVar("T")
 
 

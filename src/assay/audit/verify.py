@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 
-from assay.audit.books import Checked, Verification, read_books
-from assay.audit.bundles import verify_bundle
+from assay.audit.books import Verification, read_books
 from assay.audit.checks import check_cards, check_order, check_rounds, check_strata
 from assay.audit.claims import check_claims
 from assay.audit.log import check_copies, check_events, check_numbers
@@ -17,8 +16,6 @@ from assay.audit.reports import check_report
 from assay.campaign.campaign import Campaign
 from assay.campaign.create import find_campaign, open_storage
 from assay.storage import Session, Store
-
-__all__ = ["Checked", "Verification", "verify_bundle", "verify_campaign"]
 
 _OF_WHAT_IS_STORED = (
     check_strata,

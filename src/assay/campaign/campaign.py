@@ -40,8 +40,6 @@ from assay.results.reviewing import Dispute, Receipt, Recorded, ReviewerRow, Sub
 from assay.results.slices import Slices
 from assay.storage import Event, Store
 
-__all__ = ["Campaign"]
-
 
 class Campaign:
     """An evaluation in progress. Made by `create_campaign` and `load_campaign`.

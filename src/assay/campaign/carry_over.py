@@ -23,8 +23,6 @@ from assay.predictions import Predictions
 from assay.storage import CardRow, Event, Session, Store
 from assay.targets import JointGoal
 
-__all__ = ["count_there", "go_on_beside", "refuse_other_ids", "succeed"]
-
 _BATCH = 20  # of `Campaign.ask`
 
 

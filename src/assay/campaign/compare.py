@@ -16,14 +16,6 @@ from assay.predictions.compared import ComparedPredictions, read_compared
 from assay.predictions.scan import as_scan
 from assay.storage import Store
 
-__all__ = [
-    "compare_campaign",
-    "comparison_settings",
-    "given_columns",
-    "refuse_other_questions",
-    "reviewing_with",
-]
-
 
 def compare_campaign(
     old: object,

@@ -14,8 +14,9 @@ from assay.campaign.setup import Beginning, begin_with_one, begin_with_several
 from assay.core import deck
 from assay.core.strata import Strata
 from assay.core.variable import Scale
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.errors import AssayWarning, DesignError
+from assay.goal import Goal
 from assay.labelling.reserve import card_row, check_same, depth, more_cards, read_again, scans_of
 from assay.labelling.settings import Part, Reviewing, Settings, Source
 from assay.predictions import Classifiers, Predictions, Scan
@@ -23,15 +24,6 @@ from assay.predictions.compared import parts_in
 from assay.predictions.roles import refuse_bad_show
 from assay.predictions.scan import as_scan
 from assay.storage import CardRow, Said, Session, Store, open_store
-
-__all__ = [
-    "create_campaign",
-    "find_campaign",
-    "load_campaign",
-    "open_storage",
-    "parts_of",
-    "settings_of",
-]
 
 
 def create_campaign(

@@ -14,8 +14,6 @@ from assay.design import Design
 from assay.errors import InputError, LabelError, PredictionsError, did_you_mean
 from assay.results.estimates import Estimate
 
-__all__ = ["Oracle", "evaluate"]
-
 Oracle = Callable[[Ints], Iterable[object]]
 _LISTED = 5  # values in an error
 

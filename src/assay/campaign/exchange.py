@@ -11,8 +11,6 @@ from assay.exchange.people import People
 from assay.label_files import Columns, Content, Labelled, Limits, check_rows, count, first
 from assay.results.reviewing import Told
 
-__all__ = ["Imported", "Labels", "import_labels", "read_labels"]
-
 
 @dataclass(frozen=True)
 class Labels:

@@ -12,16 +12,14 @@ from assay.campaign.create import find_campaign, open_storage, parts_of
 from assay.core.metrics import sides
 from assay.core.strata import Strata
 from assay.core.types import Ints
-from assay.design import Goal
 from assay.errors import DesignError, PredictionsError
+from assay.goal import Goal
 from assay.labelling.reserve import card_row, depth, read_again, scans_of
 from assay.labelling.review_rule import answered
 from assay.labelling.settings import Settings
 from assay.predictions import Card, Predictions
 from assay.predictions.union import Top, merge
 from assay.storage import CardRow, Session
-
-__all__ = ["extend_campaign"]
 
 
 def extend_campaign(

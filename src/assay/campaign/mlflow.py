@@ -12,8 +12,6 @@ from assay.results.estimates import Estimate
 from assay.results.progress import HistoryPoint, thinned
 from assay.results.text import goal_words
 
-__all__ = ["log_to_mlflow"]
-
 _POINTS = 100  # of a metric's history, at most; a chart shows no more
 _AT_ONCE = 1000  # metrics in one call, by MLflow's rule
 _LONGEST = 200  # of a name, with room for a prefix and an ending; MLflow takes 250

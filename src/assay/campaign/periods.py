@@ -13,8 +13,6 @@ from assay.labelling.settings import Prior, Series, Settings
 from assay.predictions.compared import IN_NEW, IN_OLD, NEW, OLD, ComparedPredictions
 from assay.storage import Session
 
-__all__ = ["Member", "members", "prior_of", "refuse_if_begun"]
-
 _WORTH = 0.5  # what a label of the last period tells about where to look now
 
 

@@ -13,15 +13,14 @@ from assay.core.tallies import Tallies
 from assay.core.types import Ints
 from assay.core.unjudged import movement
 from assay.core.variable import scale_of
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.engine import Look, State, look
 from assay.errors import LabelError, PredictionsError
+from assay.goal import Goal
 from assay.predictions import Predictions, Side, read_predictions, sides_to_cut
 from assay.predictions.weighted import WeightedPredictions
 from assay.results.estimates import Estimate
 from assay.worst import ends_at_worst
-
-__all__ = ["estimate"]
 
 # The labels fell by size, whatever the answers: nothing is to be made up for, as it is where they
 # followed the errors.

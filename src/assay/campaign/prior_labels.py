@@ -23,8 +23,6 @@ from assay.errors import LabelError
 from assay.label_files import read_label_file
 from assay.predictions import Card, Predictions, Side
 
-__all__ = ["FROM_BEFORE", "Earlier", "find_earlier"]
-
 FROM_BEFORE = "before"
 """The reviewer of labels that were there before the campaign."""
 

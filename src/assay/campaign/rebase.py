@@ -14,8 +14,6 @@ from assay.labelling.settings import Settings
 from assay.predictions import Predictions, Scan
 from assay.targets import JointGoal, Target
 
-__all__ = ["rebase_campaign"]
-
 
 def rebase_campaign(
     name: str = "campaign", *, storage: str | None = None, predictions: object = None

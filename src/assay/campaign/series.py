@@ -29,8 +29,6 @@ from assay.predictions.scan import as_scan
 from assay.storage import Store
 from assay.targets import JointGoal
 
-__all__ = ["follow_campaign"]
-
 _WITHIN = 0.02
 # As many strata as the comparisons that follow have: cut alike, most cards lie in the same order.
 _BINS = 8

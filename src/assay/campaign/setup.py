@@ -9,8 +9,9 @@ from assay.cell_strata import cell_strata, joint_of
 from assay.core.strata import Strata, stratify
 from assay.core.variable import SCALES, Scale, scale_of
 from assay.core.venn import CellStrata
-from assay.design import Design, Goal, check_together, default_design, fitted, price_of_peeking
+from assay.design import Design, check_together, default_design, fitted, price_of_peeking
 from assay.errors import DesignError
+from assay.goal import Goal
 from assay.predictions import (
     Classifiers,
     Predictions,
@@ -20,8 +21,6 @@ from assay.predictions import (
 )
 from assay.predictions.weighted import WeightedPredictions
 from assay.targets import ALONE, JointGoal, parse_targets, slices_in
-
-__all__ = ["Beginning", "begin_with_one", "begin_with_several"]
 
 
 @dataclass(frozen=True, eq=False)

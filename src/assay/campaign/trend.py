@@ -17,8 +17,6 @@ from assay.results.estimates import Estimate
 from assay.results.files import write_whole
 from assay.storage import Event, Session
 
-__all__ = ["PeriodRow", "Trend", "trend"]
-
 
 @dataclass(frozen=True)
 class PeriodRow:

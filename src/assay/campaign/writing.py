@@ -8,8 +8,6 @@ from assay.exchange.batch import Batch
 from assay.exchange.formats import FORMATS, Format, find_format
 from assay.exchange.sheets import Sheet, labels_sheet, sheet_of
 
-__all__ = ["Written", "write_batch", "write_labels"]
-
 
 @dataclass(frozen=True)
 class Written:

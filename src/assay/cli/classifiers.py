@@ -9,16 +9,6 @@ from assay.core.metrics import METRICS
 from assay.core.venn import refuse_bad_names
 from assay.errors import InputError
 
-__all__ = [
-    "ClassifierColumns",
-    "Metrics",
-    "Simultaneous",
-    "about_goal",
-    "is_one_metric",
-    "parse_classifiers",
-    "refuse_beside_classifiers",
-]
-
 
 def about_goal(text: str, metavar: str | None = None, *names: str) -> Any:
     """Return an option about what is wanted."""

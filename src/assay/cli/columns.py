@@ -6,20 +6,6 @@ import typer
 
 from assay.core.variable import SCALES
 
-__all__ = [
-    "IdColumn",
-    "ItemId",
-    "Positive",
-    "PredictedColumn",
-    "PredictionsFile",
-    "ScaleName",
-    "ScoreColumn",
-    "Shown",
-    "Threshold",
-    "WeightColumn",
-    "about_data",
-]
-
 
 def about_data(text: str, *names: str, metavar: str | None = "COL") -> Any:
     """Return an option about the predictions."""

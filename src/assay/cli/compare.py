@@ -21,8 +21,6 @@ from assay.cli.scans import reading
 from assay.cli.storage import NameOption, StorageUrl, storage_url
 from assay.core.metrics import METRICS
 
-__all__ = ["compare"]
-
 _METRICS = [metric for metric in METRICS if metric != "prevalence"]
 
 

@@ -15,10 +15,9 @@ from assay.cli.succeeded import labels_before, labels_told
 from assay.core.venn import CellStrata
 from assay.labelling.settings import Settings
 from assay.predictions.compared import IN_NEW, IN_OLD, NEW, OLD
+from assay.results.text import printable
 from assay.targets import JointGoal
-from assay.terminal import facts, printable
-
-__all__ = ["tell_compared"]
+from assay.terminal import facts
 
 _BOTH = IN_OLD | IN_NEW
 

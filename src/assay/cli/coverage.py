@@ -13,8 +13,6 @@ from assay.experiments import coverage as study
 from assay.experiments.coverage_tables import metrics_table, parts_table, targets_table
 from assay.plot import new_figure
 
-__all__ = ["coverage"]
-
 
 def coverage(
     *,

@@ -41,13 +41,11 @@ from assay.cli.scans import (
     scan_of,
 )
 from assay.cli.storage import StorageUrl, follow_up, storage_url
-from assay.core.strata import METHODS
+from assay.core.cutting import METHODS
 from assay.core.variable import Scale
 from assay.design import ALLOCATIONS, MODES, Design
 from assay.errors import DesignError, did_you_mean
 from assay.fields import one_of
-
-__all__ = ["create"]
 
 _PRESETS = ("default", "bennett-carvalho", "kumar-raj", "random")
 

@@ -16,14 +16,13 @@ from assay.cli.created_several import (
 from assay.core.metrics import METRICS
 from assay.core.variable import Scale
 from assay.core.venn import CellStrata
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.exchange import shown_columns
+from assay.goal import Goal
 from assay.labelling.settings import Settings
-from assay.results.text import strata_words
+from assay.results.text import metric_name, printable, strata_words
 from assay.targets import JointGoal
-from assay.terminal import facts, metric_name, note_lines, printable, sizes_table
-
-__all__ = ["document", "view"]
+from assay.terminal import facts, note_lines, sizes_table
 
 
 def view(campaign: Campaign, *, scale_given: bool) -> RenderableType:

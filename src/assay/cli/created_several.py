@@ -9,11 +9,9 @@ from rich.text import Text
 
 from assay.core.venn import CellStrata
 from assay.labelling.settings import Source
-from assay.results.text import goal_words
+from assay.results.text import goal_words, printable
 from assay.targets import JointGoal
-from assay.terminal import new_table, printable
-
-__all__ = ["classifiers_document", "classifiers_table", "several_facts", "targets_table"]
+from assay.terminal import new_table
 
 
 def several_facts(

@@ -23,8 +23,6 @@ from assay.terminal import (
     strata_table,
 )
 
-__all__ = ["demo"]
-
 _WITHIN = GOAL.within or 0.0
 _ROUNDS_A_LINE = 4
 _SECONDS_A_ROUND = 0.12  # slow enough to be followed by eye

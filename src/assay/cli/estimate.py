@@ -17,8 +17,6 @@ from assay.cli.output import AsJson, console, emit, telling_errors, working
 from assay.core.metrics import METRICS
 from assay.terminal import estimate_view, note_lines
 
-__all__ = ["estimate"]
-
 
 def estimate(
     labels: Annotated[

@@ -12,9 +12,7 @@ from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.cli.storage import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.errors import InputError, did_you_mean
 from assay.exchange import FORMATS, Written, import_labels, write_batch, write_labels
-from assay.terminal import printable
-
-__all__ = ["export", "import_"]
+from assay.results.text import printable
 
 _WHAT = ("labels", "batch")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}

@@ -26,10 +26,8 @@ from assay.cli.storage import StorageUrl, existing, follow_up, storage_url
 from assay.core.metrics import METRICS
 from assay.errors import InputError
 from assay.results.estimates import Estimate
-from assay.results.text import printable, value_text
-from assay.terminal import interval_bar, interval_text, metric_name, new_table
-
-__all__ = ["follow"]
+from assay.results.text import metric_name, printable, value_text
+from assay.terminal import interval_bar, interval_text, new_table
 
 _WRONG = 2  # as with wrong usage: 1 is for a metric below its floor, which a pipeline acts on
 _COLOURS = {"fell": "red", "rose": "green", None: "dim"}

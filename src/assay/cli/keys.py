@@ -11,8 +11,6 @@ import typer
 from assay.answers import Answer
 from assay.errors import LabelError
 
-__all__ = ["Command", "reading_commands"]
-
 if sys.platform != "win32":
     import termios
     import tty

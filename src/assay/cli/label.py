@@ -22,9 +22,8 @@ from assay.cli.storage import CampaignName, StorageUrl, existing, follow_up, ope
 from assay.errors import InputError
 from assay.exchange import shown_columns
 from assay.results.estimates import Item
-from assay.terminal import facts, printable
-
-__all__ = ["label"]
+from assay.results.text import printable
+from assay.terminal import facts
 
 
 def label(

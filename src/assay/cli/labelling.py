@@ -11,8 +11,6 @@ from assay.labelling.review_rule import SKIP
 from assay.results.estimates import Item
 from assay.results.reviewing import Submit
 
-__all__ = ["Labelling"]
-
 _BATCH = 20
 
 

@@ -12,9 +12,7 @@ from rich.text import Text
 from assay.cli.output import console
 from assay.errors import InputError
 from assay.experiments.tables import Table
-from assay.terminal import printable
-
-__all__ = ["INTERRUPTED", "make_folder", "progress_bar", "save_rows", "say", "say_saved", "show"]
+from assay.results.text import printable
 
 INTERRUPTED = 130  # what a shell calls a program that Ctrl-C ended
 

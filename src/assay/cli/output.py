@@ -11,18 +11,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from assay.errors import AssayError, AssayWarning
-from assay.terminal import printable
-
-__all__ = [
-    "AsJson",
-    "collecting_warnings",
-    "console",
-    "emit",
-    "say_next",
-    "tell",
-    "telling_errors",
-    "working",
-]
+from assay.results.text import printable
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 

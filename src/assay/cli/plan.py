@@ -24,9 +24,8 @@ from assay.core.variable import Scale
 from assay.planning import Planning, TextTable
 from assay.planning import plan as plan_for
 from assay.predictions import read_predictions
-from assay.terminal import new_table, note_lines, printable
-
-__all__ = ["plan"]
+from assay.results.text import printable
+from assay.terminal import new_table, note_lines
 
 
 def plan(

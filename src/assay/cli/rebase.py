@@ -10,8 +10,6 @@ from assay.cli.scans import EngineName, SparkUrl, TableName, Where, other_scan, 
 from assay.cli.storage import NameOption, StorageUrl, existing
 from assay.cli.succeeded import tell_succeeded
 
-__all__ = ["rebase"]
-
 
 def rebase(
     file: Annotated[

@@ -11,9 +11,7 @@ from assay.cli.output import AsJson, console, emit, telling_errors, working
 from assay.cli.storage import CampaignName, StorageUrl, open_campaign
 from assay.errors import InputError, did_you_mean
 from assay.report import SUFFIXES, Report, kind_of
-from assay.terminal import printable
-
-__all__ = ["report"]
+from assay.results.text import printable
 
 _FORMATS = tuple(SUFFIXES.values())
 

@@ -16,8 +16,6 @@ from assay.experiments import bennett_carvalho, kumar_raj, recycling
 from assay.experiments.tables import Table
 from assay.plot import new_figure
 
-__all__ = ["reproduce"]
-
 
 class Paper(StrEnum):
     """The papers, as the command line calls them."""

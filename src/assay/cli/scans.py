@@ -12,18 +12,7 @@ from assay.cli.output import console
 from assay.predictions import ENGINES, Scan
 from assay.predictions.progress import telling_progress
 from assay.predictions.scan import Engine
-from assay.terminal import printable
-
-__all__ = [
-    "CheckIds",
-    "EngineName",
-    "SparkUrl",
-    "TableName",
-    "Where",
-    "other_scan",
-    "reading",
-    "scan_of",
-]
+from assay.results.text import printable
 
 EngineName = Annotated[
     str | None,

@@ -13,11 +13,9 @@ from assay.cli.output import AsJson, console, emit, telling_errors
 from assay.cli.storage import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.errors import InputError, MissingDependencyError, did_you_mean
 from assay.exchange import shown_columns
-from assay.terminal import printable
+from assay.results.text import printable
 from assay.web.options import Options
 from assay.web.tokens import new_token
-
-__all__ = ["serve"]
 
 _PACKAGES = ("starlette", "uvicorn", "jinja2")
 _LONGEST_GUIDELINES = 100_000

@@ -40,8 +40,6 @@ from assay.simulation import simulate as run_simulation
 from assay.simulation.sweeps import AtThreshold, Question
 from assay.targets import ALONE
 
-__all__ = ["simulate"]
-
 
 def _data(text: str, metavar: str = "COL") -> Any:
     return typer.Option(help=text, metavar=metavar, rich_help_panel="Population")

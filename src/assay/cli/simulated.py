@@ -9,11 +9,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from assay.results.text import metric_name
 from assay.simulation import Row, Simulation
 from assay.simulation.sweeps import Question
-from assay.terminal import facts, metric_name
-
-__all__ = ["rows_csv", "view"]
+from assay.terminal import facts
 
 _OF_A_TARGET = {
     "change": "labels against random sampling's",

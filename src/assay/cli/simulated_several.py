@@ -23,8 +23,6 @@ from assay.simulation import (
 from assay.simulation.route_sizes import Sizes
 from assay.terminal import facts
 
-__all__ = ["run_several", "several_rows_csv", "several_view"]
-
 _MEANINGS = {
     "labels": "distinct items labelled; of a metric, those that it was read off",
     "change": "labels against those of independent samples",

@@ -11,8 +11,6 @@ from assay.results.slices import Slices
 from assay.results.text import printable
 from assay.terminal import note_lines
 
-__all__ = ["slices_view"]
-
 _LONGEST = 30  # cells of a name; a longer one is folded
 _GAP = 2  # cells between columns: with the numbers, a name of thirty then has room in eighty
 _SIMULTANEOUS = "simultaneous=True"

@@ -13,23 +13,13 @@ from assay.cli.output import AsJson, console, emit, say_next, telling_errors, wo
 from assay.cli.sliced import slices_view
 from assay.cli.storage import StorageUrl, existing, follow_up, open_campaign
 from assay.errors import DesignError
+from assay.results.estimates import notes_once
 from assay.results.slices import Slices
-from assay.results.text import notes_once
+from assay.results.text import metric_name, printable, value_text
 from assay.storage import open_store
 from assay.targets import JointGoal
-from assay.terminal import (
-    estimate_view,
-    interval_text,
-    metric_name,
-    new_table,
-    note_lines,
-    printable,
-    strata_table,
-    value_text,
-)
+from assay.terminal import estimate_view, interval_text, new_table, note_lines, strata_table
 from assay.terminal_several import estimates_view
-
-__all__ = ["status"]
 
 
 def _about_slices(name: str, text: str, metavar: str | None = None) -> Any:

@@ -13,16 +13,6 @@ from assay.campaign.campaign import Campaign
 from assay.campaign.create import load_campaign
 from assay.errors import StorageError
 
-__all__ = [
-    "CampaignName",
-    "NameOption",
-    "StorageUrl",
-    "existing",
-    "follow_up",
-    "open_campaign",
-    "storage_url",
-]
-
 _DEFAULT = "sqlite:///assay.db"
 
 CampaignName = Annotated[str, typer.Argument(metavar="NAME", help="The campaign's name.")]

@@ -10,9 +10,8 @@ from rich.text import Text
 from assay.campaign.campaign import Campaign
 from assay.cli.output import tell
 from assay.cli.storage import follow_up
-from assay.terminal import facts, printable
-
-__all__ = ["labels_before", "labels_told", "tell_succeeded"]
+from assay.results.text import printable
+from assay.terminal import facts
 
 
 def tell_succeeded(

@@ -6,13 +6,14 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from assay.audit.verify import Verification, verify_bundle, verify_campaign
+from assay.audit.books import Verification
+from assay.audit.bundles import verify_bundle
+from assay.audit.verify import verify_campaign
 from assay.cli.output import AsJson, console, emit, telling_errors, working
 from assay.cli.storage import StorageUrl, existing
 from assay.errors import InputError
-from assay.terminal import new_table, note_lines, printable
-
-__all__ = ["verify"]
+from assay.results.text import printable
+from assay.terminal import new_table, note_lines
 
 
 def verify(

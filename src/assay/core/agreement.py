@@ -18,8 +18,6 @@ from scipy.special import betaincinv
 
 from assay.core.types import Floats
 
-__all__ = ["Agreement", "agreement_of"]
-
 _CONFIDENCE = 0.95
 
 

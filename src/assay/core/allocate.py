@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike
 from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints, amounts
 from assay.errors import InputError
 
-__all__ = ["draw", "equal", "neyman", "proportional", "round_to_total"]
-
 
 def proportional(N: Floats, n: ArrayLike) -> Floats:
     """Labels per stratum in proportion to its size: n_h = n N_h / N (paper 2, section 3.3.1).

@@ -34,8 +34,6 @@ import numpy as np
 from assay.core.deck import Id, number
 from assay.core.types import Floats, Ints, Words
 
-__all__ = ["Arrivals", "first_arrivals", "impressions", "seed_of_arrival", "waiting_time"]
-
 _BITS = 52  # of a number that make v, so that neither v nor 1 - v is ever rounded to 0
 _UNIT = 2.0**-_BITS
 _ALL = 50  # all weights together are at most 2^50 impressions

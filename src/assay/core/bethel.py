@@ -35,8 +35,6 @@ from numpy.typing import ArrayLike
 from assay.core.types import LARGEST_EXACT, Bools, Floats, amounts
 from assay.errors import InputError
 
-__all__ = ["TOLERANCE", "Allocation", "joint_allocation"]
-
 TOLERANCE = 1e-3  # of the total; making the counts whole costs more
 MOST_STEPS = 200
 FIXED_POINT_STEPS = 3

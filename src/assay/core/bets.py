@@ -8,8 +8,6 @@ import numpy as np
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import DesignError
 
-__all__ = ["Bets", "grid"]
-
 _FINEST, _COARSEST = 0.0005, 0.05  # the half-widths whose twentieth is the distance of points
 
 

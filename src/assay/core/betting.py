@@ -31,7 +31,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.core.bets import Bets, grid
+from assay.core.bets import Bets
 from assay.core.explore import explore
 from assay.core.metrics import Ratio
 from assay.core.stakes import Stakes, guesses
@@ -39,8 +39,6 @@ from assay.core.stratified import rarer
 from assay.core.tallies import Tallies
 from assay.core.types import Floats, Ints
 from assay.errors import InputError
-
-__all__ = ["Bets", "chances", "fold", "grid"]
 
 _PACE = 5  # cards between two changes of the stakes: 1 to 3% more labels, in half the time
 _BY_SIZE = 0.05  # the share of cards that goes by size: the weights below hold at one point only

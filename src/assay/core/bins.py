@@ -26,8 +26,6 @@ import numpy as np
 
 from assay.core.types import Floats, Ints
 
-__all__ = ["LARGEST_BIN", "MARGIN_STEPS", "PROBABILITY_STEPS", "Rule", "bins_of", "rule_of"]
-
 Rule = Literal["probability", "tail", "margin"]
 
 PROBABILITY_STEPS = 2047

@@ -16,8 +16,6 @@ from assay.core.metrics import Ratio
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats
 
-__all__ = ["Once", "Settled", "settle"]
-
 _GRID = 2.0**20  # parts of a draw; so that what is judged and what is not add up to the last bit
 
 

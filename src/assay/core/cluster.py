@@ -18,8 +18,6 @@ import numpy as np
 from assay.core.types import Floats, Ints
 from assay.errors import InputError
 
-__all__ = ["kmeans"]
-
 Cost = Callable[[Ints, Ints], Floats]
 
 

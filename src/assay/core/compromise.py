@@ -32,8 +32,6 @@ from numpy.typing import ArrayLike
 from assay.core.types import Floats, amounts
 from assay.errors import InputError
 
-__all__ = ["TOLERANCE", "Compromise", "compromise_allocation"]
-
 TOLERANCE = 1e-4  # of the p-th root of the sum, which is flat there: n is known to about 1%
 # The worst target counts, and so does every other one (docs/several.md has p = 1, 2, 4 and 32).
 _POWER = 2.0

@@ -19,8 +19,6 @@ from assay.core.mix_sequence import whole_number
 from assay.core.types import Ints, Words
 from assay.errors import InputError
 
-__all__ = ["coordinated_sample"]
-
 
 def coordinated_sample(members: Ints, numbers: Words, n: int) -> Ints:
     """Return the first n cards of the deck restricted to a set: its ids with the least numbers.

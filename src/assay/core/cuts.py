@@ -14,8 +14,6 @@ from assay.core.profile import Profile, as_scores, refuse_non_finite
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError
 
-__all__ = ["Cuts"]
-
 # Up to here, comparing all scores with each point in turn is faster than searching for each score.
 _FEW_POINTS = 32
 

@@ -31,8 +31,6 @@ from assay.core.profile import Profile
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError, did_you_mean
 
-__all__ = ["METHODS", "UNEVEN", "Facing", "canonical_method", "cut"]
-
 UNEVEN = "strata hold"  # what a note begins with that tells of strata of unequal sizes
 
 METHODS: Mapping[str, str] = MappingProxyType(

@@ -37,8 +37,6 @@ import numpy as np
 from assay.core.types import Ints, Words
 from assay.errors import InputError, PredictionsError
 
-__all__ = ["MULTIPLIER", "NUMBERS", "SHIFT", "Id", "digest", "key", "mix", "number", "numbers"]
-
 Id = int | str
 
 MULTIPLIER = 0xD6E8FEB86659FD93

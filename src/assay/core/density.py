@@ -13,8 +13,6 @@ import numpy as np
 from assay.core.types import Floats
 from assay.errors import InputError
 
-__all__ = ["equal_root_parts", "kernel_density"]
-
 _FEWEST_POINTS = 1024
 _MOST_POINTS = 65536
 _POINTS_PER_BANDWIDTH = 8

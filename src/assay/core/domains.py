@@ -39,8 +39,6 @@ from scipy.special import betaincinv
 from assay.core.metrics import canonical_metric
 from assay.core.types import Bools, Floats, Ints
 
-__all__ = ["Domain", "Doubt", "as_f1", "clopper_pearson", "counted", "domain", "doubts", "spread"]
-
 _EXTRA = 1.0  # labels of each kind that are added for the variance
 _LEAST, _WIDEST, _NARROW, _RELATIVE = 30, 0.30, 0.05, 1.30  # [4]_
 

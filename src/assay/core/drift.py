@@ -37,8 +37,6 @@ import numpy as np
 from assay.core.metrics import Metric
 from assay.core.types import Floats
 
-__all__ = ["Drift", "drift_of"]
-
 _SHARE = 0.5  # of the shift that an estimated denominator makes: what is allowed for
 
 

@@ -26,8 +26,6 @@ from assay.core.types import Bools, Floats
 Estimator = Literal["smoothed", "unbiased"]
 ESTIMATORS: tuple[str, ...] = get_args(Estimator)
 
-__all__ = ["ESTIMATORS", "Estimator", "Moments", "estimate", "m_estimate", "rates", "stratum_sd"]
-
 _BOUND = 0.25  # p(1-p) <= 1/4; and a guess of 1/2 is wrong by at most 1/2
 
 

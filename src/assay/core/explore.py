@@ -38,8 +38,6 @@ import numpy as np
 
 from assay.core.types import Floats
 
-__all__ = ["Exploration", "explore"]
-
 _Z = 1.96  # of the interval that the shares are made for; at other confidences they differ little
 _FLOOR = 0.05  # the share of labels that always goes by weight
 _TINY = 1e-9

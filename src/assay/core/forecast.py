@@ -5,14 +5,6 @@ from scipy.special import ndtri
 
 from assay.core.types import Bools, Floats
 
-__all__ = [
-    "isotonic_rates",
-    "labels_at_width",
-    "labels_needed",
-    "least_variance",
-    "random_variance",
-]
-
 
 def least_variance(scale: Floats, sd: Floats) -> Floats:
     """Return n times the variance of the best allocation of n labels: (sum scale_h S_h)^2.

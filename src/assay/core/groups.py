@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-__all__ = ["NO_GROUPS", "Groups"]
-
 
 @dataclass(frozen=True)
 class Groups:

@@ -11,16 +11,6 @@ from assay.core.profile import Profile, as_scores, profile_of
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError, InputError
 
-__all__ = [
-    "Heap",
-    "Part",
-    "assign_strata",
-    "count_cells",
-    "count_parts",
-    "cut_heaps",
-    "profile_heaps",
-]
-
 Part = tuple[int, int, int]
 """A stratum, a code, and the number of the stratum's items that have the code."""
 
@@ -111,7 +101,7 @@ def cut_heaps(
     bins : sequence of int
         The number of strata that each is cut into; fewer where its values are too much alike.
     method : str
-        One of `assay.core.strata.METHODS`.
+        One of `assay.core.cutting.METHODS`.
     facing : sequence of Facing or None, optional
         Where the threshold is for each, as `cut` takes it.
 

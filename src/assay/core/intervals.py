@@ -23,26 +23,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
-from assay.core.betting import Bets
+from assay.core.bets import Bets
 from assay.core.estimate import Moments
 from assay.core.metrics import Metric
 from assay.core.stratified import extra_outcomes, stratified_ends
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 from assay.errors import InputError
-
-__all__ = [
-    "INTERVALS",
-    "Evidence",
-    "Formula",
-    "Interval",
-    "betting",
-    "effective_size",
-    "jeffreys",
-    "normal",
-    "stratified",
-    "wilson",
-]
 
 Ends = tuple[Floats, Floats]
 Formula = Callable[[Floats, Floats, Floats, float], Ends]

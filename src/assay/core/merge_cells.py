@@ -4,8 +4,6 @@ from collections.abc import Mapping
 
 from assay.errors import InputError
 
-__all__ = ["merge_cells"]
-
 _MOST_HEAPS = 8
 
 

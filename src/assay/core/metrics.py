@@ -30,18 +30,6 @@ import numpy as np
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError, did_you_mean
 
-__all__ = [
-    "METRICS",
-    "Gap",
-    "Metric",
-    "Ratio",
-    "canonical_metric",
-    "difference",
-    "ratio",
-    "sides",
-    "subtract",
-]
-
 METRICS: dict[str, str] = {
     "precision": "of what the classifier calls yes, the share that is yes",
     "recall": "of what is yes, the share that the classifier calls yes",

@@ -12,8 +12,6 @@ import numpy as np
 from assay.core.types import Ints
 from assay.errors import DesignError, InputError, did_you_mean
 
-__all__ = ["Option", "mix_sequence", "uniform_sample", "unknown_option", "whole_number"]
-
 Option = Literal["UniformSample", "UniformShuffle"]
 
 

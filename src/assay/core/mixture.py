@@ -13,8 +13,6 @@ import numpy as np
 from assay.core.cluster import kmeans
 from assay.core.types import Floats, Ints
 
-__all__ = ["Mixture", "gaussian_mixture"]
-
 _MOST_ITERATIONS = 500
 _TOLERANCE = 1e-5  # gain in log-likelihood per item below which the iterations stop
 _VARIANCE_FLOOR = 1e-6  # of the variance of all scores; a tie would draw a component to zero width

@@ -16,8 +16,6 @@ from scipy.special import chdtrc
 
 from assay.core.types import Floats, Ints
 
-__all__ = ["bins_for", "chance_of_spread", "groups_with_labels"]
-
 _LABELS_A_BIN = 25  # with fewer the interval covered less than it says: docs/random_labels.md
 
 

@@ -10,8 +10,6 @@ from assay.core.tally_ranges import Ranges, pieces
 from assay.core.types import Floats, Ints
 from assay.errors import InputError
 
-__all__ = ["Profile", "as_scores", "profile_of", "refuse_non_finite", "score_range"]
-
 # Counts are summed as float64 in places; up to here that is exact.
 _MAX_TOTAL = 2**53
 

@@ -16,8 +16,6 @@ from assay.core.stratified import weigh
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 
-__all__ = ["quoted_value"]
-
 
 def quoted_value(
     tallies: Tallies, metric: Metric, *, replacement: bool, explored: bool, stops: bool

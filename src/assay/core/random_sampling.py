@@ -10,8 +10,6 @@ from math import inf
 
 from scipy.special import ndtri
 
-__all__ = ["effective_labels", "labels_at_random", "labels_per_share"]
-
 
 def labels_per_share(metric: str, value: float, items: float, denominator: float) -> float:
     """Return how many items must be labelled at random to learn of one that a metric is about.

@@ -30,8 +30,6 @@ from assay.core.metrics import Ratio, ratio
 from assay.core.types import Floats, amounts
 from assay.errors import InputError
 
-__all__ = ["route_ratio", "route_values", "route_variances"]
-
 
 def route_values(metric: str, p: ArrayLike, f: ArrayLike, *, yes: ArrayLike, N: float) -> Floats:
     """Return the metric of each classifier.

@@ -40,8 +40,6 @@ from assay.core.mix_sequence import Option, mix_sequence, uniform_sample, whole_
 from assay.core.types import Bools, Ints
 from assay.errors import PredictionsError
 
-__all__ = ["Overlap", "Recycled", "mixed_size", "overlap", "recycle"]
-
 
 @dataclass(frozen=True, eq=False)
 class Overlap:

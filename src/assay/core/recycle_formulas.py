@@ -28,8 +28,6 @@ from assay.core.recycle import mixed_size
 from assay.core.types import Floats, Ints, amounts
 from assay.errors import DesignError, InputError
 
-__all__ = ["draw_savings", "expected_savings", "recall_of_one", "recall_of_others", "sample_size"]
-
 
 def sample_size(epsilon: float, delta: float, p0: float = 0.5) -> int:
     """Return the labels that put the precision within +-epsilon with chance 1 - delta: Eq. 1.

@@ -6,8 +6,6 @@ import numpy as np
 
 from assay.core.types import Floats, Ints
 
-__all__ = ["find_root"]
-
 _SECANTS, _TURNS = 20, 80  # after so many secants only halves are taken
 _CLOSE, _NARROW = 1e-6, 1e-9
 

@@ -13,8 +13,6 @@ from assay.core.tally_ranges import Ranges, pieces
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.errors import InputError
 
-__all__ = ["HEAVY", "ScoreCells", "cells_of", "evenest"]
-
 # A cell with more of a label's items would make one of ten strata larger by a fifth.
 HEAVY = 1 / 50
 

@@ -28,8 +28,6 @@ from assay.core.metrics import Ratio
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 
-__all__ = ["Stakes", "guesses"]
-
 _PRIOR = 2.0  # labels that the overall rate weighs in each stratum's
 _MOST = 0.65  # of its wealth a bettor may lose on one card
 _LATE = 1.5  # the deadline, over the forecast: who aims too early has lost all when it matters

@@ -6,8 +6,6 @@ import numpy as np
 
 from assay.core.types import Bools, Floats, Ints
 
-__all__ = ["Reason", "count_streak", "hold_back", "reasons", "settle"]
-
 
 class Reason(IntEnum):
     """Why an evaluation stopped; 0 while it goes on."""

@@ -8,12 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from assay.core.cuts import Cuts
-from assay.core.cutting import METHODS, UNEVEN, Facing, canonical_method, cut
+from assay.core.cutting import UNEVEN, Facing, canonical_method, cut
 from assay.core.profile import Profile, as_scores
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import AssayError, DesignError, InputError
-
-__all__ = ["METHODS", "Cuts", "Layer", "Strata", "canonical_method", "cut", "stratify"]
 
 _SAID = {True: "yes", False: "no"}
 

@@ -41,17 +41,6 @@ from assay.core.root import find_root
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
 
-__all__ = [
-    "Sample",
-    "Strata",
-    "extra_outcomes",
-    "lower_rates",
-    "rarer",
-    "stratified_ends",
-    "upper_rates",
-    "weigh",
-]
-
 # What peeking costs, in outcomes. Found by simulation, and by dynamic programming for a single
 # stratum (docs/certainty.md).
 _PEEKING = 0.5

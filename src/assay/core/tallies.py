@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike
 from assay.core.types import LARGEST_EXACT, Bools, Floats, amounts
 from assay.errors import InputError
 
-__all__ = ["Tallies"]
-
 
 @dataclass(frozen=True, eq=False)
 class Tallies:

@@ -6,8 +6,6 @@ import numpy as np
 
 from assay.core.types import Floats, Ints
 
-__all__ = ["Ranges", "pieces"]
-
 # What is made of so many scores on the way stays in a processor's cache; of all, it would not even
 # stay in the memory of a small machine.
 _AT_ONCE = 1 << 15

@@ -12,8 +12,6 @@ Words = NDArray[np.uint64]
 
 LARGEST_EXACT = 2.0**53  # beyond it float64 can no longer count one by one
 
-__all__ = ["LARGEST_EXACT", "Bools", "Floats", "Ints", "Words", "amounts"]
-
 
 def amounts(name: str, value: ArrayLike) -> Floats:
     """Return finite numbers that are not negative as an array, or raise.

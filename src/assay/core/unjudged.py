@@ -15,16 +15,6 @@ from assay.core.metrics import Gap, Metric, Ratio
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
 
-__all__ = [
-    "as_labels",
-    "cards_judged",
-    "counted_at_worst",
-    "least_to_settle",
-    "movement",
-    "swing",
-    "verdict_at_worst",
-]
-
 
 def swing(tallies: Tallies, metric: Metric) -> tuple[Floats, Floats]:
     """Return the estimate with every unjudged item one way, and the other; no sampling error.

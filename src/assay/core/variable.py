@@ -18,8 +18,6 @@ SCALES: tuple[str, ...] = get_args(Scale)
 # Between these a design chooses; the rank is what there is for several classifiers.
 VARIABLES: tuple[str, ...] = ("score", "confidence")
 
-__all__ = ["SCALES", "VARIABLES", "Scale", "Variable", "confidence", "rank", "scale_of"]
-
 
 def scale_of(low: float, high: float) -> Scale:
     """Tell probabilities from margins by the range of the scores.

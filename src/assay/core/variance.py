@@ -13,8 +13,6 @@ import numpy as np
 
 from assay.core.types import Floats
 
-__all__ = ["equal", "of_rate", "optimal", "proportional", "stratum_variance"]
-
 
 def stratum_variance(N: Floats, p: Floats) -> Floats:
     """Return S^2 = N/(N-1) p(1-p) (paper 2, Lemma 1); 0 in a stratum of one item.

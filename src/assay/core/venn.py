@@ -22,8 +22,6 @@ from assay.core.heaps import Heap, Part, assign_strata
 from assay.core.types import Floats, Ints
 from assay.errors import AssayError, DesignError, InputError
 
-__all__ = ["MOST_CLASSIFIERS", "CellStrata", "Heap", "Part", "refuse_bad_names"]
-
 MOST_CLASSIFIERS = 62  # the bits of a code that any engine's signed 64 bits hold with room to spare
 
 # Up to here a cell is described by the classifiers' names, beyond by how many of them say yes.

@@ -14,8 +14,6 @@ from scipy.special import expit
 from assay.core import deck
 from assay.core.types import Bools, Floats
 
-__all__ = ["Population", "fit_logistic", "make_population", "predict"]
-
 _MESSAGES = 200_000
 _TRAINING = 20_000
 _SPAM_SHARE = 0.2

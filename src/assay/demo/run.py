@@ -10,11 +10,10 @@ from assay.campaign.create import create_campaign
 from assay.core.metrics import ratio
 from assay.core.types import Bools, Ints
 from assay.demo.population import Population, make_population
-from assay.design import Design, Goal
+from assay.design import Design
+from assay.goal import Goal
 from assay.results.estimates import Estimate, StratumRow
 from assay.simulation import replay
-
-__all__ = ["BATCH", "GOAL", "REPLICATIONS", "DemoResult", "Watcher", "run"]
 
 GOAL = Goal("precision", within=0.02, confidence=0.95)
 BATCH = 20

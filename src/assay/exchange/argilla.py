@@ -19,8 +19,6 @@ from assay.exchange.batch import Batch
 from assay.exchange.json_texts import as_text, ascii_json, records_of
 from assay.label_files import Columns, Content, Limits, Row
 
-__all__ = ["read", "write_batch"]
-
 _QUESTION = "answer"
 _FLAT = ".responses"
 _HOW = "json.dump(dataset.records.to_list(flatten=True), file) tells"

@@ -6,8 +6,6 @@ from typing import Self
 from assay.campaign.campaign import Campaign
 from assay.results.estimates import Item
 
-__all__ = ["Batch", "shown_columns"]
-
 
 @dataclass(frozen=True)
 class Batch:

@@ -6,8 +6,6 @@ from assay.exchange.batch import Batch
 from assay.exchange.sheets import Sheet, sheet_of
 from assay.label_files import Columns, Content, Limits, Row, csv_rows
 
-__all__ = ["read", "write_batch", "write_labels"]
-
 
 def read(content: Content, columns: Columns, limits: Limits) -> Iterable[Row]:
     """Return the rows of a file with a first line of names."""

@@ -21,8 +21,6 @@ from assay.exchange.json_texts import as_text, ascii_json, records_of_lines
 from assay.label_files import Columns, Content, Limits, Row, is_zip, unzip
 from assay.results.estimates import Item
 
-__all__ = ["read", "write_batch"]
-
 ID = "assay_id"
 _SHARED = "all"  # what doccano calls the file of everybody's labels
 

@@ -10,8 +10,6 @@ from assay.exchange.batch import Batch
 from assay.exchange.sheets import Sheet
 from assay.label_files import Columns, Content, Limits, Row, is_zip, parquet_rows
 
-__all__ = ["FORMATS", "Format", "find_format", "format_of"]
-
 
 @dataclass(frozen=True)
 class Format:

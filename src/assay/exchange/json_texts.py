@@ -8,8 +8,6 @@ from typing import Any
 from assay.errors import InputError
 from assay.label_files import Content, Limits, Row
 
-__all__ = ["as_text", "ascii_json", "records_of", "records_of_lines"]
-
 
 def records_of(content: Content, limits: Limits, word: str) -> list[tuple[str, dict[str, Any]]]:
     """Return the objects of a JSON list, each with its place, such as "task 3"."""

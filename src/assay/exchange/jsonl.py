@@ -8,8 +8,6 @@ from assay.exchange.json_texts import records_of_lines
 from assay.exchange.sheets import Sheet
 from assay.label_files import Columns, Content, Limits, Row, row_of
 
-__all__ = ["read", "write_batch", "write_labels"]
-
 
 def read(content: Content, columns: Columns, limits: Limits) -> Iterator[Row]:
     """Yield what each line says under the columns' names."""

@@ -22,8 +22,6 @@ from assay.exchange.batch import Batch
 from assay.exchange.json_texts import as_text, ascii_json, records_of
 from assay.label_files import Columns, Content, Limits, Row
 
-__all__ = ["config", "looks_minimal", "read", "write_batch"]
-
 ID = "assay_id"
 _CONTROL = "answer"
 _KEYS = {Answer.YES: "y", Answer.NO: "n", Answer.CANNOT_JUDGE: "c", Answer.BROKEN: "b"}

@@ -7,8 +7,6 @@ from assay.errors import InputError, LabelError, did_you_mean
 from assay.label_files import Row
 from assay.labelling.accept import reviewer_of
 
-__all__ = ["People"]
-
 _LIST_AT_MOST = 20  # names in an error
 
 

@@ -11,8 +11,6 @@ from assay.label_files import guard
 from assay.labelling.review_rule import SKIP, WITHDRAWN
 from assay.storage import Event
 
-__all__ = ["Sheet", "labels_sheet", "sheet_of"]
-
 _LABELS = ("id", "label", "reviewer", "told_at", "late", "ruling", "counts")
 _READ = ("id", "label", "reviewer", "ruling")  # what these columns say is read back
 

@@ -10,8 +10,6 @@ from assay.experiments.bennett_carvalho_result import PAPER, PAPER_CORRELATION, 
 from assay.experiments.data import arxiv15, generated_topics
 from assay.experiments.tables import Table
 
-__all__ = ["Result", "run", "short_table", "write"]
-
 
 def run(
     folder: Path | None = None,

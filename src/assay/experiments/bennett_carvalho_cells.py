@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from assay.core import forecast
-from assay.design import Allocation, Design, Goal
+from assay.design import Allocation, Design
 from assay.experiments.data import NamedPopulation
+from assay.goal import Goal
 from assay.simulation import Row, Runs, Task, run_tasks, summarise
-
-__all__ = ["BEST", "DELTAS", "DESIGNS", "RANDOM", "Cell", "measure"]
 
 RANDOM, BEST = "random", "perc-opt"
 _ALLOCATIONS: tuple[Allocation, ...] = ("uni", "pps", "opt")

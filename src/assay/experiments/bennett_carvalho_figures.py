@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["certainty_by_delta", "labels_by_delta", "savings_by_precision"]
-
 # Designs keep their colour in all figures. equal-uni costs twice as much as random sampling; on
 # the same axis the others could not be told apart.
 _COLOURS = {

@@ -15,8 +15,6 @@ import numpy as np
 
 from assay.experiments.bennett_carvalho_cells import BEST, DESIGNS, RANDOM, Cell
 
-__all__ = ["PAPER", "PAPER_CORRELATION", "Average", "Published", "Result"]
-
 _SIGNIFICANT = 1.96  # standard errors: the paper's alpha of 0.05
 
 

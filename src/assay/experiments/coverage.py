@@ -10,19 +10,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import astuple, fields
 from pathlib import Path
 
-from assay.design import Goal, check_together
+from assay.design import check_together
 from assay.errors import InputError
 from assay.experiments import coverage_figures as figures
 from assay.experiments.coverage_cells import BESIDE, Cell
-from assay.experiments.coverage_extent import FULL, QUICK, Extent, LeftOut, Part, Scope
+from assay.experiments.coverage_extent import FULL, Extent, LeftOut, Part, Scope
 from assay.experiments.coverage_log import Log
 from assay.experiments.coverage_plan import Plan
 from assay.experiments.coverage_result import Result
 from assay.experiments.coverage_rows import Row, Settings, measured
 from assay.experiments.coverage_tables import every_table
+from assay.goal import Goal
 from assay.simulation import Runs, named_design, run_tasks
-
-__all__ = ["FULL", "QUICK", "Extent", "Part", "Result", "run", "write"]
 
 _LOG, _LEFT_OUT = "coverage.csv", "left-out.csv"
 _RUNS_AT_ONCE = 40_000  # evaluations between two writes to the folder: about a minute of work

@@ -11,21 +11,10 @@ from typing import Protocol
 import numpy as np
 
 from assay.core.forecast import labels_needed
-from assay.design import Design, Goal, fitted
+from assay.design import Design, fitted
 from assay.experiments.coverage_rows import Costs, Settings
+from assay.goal import Goal
 from assay.simulation import Frame, Replayed, Task, named_design
-
-__all__ = [
-    "BESIDE",
-    "RANDOM",
-    "Cell",
-    "Single",
-    "Subject",
-    "design_of",
-    "goal_of",
-    "needed",
-    "task_name",
-]
 
 RANDOM = "random"
 BESIDE = "beside"  # the part that random sampling's cells are told as: all parts share them

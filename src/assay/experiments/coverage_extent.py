@@ -12,8 +12,6 @@ from assay.experiments.coverage_populations import classifiers
 from assay.experiments.coverage_rows import INTERVAL, Settings
 from assay.experiments.data import NamedPopulation
 
-__all__ = ["FULL", "QUICK", "Extent", "LeftOut", "Part", "Scope"]
-
 _MOST_SHARE = 0.95  # of the items, by the limit; more is a census
 _PLENTY = 10_000  # labels by the limit; designs by score take up to three times as many
 _SOME = 2_000  # the same, in parts where a cell stands for others

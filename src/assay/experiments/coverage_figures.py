@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw"]
-
 _SPREAD = 0.05  # of the coverage's colours, either side of the confidence
 _MOST = 3.0  # times the limit; all above has the same colour
 _FAINT, _GOOD, _BAD = "#bbbbbb", "#4477aa", "#cc3311"

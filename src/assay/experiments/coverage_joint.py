@@ -22,8 +22,6 @@ from assay.simulation import Ensemble, Runs, named_design
 from assay.simulation.joint_replay import replay_jointly
 from assay.targets import JointGoal, parse_targets
 
-__all__ = ["Several", "joint_cells"]
-
 NAMES = ("one", "other")
 _METRICS = (("recall",), ("f1",), ("recall", "f1"))
 _MOST = 6000  # labels; a look at several targets takes long

@@ -12,8 +12,6 @@ from pathlib import Path
 from assay.errors import InputError
 from assay.experiments.coverage_rows import Row, Settings
 
-__all__ = ["Log", "code_digest"]
-
 _CODE = "code"
 _COLUMNS = (*(field.name for field in fields(Row)), _CODE)
 

@@ -13,16 +13,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
+from assay.core.cuts import Cuts
 from assay.core.cutting import cut
 from assay.core.forecast import isotonic_rates, least_variance
 from assay.core.metrics import Ratio, difference, ratio
 from assay.core.profile import Profile, profile_of
-from assay.core.strata import Cuts, Layer, Strata
+from assay.core.strata import Layer, Strata
 from assay.core.types import Bools, Floats, Ints
 from assay.design import Design
 from assay.simulation import Frame
-
-__all__ = ["Pair", "made_pairs", "rare_pairs", "real_pairs"]
 
 # Strata a cell, at most. Eight save 1 to 3% of the labels, and stop too soon where forty labels are
 # enough: the interval does not bear one or two labels in each of many strata.

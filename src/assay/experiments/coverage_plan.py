@@ -25,8 +25,6 @@ from assay.experiments.coverage_shapes import MONOTONE, NO_SIGNAL, POCKET, SHAPE
 from assay.experiments.coverage_unjudged import unjudged_cells
 from assay.simulation import named_design
 
-__all__ = ["GUARANTEED", "Plan", "valid_deltas"]
-
 PAPER_1, GUARANTEED = "perc-opt", "guaranteed"
 _MODES = ("default", "centred", GUARANTEED, PAPER_1, RANDOM)
 _GUARANTEED_RUNS = 100  # its coverage is a theorem; what is asked is its cost

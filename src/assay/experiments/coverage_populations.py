@@ -23,17 +23,6 @@ from assay.experiments.coverage_shapes import (
 from assay.experiments.data import NamedPopulation, generated_classifiers
 from assay.simulation import Frame, Population
 
-__all__ = [
-    "MILLION",
-    "Subject",
-    "classifiers",
-    "of_classifier",
-    "of_shape",
-    "random_classifier",
-    "random_subject",
-    "rare_classes",
-]
-
 MILLION = 1_000_000
 _PROFILED = 100_000  # ranks that stand for a million items
 _RARE_ITEMS = 300_000

@@ -12,8 +12,6 @@ from assay.experiments.coverage_plan import GUARANTEED
 from assay.experiments.coverage_rows import Row
 from assay.experiments.coverage_shapes import MONOTONE, POCKET
 
-__all__ = ["LARGE", "Result", "Target", "mean", "savings"]
-
 LARGE = 5000  # items from which on n_W, made for endless populations, is a fair measure
 _PUBLISHED_SAVING = 0.173  # paper 1, Table 1
 _LIMITS = {0.7: 1.06, 0.9: 1.10, 0.95: 1.16, 0.97: 1.25}

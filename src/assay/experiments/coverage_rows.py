@@ -10,8 +10,6 @@ import numpy as np
 from assay.core.types import Floats, Ints
 from assay.simulation import Runs
 
-__all__ = ["INTERVAL", "WORST_CASE", "Costs", "Row", "Settings", "measured", "share_error"]
-
 INTERVAL, WORST_CASE = "interval", "worst case"
 
 _SLACK = 0.005  # below the confidence: the study's own target, 0.945 at 95%

@@ -11,18 +11,6 @@ import numpy as np
 
 from assay.core.types import Bools, Floats
 
-__all__ = [
-    "MONOTONE",
-    "NO_SIGNAL",
-    "POCKET",
-    "SHAPES",
-    "least_share",
-    "ranks",
-    "scaled",
-    "spread_errors",
-    "surprise",
-]
-
 NO_SIGNAL, POCKET = "no signal", "dirty pocket"
 MONOTONE = ("mass at the top", "uniform", "mass at the threshold")
 

@@ -11,8 +11,6 @@ from assay.experiments.coverage_result import LARGE, Result, mean, savings
 from assay.experiments.coverage_rows import Row
 from assay.experiments.tables import Table, Value
 
-__all__ = ["every_table", "metrics_table", "parts_table", "targets_table"]
-
 _RULE = (
     "A cell fails when its share of right runs + 2 standard errors is below the confidence - 0.005 "
     "(0.945 at 95%). Of a hundred cells that are right just so often, two fail by chance."

@@ -13,7 +13,7 @@ import numpy as np
 
 from assay.core.metrics import Metric
 from assay.core.types import Floats, Ints
-from assay.design import Design, Goal, fitted
+from assay.design import Design, fitted
 from assay.engine import State, look
 from assay.experiments.coverage_cells import (
     Cell,
@@ -26,10 +26,9 @@ from assay.experiments.coverage_cells import (
 from assay.experiments.coverage_extent import LeftOut, Part, Scope
 from assay.experiments.coverage_populations import classifiers, of_classifier
 from assay.experiments.coverage_rows import WORST_CASE, Settings
+from assay.goal import Goal
 from assay.simulation import Frame, Runs, replay
 from assay.worst import ends_at_worst
-
-__all__ = ["Unjudged", "UnjudgedTask", "stated_worst_case", "unjudged_cells"]
 
 _METRICS = ("precision", "accuracy", "recall", "f1")
 _DELTA = 0.05

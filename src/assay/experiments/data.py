@@ -14,15 +14,6 @@ from assay.demo.population import fit_logistic
 from assay.errors import InputError
 from assay.simulation import Population
 
-__all__ = [
-    "ARXIV_CATEGORIES",
-    "NamedPopulation",
-    "arxiv15",
-    "generated_classifiers",
-    "generated_topics",
-    "kumar_raj_stand_ins",
-]
-
 ARXIV_CATEGORIES = (
     "math",
     "cs",

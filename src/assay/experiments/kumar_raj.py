@@ -18,8 +18,6 @@ from assay.experiments.tables import Table
 from assay.predictions import read_labelled
 from assay.simulation import Population
 
-__all__ = ["Result", "reductions_table", "run", "truth_table", "write", "write_tables"]
-
 _BLURRED = "epsilon (blurred)"
 
 

@@ -13,10 +13,9 @@ import numpy as np
 
 from assay.core.estimate import Estimator
 from assay.core.types import Floats
-from assay.design import Allocation, Design, Goal
+from assay.design import Allocation, Design
+from assay.goal import Goal
 from assay.simulation import Frame, Population, Runs, Task, run_tasks
-
-__all__ = ["Cell", "Facts", "Row", "Setting", "labels_at", "measure", "random_mae"]
 
 
 @dataclass(frozen=True)

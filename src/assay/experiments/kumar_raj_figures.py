@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw"]
-
 Lines = Mapping[str, Sequence[Row]]
 
 _MVR = ("mvr", "estimated variance (MVR)")

@@ -4,20 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from assay.experiments.kumar_raj_cells import Cell, Setting
 
-__all__ = [
-    "ADAPTIVE",
-    "ALLOCATIONS",
-    "ALLOCATIONS_BY_BINS",
-    "BUDGETS",
-    "EXAMPLE_LABELS",
-    "EXAMPLE_SETTING",
-    "EXAMPLE_STRATA",
-    "FIRST_ROUNDS",
-    "STRATA",
-    "cells",
-    "smoothed",
-]
-
 STRATA = ("sqrt", "cbrt", "wtmn", "km", "gmm", "eqsz", "eqwd")
 BUDGETS = (60, 100, 150, 200, 300, 400, 500, 700, 1000)
 

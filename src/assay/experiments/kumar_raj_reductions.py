@@ -9,8 +9,6 @@ import numpy as np
 
 from assay.experiments.kumar_raj_cells import Facts, Row, Setting, labels_at, random_mae
 
-__all__ = ["Reduction", "random_labels", "reductions", "target_of"]
-
 _TARGET = 0.01
 _FEWEST = 100  # labels; fewer do not even cover ten strata with ten each
 

@@ -16,8 +16,6 @@ from assay.errors import InputError, MissingDependencyError, PredictionsError
 from assay.experiments.data import NamedPopulation
 from assay.simulation import Population
 
-__all__ = ["epsilon", "news20", "newsgroups", "rcv1", "rcv1_two_classes"]
-
 _POSITIVE_GROUPS = ("comp.", "sci.", "misc.forsale")
 
 

@@ -36,8 +36,6 @@ from assay.experiments.recycling_tables import (
 from assay.experiments.recycling_trials import trials
 from assay.experiments.tables import Table
 
-__all__ = ["Result", "run", "short_table", "write"]
-
 _TABLE2_RUNS = 5  # for each of the others: the paper has 1,000 and 200
 
 

@@ -14,8 +14,6 @@ from assay.core.mix_sequence import Option
 from assay.core.recycle import mixed_size
 from assay.core.types import Ints
 
-__all__ = ["Draws", "Pair", "coordinated_savings", "recycled"]
-
 
 @dataclass(frozen=True)
 class Pair:

@@ -8,8 +8,6 @@ import numpy as np
 from assay.core.types import Bools, Ints
 from assay.experiments.recycling_trials import Trial
 
-__all__ = ["Dealt", "deal"]
-
 
 class Dealt(NamedTuple):
     """Coordinated samples.

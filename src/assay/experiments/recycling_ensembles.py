@@ -14,8 +14,6 @@ from assay.experiments.recycling_deck import deal
 from assay.experiments.recycling_table1 import SAMPLE
 from assay.experiments.recycling_trials import MODELS, Trial
 
-__all__ = ["ALGORITHMS", "Ensembles", "Runs", "measure", "pair_of", "percent_errors"]
-
 ALGORITHMS = ("random", "recycle-sample", "recycle-shuffle", "coordinated")
 _OPTIONS: tuple[Option, ...] = ("UniformSample", "UniformShuffle")
 _WITHIN = 0.03

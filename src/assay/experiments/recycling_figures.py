@@ -9,8 +9,6 @@ from assay.experiments.recycling_ensembles import ALGORITHMS, Ensembles
 from assay.experiments.recycling_table1 import RATIOS, Table1
 from assay.experiments.recycling_trials import MODELS
 
-__all__ = ["draw"]
-
 _SHOWN = (*ALGORITHMS, "joint")
 _COLOURS = dict(zip(_SHOWN, (plot.COLOURS[7], *plot.COLOURS[:4]), strict=True))
 _WIDTH = 0.15  # of a box; models stand at whole numbers

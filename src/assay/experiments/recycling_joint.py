@@ -20,17 +20,6 @@ from assay.simulation.joint_replay import JointRuns, replay_jointly
 from assay.targets import JointGoal, Target
 from assay.views import views_of
 
-__all__ = [
-    "NAMES",
-    "Joint",
-    "PairRow",
-    "evaluate",
-    "least_labels",
-    "run_joint",
-    "run_pairs",
-    "runs_of",
-]
-
 WITHIN = 0.03
 CONFIDENCE = 0.95
 NAMES = (*MODELS, ENSEMBLE)

@@ -11,8 +11,6 @@ from assay.errors import InputError
 from assay.experiments.recycling_trials import ENSEMBLE, MODELS, Trial
 from assay.predictions.several import read_labelled_classifiers
 
-__all__ = ["NamedEnsemble", "made_ensemble", "offensive_mix"]
-
 _FILE = "offensive_mix.parquet"
 _REAL_MODELS = ("bilstm", "cnn", "logreg")
 _ITEMS = 50_000

@@ -20,22 +20,6 @@ import numpy as np
 from assay.core.types import Floats
 from assay.experiments.recycling_counts import Pair, coordinated_savings, recycled
 
-__all__ = [
-    "BOTH",
-    "PAPER",
-    "PAPER_ERROR",
-    "PAPER_MEAN_SAVINGS",
-    "PRECISION",
-    "RATIOS",
-    "SAMPLE",
-    "Errors",
-    "Printed",
-    "Row",
-    "Table1",
-    "pair_with",
-    "run_table1",
-]
-
 SAMPLE = 1100
 RATIOS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 BOTH = (10_000, 100_000)

@@ -13,19 +13,6 @@ from assay.experiments.recycling_table1 import PAPER, PAPER_ERROR, PAPER_MEAN_SA
 from assay.experiments.recycling_trials import MODELS
 from assay.experiments.tables import Table
 
-__all__ = [
-    "figure2_dict",
-    "figure2_table",
-    "joint_table",
-    "labels_table",
-    "pairs_table",
-    "short_table1",
-    "surface_table",
-    "table1_table",
-    "table2_dict",
-    "table2_table",
-]
-
 
 def short_table1(table1: Table1) -> Table:
     """Return Table 1 for a narrow screen."""

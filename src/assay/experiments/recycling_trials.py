@@ -28,8 +28,6 @@ import numpy as np
 
 from assay.core.types import Bools, Floats, Ints
 
-__all__ = ["ENSEMBLE", "MODELS", "Trial", "trials"]
-
 MODELS = ("ml1", "ml2", "ml3")
 ENSEMBLE = "mve"
 

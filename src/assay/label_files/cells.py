@@ -6,8 +6,6 @@ text", and read without it; cells that begin with an apostrophe get a second one
 text comes back as it was.
 """
 
-__all__ = ["guard", "unguard"]
-
 _GUARDED = ("=", "+", "-", "@", "\t", "\r", "'")
 
 

@@ -5,8 +5,6 @@ from pathlib import Path
 
 from assay.errors import InputError
 
-__all__ = ["Content"]
-
 
 class Content:
     """Bytes that are read when they are needed.

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 from assay.errors import LabelError
 
-__all__ = ["UNLIMITED", "LimitError", "Limits"]
-
 
 class LimitError(LabelError):
     """A file of labels is larger than it may be."""

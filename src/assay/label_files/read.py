@@ -11,8 +11,6 @@ from assay.label_files.limits import UNLIMITED
 from assay.label_files.rows import check_rows
 from assay.label_files.tables import Columns, csv_rows, parquet_rows
 
-__all__ = ["Label", "LabelFile", "read_label_file"]
-
 
 @dataclass(frozen=True)
 class Label:

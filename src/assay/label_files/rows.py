@@ -10,8 +10,6 @@ from assay.errors import AssayError, LabelError
 from assay.label_files.limits import Limits
 from assay.label_files.words import count, first
 
-__all__ = ["Checked", "Labelled", "Row", "check_rows", "row_of"]
-
 _FLAGS = {"": False, "false": False, "true": True}
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,19})")
 

@@ -15,8 +15,6 @@ from assay.label_files.limits import Limits
 from assay.label_files.rows import Row, row_of
 from assay.label_files.words import count, shorten
 
-__all__ = ["Columns", "csv_rows", "parquet_rows"]
-
 _REVIEWER, _RULING = "reviewer", "ruling"
 
 

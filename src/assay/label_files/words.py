@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-__all__ = ["count", "first", "shorten"]
-
 _SHOW_AT_MOST = 3  # examples in an error
 _LONGEST = 300  # characters of one, as a stranger's label may have a million
 

@@ -9,8 +9,6 @@ from assay.errors import AssayError, InputError
 from assay.label_files.content import Content
 from assay.label_files.limits import LimitError
 
-__all__ = ["MOST_BYTES", "is_zip", "unzip"]
-
 MOST_BYTES = 100_000_000  # of all that a zip holds
 _MOST_FILES = 1_000
 _ZIPS = (b"PK\x03\x04", b"PK\x05\x06")  # what files begin with; the second is empty

@@ -13,15 +13,6 @@ from assay.results.reviewing import Recorded, Submit, Told
 from assay.storage import Said
 from assay.texts import is_storable
 
-__all__ = [
-    "check_lease",
-    "check_submit",
-    "check_text",
-    "reviewer_of",
-    "told_by_one",
-    "told_by_several",
-]
-
 LONGEST_TEXT = 200  # characters of a reviewer's name, or of a key
 LONGEST_LEASE = 366 * 86_400.0  # seconds
 

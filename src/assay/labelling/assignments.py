@@ -19,8 +19,6 @@ from assay.results.estimates import Item
 from assay.results.reviewing import Dispute, Receipt, Submit, Turn
 from assay.storage import CardRow, Claim, Event, Said, Session
 
-__all__ = ["LEASE_SECONDS", "Desk"]
-
 LEASE_SECONDS = 600.0
 
 # Cards a round has at least, as with `ask`: a round for every answer would let the stopping rule

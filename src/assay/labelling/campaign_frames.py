@@ -10,8 +10,6 @@ from assay.results.estimates import StratumRow
 from assay.results.frames import Backend, frame_of, types_of
 from assay.results.progress import HistoryPoint
 
-__all__ = ["FRAMES", "Frame", "campaign_frame"]
-
 Frame = Literal["labels", "strata", "history"]
 FRAMES: tuple[str, ...] = get_args(Frame)
 

@@ -14,8 +14,6 @@ from assay.labelling.state import Table
 from assay.results.estimates import StratumRow
 from assay.results.reviewing import ReviewerRow
 
-__all__ = ["agreement_in", "reviewers_in", "strata_in", "waiting_in"]
-
 _ROWS = {True: 0, False: 1, None: 2}  # by outcome
 
 

@@ -9,8 +9,6 @@ from assay.results.estimates import Estimate, Estimates
 from assay.standing import Standing
 from assay.targets import JointGoal
 
-__all__ = ["estimates_of"]
-
 
 def estimates_of(table: Table) -> Estimates:
     """Return what is known now of every metric that was asked for, by its name."""

@@ -22,18 +22,6 @@ from assay.predictions.scan import as_scan
 from assay.predictions.union import UnionPredictions, as_it_is_now
 from assay.storage import CardRow, Session, Store
 
-__all__ = [
-    "Reserve",
-    "ShortReserveError",
-    "card_row",
-    "check_same",
-    "depth",
-    "more_cards",
-    "read_again",
-    "scans_of",
-    "whereabouts",
-]
-
 _LONGEST_ID = 10_000  # characters
 _LEAST = 50  # cards a stratum; fewer would only make more trips
 _MORE = 50  # cards to read from the store beyond what is asked for, for the same reason

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field
 from assay.answers import Answer
 from assay.storage import Said
 
-__all__ = ["SKIP", "WITHDRAWN", "WORDS", "Review", "answered"]
-
 SKIP = "skip"  # not now: the reviewer sees it again after all others
 WITHDRAWN = "withdrawn"  # the reviewer takes back what they said
 

@@ -34,9 +34,6 @@ from assay.standing import Standing
 from assay.storage import CardRow
 from assay.why_stopped import told
 
-__all__ = ["Ledger"]
-
-
 # The rows of a count table, (10, places): cards, and then the items behind them, each once.
 _DEALT, _JUDGED, _OUTCOMES, _UNJUDGED = range(4)
 _ITEMS = slice(4, 10)

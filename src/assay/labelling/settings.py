@@ -9,13 +9,12 @@ from assay.core.deck import NUMBERS, Id, number
 from assay.core.strata import Strata
 from assay.core.variable import Scale
 from assay.core.venn import CellStrata
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.errors import DesignError
 from assay.fields import between
+from assay.goal import Goal
 from assay.predictions.union import joint_fingerprint, listed
 from assay.targets import JointGoal
-
-__all__ = ["Before", "Part", "Prior", "Reviewing", "Series", "Settings", "Source"]
 
 MOST_REVIEWERS = 20  # of one item
 

@@ -16,8 +16,6 @@ from assay.core.strata import Strata
 from assay.core.types import Bools, Floats, Ints
 from assay.labelling.state import Table
 
-__all__ = ["SliceAnswers"]
-
 
 @dataclass(frozen=True, eq=False)
 class SliceAnswers:

@@ -12,8 +12,6 @@ from assay.predictions import Scan
 from assay.predictions.slices import slice_text
 from assay.targets import JointGoal
 
-__all__ = ["slice_values"]
-
 
 def slice_values(
     table: Table, items: Sequence[str], column: str, predictions: object = None

@@ -22,8 +22,6 @@ from assay.labelling.slice_values import slice_values
 from assay.labelling.state import Table
 from assay.results.slices import SliceRow, Slices
 
-__all__ = ["slices_of"]
-
 _MOST = 50  # slices; of more, those with the fewest labels are put together
 _WHY = {
     Doubt.FEW_LABELS: "{counted} of 30 labels",

@@ -22,8 +22,6 @@ from assay.labelling.settings import Settings
 from assay.predictions import Predictions
 from assay.storage import Event, Said, Session, Store
 
-__all__ = ["Table"]
-
 
 class Table:
     """What lies on the table.

@@ -2,17 +2,10 @@
 
 from collections.abc import Sequence
 
-from assay.design import Design, Goal, price_of_peeking
+from assay.design import Design, price_of_peeking
+from assay.goal import Goal
 from assay.planning.result import BudgetRow, CheaperRow, Cost, Reading, WithinRow
 from assay.planning.supposed import Supposed
-
-__all__ = [
-    "about_budget",
-    "about_misses",
-    "about_paper_1",
-    "about_strata",
-    "about_worst_case",
-]
 
 _CLEARLY, _A_LITTLE = 0.15, 0.05  # of random sampling's labels
 

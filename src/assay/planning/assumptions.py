@@ -8,8 +8,6 @@ from scipy.special import expit
 from assay.core.types import Floats
 from assay.planning.supposed import Supposed
 
-__all__ = ["calibrated", "doubtful"]
-
 _DOUBT = 0.1  # the share of items that have nothing to do with their scores
 
 

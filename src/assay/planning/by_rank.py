@@ -19,8 +19,6 @@ from assay.errors import InputError
 from assay.planning.rate_curve import rate_curve
 from assay.planning.supposed import Supposed
 
-__all__ = ["RankEvidence"]
-
 _SIDES = (True, False)
 _ENOUGH = 0.9  # of a predicted label's items, in strata that labels are drawn from
 _EDGE = 1e-9  # so that every piece of the ranks has a length

@@ -7,13 +7,12 @@ import numpy as np
 
 from assay.core.bets import grid
 from assay.core.types import Floats, Ints
-from assay.design import Design, Goal, fitted
+from assay.design import Design, fitted
 from assay.errors import DesignError
+from assay.goal import Goal
 from assay.planning.result import Cost
 from assay.planning.supposed import Supposed
 from assay.simulation import Frame, Runs, Task
-
-__all__ = ["Costs", "at_one_half"]
 
 _BAND = (5, 95)  # per cent: nine evaluations in ten lie between
 _FEWEST = 20  # replications

@@ -18,8 +18,6 @@ from assay.planning.rate_curve import rate_curve
 from assay.planning.supposed import Supposed
 from assay.predictions import Predictions, Side
 
-__all__ = ["Evidence"]
-
 
 @dataclass(frozen=True, eq=False)
 class Evidence:

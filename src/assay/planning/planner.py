@@ -7,8 +7,9 @@ import numpy as np
 from assay.core.forecast import labels_needed, random_variance
 from assay.core.metrics import sides as sides_of
 from assay.core.types import Floats
-from assay.design import Design, Goal, check_together
+from assay.design import Design, check_together
 from assay.errors import DesignError, InputError
+from assay.goal import Goal
 from assay.planning import advice
 from assay.planning.assumptions import calibrated, doubtful
 from assay.planning.by_rank import RankEvidence
@@ -24,8 +25,6 @@ from assay.planning.result import (
     WithinRow,
 )
 from assay.planning.supposed import Supposed
-
-__all__ = ["Planner"]
 
 _RANDOM = "random"
 _DESIGNS: dict[str, tuple[Design, str]] = {

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from assay.campaign.campaign import Campaign
 from assay.core.variable import SCALES, Scale, scale_of
 from assay.core.venn import CellStrata
-from assay.design import Goal
 from assay.errors import InputError
 from assay.fields import one_of, whole
+from assay.goal import Goal
 from assay.planning.by_rank import RankEvidence
 from assay.planning.costs import Costs
 from assay.planning.evidence import Evidence
@@ -22,8 +22,6 @@ from assay.planning.supposed import Supposed
 from assay.predictions import Predictions, read_predictions
 from assay.predictions.values import refuse_improbable
 from assay.predictions.weighted import WeightedPredictions
-
-__all__ = ["plan"]
 
 _STEPS = 16  # replays, at most
 

@@ -10,8 +10,6 @@ from scipy.special import betaln, expit, logit
 
 from assay.core.types import Floats
 
-__all__ = ["rate_curve"]
-
 _SLOPE_SD = 5.0  # of the log-odds from the middle of the scores to their end
 _STRENGTH, _STRENGTH_SD = np.log(30.0), 1.5  # what k is before the labels are seen
 _EDGE = 1e-6

@@ -6,17 +6,6 @@ from typing import Any
 
 from assay.results import html as notebook
 
-__all__ = [
-    "BudgetRow",
-    "CheaperRow",
-    "Cost",
-    "DesignRow",
-    "Planning",
-    "Reading",
-    "TextTable",
-    "WithinRow",
-]
-
 _FEW = 0.05  # of all evaluations: the others make up the range
 
 

@@ -14,8 +14,6 @@ from assay.design import Design
 from assay.predictions import Predictions, Side, sides_to_cut
 from assay.simulation import Frame, Truth, frame_of
 
-__all__ = ["Supposed"]
-
 
 @dataclass(frozen=True, eq=False)
 class Supposed:

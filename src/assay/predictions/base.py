@@ -6,16 +6,14 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from assay.core.deck import Id
 from assay.core.groups import Groups
+from assay.core.heaps import Heap, Part
 from assay.core.profile import Profile
 from assay.core.types import Floats, Ints
 from assay.core.variable import Scale, Variable
-from assay.core.venn import Heap, Part
 
 IdKind = Literal["integer", "string"]
 Side = bool | None
 """Of which predicted label: True only the rows predicted yes, False only no, None all."""
-
-__all__ = ["Card", "CellPredictions", "Decks", "Found", "IdKind", "Predictions", "Side"]
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,6 @@
 
 from assay.core.bins import MARGIN_STEPS, PROBABILITY_STEPS, Rule
 
-__all__ = ["TRIED", "double_sql", "spread_sql"]
-
 TRIED: dict[Rule, list[float]] = {
     "probability": [0, 5e-324, 1e-300, 2.4e-7, 1e-6, 0.1, 0.25, 0.5, 2 / 3, 0.9, 1 - 2**-53, 1],
     "tail": [0, 5e-324, 1e-300, 1e-30, 2.4e-7, 1e-6, 0.1, 0.25, 0.5, 0.9, 1 - 2**-53, 1],

@@ -3,15 +3,12 @@
 from collections.abc import Sequence
 
 from assay.core.groups import NO_GROUPS, Groups
-from assay.core.heaps import count_cells, count_parts, profile_heaps
+from assay.core.heaps import Heap, Part, count_cells, count_parts, profile_heaps
 from assay.core.profile import Profile
 from assay.core.types import Floats, Ints
-from assay.core.venn import Heap, Part
 from assay.predictions.column import Show
 from assay.predictions.ids import Ids
 from assay.predictions.memory import MemoryPredictions
-
-__all__ = ["MemoryCellPredictions"]
 
 
 class MemoryCellPredictions(MemoryPredictions):

@@ -11,17 +11,6 @@ from assay.core.deck import Id
 from assay.core.types import Bools, Ints
 from assay.errors import PredictionsError, did_you_mean
 
-__all__ = [
-    "Arrow",
-    "Column",
-    "Loaded",
-    "Show",
-    "examples",
-    "first_few",
-    "is_text",
-    "refuse_missing_columns",
-]
-
 # Only the stubs of pyarrow are generic.
 Arrow: TypeAlias = "pa.ChunkedArray[Any]"
 

@@ -27,8 +27,6 @@ from assay.predictions.scan import Scan, as_scan
 from assay.predictions.several import Classifiers, ranks_of
 from assay.predictions.union import UnionPredictions, joint_fingerprint, listed
 
-__all__ = ["IN_NEW", "IN_OLD", "NEW", "OLD", "ComparedPredictions", "parts_in", "read_compared"]
-
 OLD, NEW, IN_OLD, IN_NEW = (1 << bit for bit in range(4))
 
 

@@ -7,8 +7,6 @@ import numpy as np
 from assay.core.types import Floats, Ints, Words
 from assay.errors import PredictionsError
 
-__all__ = ["TOP", "checked_counts", "first_cards", "first_shares", "limits"]
-
 TOP = int(np.iinfo(np.uint64).max)
 """The largest number that an item can have."""
 

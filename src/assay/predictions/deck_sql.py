@@ -19,17 +19,6 @@ from assay.core.deck import MULTIPLIER, SHIFT, key, mix
 from assay.errors import InputError
 from assay.predictions.base import IdKind
 
-__all__ = [
-    "duckdb_computes_mix",
-    "duckdb_digest",
-    "duckdb_keyed",
-    "duckdb_number",
-    "duckdb_number_written_out",
-    "postgres_number",
-    "spark_number",
-    "spark_text_digest",
-]
-
 _Mix = Callable[[str], str]  # from the SQL of a word to the SQL of h(word)
 
 _WORDS = 2**64

@@ -12,8 +12,6 @@ from assay.predictions.roles import Roles
 from assay.predictions.scan import Engine, Scan
 from assay.predictions.scanner import Scanner
 
-__all__ = ["engine_of", "open_scanner"]
-
 # Up to here, to read files into memory is as fast as anything, and every id can be looked at.
 _SMALL = 64 * 2**20
 

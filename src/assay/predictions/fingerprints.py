@@ -14,8 +14,6 @@ import numpy as np
 from assay.core import deck
 from assay.core.types import Bools, Floats, Words
 
-__all__ = ["fingerprint_of", "judged_words"]
-
 
 def judged_words(words: Words, score: Floats, predicted: Bools) -> Words:
     """Return the rows' words after one more classifier.

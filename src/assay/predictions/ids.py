@@ -14,8 +14,6 @@ from assay.errors import PredictionsError
 from assay.predictions.base import IdKind
 from assay.predictions.column import Arrow, Column, examples, first_few, is_text
 
-__all__ = ["Ids", "read_ids"]
-
 Texts: TypeAlias = "pa.Array[Any]"
 
 # Integers that take up to so many times their number of places are ticked off one by one, which is

@@ -11,8 +11,6 @@ from assay.errors import PredictionsError, did_you_mean
 from assay.predictions.column import Column, examples, first_few
 from assay.predictions.ids import Ids
 
-__all__ = ["read_predicted", "refuse_contradictions"]
-
 _WRITTEN = {"1": True, "true": True, "0": False, "false": False}
 _ZERO_OR_ONE: dict[object, bool] = {0: False, 1: True}
 _SCALARS = (str, bytes, bool, int, float, date)

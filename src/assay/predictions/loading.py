@@ -15,8 +15,6 @@ from assay.predictions.scan import as_scan
 from assay.predictions.scores import read_scores
 from assay.predictions.tables import read_mapping, read_table
 
-__all__ = ["load", "take_ids", "take_judgements"]
-
 
 def load(source: object, used: Sequence[str], show: Sequence[str], id: str | None) -> Loaded:
     """Read columns of a path, a query, a table of a database, a mapping or a table in memory.

@@ -17,8 +17,6 @@ from assay.predictions.dealing import checked_counts, first_cards
 from assay.predictions.ids import Ids
 from assay.predictions.values import refuse_distant, refuse_improbable, refuse_unknown_variable
 
-__all__ = ["Judged", "MemoryPredictions"]
-
 
 @dataclass(frozen=True, eq=False)
 class Judged:

@@ -5,8 +5,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Event, Thread
 
-__all__ = ["polled", "telling_progress"]
-
 Tell = Callable[[float], None]
 
 _tell: ContextVar[Tell | None] = ContextVar("assay_progress", default=None)

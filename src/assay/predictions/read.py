@@ -19,8 +19,6 @@ from assay.predictions.tables import read_mapping
 from assay.predictions.weighted import WeightedPredictions
 from assay.predictions.weights import read_weights, refuse_engine
 
-__all__ = ["Labelled", "from_arrays", "read_labelled", "read_predictions"]
-
 
 def read_predictions(
     source: object,

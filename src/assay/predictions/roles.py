@@ -6,8 +6,6 @@ from numbers import Real
 
 from assay.errors import PredictionsError
 
-__all__ = ["Roles", "refuse_bad_show", "refuse_no_column"]
-
 
 @dataclass(frozen=True)
 class Roles:

@@ -16,8 +16,6 @@ from assay.errors import PredictionsError
 from assay.predictions.bin_sql import double_sql
 from assay.predictions.roles import Roles
 
-__all__ = ["Dialect", "Family", "RowSql", "family_of", "quoted", "row_sql", "value_sql"]
-
 Dialect = Literal["duckdb", "spark"]
 Family = Literal["boolean", "integer", "wide integer", "float", "decimal", "text", "other"]
 

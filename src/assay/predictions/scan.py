@@ -9,8 +9,6 @@ from typing import Any, Literal, get_args
 
 from assay.errors import PredictionsError, did_you_mean
 
-__all__ = ["ENGINES", "Engine", "Scan", "as_scan"]
-
 Engine = Literal["memory", "duckdb", "spark"]
 _CHANCE = re.compile(r"\b(random|rand|randn|uuid|gen_random_uuid)\s*\(", re.IGNORECASE)
 ENGINES: tuple[str, ...] = get_args(Engine)

@@ -13,8 +13,6 @@ from assay.predictions.bin_sql import double_sql
 from assay.predictions.roles import Roles
 from assay.predictions.row_sql import RowSql
 
-__all__ = ["Inspected", "refuse_bad_cells", "refuse_bad_rows", "usable_sql"]
-
 _LARGEST = 1.7976931348623157e308
 _LISTED = 5  # values of a column that an error names
 

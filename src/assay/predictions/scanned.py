@@ -25,8 +25,6 @@ from assay.predictions.values import (
     refuse_unknown_variable,
 )
 
-__all__ = ["ScannedPredictions"]
-
 
 class ScannedPredictions:
     """`Predictions` by a `Scanner`.

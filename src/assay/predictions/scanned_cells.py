@@ -14,17 +14,16 @@ from assay.core.bins import bins_of
 from assay.core.cuts import Cuts
 from assay.core.deck import Id
 from assay.core.groups import NO_GROUPS
+from assay.core.heaps import Heap, Part
 from assay.core.profile import Profile
 from assay.core.strata import Layer, Strata
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable, rank
-from assay.core.venn import CellStrata, Heap, Part
+from assay.core.venn import CellStrata
 from assay.errors import PredictionsError
 from assay.predictions.base import Card, Decks, Found, IdKind, Side
 from assay.predictions.scanned import ScannedPredictions
 from assay.predictions.values import refuse_unknown_variable
-
-__all__ = ["ScannedCellPredictions"]
 
 
 class ScannedCellPredictions:

@@ -16,8 +16,6 @@ from assay.core.variable import Scale, Variable
 from assay.predictions.base import IdKind, Side
 from assay.predictions.ids import Ids
 
-__all__ = ["Listed", "Rows", "Scanner", "Span", "Survey"]
-
 
 @dataclass(frozen=True)
 class Span:

@@ -9,8 +9,6 @@ from assay.errors import PredictionsError
 from assay.predictions.column import Arrow, Column, examples, first_few, is_text
 from assay.predictions.ids import Ids
 
-__all__ = ["read_numbers", "read_scores"]
-
 
 def read_scores(column: Column, ids: Ids) -> Floats:
     """Take a column for the scores; -0.0 becomes 0.0.

@@ -29,14 +29,6 @@ from assay.predictions.scanned import ScannedPredictions
 from assay.predictions.scanned_cells import ScannedCellPredictions
 from assay.predictions.slices import read_slices, slice_columns
 
-__all__ = [
-    "Classifiers",
-    "LabelledClassifiers",
-    "ranks_of",
-    "read_classifiers",
-    "read_labelled_classifiers",
-]
-
 Classifiers = Mapping[str, Mapping[str, object]]
 """Of each classifier's name its `score`, `predicted`, `threshold` and `positive`, those it has."""
 

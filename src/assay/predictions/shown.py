@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["jsonable", "shown_values"]
-
 
 def shown_values(column: "pa.ChunkedArray[Any]") -> list[object]:
     """Return a column's values as JSON can carry them.

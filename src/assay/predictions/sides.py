@@ -5,8 +5,6 @@ from assay.design import Design
 from assay.errors import PredictionsError
 from assay.predictions.base import Side
 
-__all__ = ["sides_to_cut"]
-
 
 def sides_to_cut(
     design: Design, metric: str, *, positives: int, size: int, source: str

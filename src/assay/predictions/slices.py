@@ -10,8 +10,6 @@ from assay.core.types import Ints
 from assay.errors import PredictionsError, did_you_mean
 from assay.predictions.column import Column, Loaded
 
-__all__ = ["MISSING", "SliceBits", "read_slices", "slice_columns", "slice_text"]
-
 MISSING = "(missing)"
 """The value of items that have none."""
 

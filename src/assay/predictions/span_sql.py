@@ -9,8 +9,6 @@ from math import isfinite
 from assay.predictions.bin_sql import double_sql
 from assay.predictions.scanner import Span
 
-__all__ = ["case_sql", "inside_sql"]
-
 
 def inside_sql(span: Span) -> str:
     """Return the condition that a row is in a span, whatever its number.

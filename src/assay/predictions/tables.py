@@ -13,8 +13,6 @@ from assay.errors import PredictionsError
 from assay.predictions.column import Arrow, Column, Loaded, refuse_missing_columns
 from assay.predictions.shown import jsonable, shown_values
 
-__all__ = ["read_mapping", "read_table"]
-
 Values = np.ndarray | list[Any] | nw.Series[Any]
 
 # What Arrow, and numpy and pandas under it, raise on values that do not make one column.

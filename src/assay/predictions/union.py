@@ -17,16 +17,6 @@ from assay.predictions.base import Card, Decks, Found, IdKind, Predictions, Side
 from assay.predictions.scanned import ScannedPredictions
 from assay.predictions.scanned_cells import ScannedCellPredictions
 
-__all__ = [
-    "Top",
-    "UnionPredictions",
-    "as_it_is_now",
-    "joint_fingerprint",
-    "listed",
-    "merge",
-    "refuse_unlike",
-]
-
 
 class UnionPredictions:
     """`Predictions` made of several, which hold different items.

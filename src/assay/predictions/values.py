@@ -5,8 +5,6 @@ from math import isfinite
 
 from assay.errors import PredictionsError, did_you_mean
 
-__all__ = ["refuse_distant", "refuse_improbable", "refuse_unknown_variable"]
-
 
 def refuse_unknown_variable(variable: str, known: Sequence[str]) -> None:
     """Raise an error if there is no such stratification variable.

@@ -20,8 +20,6 @@ from assay.predictions.dealing import checked_counts
 from assay.predictions.ids import Ids
 from assay.predictions.memory import Judged, MemoryPredictions
 
-__all__ = ["WeightedPredictions"]
-
 
 class WeightedPredictions(MemoryPredictions):
     """`Predictions` on arrays, with a weight for each item.

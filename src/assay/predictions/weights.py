@@ -9,8 +9,6 @@ from assay.predictions.ids import Ids
 from assay.predictions.scan import Engine, Scan
 from assay.predictions.scores import read_numbers
 
-__all__ = ["read_weights", "refuse_engine"]
-
 
 def read_weights(column: Column, ids: Ids) -> Floats:
     """Take a column for the items' weights.

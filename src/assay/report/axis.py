@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Self
 
-__all__ = ["Axis"]
-
 _STEPS = 5  # between the numbers, at most
 _TINY = 1e-9
 

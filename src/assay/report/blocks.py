@@ -8,20 +8,6 @@ from typing import Literal
 
 from assay.report.charts import Curve
 
-__all__ = [
-    "Block",
-    "Code",
-    "Document",
-    "Figure",
-    "Headline",
-    "Lines",
-    "Notice",
-    "Pairs",
-    "Paragraph",
-    "Section",
-    "Table",
-]
-
 
 @dataclass(frozen=True)
 class Paragraph:

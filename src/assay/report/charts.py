@@ -10,8 +10,6 @@ from math import ceil, floor
 
 from assay.results.progress import HistoryPoint, thinned
 
-__all__ = ["SIDE", "Curve", "draw_curve"]
-
 SIDE = 1000  # of the square
 _POINTS = 200  # at most; no screen shows more
 _ROWS = 12  # of the table that says the same

@@ -12,8 +12,6 @@ from assay.labelling.state import Table
 from assay.report.facts import Deviations
 from assay.storage import Event
 
-__all__ = ["deviations_in"]
-
 
 def deviations_in(table: Table, events: Iterable[Event]) -> Deviations:
     """Count what was revised, late, ruled, from before, or waits.

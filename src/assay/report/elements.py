@@ -5,8 +5,6 @@ from html import escape
 
 from assay.results.text import printable
 
-__all__ = ["Html", "element", "joined"]
-
 _VOID = ("meta", "link", "br")
 
 

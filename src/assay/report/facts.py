@@ -9,19 +9,6 @@ from assay.results.estimates import Estimate
 from assay.results.progress import HistoryPoint
 from assay.results.slices import Slices
 
-__all__ = [
-    "AnswerFacts",
-    "CampaignFacts",
-    "Deviations",
-    "Facts",
-    "HowFacts",
-    "MetricFacts",
-    "PopulationFacts",
-    "Range",
-    "ReviewerFacts",
-    "StratumFacts",
-]
-
 Range = tuple[float | None, float | None]  # of scores; None where it has no end
 
 

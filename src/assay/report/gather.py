@@ -20,8 +20,6 @@ from assay.results.slices import Slices
 from assay.storage import Event
 from assay.targets import JointGoal
 
-__all__ = ["facts_of"]
-
 
 def facts_of(table: Table, *, names: bool) -> Facts:
     """Return all that a report says, of one moment.

@@ -6,8 +6,6 @@ from assay.report.facts import HowFacts
 from assay.results.text import goal_words, strata_words
 from assay.targets import JointGoal
 
-__all__ = ["how_facts"]
-
 _SHARED_OUT = {
     "explore": "labels go where the errors are, and never quite nowhere else",
     "chance": "strata are drawn at random with known chances, most where the errors are",

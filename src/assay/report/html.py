@@ -20,8 +20,6 @@ from assay.report.blocks import (
 from assay.report.charts import SIDE
 from assay.report.elements import Html, element, joined
 
-__all__ = ["html_of"]
-
 _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
     "form-action 'none'"

@@ -17,8 +17,6 @@ from assay.report.blocks import (
 )
 from assay.results.text import printable
 
-__all__ = ["markdown_of"]
-
 # What would be read as something else than a text; brackets, so that no link can be written.
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~&$])")
 

@@ -8,8 +8,6 @@ from assay.report.blocks import Figure
 from assay.report.charts import SIDE
 from assay.report.facts import Facts, Range, StratumFacts
 
-__all__ = ["draw_reliability"]
-
 _RATE = attrgetter("rate")
 
 

@@ -18,8 +18,6 @@ from assay.report.markdown import markdown_of
 from assay.report.sections import document_of
 from assay.results.files import write_whole
 
-__all__ = ["FORMAT", "SUFFIXES", "Report", "kind_of", "report_of"]
-
 FORMAT = 1  # of `to_dict`; it grows when a key changes its meaning or goes
 SUFFIXES = {".html": "html", ".md": "markdown", ".json": "json"}
 

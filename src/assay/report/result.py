@@ -8,8 +8,6 @@ from assay.report.charts import draw_curve
 from assay.report.facts import Facts, MetricFacts
 from assay.results.text import as_heading, difference_words, ends_text, metric_name, value_text
 
-__all__ = ["about", "estimates", "narrowing", "worth"]
-
 _PICTURES = 4  # at most; of more metrics, those that are farthest from their goals
 _RANDOM = (
     "What a random sample would take is an estimate: at this value, for Wilson's interval, looked "

@@ -11,8 +11,6 @@ from assay.report.reliability import draw_reliability
 from assay.report.result import about, estimates, narrowing, worth
 from assay.results.text import as_heading, value_text
 
-__all__ = ["document_of"]
-
 
 def document_of(facts: Facts) -> Document:
     """Return a report as a page."""

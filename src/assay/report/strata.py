@@ -13,8 +13,6 @@ from assay.labelling.settings import Settings
 from assay.labelling.state import Table
 from assay.report.facts import Range, StratumFacts
 
-__all__ = ["interval_of", "is_weighted", "outcome_of", "strata_facts"]
-
 
 def is_weighted(strata: Strata | CellStrata) -> bool:
     """Tell whether items count by weight."""

@@ -6,8 +6,6 @@ from html import escape
 
 from assay.results.stretch import stretch
 
-__all__ = ["Mark", "draw_trend"]
-
 _WIDTH, _HEIGHT = 760, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 24, 44, 52  # margins
 _MOST_NAMES = 12  # of periods that find room below the picture

@@ -16,8 +16,6 @@ from assay.results.text import state_text
 from assay.standing import Standing
 from assay.targets import is_difference
 
-__all__ = ["metric_facts"]
-
 _POINTS = 200  # of a metric's history; no screen shows more
 _ALL_POINTS = 2400  # of all metrics'
 _LOOKS = 30  # at rounds that wait for answers, shared by all metrics

@@ -9,8 +9,6 @@ from assay.results import html as notebook
 from assay.results.frames import Backend, frame_of, types_of
 from assay.targets import is_difference
 
-__all__ = ["Estimate", "Estimates", "Item", "StratumRow", "notes_once"]
-
 _NAMES_AT_MOST = 3  # in front of a note that holds for several metrics, but not for all
 
 

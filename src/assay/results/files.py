@@ -6,8 +6,6 @@ from uuid import uuid4
 
 from assay.errors import InputError
 
-__all__ = ["write_whole"]
-
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file beside its place, and put it there when it is complete, and on disk.

@@ -10,8 +10,6 @@ import pyarrow as pa
 
 from assay.errors import InputError, MissingDependencyError, did_you_mean
 
-__all__ = ["BACKENDS", "Backend", "frame_of", "types_of"]
-
 Backend = Literal["pandas", "polars", "pyarrow"]
 BACKENDS: tuple[str, ...] = get_args(Backend)
 

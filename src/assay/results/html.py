@@ -9,8 +9,6 @@ from html import escape
 
 from assay.results.stretch import stretch
 
-__all__ = ["block", "headline", "interval_bar", "remarks", "scale_of", "table"]
-
 _WIDTH, _HEIGHT, _MARGIN = 340, 16, 44  # of a bar; the numbers at its ends are in the margins
 _FAINT = "opacity:.65"
 

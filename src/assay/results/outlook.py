@@ -7,8 +7,6 @@ from math import ceil, floor, log10
 from assay.core.forecast import labels_at_width
 from assay.results.estimates import Estimate
 
-__all__ = ["Outlook", "outlook_of"]
-
 _LEAST = 20  # labels; with fewer, the interval tells more about them than about what is to come
 
 

@@ -6,8 +6,6 @@ from typing import Self
 
 from assay.standing import Standing
 
-__all__ = ["HistoryPoint", "thinned"]
-
 
 @dataclass(frozen=True)
 class HistoryPoint:

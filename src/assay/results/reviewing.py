@@ -8,8 +8,6 @@ from assay.answers import Answer
 from assay.core.deck import Id
 from assay.results.estimates import Item
 
-__all__ = ["Dispute", "Receipt", "Recorded", "ReviewerRow", "Submit", "Told", "Turn"]
-
 
 @dataclass(frozen=True)
 class Told:

@@ -8,8 +8,6 @@ from assay.results import html as notebook
 from assay.results.frames import Backend, frame_of, types_of
 from assay.results.text import metric_name, printable
 
-__all__ = ["SliceRow", "Slices"]
-
 _HEADINGS = ("estimate", "interval", "labels", "worth", "share")
 
 

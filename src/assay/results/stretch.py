@@ -2,8 +2,6 @@
 
 from math import floor
 
-__all__ = ["stretch"]
-
 
 def stretch(low: float, high: float) -> tuple[float, float]:
     """Return where the narrowest round stretch of [0, 1] that holds an interval starts, its length.

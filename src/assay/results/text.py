@@ -7,25 +7,12 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from assay.core.strata import METHODS, Strata
+from assay.core.cutting import METHODS
+from assay.core.strata import Strata
 from assay.goal import Goal
 from assay.labelling.settings import Settings
-from assay.results.estimates import Estimate, StratumRow, notes_once
+from assay.results.estimates import Estimate, StratumRow
 from assay.targets import JointGoal, without_slices
-
-__all__ = [
-    "as_heading",
-    "difference_words",
-    "ends_text",
-    "goal_words",
-    "metric_name",
-    "notes_once",
-    "printable",
-    "shortened",
-    "state_text",
-    "strata_words",
-    "value_text",
-]
 
 _EQUAL = "strata of equal size"
 _STRATA_AT_MOST, _STRATA_SHOWN = 40, 30  # with more, only the largest are shown

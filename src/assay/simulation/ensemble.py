@@ -22,8 +22,6 @@ from assay.predictions.several import (
 from assay.targets import JointGoal, Target
 from assay.views import views_of
 
-__all__ = ["CellCounts", "Ensemble"]
-
 
 class CellCounts(NamedTuple):
     """The cells that occur, ascending: their codes, items, and positives; arrays of shape (C,)."""

@@ -13,8 +13,6 @@ from assay.core.types import Floats, Ints
 from assay.engine import State
 from assay.joint import Joint, Parts
 
-__all__ = ["JointRuns", "replay_jointly"]
-
 
 @dataclass(frozen=True, eq=False)
 class JointRuns:

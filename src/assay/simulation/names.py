@@ -7,8 +7,6 @@ from assay.core.cutting import METHODS
 from assay.design import MODES, Allocation, Design
 from assay.errors import DesignError, did_you_mean
 
-__all__ = ["DESIGN_NAMES", "named_design"]
-
 _PAPER_1 = [f"{strata}-{how}" for strata in ("equal", "perc") for how in ("uni", "pps", "opt")]
 _PAPER_2 = [
     f"{strata}-{how}"

@@ -21,8 +21,6 @@ from assay.core.variable import Scale, Variable, confidence, scale_of
 from assay.design import Design
 from assay.predictions import Labelled, Side, read_labelled, sides_to_cut
 
-__all__ = ["Frame", "Population", "Truth", "frame_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Truth:

@@ -14,13 +14,12 @@ import numpy as np
 from assay.core.metrics import Ratio
 from assay.core.stop import Reason
 from assay.core.types import Bools, Floats, Ints
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.engine import Look, State, begin, cannot_stop, fold, look, plan
+from assay.goal import Goal
 
 Watch = Callable[[State, Look], None]
 Ended = Callable[[Ints, State], None]
-
-__all__ = ["Ended", "Runs", "Watch", "replay"]
 
 
 @dataclass(frozen=True, eq=False)

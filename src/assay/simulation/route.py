@@ -22,8 +22,6 @@ from assay.core.types import Bools, Floats
 from assay.simulation.ensemble import Ensemble
 from assay.targets import JointGoal, Target
 
-__all__ = ["Route", "choose_parent"]
-
 
 def choose_parent(ensemble: Ensemble, goal: JointGoal) -> str:
     """Return the classifier of the goal whose yes-set has most in common with the others'.

@@ -29,8 +29,6 @@ from assay.simulation.ensemble import Ensemble
 from assay.simulation.route import Route
 from assay.targets import JointGoal
 
-__all__ = ["Sizes", "covariance_of_hits", "plan_sizes"]
-
 _GROWTH = 1.1
 
 

@@ -21,8 +21,6 @@ from assay.simulation.several_runs import Replay, SeveralRuns, run_blocks
 from assay.simulation.shared_samples import FIXED, SharedSamples
 from assay.targets import JointGoal, Target, parse_targets
 
-__all__ = ["SEVERAL_DESIGNS", "SeveralRow", "SeveralSimulation", "TargetRow", "simulate_several"]
-
 SEVERAL_DESIGNS = (*FIXED, "joint")
 
 _BASELINE = "independent"

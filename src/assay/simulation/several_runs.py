@@ -9,8 +9,6 @@ import numpy as np
 
 from assay.core.types import Floats, Ints
 
-__all__ = ["Replay", "SeveralRuns", "run_blocks"]
-
 _BLOCK = 200  # replications: enough for numpy, few enough to tell how far the work is
 
 

@@ -25,8 +25,6 @@ from assay.simulation.route import Route
 from assay.simulation.route_sizes import Sizes
 from assay.simulation.several_runs import SeveralRuns
 
-__all__ = ["FIXED", "SharedSamples"]
-
 FIXED = ("independent", "recycle-sample", "recycle-shuffle", "coordinated")
 
 _OPTIONS: dict[str, Option] = {

@@ -9,15 +9,14 @@ import numpy as np
 from assay.core import forecast
 from assay.core.metrics import canonical_metric
 from assay.core.stop import Reason
-from assay.design import Design, Goal, check_together, fitted
+from assay.design import Design, check_together, fitted
 from assay.errors import InputError
+from assay.goal import Goal
 from assay.results import html as notebook
 from assay.simulation.names import named_design
 from assay.simulation.population import Population
 from assay.simulation.replay import Runs
 from assay.simulation.workers import Task, run_tasks
-
-__all__ = ["Row", "Simulation", "simulate", "summarise"]
 
 # Designs that leave out the finite population correction, as the papers' do, are compared with
 # random sampling that does so too; that row is not shown.

@@ -9,26 +9,14 @@ import numpy as np
 from assay.core.forecast import labels_needed
 from assay.core.metrics import ratio
 from assay.core.types import Floats
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.errors import PredictionsError
+from assay.goal import Goal
 from assay.simulation.names import named_design
 from assay.simulation.population import Population
 from assay.simulation.study import Row, Simulation, simulate
 from assay.simulation.trajectory import Trajectory, half_widths
 from assay.simulation.workers import Task
-
-__all__ = [
-    "LIMIT",
-    "AtThreshold",
-    "Curves",
-    "Question",
-    "budget_grid",
-    "labels_by_value",
-    "share_of_limit",
-    "variance_by_bins",
-    "variance_by_labels",
-    "widths_by_labels",
-]
 
 LIMIT = "limit"
 _RUNS = 300  # a point of a curve needs fewer than a row of the table

@@ -8,8 +8,6 @@ from assay.core.types import Floats
 from assay.engine import Look, State
 from assay.simulation.workers import Task
 
-__all__ = ["Trajectory", "half_widths"]
-
 _BAND = (5, 95)  # per cent: nine runs in ten lie between
 
 
@@ -41,7 +39,8 @@ def half_widths(task: Task, *, replications: int, seed: int) -> Trajectory:
 
     Examples
     --------
-    >>> from assay.design import Design, Goal
+    >>> from assay.design import Design
+    >>> from assay.goal import Goal
     >>> from assay.simulation import Population
     >>> rng = np.random.default_rng(0)
     >>> score = rng.beta(4, 1, 5000)

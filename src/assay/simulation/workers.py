@@ -19,12 +19,11 @@ from zlib import crc32
 
 import numpy as np
 
-from assay.design import Design, Goal
+from assay.design import Design
 from assay.errors import InputError
+from assay.goal import Goal
 from assay.simulation.population import Frame
 from assay.simulation.replay import Runs, Watch, replay
-
-__all__ = ["Replayed", "Task", "run_tasks"]
 
 BLOCK = 1000  # replications; large enough for numpy, small enough to share out
 

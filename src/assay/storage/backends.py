@@ -18,8 +18,6 @@ from sqlalchemy.pool import StaticPool
 
 from assay.errors import MissingDependencyError, StorageError
 
-__all__ = ["BUSY_SECONDS", "IN_MEMORY", "Backend", "backend_of"]
-
 BUSY_SECONDS = 30.0  # how long a writer waits for another one
 IN_MEMORY = "sqlite://"
 

@@ -11,8 +11,6 @@ from assay.errors import StorageError, did_you_mean
 from assay.storage import schema
 from assay.storage.connected import Connected
 
-__all__ = ["Campaigns"]
-
 _NAME = sa.select(schema.campaign.c.name).where(schema.campaign.c.id == sa.bindparam("campaign"))
 _CREATED = sa.select(schema.campaign.c.created_at).where(
     schema.campaign.c.id == sa.bindparam("campaign")

@@ -12,8 +12,6 @@ import sqlalchemy as sa
 from assay.storage import schema
 from assay.storage.connected import Connected
 
-__all__ = ["Claim", "Claims"]
-
 
 @dataclass(frozen=True)
 class Claim:

@@ -5,8 +5,6 @@ from functools import cached_property
 
 import sqlalchemy as sa
 
-__all__ = ["Connected"]
-
 _UNIX_EPOCH = 2440587.5  # as a Julian day
 _SECONDS_A_DAY = 86_400.0
 

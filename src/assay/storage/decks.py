@@ -9,8 +9,6 @@ import sqlalchemy as sa
 from assay.storage import schema
 from assay.storage.connected import Connected
 
-__all__ = ["CardRow", "Decks"]
-
 
 @dataclass(frozen=True)
 class CardRow:

@@ -9,15 +9,14 @@ import sqlalchemy as sa
 from assay.storage import schema
 from assay.storage.connected import Connected
 
-__all__ = ["Event", "Labels", "Said"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
     """What a reviewer said of an item.
 
-    `answer` is a word of `assay.labelling.review_rule`. `submit_key` is what a client calls the submit; `late`
-    flags what came when the lease had run out; `ruling` what decides over the reviewers' heads.
+    `answer` is a word of `assay.labelling.review_rule`. `submit_key` is what a client calls the
+    submit; `late` flags what came when the lease had run out; `ruling` what decides whatever the
+    reviewers said.
     """
 
     item_id: str

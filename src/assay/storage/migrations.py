@@ -14,8 +14,6 @@ import sqlalchemy as sa
 from assay.errors import StorageError
 from assay.storage import schema
 
-__all__ = ["is_current", "prepare"]
-
 
 def is_current(connection: sa.Connection, namespace: str | None) -> bool:
     """Tell whether the tables are there, as this version knows them."""

@@ -8,8 +8,6 @@ import sqlalchemy as sa
 from assay.storage import schema
 from assay.storage.connected import Connected
 
-__all__ = ["Rows"]
-
 
 class Rows(Connected):
     """Whole tables, without a word of interpretation."""

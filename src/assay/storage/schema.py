@@ -20,20 +20,6 @@ from sqlalchemy import (
     false,
 )
 
-__all__ = [
-    "SCHEMA_VERSION",
-    "campaign",
-    "claim",
-    "item",
-    "label_event",
-    "metadata",
-    "round_",
-    "storage",
-    "stratum",
-    "token",
-    "version",
-]
-
 SCHEMA_VERSION = 3
 
 metadata = MetaData()

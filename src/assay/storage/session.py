@@ -7,8 +7,6 @@ from assay.storage.labels import Labels
 from assay.storage.rows import Rows
 from assay.storage.tokens import Tokens
 
-__all__ = ["Session"]
-
 
 class Session(Campaigns, Decks, Labels, Claims, Tokens, Rows):
     """One transaction: all that was read and written in it happened at one moment."""

@@ -17,8 +17,6 @@ from assay.storage.backends import BUSY_SECONDS, IN_MEMORY, backend_of
 from assay.storage.migrations import is_current, prepare
 from assay.storage.session import Session
 
-__all__ = ["Store", "open_store"]
-
 
 class Store:
     """A database that holds campaigns."""

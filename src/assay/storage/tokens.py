@@ -10,8 +10,6 @@ import sqlalchemy as sa
 from assay.storage import schema
 from assay.storage.connected import Connected
 
-__all__ = ["TokenRow", "Tokens"]
-
 
 @dataclass(frozen=True)
 class TokenRow:

@@ -22,8 +22,6 @@ from assay.web.people import role_needed
 from assay.web.render import make_templates
 from assay.web.trouble import EXCEPTION_HANDLERS
 
-__all__ = ["PUBLIC", "ROUTES", "make_app"]
-
 PUBLIC = frozenset({"/login", STATIC})  # what answers without a token
 
 

@@ -9,8 +9,6 @@ from assay.campaign.campaign import Campaign
 from assay.campaign.create import find_campaign
 from assay.storage import Store
 
-__all__ = ["Counter"]
-
 T = TypeVar("T")
 
 

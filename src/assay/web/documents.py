@@ -13,16 +13,6 @@ from assay.labelling.settings import Settings
 from assay.results.reviewing import Submit
 from assay.texts import is_storable
 
-__all__ = [
-    "item_in",
-    "number_in",
-    "read_document",
-    "refuse",
-    "submits_in",
-    "text_in",
-    "word_in",
-]
-
 _MOST_SUBMITS = 100
 _LONGEST_KEY = 100
 _LONGEST_ID = 10_000

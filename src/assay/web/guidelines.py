@@ -4,8 +4,6 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Block", "guideline_blocks"]
-
 _HEADING = re.compile(r"#{1,6}\s+(.*)")
 _LISTED = re.compile(r"\s*(?:[-*•]|\d{1,3}[.)])\s+(.*)")
 

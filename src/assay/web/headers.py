@@ -3,8 +3,6 @@
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["STATIC", "SecurityHeaders", "content_policy"]
-
 STATIC = "/static"
 
 _HEADERS = {

@@ -8,8 +8,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from assay.web.trouble import respond
 
-__all__ = ["HostList", "cookie_name", "host_name"]
-
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]@/]+)(:[0-9]{1,5})?", re.ASCII)
 
 

@@ -7,8 +7,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from assay.web.trouble import respond
 
-__all__ = ["BodyLimit", "limit_of"]
-
 _USUAL = 64 * 1024
 _UNUSUAL = {"/api/import": 10 * 1024 * 1024}
 

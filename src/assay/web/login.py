@@ -10,8 +10,6 @@ from assay.web.origins import refuse_other_sites
 from assay.web.people import Person, cookie_of, find_person, needs
 from assay.web.render import render
 
-__all__ = ["routes"]
-
 _SEE_OTHER = 303
 _LONGEST_TOKEN = 200
 _A_MONTH = 30 * 86_400  # seconds; a token that is revoked opens nothing from then on, cookie or not

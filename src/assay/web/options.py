@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass, field
 
-__all__ = ["LOOPBACK_HOSTS", "Options"]
-
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 
 

@@ -3,8 +3,6 @@
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-__all__ = ["SAFE_METHODS", "refuse_other_sites"]
-
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 
 

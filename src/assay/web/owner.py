@@ -25,8 +25,6 @@ from assay.web.people import Person, needs
 from assay.web.render import render
 from assay.web.shown import item_json
 
-__all__ = ["routes"]
-
 _ANSWERS = tuple(answer.value for answer in Answer)
 
 

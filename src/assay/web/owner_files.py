@@ -19,8 +19,6 @@ from assay.web.counter import Counter
 from assay.web.documents import refuse
 from assay.web.people import Person, needs
 
-__all__ = ["routes"]
-
 _MOST_ITEMS = 10_000
 _MOST_HOURS = 24 * 30
 _LONGEST_NAME = 100

@@ -10,7 +10,7 @@ from assay.campaign.campaign import Campaign
 from assay.core.agreement import Agreement
 from assay.goal import Goal
 from assay.report.charts import Curve, draw_curve
-from assay.results.estimates import Estimate, StratumRow
+from assay.results.estimates import Estimate, StratumRow, notes_once
 from assay.results.outlook import Outlook, outlook_of
 from assay.results.progress import HistoryPoint
 from assay.results.reviewing import ReviewerRow
@@ -18,15 +18,12 @@ from assay.results.text import (
     ends_text,
     goal_words,
     metric_name,
-    notes_once,
     printable,
     shortened,
     state_text,
     value_text,
 )
 from assay.targets import JointGoal
-
-__all__ = ["Dashboard", "Heading", "MetricView", "dashboard_of", "heading_of"]
 
 _LOOKS = (
     30  # at rounds that wait for answers, whenever somebody has answered; shared by all metrics

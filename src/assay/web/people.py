@@ -15,8 +15,6 @@ from assay.web.options import Options
 from assay.web.origins import refuse_other_sites
 from assay.web.tokens import digest_of, is_same
 
-__all__ = ["Handler", "Person", "Role", "cookie_of", "find_person", "needs", "role_needed"]
-
 LOCAL_OWNER = "owner"  # the name under which whoever started the server reviews
 
 Role = Literal["owner", "reviewer"]

@@ -4,8 +4,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-__all__ = ["make_templates", "render"]
-
 
 def make_templates() -> Environment:
     """Return the templates. What a template forgets to be given is an error, not an empty text."""

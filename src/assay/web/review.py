@@ -20,8 +20,6 @@ from assay.web.people import Person, needs
 from assay.web.render import render
 from assay.web.shown import item_json
 
-__all__ = ["routes"]
-
 _MOST_ITEMS = 20
 _NO_MORE_ITEMS = "there are no more items just now; the owner has been told"
 

@@ -20,17 +20,6 @@ from assay.web.hosts import host_name
 from assay.web.logs import log_to_terminal
 from assay.web.options import LOOPBACK_HOSTS, Options
 
-__all__ = [
-    "address_of",
-    "allowed_hosts",
-    "hears_proxy",
-    "in_browser",
-    "is_loopback",
-    "listen",
-    "make_server",
-    "run",
-]
-
 _NAME = re.compile(r"[a-z0-9_.-]+")
 _TROUBLE = {
     errno.EADDRINUSE: ("is in use", "choose another with --port; --port 0 takes any that is free"),

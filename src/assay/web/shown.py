@@ -10,8 +10,6 @@ from assay.exchange.json_texts import as_text
 from assay.results.estimates import Item
 from assay.web.options import Options
 
-__all__ = ["item_json"]
-
 Kind = Literal["text", "link", "image"]
 
 

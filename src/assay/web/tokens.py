@@ -7,8 +7,6 @@ import hashlib
 import secrets
 from hmac import compare_digest
 
-__all__ = ["ROLES", "digest_of", "is_same", "new_token"]
-
 ROLES = ("owner", "reviewer")
 
 

@@ -12,8 +12,6 @@ from starlette.types import ExceptionHandler
 from assay.errors import AssayError, LabelConflictError, StorageError
 from assay.web.render import render
 
-__all__ = ["EXCEPTION_HANDLERS", "respond"]
-
 log = logging.getLogger("assay.web")
 
 _WORDS = {

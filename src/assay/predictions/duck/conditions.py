@@ -7,8 +7,6 @@ import duckdb
 from assay.errors import PredictionsError
 from assay.predictions.duck.readable import first_lines
 
-__all__ = ["bad_condition", "condition", "filtered"]
-
 
 def condition(where: str) -> str:
     r"""Return the clause, in which a comment in the condition ends with its line.

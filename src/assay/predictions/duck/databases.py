@@ -10,8 +10,6 @@ from assay.predictions.duck.finding import is_remote
 from assay.predictions.duck.readable import Readable, identifier
 from assay.predictions.row_sql import quoted
 
-__all__ = ["DatabaseTable", "find_table", "is_database", "readable_table"]
-
 _TOLD = 20  # tables that an error lists
 
 DatabaseTable = tuple[str, str, bool]

@@ -7,8 +7,6 @@ from assay.errors import PredictionsError
 from assay.predictions.duck.finding import Files
 from assay.predictions.duck.readable import refuse_repeated_columns
 
-__all__ = ["Schema", "Schemas", "grouped", "refuse_differences"]
-
 Schema: TypeAlias = tuple[tuple[str, str], ...]
 """Names and DuckDB types of a file's columns, in order."""
 

@@ -12,8 +12,6 @@ from assay.predictions.duck.finding import Files
 from assay.predictions.duck.json_types import json_columns
 from assay.predictions.duck.readable import Readable, nothing_in, refuse_repeated_columns
 
-__all__ = ["readable_files"]
-
 # Only what stands between the fields is left to DuckDB to find out; whatever else it would guess
 # from the first rows can fail on a later one or, worse, change it: the type of an id 007 among
 # integers, apostrophes as quotes, a first line to skip. What stands in quotes is a value, also when

@@ -13,8 +13,6 @@ from assay.errors import PredictionsError
 from assay.predictions.duck.readable import reading
 from assay.predictions.row_sql import quoted
 
-__all__ = ["Files", "Kind", "find_files", "is_remote"]
-
 Kind = Literal["Parquet", "CSV", "JSON"]
 
 _ENDINGS: dict[Kind, tuple[str, ...]] = {

@@ -16,8 +16,6 @@ from assay.predictions.ids import Ids
 from assay.predictions.progress import polled
 from assay.predictions.row_sql import family_of
 
-__all__ = ["DuckIds"]
-
 _AT_ONCE = 8_000_000  # ids that are held when all are looked at: some 300 MB
 _INTEGERS = ("BIGINT", "UBIGINT")
 

@@ -8,8 +8,6 @@ import duckdb
 from assay.predictions.duck.readable import identifier
 from assay.predictions.duck.relations import Relation
 
-__all__ = ["DuckInspected"]
-
 
 class DuckInspected:
     """`Inspected` rows of a relation.

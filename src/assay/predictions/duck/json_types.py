@@ -12,8 +12,6 @@ import duckdb
 from assay.predictions.duck.readable import identifier
 from assay.predictions.row_sql import quoted
 
-__all__ = ["JsonColumns", "json_columns"]
-
 # By what DuckDB calls the types of values; a column that has several others stays JSON.
 _TYPES: tuple[tuple[set[str], str], ...] = (
     (set(), "INTEGER"),  # nothing but null

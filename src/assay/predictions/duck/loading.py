@@ -16,8 +16,6 @@ from assay.predictions.duck.relations import Relation, no_row, open_relation
 from assay.predictions.scan import Scan
 from assay.predictions.shown import shown_values
 
-__all__ = ["fetch_shown", "read_scan"]
-
 
 def read_scan(scan: Scan, used: Sequence[str], show: Sequence[str], id: str | None) -> Loaded:
     r"""Read columns of files, a query or a table of a database.

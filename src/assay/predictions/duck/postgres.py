@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from psycopg import Column, Connection
     from psycopg.sql import Composed
 
-__all__ = ["address_of", "is_postgres", "readable_copy"]
-
 # PostgreSQL's numbers of the types that DuckDB knows as well; all others are read as the text that
 # PostgreSQL writes, which is exact.
 _TYPES = {

@@ -9,8 +9,6 @@ import duckdb
 from assay.errors import PredictionsError
 from assay.predictions.duck.readable import Readable, refuse_repeated_columns
 
-__all__ = ["is_query", "name_of", "readable_query"]
-
 _SHOWN = 60  # characters of a query that serve as its name
 
 

@@ -11,15 +11,6 @@ import pyarrow as pa
 
 from assay.errors import AssayError, PredictionsError
 
-__all__ = [
-    "Readable",
-    "first_lines",
-    "identifier",
-    "nothing_in",
-    "reading",
-    "refuse_repeated_columns",
-]
-
 
 @dataclass(frozen=True)
 class Readable:

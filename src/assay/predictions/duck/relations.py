@@ -21,8 +21,6 @@ from assay.predictions.duck.readable import Readable, identifier, nothing_in, re
 from assay.predictions.row_sql import quoted
 from assay.predictions.scan import Scan
 
-__all__ = ["Relation", "no_row", "open_relation"]
-
 
 @dataclass(frozen=True, eq=False)
 class Relation:

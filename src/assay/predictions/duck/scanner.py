@@ -33,8 +33,6 @@ from assay.predictions.scan_checks import refuse_bad_cells, refuse_bad_rows
 from assay.predictions.scanner import Listed, Rows, Span, Survey
 from assay.predictions.span_sql import case_sql
 
-__all__ = ["DuckScanner", "open_duck"]
-
 # How many ids the first pass brings along: enough for 2,000 cards of every stratum that holds a
 # hundredth of all items, and 4 MB at most.
 _LISTED = 220_000

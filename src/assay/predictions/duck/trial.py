@@ -9,8 +9,6 @@ from assay.core.bins import Rule, bins_of
 from assay.errors import PredictionsError
 from assay.predictions.bin_sql import TRIED, double_sql, spread_sql
 
-__all__ = ["duckdb_bin", "refuse_other_bins"]
-
 
 def duckdb_bin(value: str, rule: Rule) -> str:
     """Return DuckDB's expression for the bin of a value, a SMALLINT.

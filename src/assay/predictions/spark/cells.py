@@ -20,8 +20,6 @@ from assay.predictions.spark.columns import spark_bin
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["grouped", "merged"]
-
 
 def grouped(items: "DataFrame") -> "DataFrame":
     """Return the groups: few, however many items there are.

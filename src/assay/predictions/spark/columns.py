@@ -20,8 +20,6 @@ from assay.predictions.deck_sql import spark_text_digest
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["column_name", "spark_bin", "with_digest", "with_place", "word_of_limit"]
-
 _MASK = 2**SHIFT - 1
 _LOWER = MULTIPLIER & _MASK
 _UPPER = (MULTIPLIER >> SHIFT) - 2**SHIFT  # with its sign, below 2^30 in size

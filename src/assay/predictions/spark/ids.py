@@ -16,8 +16,6 @@ from assay.predictions.spark.source import SparkRows
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["SparkIds"]
-
 
 class SparkIds:
     """The ids of some rows.

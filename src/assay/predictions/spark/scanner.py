@@ -28,8 +28,6 @@ from assay.predictions.spark.trial import refuse_other_arithmetic
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["SparkScanner", "open_spark"]
-
 _ITEM = RowSql("id", "score", "says")
 
 

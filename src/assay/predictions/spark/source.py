@@ -19,8 +19,6 @@ from assay.predictions.spark.columns import column_name
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["SparkRows", "open_rows", "reading_with_spark"]
-
 _JSON = (".json", ".jsonl", ".ndjson")
 
 # As DuckDB reads CSV files (`assay.predictions.duck.files`): nothing is guessed, and a quoted field

@@ -16,8 +16,6 @@ from assay.predictions.spark.columns import spark_bin, with_digest, with_place
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["refuse_other_arithmetic"]
-
 _SEED = 1
 _KINDS: dict[str, IdKind] = {"whole": "integer", "text": "string"}
 _IDS = [0, 1, -1, 7, 2**31, -(2**31), 2**32 - 1, 2**32, 2**53 + 1, 2**62, 2**63 - 1, -(2**63) + 1]

@@ -7,8 +7,6 @@ from dataclasses import replace
 from assay.storage import CardRow, Claim, Said, Session
 from assay.storage.testing.expecting import Check, Opener, expect, refusing
 
-__all__ = ["ALONE"]
-
 _TEXTS = (
     "",
     " ",

@@ -7,8 +7,6 @@ from typing import Protocol
 from assay.errors import StorageError
 from assay.storage import Store
 
-__all__ = ["Check", "Fresh", "Opener", "expect", "refusing"]
-
 Opener = Callable[[], Store]
 Fresh = Callable[[], Opener]
 

@@ -7,8 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from assay.storage import Said, Store
 from assay.storage.testing.expecting import Check, Opener, expect
 
-__all__ = ["TOGETHER"]
-
 _WRITERS, _TURNS = 4, 15
 _A_WHILE = 0.5  # seconds; what another one does meanwhile without waiting is done
 _PATIENCE = 60.0
