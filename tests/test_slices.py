@@ -11,11 +11,12 @@ from sklearn import metrics as sk
 from typer.testing import CliRunner
 
 import assay
+from assay.campaign.writing import write_batch
 from assay.cli import app
 from assay.core.domains import domain
 from assay.core.strata import Strata
 from assay.errors import DesignError, InputError, PredictionsError
-from assay.exchange import FORMATS, write_batch
+from assay.exchange import FORMATS
 from assay.web.options import Options
 from assay.web.shown import item_json
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from assay.answers import Answer
+from assay.campaign.exchange import Imported, import_labels
+from assay.campaign.writing import write_batch
 from assay.errors import InputError, LabelError
-from assay.exchange import Imported, import_labels, write_batch
 from tests.exchange.campaigns import campaign_of
 
 DATA = Path(__file__).parent / "data"

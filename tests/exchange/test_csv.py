@@ -12,15 +12,11 @@ from hypothesis import strategies as st
 
 from assay.answers import Answer
 from assay.campaign.create import create_campaign
+from assay.campaign.exchange import Imported, import_labels
+from assay.campaign.writing import labels_sheet, shown_columns
 from assay.core.deck import Id
 from assay.errors import AssayError, InputError, LabelConflictError, LabelError
-from assay.exchange import (
-    Imported,
-    Sheet,
-    import_labels,
-    labels_sheet,
-    shown_columns,
-)
+from assay.exchange import Sheet
 from assay.exchange.batch import Batch
 from assay.exchange.sheets import sheet_of
 from tests.exchange.campaigns import campaign_of

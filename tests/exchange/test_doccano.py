@@ -9,15 +9,10 @@ import zipfile
 import pytest
 
 from assay.answers import Answer
+from assay.campaign.exchange import Imported, import_labels, read_labels
+from assay.campaign.writing import write_batch
 from assay.errors import InputError
-from assay.exchange import (
-    Imported,
-    LimitError,
-    Limits,
-    import_labels,
-    read_labels,
-    write_batch,
-)
+from assay.exchange import LimitError, Limits
 from assay.label_files import zips as module
 from tests.exchange.campaigns import campaign_of
 

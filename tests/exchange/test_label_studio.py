@@ -9,9 +9,10 @@ import pytest
 
 from assay.answers import Answer
 from assay.campaign.campaign import Campaign
+from assay.campaign.exchange import Imported, import_labels
+from assay.campaign.writing import write_batch
 from assay.core.deck import Id
 from assay.errors import InputError, LabelError
-from assay.exchange import Imported, import_labels, write_batch
 from tests.exchange.campaigns import AWKWARD, campaign_of
 
 DATA = Path(__file__).parent / "data"

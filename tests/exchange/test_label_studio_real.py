@@ -13,8 +13,9 @@ import pytest
 
 from assay.answers import Answer
 from assay.campaign.campaign import Campaign
+from assay.campaign.exchange import Imported, import_labels
+from assay.campaign.writing import write_batch
 from assay.errors import InputError
-from assay.exchange import Imported, import_labels, write_batch
 from tests.exchange.campaigns import AWKWARD, campaign_of
 from tests.exchange.label_studio_server import LabelStudio, answered, running
 

@@ -10,10 +10,11 @@ import pytest
 from assay.answers import Answer
 from assay.campaign.campaign import Campaign
 from assay.campaign.create import create_campaign, load_campaign
+from assay.campaign.exchange import Imported, import_labels
 from assay.campaign.rebase import rebase_campaign
+from assay.campaign.writing import labels_sheet, write_batch, write_labels
 from assay.core.deck import Id
 from assay.errors import InputError, LabelConflictError, LabelError
-from assay.exchange import Imported, import_labels, labels_sheet, write_batch, write_labels
 from assay.results.reviewing import Submit
 from tests.exchange.campaigns import campaign_of
 

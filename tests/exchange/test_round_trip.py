@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 
 from assay.answers import Answer
+from assay.campaign.exchange import Imported, import_labels
+from assay.campaign.writing import write_batch
 from assay.errors import LabelError
-from assay.exchange import FORMATS, Imported, import_labels, write_batch
+from assay.exchange import FORMATS
 from tests.exchange.campaigns import AWKWARD, campaign_of
 
 ANSWERS = list(Answer)

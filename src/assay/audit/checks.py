@@ -7,10 +7,10 @@ from contextlib import suppress
 
 from assay.audit.books import Books, Checked, Row, checked, counts_of
 from assay.audit.draws import in_order
-from assay.campaign.prior_labels import FROM_BEFORE
 from assay.core.deck import number
 from assay.core.strata import Strata
 from assay.core.venn import CellStrata
+from assay.labelling.review_rule import FROM_BEFORE
 
 
 def check_strata(books: Books) -> Checked:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.campaign.prior_labels import FROM_BEFORE
+from assay.labelling.review_rule import FROM_BEFORE
 from assay.labelling.settings import Settings
 from assay.labelling.state import Table
 from assay.storage import CardRow, Event, Session, Store, open_store

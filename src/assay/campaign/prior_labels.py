@@ -23,7 +23,6 @@ from assay.errors import LabelError
 from assay.label_files import read_label_file
 from assay.predictions import Card, Predictions, Side
 
-FROM_BEFORE = "before"
 """The reviewer of labels that were there before the campaign."""
 
 _SHOW_AT_MOST = 3  # examples in an error

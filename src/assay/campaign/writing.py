@@ -6,7 +6,9 @@ from assay.campaign.campaign import Campaign
 from assay.errors import InputError
 from assay.exchange.batch import Batch
 from assay.exchange.formats import FORMATS, Format, find_format
-from assay.exchange.sheets import Sheet, labels_sheet, sheet_of
+from assay.exchange.sheets import Sheet, sheet_of
+from assay.labelling.review_rule import SKIP, WITHDRAWN
+from assay.storage import Event
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,9 @@ def write_batch(
             "who judges the batch",
             hint="name them (--reviewer); a team that shares a tool may have one name",
         )
-    batch = Batch.of(campaign, size, reviewer=reviewer, lease=lease)
+    items = campaign.ask(size, reviewer=reviewer, lease=lease)
+    shown = tuple(shown_columns(campaign))
+    batch = Batch(campaign.settings.question, shown, tuple(items))
     content = found.write_batch(batch)
     config = None if found.config is None else found.config(batch)
     return Written(content, sheet_of(batch), found.suffix, found.media_type, config)
@@ -107,3 +111,50 @@ def _cannot(format: Format, what: str, others: list[Format]) -> InputError:
         f"{what} cannot be written as {format.name}",
         details=f"formats: {', '.join(each.name for each in others)}",
     )
+
+
+_LABELS = ("id", "label", "reviewer", "told_at", "late", "ruling", "counts")
+
+
+def labels_sheet(campaign: Campaign) -> Sheet:
+    """Return what every reviewer says of an item now, in the order in which they began to.
+
+    Recorded in this order in a campaign that has asked for the same items, the answers lead to the
+    same estimate. `counts` tells those that decide about their items from further reviewers'
+    answers and those that a ruling overrode. Answers from before a rebase are left out as long as
+    they wait for their items to be drawn.
+    """
+    item_id = campaign.settings.item_id
+    events = campaign.events()
+    reviews = campaign.reviews()
+    # A reviewer's latest event says what and when, the first since they said nothing says where.
+    began: dict[tuple[str, str, bool], int] = {}
+    latest: dict[tuple[str, str, bool], Event] = {}
+    for event in events:
+        # Of rulings there is one at a time, whoever gives it.
+        key = (event.item_id, "" if event.ruling else event.reviewer, event.ruling)
+        if event.answer == WITHDRAWN:
+            began.pop(key, None)
+            latest.pop(key, None)
+        elif event.answer != SKIP:
+            began.setdefault(key, event.id)
+            latest[key] = event
+    rows = []
+    for key in sorted(began, key=began.__getitem__):
+        event, review = latest[key], reviews.get(item_id(key[0]))
+        if review is not None:
+            counts = event.ruling or (review.ruling is None and event.reviewer in review.counted)
+            flags = (event.late, event.ruling, counts)
+            said = (item_id(event.item_id), event.answer, event.reviewer, event.told_at)
+            rows.append((*said, *flags))
+    return Sheet(_LABELS, tuple(rows))
+
+
+def shown_columns(campaign: Campaign) -> list[str]:
+    """Return the columns that reviewers may see: those chosen, but not what the classifier said.
+
+    Who knows the prediction judges differently. The id is shown anyway.
+    """
+    source = campaign.settings.source
+    kept_back = (source.columns["id"], *source.judgements)
+    return [name for name in source.columns["show"] if name not in kept_back]

@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from assay.campaign.campaign import Campaign
+from assay.campaign.writing import shown_columns
 from assay.cli.created_several import (
     classifiers_document,
     classifiers_table,
@@ -17,7 +18,6 @@ from assay.core.metrics import METRICS
 from assay.core.variable import Scale
 from assay.core.venn import CellStrata
 from assay.design import Design
-from assay.exchange import shown_columns
 from assay.goal import Goal
 from assay.labelling.settings import Settings
 from assay.results.text import metric_name, printable, strata_words

@@ -9,10 +9,10 @@ import typer
 from rich.text import Text
 
 from assay.campaign.campaign import Campaign
+from assay.campaign.writing import shown_columns
 from assay.cli.output import AsJson, console, emit, telling_errors
 from assay.cli.storage import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.errors import InputError, MissingDependencyError, did_you_mean
-from assay.exchange import shown_columns
 from assay.results.text import printable
 from assay.web.options import Options
 from assay.web.tokens import new_token

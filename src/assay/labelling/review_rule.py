@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 from assay.answers import Answer
 from assay.storage import Said
 
+FROM_BEFORE = "before"
+
+
 SKIP = "skip"  # not now: the reviewer sees it again after all others
 WITHDRAWN = "withdrawn"  # the reviewer takes back what they said
 

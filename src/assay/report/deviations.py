@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from assay.answers import Answer
-from assay.campaign.prior_labels import FROM_BEFORE
 from assay.labelling.counting import waiting_in
-from assay.labelling.review_rule import SKIP, WITHDRAWN, Review
+from assay.labelling.review_rule import FROM_BEFORE, SKIP, WITHDRAWN, Review
 from assay.labelling.state import Table
 from assay.report.facts import Deviations
 from assay.storage import Event

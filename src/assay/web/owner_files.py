@@ -12,7 +12,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from assay.campaign.campaign import Campaign
-from assay.exchange import FORMATS, LimitError, Written, import_labels, write_batch, write_labels
+from assay.campaign.exchange import import_labels
+from assay.campaign.writing import Written, write_batch, write_labels
+from assay.exchange import FORMATS, LimitError
 from assay.report import SUFFIXES
 from assay.texts import is_storable
 from assay.web.counter import Counter

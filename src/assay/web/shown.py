@@ -5,7 +5,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from assay.campaign.campaign import Campaign
-from assay.exchange import shown_columns
+from assay.campaign.writing import shown_columns
 from assay.exchange.json_texts import as_text
 from assay.results.estimates import Item
 from assay.web.options import Options
