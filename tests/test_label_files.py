@@ -7,15 +7,10 @@ import pytest
 
 from assay.answers import Answer
 from assay.errors import AssayError
-from assay.label_files import (
-    Columns,
-    Content,
-    LabelFile,
-    LimitError,
-    Limits,
-    parquet_rows,
-    read_label_file,
-)
+from assay.exchange.content import Content
+from assay.exchange.limits import LimitError, Limits
+from assay.exchange.read import LabelFile, read_label_file
+from assay.exchange.tables import Columns, parquet_rows
 
 
 def _read(file: Path, kind: str = "integer", ids: tuple[str, ...] = ("id",)) -> LabelFile:

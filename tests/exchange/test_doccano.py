@@ -13,7 +13,7 @@ from assay.campaign.exchange import Imported, import_labels, read_labels
 from assay.campaign.writing import write_batch
 from assay.errors import InputError
 from assay.exchange import LimitError, Limits
-from assay.label_files import zips as module
+from assay.exchange import zips as module
 from tests.exchange.campaigns import campaign_of
 
 

@@ -17,7 +17,7 @@ from assay.audit.sealed import Sealed, check_seal, unseal
 from assay.audit.snapshot import Snapshot, restore
 from assay.campaign.campaign import Campaign
 from assay.errors import AssayError
-from assay.label_files import Content
+from assay.exchange.content import Content
 from assay.labelling.state import Table
 
 _OF_WHAT_IS_STORED = (check_strata, check_cards, check_order, check_rounds, check_events)

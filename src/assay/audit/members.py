@@ -11,7 +11,7 @@ from typing import Any
 from assay.audit.snapshot import Snapshot
 from assay.core.deck import number
 from assay.core.strata import Strata
-from assay.label_files import guard
+from assay.exchange.cells import guard
 from assay.labelling.counting import strata_in
 from assay.labelling.estimates import estimates_of
 from assay.labelling.state import Table

@@ -9,7 +9,7 @@ from assay.audit.books import Checked, checked
 from assay.audit.compare import differences
 from assay.audit.snapshot import laid_out, take, until
 from assay.errors import InputError
-from assay.label_files import Content
+from assay.exchange.content import Content
 from assay.labelling.settings import Settings
 from assay.report import report_of
 from assay.storage import Session

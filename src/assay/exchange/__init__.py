@@ -2,7 +2,7 @@
 
 from assay.exchange.batch import Batch
 from assay.exchange.formats import FORMATS, Format
+from assay.exchange.limits import LimitError, Limits
 from assay.exchange.sheets import Sheet
-from assay.label_files import LimitError, Limits
 
 __all__ = ["FORMATS", "Batch", "Format", "LimitError", "Limits", "Sheet"]

@@ -16,8 +16,11 @@ from typing import Any
 
 from assay.errors import InputError, LabelError
 from assay.exchange.batch import Batch
+from assay.exchange.content import Content
 from assay.exchange.json_texts import as_text, ascii_json, records_of
-from assay.label_files import Columns, Content, Limits, Row
+from assay.exchange.limits import Limits
+from assay.exchange.rows import Row
+from assay.exchange.tables import Columns
 
 _QUESTION = "answer"
 _FLAT = ".responses"

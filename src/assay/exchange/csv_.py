@@ -3,8 +3,11 @@
 from collections.abc import Iterable
 
 from assay.exchange.batch import Batch
+from assay.exchange.content import Content
+from assay.exchange.limits import Limits
+from assay.exchange.rows import Row
 from assay.exchange.sheets import Sheet, sheet_of
-from assay.label_files import Columns, Content, Limits, Row, csv_rows
+from assay.exchange.tables import Columns, csv_rows
 
 
 def read(content: Content, columns: Columns, limits: Limits) -> Iterable[Row]:

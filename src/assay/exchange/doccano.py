@@ -17,8 +17,12 @@ from typing import Any
 
 from assay.errors import InputError
 from assay.exchange.batch import Batch
+from assay.exchange.content import Content
 from assay.exchange.json_texts import as_text, ascii_json, records_of_lines
-from assay.label_files import Columns, Content, Limits, Row, is_zip, unzip
+from assay.exchange.limits import Limits
+from assay.exchange.rows import Row
+from assay.exchange.tables import Columns
+from assay.exchange.zips import is_zip, unzip
 from assay.results.estimates import Item
 
 ID = "assay_id"

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from assay.errors import InputError, did_you_mean
 from assay.exchange import argilla, csv_, doccano, jsonl, label_studio
 from assay.exchange.batch import Batch
+from assay.exchange.content import Content
+from assay.exchange.limits import Limits
+from assay.exchange.rows import Row
 from assay.exchange.sheets import Sheet
-from assay.label_files import Columns, Content, Limits, Row, is_zip, parquet_rows
+from assay.exchange.tables import Columns, parquet_rows
+from assay.exchange.zips import is_zip
 
 
 @dataclass(frozen=True)

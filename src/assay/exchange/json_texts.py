@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from assay.errors import InputError
-from assay.label_files import Content, Limits, Row
+from assay.exchange.content import Content
+from assay.exchange.limits import Limits
+from assay.exchange.rows import Row
 
 
 def records_of(content: Content, limits: Limits, word: str) -> list[tuple[str, dict[str, Any]]]:

@@ -4,9 +4,12 @@ import json
 from collections.abc import Iterable, Iterator
 
 from assay.exchange.batch import Batch
+from assay.exchange.content import Content
 from assay.exchange.json_texts import records_of_lines
+from assay.exchange.limits import Limits
+from assay.exchange.rows import Row, row_of
 from assay.exchange.sheets import Sheet
-from assay.label_files import Columns, Content, Limits, Row, row_of
+from assay.exchange.tables import Columns
 
 
 def read(content: Content, columns: Columns, limits: Limits) -> Iterator[Row]:

@@ -19,8 +19,11 @@ from xml.sax.saxutils import quoteattr
 from assay.answers import Answer
 from assay.errors import InputError, LabelError
 from assay.exchange.batch import Batch
+from assay.exchange.content import Content
 from assay.exchange.json_texts import as_text, ascii_json, records_of
-from assay.label_files import Columns, Content, Limits, Row
+from assay.exchange.limits import Limits
+from assay.exchange.rows import Row
+from assay.exchange.tables import Columns
 
 ID = "assay_id"
 _CONTROL = "answer"

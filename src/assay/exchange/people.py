@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from assay.errors import InputError, LabelError, did_you_mean
-from assay.label_files import Row
+from assay.exchange.rows import Row
 from assay.labelling.accept import reviewer_of
 
 _LIST_AT_MOST = 20  # names in an error

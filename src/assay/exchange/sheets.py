@@ -5,8 +5,8 @@ import io
 from dataclasses import dataclass
 
 from assay.exchange.batch import Batch
+from assay.exchange.cells import guard
 from assay.exchange.json_texts import as_text
-from assay.label_files import guard
 
 _READ = ("id", "label", "reviewer", "ruling")  # what these columns say is read back
 

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assay.errors import AssayError, InputError, did_you_mean
-from assay.label_files.cells import unguard
-from assay.label_files.content import Content
-from assay.label_files.limits import Limits
-from assay.label_files.rows import Row, row_of
-from assay.label_files.words import count, shorten
+from assay.exchange.cells import unguard
+from assay.exchange.content import Content
+from assay.exchange.limits import Limits
+from assay.exchange.rows import Row, row_of
+from assay.exchange.words import count, shorten
 
 _REVIEWER, _RULING = "reviewer", "ruling"
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from assay.answers import Answer, parse_answer
 from assay.core.deck import Id
 from assay.errors import AssayError, LabelError
-from assay.label_files.limits import Limits
-from assay.label_files.words import count, first
+from assay.exchange.limits import Limits
+from assay.exchange.words import count, first
 
 _FLAGS = {"": False, "false": False, "true": True}
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,19})")

@@ -6,8 +6,8 @@ import zlib
 from collections.abc import Iterator
 
 from assay.errors import AssayError, InputError
-from assay.label_files.content import Content
-from assay.label_files.limits import LimitError
+from assay.exchange.content import Content
+from assay.exchange.limits import LimitError
 
 MOST_BYTES = 100_000_000  # of all that a zip holds
 _MOST_FILES = 1_000

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from assay.answers import Answer
 from assay.core.deck import Id
-from assay.label_files.content import Content
-from assay.label_files.limits import UNLIMITED
-from assay.label_files.rows import check_rows
-from assay.label_files.tables import Columns, csv_rows, parquet_rows
+from assay.exchange.content import Content
+from assay.exchange.limits import UNLIMITED
+from assay.exchange.rows import check_rows
+from assay.exchange.tables import Columns, csv_rows, parquet_rows
 
 
 @dataclass(frozen=True)
