@@ -27,11 +27,11 @@ from assay.core.types import Floats, Ints
 from assay.design import Design
 from assay.engine import Look, State
 from assay.goal import Goal
-from assay.planning.assumptions import calibrated, doubtful
-from assay.planning.evidence import Evidence
-from assay.planning.supposed import Supposed
 from assay.predictions import from_arrays
 from assay.simulation import Frame, Population, Task
+from assay.simulation.planning.assumed import Supposed
+from assay.simulation.planning.assumptions import calibrated, doubtful
+from assay.simulation.planning.evidence import Evidence
 
 METRICS = ("precision", "accuracy", "recall")
 WITHINS = (0.05, 0.04, 0.03, 0.02, 0.015, 0.01, 0.0075, 0.005, 0.003, 0.002, 0.001)

@@ -15,10 +15,10 @@ import sys
 import numpy as np
 from scipy.special import ndtri
 
-from assay.core.recycle_formulas import expected_savings, sample_size
 from assay.simulation import Ensemble, simulate_several
-from assay.simulation.route import Route
-from assay.simulation.route_sizes import covariance_of_hits
+from assay.simulation.recycling.formulas import expected_savings, sample_size
+from assay.simulation.recycling.route import Route
+from assay.simulation.recycling.sizes import covariance_of_hits
 from assay.targets import JointGoal, parse_targets
 
 NAMES = ("mve", "bilstm", "cnn", "logreg")  # the parent first

@@ -26,12 +26,12 @@ from assay.errors import (
     StorageError,
 )
 from assay.goal import Goal
-from assay.planning import Planning, plan
 from assay.predictions import Predictions, Scan, from_arrays
 from assay.report import Report
 from assay.results.estimates import Estimate, Estimates, Item, StratumRow
 from assay.results.slices import SliceRow, Slices
 from assay.simulation import Ensemble, Population, Simulation, simulate, simulate_several
+from assay.simulation.planning import Planning, plan
 
 __version__ = "0.1.0"
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.core.coordinate import coordinated_sample
 from assay.core.deck import numbers
-from assay.core.recycle_formulas import expected_savings
 from assay.core.types import Ints, Words
 from assay.errors import InputError
+from assay.simulation.recycling.coordinate import coordinated_sample
+from assay.simulation.recycling.formulas import expected_savings
 
 
 def dealt(size: int) -> Iterator[Ints]:

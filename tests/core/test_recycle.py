@@ -10,10 +10,10 @@ from typing import TypeVar, cast, get_args
 import numpy as np
 import pytest
 
-from assay.core.mix_sequence import Option, mix_sequence, uniform_sample
-from assay.core.recycle import Overlap, overlap, recycle
 from assay.core.types import Ints
 from assay.errors import DesignError, InputError, PredictionsError
+from assay.simulation.recycling.mix_sequence import Option, mix_sequence, uniform_sample
+from assay.simulation.recycling.samples import Overlap, overlap, recycle
 
 OPTIONS: tuple[Option, ...] = get_args(Option)
 T = TypeVar("T")

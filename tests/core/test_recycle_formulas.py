@@ -9,17 +9,17 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.metrics import precision_score, recall_score
 
-from assay.core.mix_sequence import Option, uniform_sample
-from assay.core.recycle import overlap, recycle
-from assay.core.recycle_formulas import (
+from assay.core.types import Floats, Ints
+from assay.errors import AssayError, DesignError, InputError
+from assay.simulation.recycling.formulas import (
     draw_savings,
     expected_savings,
     recall_of_one,
     recall_of_others,
     sample_size,
 )
-from assay.core.types import Floats, Ints
-from assay.errors import AssayError, DesignError, InputError
+from assay.simulation.recycling.mix_sequence import Option, uniform_sample
+from assay.simulation.recycling.samples import overlap, recycle
 
 OPTIONS: tuple[Option, ...] = get_args(Option)
 

@@ -8,9 +8,6 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency
 
-from assay.core.coordinate import coordinated_sample
-from assay.core.mix_sequence import Option, uniform_sample
-from assay.core.recycle import overlap, recycle
 from assay.core.types import Ints
 from assay.errors import InputError
 from assay.experiments import recycling
@@ -20,6 +17,9 @@ from assay.experiments.recycling_ensembles import measure, pair_of
 from assay.experiments.recycling_real import made_ensemble, offensive_mix
 from assay.experiments.recycling_table1 import PAPER, Table1, run_table1
 from assay.experiments.recycling_trials import Trial, trials
+from assay.simulation.recycling.coordinate import coordinated_sample
+from assay.simulation.recycling.mix_sequence import Option, uniform_sample
+from assay.simulation.recycling.samples import overlap, recycle
 
 DATA = Path(
     os.environ.get("ASSAY_DATA", Path(__file__).parents[2] / ".." / "shared" / "data")

@@ -17,8 +17,8 @@ import pytest
 
 import assay
 from assay.core.types import Bools, Floats
-from assay.planning import Planning
 from assay.simulation import Population, Simulation, simulate
+from assay.simulation.planning import Planning
 
 N = 40_000
 RUNS = 60

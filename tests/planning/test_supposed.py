@@ -8,10 +8,10 @@ from assay.core.metrics import ratio
 from assay.core.types import Floats
 from assay.design import Design
 from assay.goal import Goal
-from assay.planning import Supposed
-from assay.planning.rate_curve import rate_curve
 from assay.predictions import from_arrays
 from assay.simulation import Population, replay
+from assay.simulation.planning import Supposed
+from assay.simulation.planning.rate_curve import rate_curve
 
 RNG = np.random.default_rng(11)
 SCORE = RNG.normal(0, 2, 5000).round(2)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from assay.core.recall_route import route_values, route_variances
-from assay.core.recycle_formulas import expected_savings
 from assay.core.types import Floats, Ints
 from assay.simulation import Ensemble
-from assay.simulation.route import Route, choose_parent
-from assay.simulation.route_sizes import Sizes, covariance_of_hits, plan_sizes
-from assay.simulation.shared_samples import FIXED, SharedSamples
+from assay.simulation.recycling.designs import FIXED, SharedSamples
+from assay.simulation.recycling.formulas import expected_savings
+from assay.simulation.recycling.recall_route import route_values, route_variances
+from assay.simulation.recycling.route import Route, choose_parent
+from assay.simulation.recycling.sizes import Sizes, covariance_of_hits, plan_sizes
 from assay.targets import JointGoal, parse_targets
 
 NAMES = ("a", "b", "c")

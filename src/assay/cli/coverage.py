@@ -11,7 +11,7 @@ from assay.cli.long_work import INTERRUPTED, make_folder, progress_bar, say, sho
 from assay.cli.output import AsJson, console, emit, telling_errors
 from assay.experiments import coverage as study
 from assay.experiments.coverage_tables import metrics_table, parts_table, targets_table
-from assay.plot import new_figure
+from assay.simulation.plot import new_figure
 
 
 def coverage(

@@ -21,10 +21,10 @@ from assay.cli.scans import CheckIds, EngineName, SparkUrl, TableName, Where, re
 from assay.cli.storage import StorageUrl, open_campaign
 from assay.core.metrics import METRICS
 from assay.core.variable import Scale
-from assay.planning import Planning, TextTable
-from assay.planning import plan as plan_for
 from assay.predictions import read_predictions
 from assay.results.text import printable
+from assay.simulation.planning import Planning, TextTable
+from assay.simulation.planning import plan as plan_for
 from assay.terminal import new_table, note_lines
 
 

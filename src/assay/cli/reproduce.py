@@ -14,7 +14,7 @@ from assay.cli.long_work import INTERRUPTED, make_folder, progress_bar, say, sho
 from assay.cli.output import AsJson, emit, telling_errors
 from assay.experiments import bennett_carvalho, kumar_raj, recycling
 from assay.experiments.tables import Table
-from assay.plot import new_figure
+from assay.simulation.plot import new_figure
 
 
 class Paper(StrEnum):

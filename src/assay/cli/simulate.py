@@ -27,8 +27,6 @@ from assay.cli.simulated import rows_csv, view
 from assay.cli.simulated_several import run_several
 from assay.core.metrics import canonical_metric
 from assay.errors import DesignError
-from assay.pictures import draw
-from assay.plot import new_figure
 from assay.predictions import read_labelled
 from assay.simulation import (
     DESIGN_NAMES,
@@ -37,6 +35,8 @@ from assay.simulation import (
     Simulation,
 )
 from assay.simulation import simulate as run_simulation
+from assay.simulation.figures import draw
+from assay.simulation.plot import new_figure
 from assay.simulation.sweeps import AtThreshold, Question
 from assay.targets import ALONE
 

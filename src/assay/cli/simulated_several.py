@@ -12,7 +12,6 @@ from rich.text import Text
 
 from assay.cli.long_work import progress_bar, save_rows, say_saved
 from assay.cli.output import console, emit, working
-from assay.pictures_several import draw_several
 from assay.simulation import (
     Ensemble,
     SeveralRow,
@@ -20,7 +19,8 @@ from assay.simulation import (
     TargetRow,
     simulate_several,
 )
-from assay.simulation.route_sizes import Sizes
+from assay.simulation.pictures_several import draw_several
+from assay.simulation.recycling.sizes import Sizes
 from assay.terminal import facts
 
 _MEANINGS = {

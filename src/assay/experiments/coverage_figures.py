@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay import plot
 from assay.core.types import Floats
 from assay.experiments.coverage_extent import Part
 from assay.experiments.coverage_result import Result
 from assay.experiments.coverage_rows import Row
 from assay.experiments.coverage_shapes import SHAPES
+from assay.simulation import plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,7 +2,7 @@
 
 Algorithm 1 draws its places with replacement, so the places that fall into one part of a set are
 independent of each other, and their positives are binomial. Each function draws from the same
-distribution as `assay.core.recycle.recycle` or `assay.core.coordinate.coordinated_sample` would.
+distribution as `assay.simulation.recycling.samples.recycle` or `assay.simulation.recycling.coordinate.coordinated_sample` would.
 """
 
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.core.mix_sequence import Option
-from assay.core.recycle import mixed_size
 from assay.core.types import Ints
+from assay.simulation.recycling.mix_sequence import Option
+from assay.simulation.recycling.samples import mixed_size
 
 
 @dataclass(frozen=True)

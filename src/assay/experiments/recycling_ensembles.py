@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri
 
-from assay.core.mix_sequence import Option
-from assay.core.recycle_formulas import sample_size
 from assay.core.types import Floats
 from assay.experiments.recycling_counts import Pair, recycled
 from assay.experiments.recycling_deck import deal
 from assay.experiments.recycling_table1 import SAMPLE
 from assay.experiments.recycling_trials import MODELS, Trial
+from assay.simulation.recycling.formulas import sample_size
+from assay.simulation.recycling.mix_sequence import Option
 
 ALGORITHMS = ("random", "recycle-sample", "recycle-shuffle", "coordinated")
 _OPTIONS: tuple[Option, ...] = ("UniformSample", "UniformShuffle")

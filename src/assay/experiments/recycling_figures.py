@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from assay import plot
 from assay.experiments.recycling_ensembles import ALGORITHMS, Ensembles
 from assay.experiments.recycling_table1 import RATIOS, Table1
 from assay.experiments.recycling_trials import MODELS
+from assay.simulation import plot
 
 _SHOWN = (*ALGORITHMS, "joint")
 _COLOURS = dict(zip(_SHOWN, (plot.COLOURS[7], *plot.COLOURS[:4]), strict=True))

@@ -7,7 +7,6 @@ import numpy as np
 
 from assay.core.bethel import joint_allocation
 from assay.core.forecast import labels_needed
-from assay.core.recycle_formulas import expected_savings
 from assay.core.types import Floats
 from assay.design import Design
 from assay.experiments.recycling_counts import Pair
@@ -17,6 +16,7 @@ from assay.experiments.recycling_trials import ENSEMBLE, MODELS, Trial
 from assay.joint import Joint as Evaluation
 from assay.joint import Parts
 from assay.simulation.joint_replay import JointRuns, replay_jointly
+from assay.simulation.recycling.formulas import expected_savings
 from assay.targets import JointGoal, Target
 from assay.views import views_of
 

@@ -11,7 +11,7 @@ from assay.simulation.several import (
     TargetRow,
     simulate_several,
 )
-from assay.simulation.study import Row, Simulation, simulate, summarise
+from assay.simulation.simulate import Row, Simulation, simulate, summarise
 from assay.simulation.workers import Replayed, Task, run_tasks
 
 __all__ = [

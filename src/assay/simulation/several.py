@@ -15,10 +15,10 @@ from assay.fields import between, one_of, whole
 from assay.results import html as notebook
 from assay.simulation.ensemble import Ensemble
 from assay.simulation.joint_replay import replay_jointly
-from assay.simulation.route import Route, choose_parent
-from assay.simulation.route_sizes import Sizes, plan_sizes
+from assay.simulation.recycling.designs import FIXED, SharedSamples
+from assay.simulation.recycling.route import Route, choose_parent
+from assay.simulation.recycling.sizes import Sizes, plan_sizes
 from assay.simulation.several_runs import Replay, SeveralRuns, run_blocks
-from assay.simulation.shared_samples import FIXED, SharedSamples
 from assay.targets import JointGoal, Target, parse_targets
 
 SEVERAL_DESIGNS = (*FIXED, "joint")

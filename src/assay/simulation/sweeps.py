@@ -14,7 +14,7 @@ from assay.errors import PredictionsError
 from assay.goal import Goal
 from assay.simulation.names import named_design
 from assay.simulation.population import Population
-from assay.simulation.study import Row, Simulation, simulate
+from assay.simulation.simulate import Row, Simulation, simulate
 from assay.simulation.trajectory import Trajectory, half_widths
 from assay.simulation.workers import Task
 

@@ -16,13 +16,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assay.core.coordinate import coordinated_sample
-from assay.core.mix_sequence import Option, uniform_sample
-from assay.core.recycle import Overlap, overlap, recycle
 from assay.core.types import Ints
 from assay.simulation.ensemble import Ensemble
-from assay.simulation.route import Route
-from assay.simulation.route_sizes import Sizes
+from assay.simulation.recycling.coordinate import coordinated_sample
+from assay.simulation.recycling.mix_sequence import Option, uniform_sample
+from assay.simulation.recycling.route import Route
+from assay.simulation.recycling.samples import Overlap, overlap, recycle
+from assay.simulation.recycling.sizes import Sizes
 from assay.simulation.several_runs import SeveralRuns
 
 FIXED = ("independent", "recycle-sample", "recycle-shuffle", "coordinated")

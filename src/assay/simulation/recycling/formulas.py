@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, ndtri, xlog1py, xlogy
 
-from assay.core.mix_sequence import Option, unknown_option, whole_number
-from assay.core.recycle import mixed_size
 from assay.core.types import Floats, Ints, amounts
 from assay.errors import DesignError, InputError
+from assay.simulation.recycling.mix_sequence import Option, unknown_option, whole_number
+from assay.simulation.recycling.samples import mixed_size
 
 
 def sample_size(epsilon: float, delta: float, p0: float = 0.5) -> int:

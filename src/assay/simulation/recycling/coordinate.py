@@ -5,7 +5,7 @@ number in every set, the samples share what they can: of two, the first min(a, b
 both call yes, where the one sample holds a and the other b such ids. No classifier need be a
 parent, any number can take part, nothing is mixed, and a child's child is as good as a child.
 
-Recycling shares min(X, n_C CIR) on average (`assay.core.recycle_formulas.expected_savings`). That
+Recycling shares min(X, n_C CIR) on average (`assay.simulation.recycling.formulas.expected_savings`). That
 is the same number where one side always decides: a child within its parent, if the parent's sample
 is without replacement, or samples so unequal that a <= b. Else both fall short of
 min(n_P PIR, n_C CIR) by at most a fraction of a binomial's standard deviation s. With n labels
@@ -15,9 +15,9 @@ a and b have correlation 1 - c: less for c < 1/2, more for c > 1/2.
 
 import numpy as np
 
-from assay.core.mix_sequence import whole_number
 from assay.core.types import Ints, Words
 from assay.errors import InputError
+from assay.simulation.recycling.mix_sequence import whole_number
 
 
 def coordinated_sample(members: Ints, numbers: Words, n: int) -> Ints:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit
 
 from assay.core.types import Floats
-from assay.planning.supposed import Supposed
+from assay.simulation.planning.assumed import Supposed
 
 _DOUBT = 0.1  # the share of items that have nothing to do with their scores
 

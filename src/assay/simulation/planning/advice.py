@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from assay.design import Design, price_of_peeking
 from assay.goal import Goal
-from assay.planning.result import BudgetRow, CheaperRow, Cost, Reading, WithinRow
-from assay.planning.supposed import Supposed
+from assay.simulation.planning.assumed import Supposed
+from assay.simulation.planning.result import BudgetRow, CheaperRow, Cost, Reading, WithinRow
 
 _CLEARLY, _A_LITTLE = 0.15, 0.05  # of random sampling's labels
 

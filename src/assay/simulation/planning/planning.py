@@ -13,15 +13,15 @@ from assay.core.venn import CellStrata
 from assay.errors import InputError
 from assay.fields import one_of, whole
 from assay.goal import Goal
-from assay.planning.by_rank import RankEvidence
-from assay.planning.costs import Costs
-from assay.planning.evidence import Evidence
-from assay.planning.planner import Planner
-from assay.planning.result import Planning
-from assay.planning.supposed import Supposed
 from assay.predictions import Predictions, read_predictions
 from assay.predictions.values import refuse_improbable
 from assay.predictions.weighted import WeightedPredictions
+from assay.simulation.planning.assumed import Supposed
+from assay.simulation.planning.by_rank import RankEvidence
+from assay.simulation.planning.costs import Costs
+from assay.simulation.planning.evidence import Evidence
+from assay.simulation.planning.planner import Planner
+from assay.simulation.planning.result import Planning
 
 _STEPS = 16  # replays, at most
 

@@ -1,7 +1,8 @@
 """What an evaluation is likely to cost, before anybody labels: `plan`."""
 
-from assay.planning.planning import plan
-from assay.planning.result import (
+from assay.simulation.planning.assumed import Supposed
+from assay.simulation.planning.planning import plan
+from assay.simulation.planning.result import (
     BudgetRow,
     CheaperRow,
     Cost,
@@ -11,7 +12,6 @@ from assay.planning.result import (
     TextTable,
     WithinRow,
 )
-from assay.planning.supposed import Supposed
 
 __all__ = [
     "BudgetRow",

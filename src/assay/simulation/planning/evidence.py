@@ -14,9 +14,9 @@ from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable, confidence
 from assay.design import Design
 from assay.errors import InputError
-from assay.planning.rate_curve import rate_curve
-from assay.planning.supposed import Supposed
 from assay.predictions import Predictions, Side
+from assay.simulation.planning.assumed import Supposed
+from assay.simulation.planning.rate_curve import rate_curve
 
 
 @dataclass(frozen=True, eq=False)

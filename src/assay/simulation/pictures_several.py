@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from assay.plot import COLOURS, new_figure, save
 from assay.simulation import SEVERAL_DESIGNS, SeveralSimulation
+from assay.simulation.plot import COLOURS, new_figure, save
 
 _GREY, _DARK = "#888888", "#222222"
 

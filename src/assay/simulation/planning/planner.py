@@ -10,12 +10,13 @@ from assay.core.types import Floats
 from assay.design import Design, check_together
 from assay.errors import DesignError, InputError
 from assay.goal import Goal
-from assay.planning import advice
-from assay.planning.assumptions import calibrated, doubtful
-from assay.planning.by_rank import RankEvidence
-from assay.planning.costs import Costs, at_one_half, cost_of
-from assay.planning.evidence import Evidence
-from assay.planning.result import (
+from assay.simulation.planning import advice
+from assay.simulation.planning.assumed import Supposed
+from assay.simulation.planning.assumptions import calibrated, doubtful
+from assay.simulation.planning.by_rank import RankEvidence
+from assay.simulation.planning.costs import Costs, at_one_half, cost_of
+from assay.simulation.planning.evidence import Evidence
+from assay.simulation.planning.result import (
     BudgetRow,
     CheaperRow,
     Cost,
@@ -24,7 +25,6 @@ from assay.planning.result import (
     Reading,
     WithinRow,
 )
-from assay.planning.supposed import Supposed
 
 _RANDOM = "random"
 _DESIGNS: dict[str, tuple[Design, str]] = {

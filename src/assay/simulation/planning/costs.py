@@ -10,9 +10,9 @@ from assay.core.types import Floats, Ints
 from assay.design import Design, fitted
 from assay.errors import DesignError
 from assay.goal import Goal
-from assay.planning.result import Cost
-from assay.planning.supposed import Supposed
 from assay.simulation import Frame, Runs, Task
+from assay.simulation.planning.assumed import Supposed
+from assay.simulation.planning.result import Cost
 
 _BAND = (5, 95)  # per cent: nine evaluations in ten lie between
 _FEWEST = 20  # replications

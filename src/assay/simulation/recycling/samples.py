@@ -36,9 +36,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.core.mix_sequence import Option, mix_sequence, uniform_sample, whole_number
 from assay.core.types import Bools, Ints
 from assay.errors import PredictionsError
+from assay.simulation.recycling.mix_sequence import (
+    Option,
+    mix_sequence,
+    uniform_sample,
+    whole_number,
+)
 
 
 @dataclass(frozen=True, eq=False)

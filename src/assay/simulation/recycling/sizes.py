@@ -22,11 +22,11 @@ from math import ceil, inf
 import numpy as np
 from scipy.special import ndtri
 
-from assay.core.recycle_formulas import sample_size
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError
 from assay.simulation.ensemble import Ensemble
-from assay.simulation.route import Route
+from assay.simulation.recycling.formulas import sample_size
+from assay.simulation.recycling.route import Route
 from assay.targets import JointGoal
 
 _GROWTH = 1.1
@@ -54,7 +54,7 @@ def plan_sizes(
     route : Route
         Of the goal.
     design : str
-        One of `assay.simulation.shared_samples.FIXED`.
+        One of `assay.simulation.recycling.designs.FIXED`.
     assume : float
         What every precision is assumed to be at least: the paper's p0.
 

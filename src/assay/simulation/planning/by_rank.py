@@ -16,8 +16,8 @@ from assay.core.profile import Profile
 from assay.core.types import Floats, Ints
 from assay.core.venn import CellStrata
 from assay.errors import InputError
-from assay.planning.rate_curve import rate_curve
-from assay.planning.supposed import Supposed
+from assay.simulation.planning.assumed import Supposed
+from assay.simulation.planning.rate_curve import rate_curve
 
 _SIDES = (True, False)
 _ENOUGH = 0.9  # of a predicted label's items, in strata that labels are drawn from

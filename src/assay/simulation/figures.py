@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.plot import COLOURS, new_figure, save
 from assay.simulation import Simulation
+from assay.simulation.plot import COLOURS, new_figure, save
 from assay.simulation.sweeps import (
     LIMIT,
     AtThreshold,

@@ -1,0 +1,1 @@
+"""Paper 3: one set of labels for several classifiers."""
