@@ -10,10 +10,10 @@ Run with ``python -m benchmarks.at_least``.
 
 import numpy as np
 
-from assay.core.stop import Reason
-from assay.design import Design
+from assay.core.design import Design
+from assay.core.goal import Goal
+from assay.core.stopping import Reason
 from assay.experiments.coverage_populations import of_shape
-from assay.goal import Goal
 from assay.simulation import Task, run_tasks
 
 LINE = 0.95

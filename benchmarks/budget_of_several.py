@@ -16,14 +16,14 @@ from unittest.mock import patch
 
 import numpy as np
 
-from assay.cell_strata import cell_strata, joint_of
 from assay.core.compromise import compromise_allocation
+from assay.core.design import Design
+from assay.core.joint import Joint, View
+from assay.core.stratify import cell_strata, joint_of
+from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Floats
-from assay.design import Design
-from assay.joint import Joint, View
 from assay.simulation import Ensemble
 from assay.simulation.joint_replay import replay_jointly
-from assay.targets import JointGoal, parse_targets
 
 NAMES = ("bilstm", "cnn", "logreg")
 PRECISIONS = [f"precision:{name}" for name in NAMES]

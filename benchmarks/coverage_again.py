@@ -10,9 +10,9 @@ import csv
 import sys
 from pathlib import Path
 
-from assay.design import Design
+from assay.core.design import Design
+from assay.core.goal import Goal
 from assay.experiments.coverage_populations import of_shape
-from assay.goal import Goal
 from assay.simulation import Task, run_tasks
 
 SEED = 4

@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from assay.core.bethel import Allocation, joint_allocation
+from assay.core.joint_allocation import Allocation, joint_allocation
 from assay.core.metrics import ratio
 from assay.core.types import Floats
 

@@ -117,7 +117,7 @@ def tenths(values: Floats) -> Strata:
 
 def assay_engine(population: Population, ids: Ints | None = None) -> Run:
     """Return Assay without its store."""
-    from assay.core.allocate import proportional, round_to_total
+    from assay.core.allocation import proportional, round_to_total
     from assay.core.estimate import estimate
     from assay.core.metrics import ratio
     from assay.core.strata import stratify

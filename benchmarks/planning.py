@@ -22,11 +22,11 @@ from pathlib import Path
 import numpy as np
 from pyarrow import parquet
 
-from assay.core.stop import Reason
+from assay.core.design import Design
+from assay.core.engine import Look, State
+from assay.core.goal import Goal
+from assay.core.stopping import Reason
 from assay.core.types import Floats, Ints
-from assay.design import Design
-from assay.engine import Look, State
-from assay.goal import Goal
 from assay.predictions import from_arrays
 from assay.simulation import Frame, Population, Task
 from assay.simulation.planning.assumed import Supposed

@@ -15,11 +15,11 @@ import sys
 import numpy as np
 from scipy.special import ndtri
 
+from assay.core.targets import JointGoal, parse_targets
 from assay.simulation import Ensemble, simulate_several
 from assay.simulation.recycling.formulas import expected_savings, sample_size
 from assay.simulation.recycling.route import Route
 from assay.simulation.recycling.sizes import covariance_of_hits
-from assay.targets import JointGoal, parse_targets
 
 NAMES = ("mve", "bilstm", "cnn", "logreg")  # the parent first
 WITHIN, CONFIDENCE = 0.03, 0.95

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from assay.cell_strata import cell_strata, joint_of
+from assay.core.design import Design
+from assay.core.stratify import cell_strata, joint_of
+from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Floats
-from assay.design import Design
 from assay.simulation import Ensemble
 from assay.simulation.joint_replay import JointRuns, replay_jointly
-from assay.targets import JointGoal, parse_targets
 
 WITHIN = 0.03
 ITEMS = 100_000

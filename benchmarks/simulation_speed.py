@@ -16,9 +16,9 @@ from functools import partial
 
 import numpy as np
 
+from assay.core.design import Design
+from assay.core.goal import Goal
 from assay.core.types import Bools, Floats
-from assay.design import Design
-from assay.goal import Goal
 from assay.simulation import Frame, Population, Runs, replay
 from tests.simulation.reference import (
     Rule,

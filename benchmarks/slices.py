@@ -15,22 +15,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.core.domains import (
-    Domain,
-    Doubt,
-    as_f1,
-    clopper_pearson,
-    counted,
-    domain,
-    doubts,
-)
+from assay.core.design import Design
+from assay.core.engine import begin, step
+from assay.core.goal import Goal
 from assay.core.metrics import ratio
-from assay.core.stop import Reason
+from assay.core.stopping import Reason
 from assay.core.strata import Strata, stratify
+from assay.core.subgroups import Domain, Doubt, as_f1, clopper_pearson, counted, domain, doubts
 from assay.core.types import Bools, Floats, Ints
-from assay.design import Design
-from assay.engine import begin, step
-from assay.goal import Goal
 from assay.predictions import from_arrays, sides_to_cut
 
 ITEMS = 100_000

@@ -22,14 +22,14 @@ import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import norm
 
-from assay.cell_strata import cell_strata, joint_of
+from assay.core.design import Design
+from assay.core.stratify import cell_strata, joint_of
+from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
 from assay.demo import make_population
-from assay.design import Design
 from assay.predictions.compared import read_compared
 from assay.simulation.joint_replay import JointRuns, replay_jointly
-from assay.targets import JointGoal, parse_targets
 
 ITEMS = 100_000
 DROP = 0.03

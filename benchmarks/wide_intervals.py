@@ -8,9 +8,9 @@ Run with ``python -m benchmarks.wide_intervals``.
 
 import numpy as np
 
-from assay.design import Design
+from assay.core.design import Design
+from assay.core.goal import Goal
 from assay.experiments.coverage_populations import of_shape
-from assay.goal import Goal
 from assay.simulation import Task
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn import metrics as sk
 
+from assay.core.design import Design
+from assay.core.joint import Joint, Parts
 from assay.core.metrics import METRICS
+from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Bools, Floats, Ints
-from assay.design import Design
-from assay.joint import Joint, Parts
-from assay.targets import JointGoal, parse_targets
-from assay.views import views_of
+from assay.core.views import views_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,9 @@ from sklearn import metrics as sk
 
 import assay
 from assay.core.deck import number
+from assay.core.design import Allocation
 from assay.core.metrics import METRICS
 from assay.core.types import Bools, Floats
-from assay.design import Allocation
 
 Columns = dict[str, Floats | Bools]
 

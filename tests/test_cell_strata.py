@@ -5,11 +5,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from assay.cell_strata import cell_strata, joint_of
+from assay.core.design import Design
+from assay.core.stratify import cell_strata, joint_of
+from assay.core.targets import JointGoal, parse_targets
 from assay.core.venn import CellStrata
-from assay.design import Design
 from assay.simulation import Ensemble
-from assay.targets import JointGoal, parse_targets
 from tests.joint_population import Made, counted, every_target, make
 
 

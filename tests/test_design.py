@@ -3,9 +3,9 @@ import json
 import numpy as np
 import pytest
 
-from assay.design import ALLOCATIONS, Design, check_together, fitted
+from assay.core.design import ALLOCATIONS, Design, check_together, fitted
+from assay.core.goal import Goal
 from assay.errors import DesignError
-from assay.goal import Goal
 
 PRESETS = [
     Design(),

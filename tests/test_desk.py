@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.answers import Answer
+from assay.core.answers import Answer
 from assay.core.strata import Strata
 from assay.labelling.assignments import Desk
 from assay.labelling.review_rule import Review

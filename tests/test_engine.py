@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from assay.core.design import Allocation, Design
+from assay.core.engine import State, least_of_each, look, plan, step
+from assay.core.goal import Goal
 from assay.core.metrics import ratio
-from assay.core.stop import Reason
-from assay.design import Allocation, Design
-from assay.engine import State, least_of_each, look, plan, step
-from assay.goal import Goal
+from assay.core.stopping import Reason
 
 SIZES = [4000.0, 2500.0, 2500.0, 1000.0]
 RATES = [0.99, 0.93, 0.8, 0.6]

@@ -7,11 +7,11 @@ import pytest
 
 import assay
 from assay.core.bets import Bets
+from assay.core.design import Design
+from assay.core.engine import State, begin, fold, look, plan
+from assay.core.goal import Goal
 from assay.core.metrics import Ratio, ratio
 from assay.core.types import Bools, Floats, Ints
-from assay.design import Design
-from assay.engine import State, begin, fold, look, plan
-from assay.goal import Goal
 from assay.simulation.replay import _shuffled_kinds
 
 DESIGN = Design.guaranteed()

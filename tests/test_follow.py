@@ -15,14 +15,14 @@ from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import go_on_beside
 from assay.campaign.create import find_campaign, open_storage
 from assay.campaign.trend import PeriodRow
+from assay.core.joint import Joint, Parts
+from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
-from assay.joint import Joint, Parts
+from assay.core.views import views_of
 from assay.labelling.settings import Settings
 from assay.predictions.compared import IN_NEW, NEW
 from assay.results.estimates import Estimate
-from assay.targets import JointGoal, parse_targets
-from assay.views import views_of
 
 ITEMS = 900
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import assay
+from assay.core.engine import State, begin, step
 from assay.core.metrics import ratio
-from assay.core.stop import Reason
+from assay.core.stopping import Reason
 from assay.core.types import Ints
-from assay.engine import State, begin, step
 
 SIZE = 3000
 SCORE = np.random.default_rng(1).random(SIZE)

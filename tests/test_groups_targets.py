@@ -6,19 +6,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.cell_strata import cell_strata, joint_of
+from assay.core.design import Design
 from assay.core.groups import Groups
+from assay.core.joint import Parts
 from assay.core.metrics import METRICS
+from assay.core.stratify import cell_strata, joint_of
+from assay.core.targets import JointGoal, Target, parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
-from assay.design import Design
+from assay.core.views import views_of
 from assay.errors import PredictionsError
-from assay.joint import Parts
 from assay.predictions.base import CellPredictions
 from assay.predictions.compared import read_compared
 from assay.predictions.several import read_classifiers
-from assay.targets import JointGoal, Target, parse_targets
-from assay.views import views_of
 
 SIZE = 1500
 NAMES = ("old", "new")

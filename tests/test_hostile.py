@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import assay
-from assay.core.allocate import round_to_total
+from assay.core.allocation import round_to_total
 from assay.core.estimate import Estimator, estimate
 from assay.core.metrics import METRICS, ratio
 from assay.core.tallies import Tallies

@@ -6,16 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from assay.core.design import Design
+from assay.core.engine import State, explored_shares
 from assay.core.estimate import estimate
-from assay.core.stop import Reason
+from assay.core.joint import Joint, JointLook, Parts
+from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
+from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Floats, Ints
-from assay.design import Design
-from assay.engine import State, explored_shares
+from assay.core.views import views_of
 from assay.errors import DesignError
-from assay.joint import Joint, JointLook, Parts
-from assay.targets import JointGoal, parse_targets
-from assay.views import views_of
 from tests.joint_population import Made, make
 
 METRICS = ["precision:a", "recall:b", "accuracy:a - accuracy:c"]

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.answers import Answer
+from assay.core.answers import Answer
 from assay.errors import AssayError
 from assay.exchange.content import Content
 from assay.exchange.limits import LimitError, Limits

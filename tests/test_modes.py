@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import assay
+from assay.core.design import MODES, check_together, default_design
+from assay.core.engine import State, look
 from assay.core.metrics import ratio
 from assay.core.types import Bools, Floats
-from assay.design import MODES, check_together, default_design
-from assay.engine import State, look
 
 COLUMNS: dict[str, Floats | Bools] = {
     "p": np.linspace(0.5, 1, 2000),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.core.stop import Reason
+from assay.core.stopping import Reason
 from assay.core.types import Bools
 from assay.report.report import Report
 from assay.web.owner_view import dashboard_of

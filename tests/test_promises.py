@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.design import MODES
+from assay.core.design import MODES
 from assay.report.how import how_facts
 from assay.web.owner_view import dashboard_of
 

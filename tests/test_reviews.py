@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from assay.answers import Answer
+from assay.core.answers import Answer
 from assay.labelling.review_rule import WORDS, Review, answered
 from assay.storage import Said
 from tests.desk_model import Happened, Model

@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 
 import assay
-from assay.cell_strata import cell_strata, joint_of
+from assay.core.design import Design
+from assay.core.stratify import cell_strata, joint_of
+from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Bools, Floats
-from assay.design import Design
 from assay.predictions.several import read_classifiers
 from assay.simulation.joint_replay import replay_jointly
-from assay.targets import JointGoal, parse_targets
 
 RUNS = 300
 CNN: dict[str, Any] = {"score": "p", "threshold": 0.5}

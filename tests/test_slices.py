@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 import assay
 from assay.campaign.writing import write_batch
 from assay.cli import app
-from assay.core.domains import domain
 from assay.core.strata import Strata
+from assay.core.subgroups import domain
 from assay.errors import DesignError, InputError, PredictionsError
 from assay.exchange import FORMATS
 from assay.web.options import Options

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from assay.core.goal import Goal
 from assay.core.metrics import METRICS
+from assay.core.targets import JointGoal, Target, parse_targets, slices_in
 from assay.errors import DesignError
-from assay.goal import Goal
-from assay.targets import JointGoal, Target, parse_targets, slices_in
 
 NAMES = ["new", "old-2.1", "vote_3"]
 

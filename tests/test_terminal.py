@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
-from assay.goal import Goal
+from assay.core.goal import Goal
+from assay.core.targets import JointGoal, Target
 from assay.results.estimates import Estimate, StratumRow, notes_once
 from assay.results.text import printable
-from assay.targets import JointGoal, Target
 from assay.terminal import (
     estimate_view,
     facts,

@@ -14,12 +14,12 @@ import sqlalchemy as sa
 from typer.testing import CliRunner
 
 import assay
-from assay.answers import Answer
 from assay.audit import books as bookkeeping
 from assay.audit.checks import check_cards
 from assay.audit.log import check_events
 from assay.campaign.create import find_campaign
 from assay.cli import app
+from assay.core.answers import Answer
 from assay.labelling.review_rule import Review
 from assay.storage import open_store, schema
 from tests.bundle.zips import check_same_bits

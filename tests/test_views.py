@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from assay.core.joint import Parts, View
+from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Floats
+from assay.core.views import views_of
 from assay.errors import AssayError
-from assay.joint import Parts, View
-from assay.targets import JointGoal, parse_targets
-from assay.views import views_of
 from tests.joint_population import Made, every_target, make
 
 CASES = [(seed, 3 + seed % 3, heaps) for seed, heaps in enumerate((1, 2, 3, 5, 7, None))]

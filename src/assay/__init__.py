@@ -1,6 +1,5 @@
 """Assay: how good is a classifier, from as few human labels as the mathematics allows."""
 
-from assay.answers import Answer
 from assay.audit.bundles import verify_bundle
 from assay.audit.verify import verify_campaign
 from assay.campaign.campaign import Campaign
@@ -13,7 +12,9 @@ from assay.campaign.poststratified import estimate
 from assay.campaign.rebase import rebase_campaign
 from assay.campaign.series import follow_campaign
 from assay.campaign.trend import Trend, trend
-from assay.design import Design
+from assay.core.answers import Answer
+from assay.core.design import Design
+from assay.core.goal import Goal
 from assay.errors import (
     AssayError,
     AssayWarning,
@@ -25,7 +26,6 @@ from assay.errors import (
     PredictionsError,
     StorageError,
 )
-from assay.goal import Goal
 from assay.predictions import Predictions, Scan, from_arrays
 from assay.report import Report
 from assay.results.estimates import Estimate, Estimates, Item, StratumRow

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.goal import Goal
+from assay.core.goal import Goal
 from assay.results.estimates import Estimate, StratumRow
 from assay.results.stretch import stretch
 from assay.results.text import (

@@ -6,9 +6,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from assay.core.targets import JointGoal
 from assay.results.estimates import Estimate
 from assay.results.text import difference_words, goal_words, metric_name, state_text, value_text
-from assay.targets import JointGoal
 from assay.terminal import facts, interval_text, new_table
 
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
 import assay.web
-from assay.answers import Answer
+from assay.core.answers import Answer
 from assay.results.reviewing import Told
 from assay.web.options import Options
 from tests.browser.house import DESKTOP, PHONE, House, Visit, press, shown, wait_until_saved

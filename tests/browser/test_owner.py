@@ -10,7 +10,7 @@ from urllib.request import Request, urlopen
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from assay.answers import Answer
+from assay.core.answers import Answer
 from assay.results.reviewing import Submit
 from assay.web.hosts import cookie_name
 from tests.browser.house import PHONE, SETTLED, House, Visit

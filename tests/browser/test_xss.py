@@ -10,7 +10,7 @@ import pytest
 from jinja2 import Environment, PackageLoader
 from playwright.sync_api import expect
 
-from assay.answers import Answer
+from assay.core.answers import Answer
 from assay.results.reviewing import Submit, Told
 from assay.web import app as web_app
 from assay.web.options import Options

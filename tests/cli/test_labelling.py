@@ -3,10 +3,10 @@
 import time
 from pathlib import Path
 
-from assay.answers import Answer
 from assay.campaign.campaign import Campaign
 from assay.campaign.create import create_campaign, load_campaign
 from assay.cli.labelling import Labelling
+from assay.core.answers import Answer
 
 
 def campaign_of(items: int, *, storage: str = "sqlite://") -> Campaign:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from assay.core.allocate import draw, equal, neyman, proportional, round_to_total
+from assay.core.allocation import draw, equal, neyman, proportional, round_to_total
 from assay.core.types import Floats, Ints
 from assay.errors import InputError
 

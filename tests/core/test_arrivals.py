@@ -7,14 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from assay.core.arrivals import (
-    Arrivals,
-    first_arrivals,
-    impressions,
-    seed_of_arrival,
-    waiting_time,
-)
 from assay.core.deck import number, numbers
+from assay.core.weights import Arrivals, first_arrivals, impressions, seed_of_arrival, waiting_time
 
 ITEMS = [("a", 1), ("b", 2), ("c", 3), ("d", 10)]
 

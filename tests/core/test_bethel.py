@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import ArrayLike
 from scipy.optimize import Bounds, NonlinearConstraint, minimize
 
-from assay.core.bethel import TOLERANCE, Allocation, joint_allocation
+from assay.core.joint_allocation import TOLERANCE, Allocation, joint_allocation
 from assay.core.types import Floats
 from assay.errors import InputError
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from assay.core.bins import LARGEST_BIN, Rule, bins_of, rule_of
-from assay.core.cutting import cut
+from assay.core.cut_methods import cut
 from assay.core.profile import profile_of
 from assay.core.score_cells import cells_of
 from assay.core.types import Floats, Ints

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
-from assay.core.cluster import kmeans
+from assay.core.clustering import kmeans
 from assay.core.types import Floats, Ints
 from assay.errors import InputError
 

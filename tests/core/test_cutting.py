@@ -13,7 +13,7 @@ from scipy.stats import gaussian_kde
 from sklearn.cluster import KMeans
 from sklearn.mixture import GaussianMixture
 
-from assay.core.cutting import METHODS, Facing, canonical_method, cut
+from assay.core.cut_methods import METHODS, Facing, canonical_method, cut
 from assay.core.profile import Profile, profile_of
 from assay.core.types import Floats
 from assay.errors import DesignError

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binomtest
 from sklearn import metrics as sk
 
-from assay.core.domains import (
+from assay.core.subgroups import (
     Domain,
     Doubt,
     as_f1,

@@ -9,15 +9,15 @@ from scipy import stats
 from scipy.optimize import minimize
 from scipy.special import xlogy
 
+from assay.core.design import Design
+from assay.core.engine import State, look
 from assay.core.estimate import estimate
+from assay.core.goal import Goal
 from assay.core.intervals import normal
 from assay.core.metrics import METRICS, Gap, Metric, difference, ratio
 from assay.core.stratified import Sample, Strata, lower_rates, upper_rates
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
-from assay.design import Design
-from assay.engine import State, look
-from assay.goal import Goal
 
 SIZES = np.array([500.0, 300.0, 400.0, 9000.0])
 SAYS = np.array([True, True, False, False]), np.array([True, False, True, False])

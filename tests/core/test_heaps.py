@@ -4,15 +4,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from assay.core.cells import Heap, assign_strata, count_cells, count_parts, cut_heaps, profile_heaps
 from assay.core.cuts import Cuts
-from assay.core.heaps import (
-    Heap,
-    assign_strata,
-    count_cells,
-    count_parts,
-    cut_heaps,
-    profile_heaps,
-)
 from assay.core.profile import profile_of
 from assay.errors import DesignError, InputError
 

@@ -6,7 +6,7 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 from sklearn.mixture import GaussianMixture
 
-from assay.core.cluster import kmeans
+from assay.core.clustering import kmeans
 from assay.core.mixture import Mixture, gaussian_mixture
 from assay.core.profile import profile_of
 from assay.core.types import Floats

@@ -1,6 +1,6 @@
 import numpy as np
 
-from assay.core.stop import Reason, count_streak, reasons
+from assay.core.stopping import Reason, count_streak, reasons
 
 
 def decide(streak: int, answers: int, budget: int | None, room: list[float]) -> Reason:

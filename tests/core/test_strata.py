@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from assay.core.cut_methods import METHODS
 from assay.core.cuts import Cuts
-from assay.core.cutting import METHODS
 from assay.core.profile import profile_of
 from assay.core.strata import Layer, Strata, stratify
 from assay.core.types import Bools, Floats

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from assay.core.metrics import METRICS, Metric, Ratio, ratio, subtract
-from assay.core.stop import Reason, hold_back
+from assay.core.stopping import Reason, hold_back
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 from assay.core.unjudged import counted_at_worst, least_to_settle, movement, swing

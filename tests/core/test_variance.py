@@ -6,7 +6,8 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from assay.core import allocate, variance
+from assay.core import allocation as allocate
+from assay.core import variance
 from assay.core.types import Floats
 
 SIZES, RATES = np.array([400.0, 50.0, 1550.0]), np.array([0.5, 0.1, 0.95])

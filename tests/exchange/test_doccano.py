@@ -8,9 +8,9 @@ import zipfile
 
 import pytest
 
-from assay.answers import Answer
 from assay.campaign.exchange import Imported, import_labels, read_labels
 from assay.campaign.writing import write_batch
+from assay.core.answers import Answer
 from assay.errors import InputError
 from assay.exchange import LimitError, Limits
 from assay.exchange import zips as module

@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from assay.answers import Answer
 from assay.campaign.campaign import Campaign
 from assay.campaign.exchange import Imported, import_labels
 from assay.campaign.writing import write_batch
+from assay.core.answers import Answer
 from assay.core.deck import Id
 from assay.errors import InputError, LabelError
 from tests.exchange.campaigns import AWKWARD, campaign_of

@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from assay.answers import Answer
 from assay.campaign.exchange import Imported, import_labels
 from assay.campaign.writing import write_batch
+from assay.core.answers import Answer
 from assay.errors import LabelError
 from assay.exchange import FORMATS
 from tests.exchange.campaigns import AWKWARD, campaign_of

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.design import Design
+from assay.core.design import Design
+from assay.core.goal import Goal
 from assay.errors import DesignError, InputError
 from assay.experiments import coverage
 from assay.experiments.coverage_extent import FULL, QUICK, LeftOut, Part, Scope
@@ -17,7 +18,6 @@ from assay.experiments.coverage_result import Result
 from assay.experiments.coverage_rows import Row, share_error
 from assay.experiments.coverage_shapes import MONOTONE, POCKET, SHAPES
 from assay.experiments.coverage_tables import every_table
-from assay.goal import Goal
 from assay.simulation import Task
 
 ONE_CELL = replace(QUICK, precisions=(0.97,), deltas=(0.01,), replications=400)

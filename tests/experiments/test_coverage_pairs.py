@@ -9,15 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn import metrics as sk
 
+from assay.core.design import Design
+from assay.core.goal import Goal
 from assay.core.metrics import difference, ratio
-from assay.core.stop import Reason
+from assay.core.stopping import Reason
 from assay.core.types import Bools, Floats
-from assay.design import Design
 from assay.experiments.coverage_extent import FULL, QUICK, Part, Scope
 from assay.experiments.coverage_pairs import Pair, made_pairs, real_pairs
 from assay.experiments.coverage_plan import Plan
 from assay.experiments.coverage_rows import measured
-from assay.goal import Goal
 from assay.simulation.replay import replay
 
 PAIRS = made_pairs(seed=1)

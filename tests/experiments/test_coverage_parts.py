@@ -10,12 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn import metrics as sk
 
+from assay.core.design import Design
+from assay.core.engine import State
+from assay.core.goal import Goal
 from assay.core.metrics import Metric
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 from assay.core.unjudged import swing
-from assay.design import Design
-from assay.engine import State
 from assay.errors import InputError
 from assay.experiments import coverage_unjudged
 from assay.experiments.coverage_cells import Cell, Single, needed
@@ -32,7 +33,6 @@ from assay.experiments.coverage_populations import (
 )
 from assay.experiments.coverage_rows import INTERVAL, WORST_CASE, measured
 from assay.experiments.coverage_unjudged import Unjudged, UnjudgedTask
-from assay.goal import Goal
 from assay.simulation import Population
 
 

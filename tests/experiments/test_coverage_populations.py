@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from assay.core.design import Design
 from assay.core.types import Floats
-from assay.design import Design
 from assay.errors import InputError
 from assay.experiments.coverage_populations import (
     Subject,

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from assay.core.design import Design
+from assay.core.goal import Goal
 from assay.core.metrics import ratio
 from assay.core.types import Floats
-from assay.design import Design
-from assay.goal import Goal
 from assay.predictions import from_arrays
 from assay.simulation import Population, replay
 from assay.simulation.planning import Supposed

@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from assay.core.cut_methods import METHODS
 from assay.core.cuts import Cuts
-from assay.core.cutting import METHODS
 from assay.core.deck import Id
 from assay.core.profile import Profile
 from assay.core.strata import Layer, Strata, stratify

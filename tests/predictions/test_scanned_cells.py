@@ -7,14 +7,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.cell_strata import cell_strata
-from assay.core.cutting import METHODS
+from assay.core.cut_methods import METHODS
+from assay.core.design import Design
+from assay.core.stratify import cell_strata
+from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Floats
-from assay.design import Design
 from assay.errors import PredictionsError
 from assay.predictions import CellPredictions, Scan, read_classifiers
 from assay.predictions.scanned_cells import ScannedCellPredictions
-from assay.targets import JointGoal, parse_targets
 
 RNG = np.random.default_rng(61)
 SIZE = 4_000

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.core import deck
-from assay.core.heaps import cut_heaps
+from assay.core.cells import cut_heaps
 from assay.core.merge_cells import merge_cells
 from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata

@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.core.arrivals import waiting_time
 from assay.core.strata import Strata, stratify
+from assay.core.weights import waiting_time
 from assay.errors import PredictionsError
 from assay.predictions import Scan, from_arrays, read_predictions
 from assay.predictions.weighted import WeightedPredictions

@@ -19,16 +19,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.cell_strata import cell_strata, joint_of
-from assay.core import allocate
-from assay.core.bethel import joint_allocation
+from assay.core import allocation as allocate
+from assay.core.design import Design
+from assay.core.engine import State, explored_shares
+from assay.core.joint import Joint, JointLook
+from assay.core.joint_allocation import joint_allocation
+from assay.core.stratify import cell_strata, joint_of
+from assay.core.targets import JointGoal, Target, parse_targets
 from assay.core.types import Floats, Ints
-from assay.design import Design
-from assay.engine import State, explored_shares
-from assay.joint import Joint, JointLook
 from assay.simulation import Ensemble
 from assay.simulation.joint_replay import replay_jointly
-from assay.targets import JointGoal, Target, parse_targets
 
 DATA = Path(
     os.environ.get("ASSAY_DATA", Path(__file__).parents[2].resolve().parent / "shared" / "data")

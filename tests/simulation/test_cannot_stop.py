@@ -7,11 +7,11 @@ from importlib import import_module
 import numpy as np
 import pytest
 
+from assay.core.design import Design
+from assay.core.engine import State, cannot_stop
+from assay.core.goal import Goal
 from assay.core.metrics import Metric, ratio
 from assay.core.types import Bools, Floats
-from assay.design import Design
-from assay.engine import State, cannot_stop
-from assay.goal import Goal
 from assay.simulation import Runs, replay
 
 SIZES = np.array([400.0, 400.0, 300.0, 500.0, 4000.0])

@@ -8,11 +8,11 @@ import pytest
 from scipy.stats import rankdata
 from sklearn import metrics as sk
 
-from assay.cell_strata import cell_strata
-from assay.design import Design
+from assay.core.design import Design
+from assay.core.stratify import cell_strata
+from assay.core.targets import JointGoal, Target, parse_targets
 from assay.errors import AssayError
 from assay.simulation import Ensemble
-from assay.targets import JointGoal, Target, parse_targets
 
 NAMES = ("a", "b", "c")
 

@@ -5,14 +5,14 @@ import pytest
 from scipy import stats
 from scipy.special import ndtri
 
-from assay.core.bethel import joint_allocation
-from assay.core.stop import Reason
+from assay.core.design import Design
+from assay.core.joint import Joint, Parts
+from assay.core.joint_allocation import joint_allocation
+from assay.core.stopping import Reason
+from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Bools, Floats, Ints
-from assay.design import Design
-from assay.joint import Joint, Parts
+from assay.core.views import views_of
 from assay.simulation.joint_replay import JointRuns, replay_jointly
-from assay.targets import JointGoal, parse_targets
-from assay.views import views_of
 from tests.joint_population import Made, make
 
 TARGETS = ["precision:a", "f1:b", "accuracy:a - accuracy:c"]

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from assay.core.design import Design
+from assay.core.engine import Look, State
 from assay.core.forecast import labels_at_width
+from assay.core.goal import Goal
 from assay.core.types import Floats
-from assay.design import Design
-from assay.engine import Look, State
-from assay.goal import Goal
 from assay.simulation import Population
 from assay.simulation.workers import Task
 

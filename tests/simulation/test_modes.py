@@ -5,12 +5,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from assay.core.design import Design
+from assay.core.engine import Look, State
+from assay.core.goal import Goal
 from assay.core.metrics import ratio
-from assay.core.stop import Reason
+from assay.core.stopping import Reason
 from assay.core.types import Bools, Floats
-from assay.design import Design
-from assay.engine import Look, State
-from assay.goal import Goal
 from assay.simulation import Population, Runs, replay, simulate
 
 SIZES = np.full(4, 250_000.0)

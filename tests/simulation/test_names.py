@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.design import MODES, Design
+from assay.core.design import MODES, Design
 from assay.errors import DesignError
 from assay.simulation import DESIGN_NAMES, named_design
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from assay.core.cutting import METHODS
+from assay.core.cut_methods import METHODS
+from assay.core.design import Design
 from assay.core.profile import profile_of
 from assay.core.strata import stratify
 from assay.core.types import Bools, Floats
 from assay.core.variable import Variable
-from assay.design import Design
 from assay.errors import PredictionsError
 from assay.predictions import from_arrays
 from assay.simulation import Population

@@ -5,11 +5,11 @@ import pytest
 from scipy.special import xlogy
 
 import assay
+from assay.core.design import Design
+from assay.core.goal import Goal
 from assay.core.intervals import INTERVALS, Evidence, Interval
 from assay.core.metrics import Ratio, ratio
 from assay.core.types import Bools, Floats
-from assay.design import Design
-from assay.goal import Goal
 from assay.simulation import Runs, replay
 
 ITEMS, CALLED, FOUND, MISSED = 469_240, 1100, 880, 120

@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from assay.core.design import Design
+from assay.core.goal import Goal
 from assay.core.types import Floats
-from assay.design import Design
-from assay.goal import Goal
 from assay.simulation import Population, replay
 from assay.simulation import Runs as Replayed
 from tests.simulation.reference import (

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from assay.core.design import Design
+from assay.core.engine import State
+from assay.core.goal import Goal
 from assay.core.metrics import ratio
-from assay.core.stop import Reason
+from assay.core.stopping import Reason
 from assay.core.types import Floats, Ints
-from assay.design import Design
-from assay.engine import State
-from assay.goal import Goal
 from assay.simulation import Runs, replay
 
 SIZES = np.array([3000.0, 2000.0])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
+from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Floats, Ints
 from assay.simulation import Ensemble
 from assay.simulation.recycling.designs import FIXED, SharedSamples
@@ -15,7 +16,6 @@ from assay.simulation.recycling.formulas import expected_savings
 from assay.simulation.recycling.recall_route import route_values, route_variances
 from assay.simulation.recycling.route import Route, choose_parent
 from assay.simulation.recycling.sizes import Sizes, covariance_of_hits, plan_sizes
-from assay.targets import JointGoal, parse_targets
 
 NAMES = ("a", "b", "c")
 LINEAR = ["precision:a", "precision:b", "precision:c", "accuracy:c", "prevalence",

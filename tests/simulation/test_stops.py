@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from assay.core.design import Design
+from assay.core.engine import State
 from assay.core.explore import Exploration, explore
+from assay.core.goal import Goal
 from assay.core.metrics import ratio
 from assay.core.types import Floats
-from assay.design import Design
-from assay.engine import State
-from assay.goal import Goal
 from assay.simulation import replay
 
 FOUR, EIGHT = np.full(4, 50_000.0), np.full(8, 20_000.0)
@@ -114,6 +114,6 @@ def test_a_small_population_with_a_dirty_pocket_is_right_to_its_end(
     """
     least = 0.945 - 2 * np.sqrt(0.945 * 0.055 / 500)
     assert coverage(items, dirty, rate, within) >= least
-    for module in ("assay.core.stratified", "assay.core.quote", "assay.engine"):
+    for module in ("assay.core.stratified", "assay.core.quote", "assay.core.engine"):
         monkeypatch.setattr(f"{module}.explore", without_the_factor)
     assert coverage(items, dirty, rate, within) < least - 0.05

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import assay
+from assay.core.design import Design
+from assay.core.goal import Goal
 from assay.core.metrics import ratio
-from assay.core.stop import Reason
-from assay.design import Design
+from assay.core.stopping import Reason
 from assay.errors import AssayError
-from assay.goal import Goal
 from assay.simulation import Frame, Population, Runs, Task, named_design, simulate, summarise
 
 

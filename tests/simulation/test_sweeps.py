@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.design import Design
-from assay.goal import Goal
+from assay.core.design import Design
+from assay.core.goal import Goal
 from assay.simulation import Population, Task, simulate
 from assay.simulation.sweeps import (
     LIMIT,

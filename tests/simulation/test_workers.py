@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from assay.design import Design
-from assay.goal import Goal
+from assay.core.design import Design
+from assay.core.goal import Goal
 from assay.simulation import Population, Runs, Task, named_design, run_tasks
 from assay.simulation.workers import BLOCK
 

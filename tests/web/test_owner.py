@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 import assay
 from assay import Campaign
-from assay.answers import Answer
+from assay.core.answers import Answer
 from assay.results.estimates import StratumRow
 from assay.results.progress import HistoryPoint
 from assay.results.reviewing import Submit

@@ -12,8 +12,8 @@ import pytest
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from assay.answers import Answer
 from assay.campaign.rebase import rebase_campaign
+from assay.core.answers import Answer
 from assay.results.reviewing import Told
 from assay.web import shown
 from assay.web.app import ROUTES

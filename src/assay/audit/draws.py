@@ -1,6 +1,6 @@
 """Draws in proportion to weight, found again: all arrivals up to some time, sorted.
 
-The definition is that of `assay.core.arrivals`; the way is another.
+The definition is that of `assay.core.weights`; the way is another.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,8 +8,8 @@ from itertools import accumulate, count, takewhile
 from math import inf, log1p
 from typing import Any
 
-from assay.core.arrivals import seed_of_arrival
 from assay.core.deck import Id, number
+from assay.core.weights import seed_of_arrival
 from assay.labelling.settings import Settings
 
 _NEAR = 1e-12  # two machines' logarithms differ in their last digits

@@ -7,8 +7,8 @@ from importlib.resources import files
 
 from assay.audit.members import tables_of
 from assay.audit.snapshot import Snapshot
+from assay.core.goal import Goal
 from assay.core.strata import Strata
-from assay.goal import Goal
 from assay.labelling.settings import Settings
 from assay.labelling.state import Table
 from assay.report import Report, report_of

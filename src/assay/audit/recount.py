@@ -3,17 +3,17 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.answers import Answer
 from assay.audit.books import Books, Checked, Row, checked
 from assay.audit.values import Counts, values_of
 from assay.campaign.campaign import Campaign
-from assay.core.arrivals import seed_of_arrival
+from assay.core.answers import Answer
 from assay.core.deck import number
-from assay.evaluation import evaluation_of
+from assay.core.evaluation import evaluation_of
+from assay.core.targets import JointGoal
+from assay.core.weights import seed_of_arrival
 from assay.labelling.rounds import Ledger
 from assay.results.estimates import Estimate
 from assay.storage import CardRow
-from assay.targets import JointGoal
 
 _NEAR = 1e-12  # sums in another order differ in their last digits
 _NEITHER = ("cannot judge", "broken")

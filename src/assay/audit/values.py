@@ -7,12 +7,12 @@ from math import sqrt
 from typing import TypeVar
 
 from assay.audit.recompute import Form, Stratum, form_of, left_of, quoted
+from assay.core.design import Design
+from assay.core.goal import Goal
 from assay.core.strata import Strata
+from assay.core.targets import JointGoal, Target
 from assay.core.venn import CellStrata
-from assay.design import Design
-from assay.goal import Goal
 from assay.labelling.settings import Settings
-from assay.targets import JointGoal, Target
 
 T = TypeVar("T")
 

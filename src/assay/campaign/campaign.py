@@ -8,11 +8,11 @@ from operator import attrgetter
 from os import PathLike
 from typing import Any
 
-from assay.answers import Answer, parse_answer, parse_answers
 from assay.audit.bundle import Bundle, write_bundle
 from assay.core.agreement import Agreement
+from assay.core.answers import Answer, parse_answer, parse_answers
 from assay.core.deck import Id
-from assay.core.stop import Reason
+from assay.core.stopping import Reason
 from assay.errors import InputError, did_you_mean
 from assay.labelling.accept import (
     check_lease,

@@ -14,13 +14,13 @@ from warnings import warn
 import numpy as np
 
 from assay.campaign.campaign import Campaign
+from assay.core.targets import JointGoal
 from assay.errors import AssayWarning, PredictionsError, StorageError
 from assay.labelling.reserve import depth, more_cards
 from assay.labelling.review_rule import FROM_BEFORE, Review, answered
 from assay.labelling.settings import Before, Settings
 from assay.predictions import Predictions
 from assay.storage import CardRow, Event, Session, Store
-from assay.targets import JointGoal
 
 _BATCH = 20  # of `Campaign.ask`
 

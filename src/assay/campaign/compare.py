@@ -8,7 +8,7 @@ from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import go_on_beside, refuse_other_ids
 from assay.campaign.create import find_campaign, open_storage, settings_of
 from assay.campaign.setup import begin_with_several
-from assay.design import Design
+from assay.core.design import Design
 from assay.errors import DesignError, InputError
 from assay.labelling.settings import Reviewing, Settings
 from assay.predictions import Classifiers, Scan

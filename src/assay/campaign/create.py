@@ -12,11 +12,11 @@ from assay.campaign.campaign import Campaign
 from assay.campaign.prior_labels import Earlier
 from assay.campaign.setup import Beginning, begin_with_one, begin_with_several
 from assay.core import deck
+from assay.core.design import Design
+from assay.core.goal import Goal
 from assay.core.strata import Strata
 from assay.core.variable import Scale
-from assay.design import Design
 from assay.errors import AssayWarning, DesignError
-from assay.goal import Goal
 from assay.labelling.reserve import card_row, check_same, depth, more_cards, read_again, scans_of
 from assay.labelling.review_rule import FROM_BEFORE
 from assay.labelling.settings import Part, Reviewing, Settings, Source

@@ -7,10 +7,10 @@ from math import isnan
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.answers import Answer, parse_answer
 from assay.campaign.create import create_campaign
+from assay.core.answers import Answer, parse_answer
+from assay.core.design import Design
 from assay.core.types import Ints
-from assay.design import Design
 from assay.errors import InputError, LabelError, PredictionsError, did_you_mean
 from assay.results.estimates import Estimate
 

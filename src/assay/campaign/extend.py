@@ -9,11 +9,11 @@ import numpy as np
 from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import count_there, refuse_other_ids, succeed
 from assay.campaign.create import find_campaign, open_storage, parts_of
+from assay.core.goal import Goal
 from assay.core.metrics import sides
 from assay.core.strata import Strata
 from assay.core.types import Ints
 from assay.errors import DesignError, PredictionsError
-from assay.goal import Goal
 from assay.labelling.reserve import card_row, depth, read_again, scans_of
 from assay.labelling.review_rule import answered
 from assay.labelling.settings import Settings

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.answers import Answer
 from assay.campaign.campaign import Campaign
 from assay.campaign.create import find_campaign
+from assay.core.answers import Answer
 from assay.core.venn import CellStrata
 from assay.errors import StorageError
 from assay.labelling.settings import Prior, Series, Settings

@@ -4,8 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.answers import Answer
 from assay.campaign.prior_labels import Earlier, find_earlier
+from assay.core.answers import Answer
+from assay.core.design import Design
+from assay.core.engine import Look, State, look
+from assay.core.goal import Goal
 from assay.core.metrics import Ratio, ratio
 from assay.core.poststratify import bins_for, groups_with_labels
 from assay.core.strata import Strata, stratify
@@ -13,14 +16,11 @@ from assay.core.tallies import Tallies
 from assay.core.types import Ints
 from assay.core.unjudged import movement
 from assay.core.variable import scale_of
-from assay.design import Design
-from assay.engine import Look, State, look
+from assay.core.worst import ends_at_worst
 from assay.errors import LabelError, PredictionsError
-from assay.goal import Goal
 from assay.predictions import Predictions, Side, read_predictions, sides_to_cut
 from assay.predictions.weighted import WeightedPredictions
 from assay.results.estimates import Estimate
-from assay.worst import ends_at_worst
 
 # The labels fell by size, whatever the answers: nothing is to be made up for, as it is where they
 # followed the errors.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.answers import Answer, parse_answers
+from assay.core.answers import Answer, parse_answers
 from assay.core.deck import Id
 from assay.core.poststratify import chance_of_spread
 from assay.core.strata import Strata, stratify

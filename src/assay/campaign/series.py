@@ -17,9 +17,10 @@ from assay.campaign.compare import (
 from assay.campaign.create import open_storage, settings_of
 from assay.campaign.periods import Member, members, prior_of, refuse_if_begun
 from assay.campaign.setup import begin_with_several
+from assay.core.design import Design
 from assay.core.metrics import canonical_metric
+from assay.core.targets import JointGoal
 from assay.core.venn import refuse_bad_names
-from assay.design import Design
 from assay.errors import AssayWarning, DesignError, InputError, PredictionsError
 from assay.labelling.settings import Part, Reviewing, Series, Settings
 from assay.predictions import Predictions, Scan
@@ -27,7 +28,6 @@ from assay.predictions.compared import read_compared
 from assay.predictions.engines import engine_of
 from assay.predictions.scan import as_scan
 from assay.storage import Store
-from assay.targets import JointGoal
 
 _WITHIN = 0.02
 # As many strata as the comparisons that follow have: cut alike, most cards lie in the same order.

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.campaign.prior_labels import Earlier, find_earlier
-from assay.cell_strata import cell_strata, joint_of
+from assay.core.design import Design, check_together, default_design, fitted, price_of_peeking
+from assay.core.goal import Goal
 from assay.core.strata import Strata, stratify
+from assay.core.stratify import cell_strata, joint_of
+from assay.core.targets import ALONE, JointGoal, parse_targets, slices_in
 from assay.core.variable import SCALES, Scale, scale_of
 from assay.core.venn import CellStrata
-from assay.design import Design, check_together, default_design, fitted, price_of_peeking
 from assay.errors import DesignError
-from assay.goal import Goal
 from assay.predictions import (
     Classifiers,
     Predictions,
@@ -20,7 +21,6 @@ from assay.predictions import (
     sides_to_cut,
 )
 from assay.predictions.weighted import WeightedPredictions
-from assay.targets import ALONE, JointGoal, parse_targets, slices_in
 
 
 @dataclass(frozen=True, eq=False)

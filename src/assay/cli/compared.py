@@ -12,11 +12,11 @@ from assay.cli.created_several import several_facts, targets_table
 from assay.cli.output import tell
 from assay.cli.storage import follow_up
 from assay.cli.succeeded import labels_before, labels_told
+from assay.core.targets import JointGoal
 from assay.core.venn import CellStrata
 from assay.labelling.settings import Settings
 from assay.predictions.compared import IN_NEW, IN_OLD, NEW, OLD
 from assay.results.text import printable
-from assay.targets import JointGoal
 from assay.terminal import facts
 
 _BOTH = IN_OLD | IN_NEW

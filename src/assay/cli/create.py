@@ -41,11 +41,11 @@ from assay.cli.scans import (
     scan_of,
 )
 from assay.cli.storage import StorageUrl, follow_up, storage_url
-from assay.core.cutting import METHODS
+from assay.core.cut_methods import METHODS
+from assay.core.design import ALLOCATIONS, MODES, Design
+from assay.core.fields import one_of
 from assay.core.variable import Scale
-from assay.design import ALLOCATIONS, MODES, Design
 from assay.errors import DesignError, did_you_mean
-from assay.fields import one_of
 
 _PRESETS = ("default", "bennett-carvalho", "kumar-raj", "random")
 

@@ -14,14 +14,14 @@ from assay.cli.created_several import (
     several_facts,
     targets_table,
 )
+from assay.core.design import Design
+from assay.core.goal import Goal
 from assay.core.metrics import METRICS
+from assay.core.targets import JointGoal
 from assay.core.variable import Scale
 from assay.core.venn import CellStrata
-from assay.design import Design
-from assay.goal import Goal
 from assay.labelling.settings import Settings
 from assay.results.text import metric_name, printable, strata_words
-from assay.targets import JointGoal
 from assay.terminal import facts, note_lines, sizes_table
 
 

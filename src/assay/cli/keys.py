@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import typer
 
-from assay.answers import Answer
+from assay.core.answers import Answer
 from assay.errors import LabelError
 
 if sys.platform != "win32":

@@ -11,7 +11,6 @@ from rich.console import Console, Group, RenderableType
 from rich.rule import Rule
 from rich.text import Text
 
-from assay.answers import Answer
 from assay.campaign.campaign import Campaign
 from assay.campaign.rebase import rebase_campaign
 from assay.campaign.writing import shown_columns
@@ -20,6 +19,7 @@ from assay.cli.labelling import Labelling
 from assay.cli.output import AsJson, collecting_warnings, console, emit, say_next, telling_errors
 from assay.cli.scans import reading
 from assay.cli.storage import CampaignName, StorageUrl, existing, follow_up, open_campaign
+from assay.core.answers import Answer
 from assay.errors import InputError
 from assay.results.estimates import Item
 from assay.results.text import printable

@@ -3,8 +3,8 @@
 from collections import deque
 from uuid import uuid4
 
-from assay.answers import Answer
 from assay.campaign.campaign import Campaign
+from assay.core.answers import Answer
 from assay.core.deck import Id
 from assay.errors import LabelConflictError
 from assay.labelling.review_rule import SKIP

@@ -26,6 +26,7 @@ from assay.cli.output import AsJson, console, emit, telling_errors, working
 from assay.cli.simulated import rows_csv, view
 from assay.cli.simulated_several import run_several
 from assay.core.metrics import canonical_metric
+from assay.core.targets import ALONE
 from assay.errors import DesignError
 from assay.predictions import read_labelled
 from assay.simulation import (
@@ -38,7 +39,6 @@ from assay.simulation import simulate as run_simulation
 from assay.simulation.figures import draw
 from assay.simulation.plot import new_figure
 from assay.simulation.sweeps import AtThreshold, Question
-from assay.targets import ALONE
 
 
 def _data(text: str, metavar: str = "COL") -> Any:

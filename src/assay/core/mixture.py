@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.core.cluster import kmeans
+from assay.core.clustering import kmeans
 from assay.core.types import Floats, Ints
 
 _MOST_ITERATIONS = 500

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from assay.core.cut_methods import UNEVEN, Facing, canonical_method, cut
 from assay.core.cuts import Cuts
-from assay.core.cutting import UNEVEN, Facing, canonical_method, cut
 from assay.core.profile import Profile, as_scores
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import AssayError, DesignError, InputError

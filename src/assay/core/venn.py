@@ -16,9 +16,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from assay.core.cells import Heap, Part, assign_strata
 from assay.core.cuts import Cuts
 from assay.core.groups import NO_GROUPS, Groups
-from assay.core.heaps import Heap, Part, assign_strata
 from assay.core.types import Floats, Ints
 from assay.errors import AssayError, DesignError, InputError
 
@@ -198,7 +198,7 @@ class CellStrata:
         return code & needed == needed
 
     def assign(self, values: Floats, codes: Ints) -> Ints:
-        """Return the stratum of each item, as `assay.core.heaps.assign_strata` does."""
+        """Return the stratum of each item, as `assay.core.cells.assign_strata` does."""
         return assign_strata(values, codes, self.heaps)
 
     def to_dict(self) -> dict[str, Any]:

@@ -7,11 +7,11 @@ import numpy as np
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.create import create_campaign
+from assay.core.design import Design
+from assay.core.goal import Goal
 from assay.core.metrics import ratio
 from assay.core.types import Bools, Ints
 from assay.demo.population import Population, make_population
-from assay.design import Design
-from assay.goal import Goal
 from assay.results.estimates import Estimate, StratumRow
 from assay.simulation import replay
 

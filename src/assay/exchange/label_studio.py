@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from assay.answers import Answer
+from assay.core.answers import Answer
 from assay.errors import InputError, LabelError
 from assay.exchange.batch import Batch
 from assay.exchange.content import Content

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.answers import Answer
+from assay.core.answers import Answer
 from assay.core.deck import Id
 from assay.exchange.content import Content
 from assay.exchange.limits import UNLIMITED

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from assay.answers import Answer, parse_answer
+from assay.core.answers import Answer, parse_answer
 from assay.core.deck import Id
 from assay.errors import AssayError, LabelError
 from assay.exchange.limits import Limits

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from assay.core import forecast
-from assay.design import Allocation, Design
+from assay.core.design import Allocation, Design
+from assay.core.goal import Goal
 from assay.experiments.data import NamedPopulation
-from assay.goal import Goal
 from assay.simulation import Row, Runs, Task, run_tasks, summarise
 
 RANDOM, BEST = "random", "perc-opt"

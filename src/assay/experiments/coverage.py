@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import astuple, fields
 from pathlib import Path
 
-from assay.design import check_together
+from assay.core.design import check_together
+from assay.core.goal import Goal
 from assay.errors import InputError
 from assay.experiments import coverage_figures as figures
 from assay.experiments.coverage_cells import BESIDE, Cell
@@ -20,7 +21,6 @@ from assay.experiments.coverage_plan import Plan
 from assay.experiments.coverage_result import Result
 from assay.experiments.coverage_rows import Row, Settings, measured
 from assay.experiments.coverage_tables import every_table
-from assay.goal import Goal
 from assay.simulation import Runs, named_design, run_tasks
 
 _LOG, _LEFT_OUT = "coverage.csv", "left-out.csv"

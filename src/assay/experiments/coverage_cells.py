@@ -10,10 +10,10 @@ from typing import Protocol
 
 import numpy as np
 
+from assay.core.design import Design, fitted
 from assay.core.forecast import labels_needed
-from assay.design import Design, fitted
+from assay.core.goal import Goal
 from assay.experiments.coverage_rows import Costs, Settings
-from assay.goal import Goal
 from assay.simulation import Frame, Replayed, Task, named_design
 
 RANDOM = "random"

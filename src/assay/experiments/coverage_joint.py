@@ -10,17 +10,17 @@ from zlib import crc32
 
 import numpy as np
 
-from assay.cell_strata import cell_strata, joint_of
+from assay.core.joint import Joint, Parts
+from assay.core.stratify import cell_strata, joint_of
+from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Floats
 from assay.errors import DesignError
 from assay.experiments.coverage_cells import Cell, design_of, task_name
 from assay.experiments.coverage_extent import LeftOut, Part, Scope
 from assay.experiments.coverage_pairs import Pair, rare_pairs, real_pairs
 from assay.experiments.coverage_rows import Settings
-from assay.joint import Joint, Parts
 from assay.simulation import Ensemble, Runs, named_design
 from assay.simulation.joint_replay import replay_jointly
-from assay.targets import JointGoal, parse_targets
 
 NAMES = ("one", "other")
 _METRICS = (("recall",), ("f1",), ("recall", "f1"))

@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
+from assay.core.cut_methods import cut
 from assay.core.cuts import Cuts
-from assay.core.cutting import cut
+from assay.core.design import Design
 from assay.core.forecast import isotonic_rates, least_variance
 from assay.core.metrics import Ratio, difference, ratio
 from assay.core.profile import Profile, profile_of
 from assay.core.strata import Layer, Strata
 from assay.core.types import Bools, Floats, Ints
-from assay.design import Design
 from assay.simulation import Frame
 
 # Strata a cell, at most. Eight save 1 to 3% of the labels, and stop too soon where forty labels are

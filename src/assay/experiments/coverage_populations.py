@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
+from assay.core.design import Design
 from assay.core.metrics import ratio
 from assay.core.types import Floats
-from assay.design import Design
 from assay.errors import InputError
 from assay.experiments.coverage_shapes import (
     NO_SIGNAL,

@@ -11,10 +11,12 @@ from zlib import crc32
 
 import numpy as np
 
+from assay.core.design import Design, fitted
+from assay.core.engine import State, look
+from assay.core.goal import Goal
 from assay.core.metrics import Metric
 from assay.core.types import Floats, Ints
-from assay.design import Design, fitted
-from assay.engine import State, look
+from assay.core.worst import ends_at_worst
 from assay.experiments.coverage_cells import (
     Cell,
     Subject,
@@ -26,9 +28,7 @@ from assay.experiments.coverage_cells import (
 from assay.experiments.coverage_extent import LeftOut, Part, Scope
 from assay.experiments.coverage_populations import classifiers, of_classifier
 from assay.experiments.coverage_rows import WORST_CASE, Settings
-from assay.goal import Goal
 from assay.simulation import Frame, Runs, replay
-from assay.worst import ends_at_worst
 
 _METRICS = ("precision", "accuracy", "recall", "f1")
 _DELTA = 0.05

@@ -11,10 +11,10 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from assay.core.design import Allocation, Design
 from assay.core.estimate import Estimator
+from assay.core.goal import Goal
 from assay.core.types import Floats
-from assay.design import Allocation, Design
-from assay.goal import Goal
 from assay.simulation import Frame, Population, Runs, Task, run_tasks
 
 

@@ -5,20 +5,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.core.bethel import joint_allocation
+from assay.core.design import Design
 from assay.core.forecast import labels_needed
+from assay.core.joint import Joint as Evaluation
+from assay.core.joint import Parts
+from assay.core.joint_allocation import joint_allocation
+from assay.core.targets import JointGoal, Target
 from assay.core.types import Floats
-from assay.design import Design
+from assay.core.views import views_of
 from assay.experiments.recycling_counts import Pair
 from assay.experiments.recycling_ensembles import Ensembles, Runs, percent_errors
 from assay.experiments.recycling_table1 import BOTH, PAPER, PRECISION, SAMPLE, pair_with
 from assay.experiments.recycling_trials import ENSEMBLE, MODELS, Trial
-from assay.joint import Joint as Evaluation
-from assay.joint import Parts
 from assay.simulation.joint_replay import JointRuns, replay_jointly
 from assay.simulation.recycling.formulas import expected_savings
-from assay.targets import JointGoal, Target
-from assay.views import views_of
 
 WITHIN = 0.03
 CONFIDENCE = 0.95

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from math import isfinite
 
-from assay.answers import Answer
+from assay.core.answers import Answer
 from assay.errors import InputError, LabelConflictError, LabelError
 from assay.labelling.review_rule import WORDS, Review
 from assay.labelling.state import Table

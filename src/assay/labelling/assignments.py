@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from operator import itemgetter
 
-from assay.core.stop import Reason
+from assay.core.stopping import Reason
 from assay.errors import AssayError
 from assay.labelling.reserve import ShortReserveError
 from assay.labelling.review_rule import SKIP, WITHDRAWN

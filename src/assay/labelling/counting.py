@@ -7,8 +7,8 @@ from collections import Counter
 
 import numpy as np
 
-from assay.answers import Answer
 from assay.core.agreement import Agreement, agreement_of
+from assay.core.answers import Answer
 from assay.core.strata import Strata
 from assay.labelling.state import Table
 from assay.results.estimates import StratumRow

@@ -3,11 +3,11 @@
 import numpy as np
 
 from assay.core.intervals import INTERVALS
-from assay.core.stop import Reason
+from assay.core.standing import Standing
+from assay.core.stopping import Reason
+from assay.core.targets import JointGoal
 from assay.labelling.state import Table
 from assay.results.estimates import Estimate, Estimates
-from assay.standing import Standing
-from assay.targets import JointGoal
 
 
 def estimates_of(table: Table) -> Estimates:

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.core.arrivals import Arrivals, seed_of_arrival
 from assay.core.deck import Id, number
 from assay.core.strata import Strata
 from assay.core.types import Floats
+from assay.core.weights import Arrivals, seed_of_arrival
 from assay.errors import AssayError, PredictionsError
 from assay.labelling.settings import Settings, Source
 from assay.predictions import Card, Predictions, Scan, read_classifiers, read_predictions

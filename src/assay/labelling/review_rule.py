@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from assay.answers import Answer
+from assay.core.answers import Answer
 from assay.storage import Said
 
 FROM_BEFORE = "before"

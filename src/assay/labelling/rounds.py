@@ -22,17 +22,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.answers import Answer
+from assay.core.answers import Answer
 from assay.core.census import Once
-from assay.core.stop import Reason
+from assay.core.engine import State
+from assay.core.evaluation import Evaluation
+from assay.core.standing import Standing
+from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
 from assay.core.types import Floats, Ints
-from assay.engine import State
-from assay.evaluation import Evaluation
+from assay.core.why_stopped import told
 from assay.results.progress import HistoryPoint
-from assay.standing import Standing
 from assay.storage import CardRow
-from assay.why_stopped import told
 
 # The rows of a count table, (10, places): cards, and then the items behind them, each once.
 _DEALT, _JUDGED, _OUTCOMES, _UNJUDGED = range(4)

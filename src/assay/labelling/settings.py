@@ -6,15 +6,15 @@ from numbers import Real
 from typing import Any, Literal, Self
 
 from assay.core.deck import NUMBERS, Id, number
+from assay.core.design import Design
+from assay.core.fields import between
+from assay.core.goal import Goal
 from assay.core.strata import Strata
+from assay.core.targets import JointGoal
 from assay.core.variable import Scale
 from assay.core.venn import CellStrata
-from assay.design import Design
 from assay.errors import DesignError
-from assay.fields import between
-from assay.goal import Goal
 from assay.predictions.union import joint_fingerprint, listed
-from assay.targets import JointGoal
 
 MOST_REVIEWERS = 20  # of one item
 

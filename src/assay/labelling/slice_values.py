@@ -4,13 +4,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
+from assay.core.targets import JointGoal
 from assay.errors import AssayError, PredictionsError, did_you_mean
 from assay.labelling.reserve import check_same, read_again, scans_of, whereabouts
 from assay.labelling.settings import Settings
 from assay.labelling.state import Table
 from assay.predictions import Scan
 from assay.predictions.slices import slice_text
-from assay.targets import JointGoal
 
 
 def slice_values(

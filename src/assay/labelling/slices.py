@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.core.domains import Domain, Doubt, as_f1, counted, domain, doubts
+from assay.core.goal import Goal
 from assay.core.strata import Strata
+from assay.core.subgroups import Domain, Doubt, as_f1, counted, domain, doubts
 from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
 from assay.errors import DesignError, InputError, did_you_mean
-from assay.goal import Goal
 from assay.labelling.settings import Settings
 from assay.labelling.slice_answers import SliceAnswers
 from assay.labelling.slice_values import slice_values

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from assay.answers import Answer
-from assay.core.stop import Reason
-from assay.engine import State
+from assay.core.answers import Answer
+from assay.core.engine import State
+from assay.core.evaluation import evaluation_of
+from assay.core.stopping import Reason
 from assay.errors import AssayError, StorageError
-from assay.evaluation import evaluation_of
 from assay.labelling.reserve import Reserve, ShortReserveError
 from assay.labelling.review_rule import Review
 from assay.labelling.rounds import Ledger

@@ -1,5 +1,6 @@
 """Where predictions come from: one small contract, and what reads them."""
 
+from assay.core.sides import sides_to_cut
 from assay.predictions.base import Card, CellPredictions, Decks, Found, IdKind, Predictions, Side
 from assay.predictions.read import Labelled, from_arrays, read_labelled, read_predictions
 from assay.predictions.scan import ENGINES, Scan
@@ -9,7 +10,6 @@ from assay.predictions.several import (
     read_classifiers,
     read_labelled_classifiers,
 )
-from assay.predictions.sides import sides_to_cut
 
 __all__ = [
     "ENGINES",

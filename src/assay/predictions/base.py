@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from assay.core.cells import Heap, Part
 from assay.core.deck import Id
 from assay.core.groups import Groups
-from assay.core.heaps import Heap, Part
 from assay.core.profile import Profile
 from assay.core.types import Floats, Ints
 from assay.core.variable import Scale, Variable
@@ -30,7 +30,7 @@ class Card:
     shown : mapping of str to object
         What people see when they label it: one value, fit for JSON, for each column to show.
     weight : int, optional
-        How many impressions it counts for (`assay.core.arrivals`), where items have weights.
+        How many impressions it counts for (`assay.core.weights`), where items have weights.
     """
 
     id: Id

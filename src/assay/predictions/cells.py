@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
 from assay.core.groups import NO_GROUPS, Groups
-from assay.core.heaps import Heap, Part, count_cells, count_parts, profile_heaps
 from assay.core.profile import Profile
 from assay.core.types import Floats, Ints
 from assay.predictions.column import Show

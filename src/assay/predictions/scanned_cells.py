@@ -11,10 +11,10 @@ from functools import cached_property
 import numpy as np
 
 from assay.core.bins import bins_of
+from assay.core.cells import Heap, Part
 from assay.core.cuts import Cuts
 from assay.core.deck import Id
 from assay.core.groups import NO_GROUPS
-from assay.core.heaps import Heap, Part
 from assay.core.profile import Profile
 from assay.core.strata import Layer, Strata
 from assay.core.types import Bools, Floats, Ints

@@ -1,4 +1,4 @@
-"""Predictions whose items count by weight: dealt as they arrive (`assay.core.arrivals`)."""
+"""Predictions whose items count by weight: dealt as they arrive (`assay.core.weights`)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,11 +8,11 @@ from hashlib import sha256
 import numpy as np
 
 from assay.core import deck
-from assay.core.arrivals import first_arrivals, impressions
 from assay.core.profile import Profile
 from assay.core.score_cells import cells_of
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable
+from assay.core.weights import first_arrivals, impressions
 from assay.errors import PredictionsError
 from assay.predictions.base import Card, Decks, Side
 from assay.predictions.column import Show

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from assay.answers import Answer
+from assay.core.answers import Answer
 from assay.labelling.counting import waiting_in
 from assay.labelling.review_rule import FROM_BEFORE, SKIP, WITHDRAWN, Review
 from assay.labelling.state import Table

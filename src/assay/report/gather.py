@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from assay.answers import Answer
+from assay.core.answers import Answer
+from assay.core.targets import JointGoal
 from assay.labelling.counting import agreement_in, reviewers_in
 from assay.labelling.estimates import estimates_of
 from assay.labelling.settings import Settings
@@ -18,7 +19,6 @@ from assay.report.worth import metric_facts
 from assay.results.estimates import notes_once
 from assay.results.slices import Slices
 from assay.storage import Event
-from assay.targets import JointGoal
 
 
 def facts_of(table: Table, *, names: bool) -> Facts:

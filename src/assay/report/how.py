@@ -1,10 +1,10 @@
 """How a campaign draws labels and looks at them, in words."""
 
-from assay.design import Design
+from assay.core.design import Design
+from assay.core.targets import JointGoal
 from assay.labelling.settings import Settings
 from assay.report.facts import HowFacts
 from assay.results.text import goal_words, strata_words
-from assay.targets import JointGoal
 
 _SHARED_OUT = {
     "explore": "labels go where the errors are, and never quite nowhere else",

@@ -7,14 +7,14 @@ from math import inf, isfinite
 from assay.core.estimate import rates
 from assay.core.metrics import METRICS
 from assay.core.random_sampling import effective_labels, labels_at_random, labels_per_share
+from assay.core.standing import Standing
+from assay.core.targets import is_difference
 from assay.labelling.state import Table
 from assay.report.facts import MetricFacts
 from assay.report.strata import is_weighted
 from assay.results.estimates import Estimate
 from assay.results.progress import HistoryPoint, thinned
 from assay.results.text import state_text
-from assay.standing import Standing
-from assay.targets import is_difference
 
 _POINTS = 200  # of a metric's history; no screen shows more
 _ALL_POINTS = 2400  # of all metrics'

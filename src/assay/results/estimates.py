@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from assay.core.deck import Id
+from assay.core.targets import is_difference
 from assay.results import html as notebook
 from assay.results.frames import Backend, frame_of, types_of
-from assay.targets import is_difference
 
 _NAMES_AT_MOST = 3  # in front of a note that holds for several metrics, but not for all
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from assay.standing import Standing
+from assay.core.standing import Standing
 
 
 @dataclass(frozen=True)

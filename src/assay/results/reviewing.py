@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.answers import Answer
+from assay.core.answers import Answer
 from assay.core.deck import Id
 from assay.results.estimates import Item
 

@@ -7,12 +7,12 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from assay.core.cutting import METHODS
+from assay.core.cut_methods import METHODS
+from assay.core.goal import Goal
 from assay.core.strata import Strata
-from assay.goal import Goal
+from assay.core.targets import JointGoal, without_slices
 from assay.labelling.settings import Settings
 from assay.results.estimates import Estimate, StratumRow
-from assay.targets import JointGoal, without_slices
 
 _EQUAL = "strata of equal size"
 _STRATA_AT_MOST, _STRATA_SHOWN = 40, 30  # with more, only the largest are shown
@@ -91,7 +91,7 @@ def goal_words(goal: Goal | JointGoal) -> str:
     '±0.02 at 95% confidence, with at most 900 answers'
     >>> goal_words(Goal("recall", at_least=0.9))
     'is it at least 0.9? At 95% confidence'
-    >>> from assay.targets import Target
+    >>> from assay.core.targets import Target
     >>> goal_words(JointGoal((Target("f1", "cnn"), Target("f1", "mve")), 500, simultaneous=True))
     '95% confidence that all are right at once, at most 500 answers'
     """

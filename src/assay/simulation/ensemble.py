@@ -7,20 +7,20 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
 from assay.core.groups import NO_GROUPS, Groups
-from assay.core.heaps import Heap, Part, count_cells, count_parts, profile_heaps
+from assay.core.joint import Parts
 from assay.core.profile import Profile
+from assay.core.targets import JointGoal, Target
 from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
+from assay.core.views import views_of
 from assay.errors import InputError
-from assay.joint import Parts
 from assay.predictions.several import (
     Classifiers,
     LabelledClassifiers,
     read_labelled_classifiers,
 )
-from assay.targets import JointGoal, Target
-from assay.views import views_of
 
 
 class CellCounts(NamedTuple):

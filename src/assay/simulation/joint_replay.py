@@ -1,6 +1,6 @@
 """Replay an evaluation of several targets many times on a population whose truth is known.
 
-As `simulation.replay`, with the loop of `assay.joint`: cards of a stratum fall into its parts by
+As `simulation.replay`, with the loop of `assay.core.joint`: cards of a stratum fall into its parts by
 chance, and each part's outcomes are one hypergeometric variate.
 """
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.core.stop import Reason
+from assay.core.engine import State
+from assay.core.joint import Joint, Parts
+from assay.core.stopping import Reason
 from assay.core.types import Floats, Ints
-from assay.engine import State
-from assay.joint import Joint, Parts
 
 
 @dataclass(frozen=True, eq=False)

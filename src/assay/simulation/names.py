@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import cast
 
-from assay.core.cutting import METHODS
-from assay.design import MODES, Allocation, Design
+from assay.core.cut_methods import METHODS
+from assay.core.design import MODES, Allocation, Design
 from assay.errors import DesignError, did_you_mean
 
 _PAPER_1 = [f"{strata}-{how}" for strata in ("equal", "perc") for how in ("uni", "pps", "opt")]

@@ -11,12 +11,12 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from assay.core.design import Design
+from assay.core.engine import Look, State, begin, cannot_stop, fold, look, plan
+from assay.core.goal import Goal
 from assay.core.metrics import Ratio
-from assay.core.stop import Reason
+from assay.core.stopping import Reason
 from assay.core.types import Bools, Floats, Ints
-from assay.design import Design
-from assay.engine import Look, State, begin, cannot_stop, fold, look, plan
-from assay.goal import Goal
 
 Watch = Callable[[State, Look], None]
 Ended = Callable[[Ints, State], None]

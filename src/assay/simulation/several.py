@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from assay.cell_strata import cell_strata, joint_of
+from assay.core.design import Design
+from assay.core.fields import between, one_of, whole
+from assay.core.stratify import cell_strata, joint_of
+from assay.core.targets import JointGoal, Target, parse_targets
 from assay.core.types import Floats
-from assay.design import Design
 from assay.errors import DesignError, did_you_mean
-from assay.fields import between, one_of, whole
 from assay.results import html as notebook
 from assay.simulation.ensemble import Ensemble
 from assay.simulation.joint_replay import replay_jointly
@@ -19,7 +20,6 @@ from assay.simulation.recycling.designs import FIXED, SharedSamples
 from assay.simulation.recycling.route import Route, choose_parent
 from assay.simulation.recycling.sizes import Sizes, plan_sizes
 from assay.simulation.several_runs import Replay, SeveralRuns, run_blocks
-from assay.targets import JointGoal, Target, parse_targets
 
 SEVERAL_DESIGNS = (*FIXED, "joint")
 
@@ -151,7 +151,7 @@ def simulate_several(
     ensemble : Ensemble
         Predictions with the truth.
     metrics : names, or mapping of names to half-widths
-        The targets, as `assay.targets.parse_targets` takes them.
+        The targets, as `assay.core.targets.parse_targets` takes them.
     designs : sequence of str, optional
         Some of `SEVERAL_DESIGNS`. Otherwise all, or with a budget alone ``joint``, as the others'
         samples have the size that `within` asks for. ``independent`` is always run beside them.
@@ -160,7 +160,7 @@ def simulate_several(
     budget : int, optional
         Where ``joint`` stops at the latest.
     confidence, simultaneous
-        As in `assay.targets.JointGoal`.
+        As in `assay.core.targets.JointGoal`.
     parent : str, optional
         The classifier whose sample is recycled, and whose false omission rate stands for all.
         Otherwise that whose yes-set has most in common with the others'.

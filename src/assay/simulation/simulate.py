@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from assay.core import forecast
+from assay.core.design import Design, check_together, fitted
+from assay.core.goal import Goal
 from assay.core.metrics import canonical_metric
-from assay.core.stop import Reason
-from assay.design import Design, check_together, fitted
+from assay.core.stopping import Reason
 from assay.errors import InputError
-from assay.goal import Goal
 from assay.results import html as notebook
 from assay.simulation.names import named_design
 from assay.simulation.population import Population

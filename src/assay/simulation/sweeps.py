@@ -6,12 +6,12 @@ from math import ceil
 
 import numpy as np
 
+from assay.core.design import Design
 from assay.core.forecast import labels_needed
+from assay.core.goal import Goal
 from assay.core.metrics import ratio
 from assay.core.types import Floats
-from assay.design import Design
 from assay.errors import PredictionsError
-from assay.goal import Goal
 from assay.simulation.names import named_design
 from assay.simulation.population import Population
 from assay.simulation.simulate import Row, Simulation, simulate

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.core.engine import Look, State
 from assay.core.types import Floats
-from assay.engine import Look, State
 from assay.simulation.workers import Task
 
 _BAND = (5, 95)  # per cent: nine runs in ten lie between
@@ -39,8 +39,8 @@ def half_widths(task: Task, *, replications: int, seed: int) -> Trajectory:
 
     Examples
     --------
-    >>> from assay.design import Design
-    >>> from assay.goal import Goal
+    >>> from assay.core.design import Design
+    >>> from assay.core.goal import Goal
     >>> from assay.simulation import Population
     >>> rng = np.random.default_rng(0)
     >>> score = rng.beta(4, 1, 5000)

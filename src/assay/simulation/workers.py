@@ -19,9 +19,9 @@ from zlib import crc32
 
 import numpy as np
 
-from assay.design import Design
+from assay.core.design import Design
+from assay.core.goal import Goal
 from assay.errors import InputError
-from assay.goal import Goal
 from assay.simulation.population import Frame
 from assay.simulation.replay import Runs, Watch, replay
 

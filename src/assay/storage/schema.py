@@ -71,7 +71,7 @@ item = Table(
 
 # What was dealt when: the counts per stratum, as a JSON list. With the decks' fixed order this
 # tells every card that was ever asked for. Where items have weights it counts arrivals, and an item
-# may be among them again (assay.core.arrivals).
+# may be among them again (assay.core.weights).
 round_ = Table(
     "round",
     metadata,

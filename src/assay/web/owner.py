@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from assay.answers import Answer
 from assay.campaign.campaign import Campaign
+from assay.core.answers import Answer
 from assay.exchange import FORMATS
 from assay.results.reviewing import Dispute
 from assay.web import owner_files

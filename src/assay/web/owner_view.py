@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from assay.answers import Answer
 from assay.campaign.campaign import Campaign
 from assay.core.agreement import Agreement
-from assay.goal import Goal
+from assay.core.answers import Answer
+from assay.core.goal import Goal
+from assay.core.targets import JointGoal
 from assay.report.charts import Curve, draw_curve
 from assay.results.estimates import Estimate, StratumRow, notes_once
 from assay.results.outlook import Outlook, outlook_of
@@ -23,7 +24,6 @@ from assay.results.text import (
     state_text,
     value_text,
 )
-from assay.targets import JointGoal
 
 _LOOKS = (
     30  # at rounds that wait for answers, whenever somebody has answered; shared by all metrics

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from assay.design import Design, price_of_peeking
-from assay.goal import Goal
+from assay.core.design import Design, price_of_peeking
+from assay.core.goal import Goal
 from assay.simulation.planning.assumed import Supposed
 from assay.simulation.planning.result import BudgetRow, CheaperRow, Cost, Reading, WithinRow
 

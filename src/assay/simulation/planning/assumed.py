@@ -6,11 +6,11 @@ from typing import Self
 
 import numpy as np
 
+from assay.core.design import Design
 from assay.core.metrics import canonical_metric
 from assay.core.profile import Profile
 from assay.core.types import Floats
 from assay.core.variable import Scale
-from assay.design import Design
 from assay.predictions import Predictions, Side, sides_to_cut
 from assay.simulation import Frame, Truth, frame_of
 

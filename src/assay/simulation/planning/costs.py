@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from assay.core.bets import grid
+from assay.core.design import Design, fitted
+from assay.core.goal import Goal
 from assay.core.types import Floats, Ints
-from assay.design import Design, fitted
 from assay.errors import DesignError
-from assay.goal import Goal
 from assay.simulation import Frame, Runs, Task
 from assay.simulation.planning.assumed import Supposed
 from assay.simulation.planning.result import Cost

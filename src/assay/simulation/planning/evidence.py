@@ -5,14 +5,14 @@ from typing import Self
 
 import numpy as np
 
-from assay.answers import Answer
 from assay.campaign.campaign import Campaign
 from assay.campaign.prior_labels import find_earlier
+from assay.core.answers import Answer
+from assay.core.design import Design
 from assay.core.profile import Profile
 from assay.core.strata import Strata, stratify
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable, confidence
-from assay.design import Design
 from assay.errors import InputError
 from assay.predictions import Predictions, Side
 from assay.simulation.planning.assumed import Supposed

@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.core.design import Design, check_together
 from assay.core.forecast import labels_needed, random_variance
+from assay.core.goal import Goal
 from assay.core.metrics import sides as sides_of
 from assay.core.types import Floats
-from assay.design import Design, check_together
 from assay.errors import DesignError, InputError
-from assay.goal import Goal
 from assay.simulation.planning import advice
 from assay.simulation.planning.assumed import Supposed
 from assay.simulation.planning.assumptions import calibrated, doubtful

@@ -8,11 +8,11 @@ what it takes it for.
 from collections.abc import Callable
 
 from assay.campaign.campaign import Campaign
+from assay.core.fields import one_of, whole
+from assay.core.goal import Goal
 from assay.core.variable import SCALES, Scale, scale_of
 from assay.core.venn import CellStrata
 from assay.errors import InputError
-from assay.fields import one_of, whole
-from assay.goal import Goal
 from assay.predictions import Predictions, read_predictions
 from assay.predictions.values import refuse_improbable
 from assay.predictions.weighted import WeightedPredictions

@@ -17,10 +17,10 @@ from typing import Self
 import numpy as np
 
 from assay.core.metrics import Metric, Ratio, subtract
+from assay.core.targets import JointGoal, Target
 from assay.core.types import Bools, Floats
 from assay.simulation.ensemble import Ensemble
 from assay.simulation.recycling.recall_route import route_ratio
-from assay.targets import JointGoal, Target
 
 
 def choose_parent(ensemble: Ensemble, goal: JointGoal) -> str:

@@ -9,22 +9,22 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from assay.cell_strata import joint_of
 from assay.core.census import settle
+from assay.core.design import Design
+from assay.core.engine import State, begin, fold, follows_request, look, plan
+from assay.core.goal import Goal
+from assay.core.joint import JointLook
 from assay.core.metrics import Ratio, ratio
-from assay.core.stop import Reason
+from assay.core.standing import Standing
+from assay.core.stopping import Reason
 from assay.core.strata import Strata
+from assay.core.stratify import joint_of
 from assay.core.tallies import Tallies
+from assay.core.targets import JointGoal
 from assay.core.types import Floats, Ints
 from assay.core.venn import CellStrata
-from assay.design import Design
-from assay.engine import State, begin, fold, follows_request, look, plan
-from assay.goal import Goal
-from assay.joint import JointLook
 from assay.labelling.settings import Prior, Settings
-from assay.standing import Standing
 from assay.storage import CardRow
-from assay.targets import JointGoal
 
 # At most, where draws that come again cost nothing: of a budget, and without one.
 _DRAWS_AN_ANSWER = 10

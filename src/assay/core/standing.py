@@ -6,13 +6,13 @@ from typing import Self
 import numpy as np
 
 from assay.core.census import Once
+from assay.core.design import Design
+from assay.core.engine import Look, State
+from assay.core.goal import Goal
 from assay.core.metrics import Metric
 from assay.core.tallies import Tallies
 from assay.core.unjudged import movement
-from assay.design import Design
-from assay.engine import Look, State
-from assay.goal import Goal
-from assay.worst import ends_at_worst, with_open
+from assay.core.worst import ends_at_worst, with_open
 
 
 @dataclass(frozen=True, eq=False)

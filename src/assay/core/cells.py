@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.core.cut_methods import Facing, cut
 from assay.core.cuts import Cuts
-from assay.core.cutting import Facing, cut
 from assay.core.profile import Profile, as_scores, profile_of
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError, InputError
@@ -101,7 +101,7 @@ def cut_heaps(
     bins : sequence of int
         The number of strata that each is cut into; fewer where its values are too much alike.
     method : str
-        One of `assay.core.cutting.METHODS`.
+        One of `assay.core.cut_methods.METHODS`.
     facing : sequence of Facing or None, optional
         Where the threshold is for each, as `cut` takes it.
 

@@ -8,9 +8,9 @@ from typing import Any, Self, cast
 
 from scipy.special import ndtri
 
+from assay.core.fields import between, known_fields, whole
 from assay.core.metrics import canonical_metric
 from assay.errors import DesignError
-from assay.fields import between, known_fields, whole
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,17 @@ from typing import Protocol
 
 import numpy as np
 
-from assay.core.cutting import Facing
+from assay.core.cells import Heap, Part, cut_heaps
+from assay.core.cut_methods import Facing
+from assay.core.design import Design
 from assay.core.groups import Groups
-from assay.core.heaps import Heap, Part, cut_heaps
+from assay.core.joint import Joint, Parts
 from assay.core.merge_cells import merge_cells
 from assay.core.profile import Profile
+from assay.core.targets import JointGoal
 from assay.core.types import Floats
 from assay.core.venn import CellStrata
-from assay.design import Design
-from assay.joint import Joint, Parts
-from assay.targets import JointGoal
-from assay.views import views_of
+from assay.core.views import views_of
 
 # A heap that is so large a share of what some target is about is cut into so many strata by score,
 # at most. More strata would cost labels where they tell nothing (docs/several.md).

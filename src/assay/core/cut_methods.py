@@ -23,7 +23,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from assay.core.cluster import kmeans
+from assay.core.clustering import kmeans
 from assay.core.cuts import Cuts
 from assay.core.density import equal_root_parts
 from assay.core.mixture import gaussian_mixture

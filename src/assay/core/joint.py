@@ -21,17 +21,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.core import allocate
-from assay.core.bethel import joint_allocation
+from assay.core import allocation as allocate
 from assay.core.compromise import compromise_allocation
+from assay.core.design import Design
+from assay.core.engine import Look, State, explored_shares, least_of_each, look, weights_now
+from assay.core.goal import Goal
+from assay.core.joint_allocation import joint_allocation
 from assay.core.metrics import Metric
-from assay.core.stop import Reason
+from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
-from assay.design import Design
-from assay.engine import Look, State, explored_shares, least_of_each, look, weights_now
 from assay.errors import DesignError
-from assay.goal import Goal
 
 _UNSEEN = 0.5  # labels that a stratum without any counts for, where labels are shared out
 _NOT_YET = 1.05  # a target with too few labels to stop is taken to be this far from its goal

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.core.goal import Goal
 from assay.core.groups import NO_GROUPS, Groups
+from assay.core.joint import Parts, View
 from assay.core.metrics import Ratio, ratio, sides, subtract
+from assay.core.targets import JointGoal, Target
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import PredictionsError
-from assay.goal import Goal
-from assay.joint import Parts, View
-from assay.targets import JointGoal, Target
 
 
 def views_of(

@@ -12,21 +12,22 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.core import allocate, betting
+from assay.core import allocation as allocate
+from assay.core import betting
 from assay.core.bets import Bets
 from assay.core.census import Once
+from assay.core.design import Design
 from assay.core.estimate import Moments, estimate, rates, stratum_sd
 from assay.core.explore import explore
+from assay.core.goal import Goal
 from assay.core.intervals import INTERVALS, Evidence
 from assay.core.metrics import Metric, Ratio
 from assay.core.quote import quoted_value
-from assay.core.stop import Reason, count_streak, hold_back, reasons, settle
+from assay.core.stopping import Reason, count_streak, hold_back, reasons, settle
 from assay.core.stratified import Strata, extra_outcomes, rarer
 from assay.core.tallies import Tallies
 from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints
 from assay.core.unjudged import as_labels, cards_judged, movement, verdict_at_worst
-from assay.design import Design
-from assay.goal import Goal
 
 UNLIMITED = LARGEST_EXACT  # room in a stratum that is drawn from with replacement
 # Labels of every stratum before others get more, and before the interval's width may stop an

@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Self
 
+from assay.core.fields import between, known_fields
+from assay.core.goal import Goal
 from assay.core.metrics import canonical_metric
 from assay.errors import DesignError, did_you_mean
-from assay.fields import between, known_fields
-from assay.goal import Goal
 
 ALONE = "classifier"  # what a single one is called whose several metrics are asked for
 

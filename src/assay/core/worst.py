@@ -13,13 +13,13 @@ from dataclasses import replace
 import numpy as np
 
 from assay.core.bets import Bets
+from assay.core.design import Design
+from assay.core.engine import Look, State, look
+from assay.core.goal import Goal
 from assay.core.metrics import Metric
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 from assay.core.unjudged import counted_at_worst, swing
-from assay.design import Design
-from assay.engine import Look, State, look
-from assay.goal import Goal
 
 
 def ends_at_worst(

@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any, Literal, Self, get_args
 
 from assay.core.bets import grid
-from assay.core.cutting import canonical_method
+from assay.core.cut_methods import canonical_method
 from assay.core.estimate import ESTIMATORS, Estimator
+from assay.core.fields import known_fields, one_of, parse, whole
+from assay.core.goal import Goal
 from assay.core.intervals import INTERVALS
 from assay.core.variable import VARIABLES, Variable
 from assay.errors import DesignError
-from assay.fields import known_fields, one_of, parse, whole
-from assay.goal import Goal
 
 Allocation = Literal["explore", "chance", "uni", "pps", "opt", "pro", "equ", "opt-a1", "opt-a2"]
 ALLOCATIONS: tuple[str, ...] = get_args(Allocation)

@@ -1,7 +1,7 @@
 """Which predicted labels' items an evaluation draws from."""
 
+from assay.core.design import Design
 from assay.core.metrics import sides
-from assay.design import Design
 from assay.errors import PredictionsError
 from assay.predictions.base import Side
 

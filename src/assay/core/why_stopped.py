@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from assay.core.stop import Reason
+from assay.core.standing import Standing
+from assay.core.stopping import Reason
 from assay.core.unjudged import least_to_settle, swing
-from assay.standing import Standing
 
 
 def told(reason: Reason, standings: Sequence[Standing]) -> str:
