@@ -15,7 +15,7 @@ import duckdb
 import numpy as np
 
 from assay.core.deck import mix, numbers
-from assay.predictions.deck_sql import duckdb_number, duckdb_number_written_out
+from assay.predictions.sql.deck import duckdb_number, duckdb_number_written_out
 
 ARRAY_SIZE = 1_000_000
 TABLE_SIZE = 10_000_000

@@ -28,7 +28,7 @@ from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
 from assay.demo import make_population
-from assay.predictions.compared import read_compared
+from assay.predictions.pair import read_compared
 from assay.simulation.joint_replay import JointRuns, replay_jointly
 
 ITEMS = 100_000

@@ -15,7 +15,7 @@ import assay
 from assay.audit.values import Counts, values_of
 from assay.core.groups import Groups
 from assay.core.venn import CellStrata
-from assay.predictions.compared import read_compared
+from assay.predictions.pair import read_compared
 from assay.storage import open_store
 
 SIZE = 900

@@ -21,7 +21,7 @@ from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
 from assay.core.views import views_of
 from assay.labelling.settings import Settings
-from assay.predictions.compared import IN_NEW, NEW
+from assay.predictions.pair import IN_NEW, NEW
 from assay.results.estimates import Estimate
 
 ITEMS = 900

@@ -16,8 +16,8 @@ from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
 from assay.core.views import views_of
 from assay.errors import PredictionsError
-from assay.predictions.base import CellPredictions
-from assay.predictions.compared import read_compared
+from assay.predictions.contract import CellPredictions
+from assay.predictions.pair import read_compared
 from assay.predictions.several import read_classifiers
 
 SIZE = 1500

@@ -25,7 +25,7 @@ from assay.core.profile import Profile
 from assay.core.strata import Layer, Strata, stratify
 from assay.core.variable import Scale, Variable
 from assay.predictions import Card, Predictions, read_predictions
-from assay.predictions.base import Side
+from assay.predictions.contract import Side
 from assay.predictions.scan import Engine, Scan
 
 SEED = 7

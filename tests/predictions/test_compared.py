@@ -9,7 +9,7 @@ import pytest
 
 from assay.errors import InputError, PredictionsError
 from assay.predictions import Scan, read_predictions
-from assay.predictions.compared import IN_NEW, IN_OLD, NEW, OLD, ComparedPredictions, read_compared
+from assay.predictions.pair import IN_NEW, IN_OLD, NEW, OLD, ComparedPredictions, read_compared
 
 COLUMNS: dict[str, Any] = {"score": "p", "threshold": 0.5}
 BOTH = {"old": COLUMNS, "new": COLUMNS}

@@ -13,8 +13,8 @@ import pytest
 
 from assay.errors import PredictionsError
 from assay.predictions import read_predictions
-from assay.predictions.duck import ids as duck_ids
-from assay.predictions.duck import scanner as duck_scanner
+from assay.predictions.duckdb import ids as duck_ids
+from assay.predictions.duckdb import scanner as duck_scanner
 from assay.predictions.scan import ENGINES, Engine, Scan
 from tests.predictions.contract import SEED, Population, scan_by
 from tests.predictions.contract_populations import population

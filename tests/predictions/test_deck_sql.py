@@ -15,8 +15,8 @@ import pytest
 
 from assay.core.deck import Id, key, number
 from assay.errors import InputError
-from assay.predictions.base import IdKind
-from assay.predictions.deck_sql import (
+from assay.predictions.contract import IdKind
+from assay.predictions.sql.deck import (
     duckdb_computes_mix,
     duckdb_number,
     duckdb_number_written_out,

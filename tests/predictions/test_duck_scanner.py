@@ -17,15 +17,15 @@ from assay.core.deck import key
 from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
 from assay.predictions import read_predictions
-from assay.predictions.bin_sql import spread_sql
-from assay.predictions.duck import scanner as duck_scanner
-from assay.predictions.duck import trial as duck_trial
-from assay.predictions.duck.loading import fetch_shown
-from assay.predictions.duck.scanner import DuckScanner
-from assay.predictions.duck.trial import duckdb_bin, refuse_other_bins
+from assay.predictions.duckdb import scanner as duck_scanner
+from assay.predictions.duckdb import trial as duck_trial
+from assay.predictions.duckdb.loading import fetch_shown
+from assay.predictions.duckdb.scanner import DuckScanner
+from assay.predictions.duckdb.trial import duckdb_bin, refuse_other_bins
 from assay.predictions.progress import telling_progress
-from assay.predictions.row_sql import value_sql
 from assay.predictions.scan import Scan
+from assay.predictions.sql.bins import spread_sql
+from assay.predictions.sql.rows import value_sql
 from tests.predictions.contract import (
     SEED,
     Population,

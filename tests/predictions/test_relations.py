@@ -25,8 +25,8 @@ from assay.core.cuts import Cuts
 from assay.core.strata import Layer, Strata
 from assay.errors import AssayError, MissingDependencyError, PredictionsError
 from assay.predictions import Card, Predictions, read_predictions
-from assay.predictions.duck.loading import fetch_shown
-from assay.predictions.duck.relations import Relation, open_relation
+from assay.predictions.duckdb.loading import fetch_shown
+from assay.predictions.duckdb.relations import Relation, open_relation
 from assay.predictions.scan import Engine, Scan, as_scan
 
 COLUMNS = ["id", "score", "said", "text"]
@@ -269,7 +269,7 @@ def test_temporary_files_are_gone_with_the_process(tmp_path: Path) -> None:
     scan = _csv(_table(), tmp_path)
     program = (
         "import sys\n"
-        "from assay.predictions.duck.relations import open_relation\n"
+        "from assay.predictions.duckdb.relations import open_relation\n"
         "from assay.predictions.scan import Scan\n"
         "relation = open_relation(Scan(sys.argv[1]), ['id'], staged=True)\n"
         "print(relation.folder, relation.folder.exists())\n"
@@ -821,7 +821,7 @@ def test_bad_tables_and_conditions_of_postgres(postgres: str) -> None:
 def test_a_copy_in_several_parts(
     postgres: str, table: "pa.Table", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.predictions.duck.postgres._PART", 10_000)
+    monkeypatch.setattr("assay.predictions.duckdb.postgres._PART", 10_000)
     relation = open_relation(Scan(postgres, table=PREDS), table.column_names, staged=True)
     assert len(list(relation.folder.glob("*.parquet"))) > 10
     assert not list(relation.folder.glob("*.csv"))

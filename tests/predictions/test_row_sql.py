@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 
 from assay.errors import PredictionsError
-from assay.predictions.bin_sql import double_sql
 from assay.predictions.column import Column
 from assay.predictions.ids import Ids
 from assay.predictions.labels import read_predicted
+from assay.predictions.numbers import read_scores
 from assay.predictions.roles import Roles
-from assay.predictions.row_sql import Dialect, RowSql, family_of, quoted, row_sql, value_sql
-from assay.predictions.scores import read_scores
+from assay.predictions.sql.bins import double_sql
+from assay.predictions.sql.rows import Dialect, RowSql, family_of, quoted, row_sql, value_sql
 
 Answer = list[float] | str
 Evaluate = Callable[["pa.Table", Sequence[str]], list[list[Any]]]

@@ -14,7 +14,7 @@ from assay.core.strata import Layer, Strata
 from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
 from assay.predictions import Predictions, read_predictions, scanned
-from assay.predictions.duck import scanner as duck_scanner
+from assay.predictions.duckdb import scanner as duck_scanner
 from assay.predictions.scan import Scan
 from assay.predictions.scanned import ScannedPredictions
 from tests.predictions.contract import SEED, Population, check_deals

@@ -20,15 +20,15 @@ from assay.core.score_cells import ScoreCells, cells_of
 from assay.core.types import Bools, Floats
 from assay.core.variable import Scale, Variable, confidence
 from assay.errors import MissingDependencyError, PredictionsError
-from assay.predictions.base import IdKind
-from assay.predictions.bin_sql import spread_sql
+from assay.predictions.contract import IdKind
+from assay.predictions.engine import Rows, Span
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
-from assay.predictions.scanner import Rows, Span
 from assay.predictions.spark import trial as spark_trial
 from assay.predictions.spark.columns import with_digest, with_place
 from assay.predictions.spark.scanner import SparkScanner, open_spark
 from assay.predictions.spark.trial import refuse_other_arithmetic
+from assay.predictions.sql.bins import spread_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

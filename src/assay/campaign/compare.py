@@ -12,7 +12,7 @@ from assay.core.design import Design
 from assay.errors import DesignError, InputError
 from assay.labelling.settings import Reviewing, Settings
 from assay.predictions import Classifiers, Scan
-from assay.predictions.compared import ComparedPredictions, read_compared
+from assay.predictions.pair import ComparedPredictions, read_compared
 from assay.predictions.scan import as_scan
 from assay.storage import Store
 

@@ -21,7 +21,7 @@ from assay.labelling.reserve import card_row, check_same, depth, more_cards, rea
 from assay.labelling.review_rule import FROM_BEFORE
 from assay.labelling.settings import Part, Reviewing, Settings, Source
 from assay.predictions import Classifiers, Predictions, Scan
-from assay.predictions.compared import parts_in
+from assay.predictions.pair import parts_in
 from assay.predictions.roles import refuse_bad_show
 from assay.predictions.scan import as_scan
 from assay.storage import CardRow, Said, Session, Store, open_store

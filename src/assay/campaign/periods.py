@@ -10,7 +10,7 @@ from assay.core.answers import Answer
 from assay.core.venn import CellStrata
 from assay.errors import StorageError
 from assay.labelling.settings import Prior, Series, Settings
-from assay.predictions.compared import IN_NEW, IN_OLD, NEW, OLD, ComparedPredictions
+from assay.predictions.pair import IN_NEW, IN_OLD, NEW, OLD, ComparedPredictions
 from assay.storage import Session
 
 _WORTH = 0.5  # what a label of the last period tells about where to look now

@@ -24,8 +24,8 @@ from assay.core.venn import refuse_bad_names
 from assay.errors import AssayWarning, DesignError, InputError, PredictionsError
 from assay.labelling.settings import Part, Reviewing, Series, Settings
 from assay.predictions import Predictions, Scan
-from assay.predictions.compared import read_compared
 from assay.predictions.engines import engine_of
+from assay.predictions.pair import read_compared
 from assay.predictions.scan import as_scan
 from assay.storage import Store
 

@@ -15,7 +15,7 @@ from assay.cli.succeeded import labels_before, labels_told
 from assay.core.targets import JointGoal
 from assay.core.venn import CellStrata
 from assay.labelling.settings import Settings
-from assay.predictions.compared import IN_NEW, IN_OLD, NEW, OLD
+from assay.predictions.pair import IN_NEW, IN_OLD, NEW, OLD
 from assay.results.text import printable
 from assay.terminal import facts
 

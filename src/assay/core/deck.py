@@ -20,7 +20,7 @@ constant over one common shuffle, and two seeds would draw related samples. h is
 of degski [1]_ because it is DuckDB's ``hash`` of an integer (``murmurhash64`` in its source, though
 MurmurHash3's finaliser is another function), which makes the deck all but free on the engine that
 reads the most rows. SHA-256 is there with the same answer in Python, DuckDB, PostgreSQL and Spark.
-`assay.predictions.deck_sql` says all this in their SQL.
+`assay.predictions.sql.deck` says all this in their SQL.
 
 References
 ----------

@@ -3,7 +3,7 @@
 from assay.core.design import Design
 from assay.core.metrics import sides
 from assay.errors import PredictionsError
-from assay.predictions.base import Side
+from assay.predictions.contract import Side
 
 
 def sides_to_cut(

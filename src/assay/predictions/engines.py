@@ -5,12 +5,12 @@ from math import inf
 
 import duckdb
 
-from assay.predictions.duck.databases import is_database
-from assay.predictions.duck.finding import find_files, is_remote
-from assay.predictions.duck.queries import is_query
+from assay.predictions.duckdb.databases import is_database
+from assay.predictions.duckdb.paths import find_files, is_remote
+from assay.predictions.duckdb.queries import is_query
+from assay.predictions.engine import Scanner
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Engine, Scan
-from assay.predictions.scanner import Scanner
 
 # Up to here, to read files into memory is as fast as anything, and every id can be looked at.
 _SMALL = 64 * 2**20
@@ -57,7 +57,7 @@ def open_scanner(scan: Scan, engine: Engine, roles: Roles, show: Sequence[str]) 
         from assay.predictions.spark.scanner import open_spark
 
         return open_spark(scan, roles, show)
-    from assay.predictions.duck.scanner import open_duck
+    from assay.predictions.duckdb.scanner import open_duck
 
     return open_duck(scan, roles, show)
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 from assay.core import deck
 from assay.core.types import Ints, Words
 from assay.errors import PredictionsError
-from assay.predictions.base import IdKind
 from assay.predictions.column import Arrow, Column, examples, first_few, is_text
+from assay.predictions.contract import IdKind
 
 Texts: TypeAlias = "pa.Array[Any]"
 

@@ -7,12 +7,12 @@ import numpy as np
 from assay.core.types import Bools, Floats
 from assay.errors import PredictionsError
 from assay.predictions.column import Loaded
-from assay.predictions.duck.loading import read_scan
+from assay.predictions.duckdb.loading import read_scan
 from assay.predictions.ids import Ids, read_ids
 from assay.predictions.labels import read_predicted, refuse_contradictions
+from assay.predictions.numbers import read_scores
 from assay.predictions.roles import Roles
 from assay.predictions.scan import as_scan
-from assay.predictions.scores import read_scores
 from assay.predictions.tables import read_mapping, read_table
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from assay.core.types import Bools, Floats
-from assay.predictions.base import Predictions
 from assay.predictions.column import Loaded
+from assay.predictions.contract import Predictions
 from assay.predictions.engines import engine_of, open_scanner
 from assay.predictions.labels import read_predicted
 from assay.predictions.loading import load, take_ids, take_judgements

@@ -15,10 +15,10 @@ from assay.core.strata import Strata
 from assay.core.types import Bools, Ints
 from assay.core.variable import VARIABLES, Scale, Variable
 from assay.errors import PredictionsError
-from assay.predictions.base import Card, Decks, Found, IdKind, Side
+from assay.predictions.contract import Card, Decks, Found, IdKind, Side
 from assay.predictions.dealing import TOP, checked_counts, first_cards, first_shares, limits
+from assay.predictions.engine import Scanner, Span, Survey
 from assay.predictions.ids import Ids
-from assay.predictions.scanner import Scanner, Span, Survey
 from assay.predictions.values import (
     refuse_distant,
     refuse_improbable,

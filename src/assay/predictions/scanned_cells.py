@@ -21,7 +21,7 @@ from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable, rank
 from assay.core.venn import CellStrata
 from assay.errors import PredictionsError
-from assay.predictions.base import Card, Decks, Found, IdKind, Side
+from assay.predictions.contract import Card, Decks, Found, IdKind, Side
 from assay.predictions.scanned import ScannedPredictions
 from assay.predictions.values import refuse_unknown_variable
 

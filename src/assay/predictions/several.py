@@ -14,9 +14,9 @@ from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.variable import rank
 from assay.core.venn import refuse_bad_names
 from assay.errors import PredictionsError, did_you_mean
-from assay.predictions.base import CellPredictions
 from assay.predictions.cells import MemoryCellPredictions
 from assay.predictions.column import Loaded
+from assay.predictions.contract import CellPredictions
 from assay.predictions.engines import engine_of, open_scanner
 from assay.predictions.fingerprints import fingerprint_of, judged_words
 from assay.predictions.ids import Ids

@@ -13,7 +13,7 @@ from assay.core.score_cells import HEAVY
 from assay.core.types import Ints
 from assay.core.variable import Scale, Variable
 from assay.errors import PredictionsError
-from assay.predictions.base import Card, Decks, Found, IdKind, Predictions, Side
+from assay.predictions.contract import Card, Decks, Found, IdKind, Predictions, Side
 from assay.predictions.scanned import ScannedPredictions
 from assay.predictions.scanned_cells import ScannedCellPredictions
 

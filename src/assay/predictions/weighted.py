@@ -14,8 +14,8 @@ from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable
 from assay.core.weights import first_arrivals, impressions
 from assay.errors import PredictionsError
-from assay.predictions.base import Card, Decks, Side
 from assay.predictions.column import Show
+from assay.predictions.contract import Card, Decks, Side
 from assay.predictions.dealing import checked_counts
 from assay.predictions.ids import Ids
 from assay.predictions.memory import Judged, MemoryPredictions

@@ -6,8 +6,8 @@ from assay.core.types import Bools, Floats
 from assay.errors import PredictionsError
 from assay.predictions.column import Column, examples, first_few
 from assay.predictions.ids import Ids
+from assay.predictions.numbers import read_numbers
 from assay.predictions.scan import Engine, Scan
-from assay.predictions.scores import read_numbers
 
 
 def read_weights(column: Column, ids: Ids) -> Floats:

@@ -13,9 +13,9 @@ import pyarrow as pa
 from assay.core.bins import Rule, rule_of
 from assay.core.score_cells import ScoreCells, evenest
 from assay.core.types import Floats
-from assay.predictions.row_sql import RowSql
-from assay.predictions.scan_checks import usable_sql
 from assay.predictions.spark.columns import spark_bin
+from assay.predictions.sql.checks import usable_sql
+from assay.predictions.sql.rows import RowSql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -6,16 +6,16 @@ session's settings, which belong to whoever made it and may serve other queries 
 
 h (`assay.core.deck`) is a chain of projections, because a single expression would repeat each
 step's result in the next. Spark keeps them apart and compiles them into one loop. The expression
-`assay.predictions.deck_sql.spark_number` is evaluated without being compiled.
+`assay.predictions.sql.deck.spark_number` is evaluated without being compiled.
 """
 
 from typing import TYPE_CHECKING
 
 from assay.core.bins import Rule
 from assay.core.deck import MULTIPLIER, SHIFT, key
-from assay.predictions.base import IdKind
-from assay.predictions.bin_sql import spread_sql
-from assay.predictions.deck_sql import spark_text_digest
+from assay.predictions.contract import IdKind
+from assay.predictions.sql.bins import spread_sql
+from assay.predictions.sql.deck import spark_text_digest
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

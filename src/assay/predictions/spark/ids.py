@@ -7,11 +7,11 @@ import pyarrow as pa
 
 from assay.core.deck import Id
 from assay.errors import PredictionsError
-from assay.predictions.base import IdKind
+from assay.predictions.contract import IdKind
 from assay.predictions.ids import Ids
-from assay.predictions.row_sql import family_of
 from assay.predictions.spark.columns import column_name
 from assay.predictions.spark.source import SparkRows
+from assay.predictions.sql.rows import family_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -10,20 +10,20 @@ from assay.core.score_cells import ScoreCells
 from assay.core.types import Ints
 from assay.core.variable import Scale, Variable
 from assay.errors import PredictionsError
-from assay.predictions.base import IdKind
 from assay.predictions.column import refuse_missing_columns
+from assay.predictions.contract import IdKind
+from assay.predictions.engine import Rows, Span, Survey
 from assay.predictions.roles import Roles
-from assay.predictions.row_sql import RowSql, row_sql, value_sql
 from assay.predictions.scan import Scan
-from assay.predictions.scan_checks import refuse_bad_cells, refuse_bad_rows
-from assay.predictions.scanner import Rows, Span, Survey
 from assay.predictions.shown import shown_values
-from assay.predictions.span_sql import case_sql
 from assay.predictions.spark.cells import grouped, merged
 from assay.predictions.spark.columns import column_name, with_digest, with_place, word_of_limit
 from assay.predictions.spark.ids import SparkIds
 from assay.predictions.spark.source import SparkRows, open_rows, reading_with_spark
 from assay.predictions.spark.trial import refuse_other_arithmetic
+from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows
+from assay.predictions.sql.rows import RowSql, row_sql, value_sql
+from assay.predictions.sql.span_sql import case_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

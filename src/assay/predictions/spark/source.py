@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from assay.errors import AssayError, MissingDependencyError, PredictionsError
-from assay.predictions.duck.conditions import bad_condition
-from assay.predictions.duck.queries import is_query
-from assay.predictions.duck.readable import first_lines
+from assay.predictions.duckdb.conditions import bad_condition
+from assay.predictions.duckdb.queries import is_query
+from assay.predictions.duckdb.readable import first_lines
 from assay.predictions.scan import Scan
 from assay.predictions.spark.columns import column_name
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _JSON = (".json", ".jsonl", ".ndjson")
 
-# As DuckDB reads CSV files (`assay.predictions.duck.files`): nothing is guessed, and a quoted field
+# As DuckDB reads CSV files (`assay.predictions.duckdb.files`): nothing is guessed, and a quoted field
 # may have line breaks in it. A line with too few or too many fields is an error, and so is a file
 # with another first line; where it parses only some columns, Spark does not see the former.
 _CSV: dict[str, Any] = {

@@ -8,10 +8,10 @@ import numpy as np
 from assay.core import deck
 from assay.core.bins import bins_of
 from assay.errors import PredictionsError
-from assay.predictions.base import IdKind
-from assay.predictions.bin_sql import TRIED, double_sql
-from assay.predictions.row_sql import quoted
+from assay.predictions.contract import IdKind
 from assay.predictions.spark.columns import spark_bin, with_digest, with_place
+from assay.predictions.sql.bins import TRIED, double_sql
+from assay.predictions.sql.rows import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

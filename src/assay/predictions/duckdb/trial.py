@@ -7,7 +7,7 @@ import numpy as np
 
 from assay.core.bins import Rule, bins_of
 from assay.errors import PredictionsError
-from assay.predictions.bin_sql import TRIED, double_sql, spread_sql
+from assay.predictions.sql.bins import TRIED, double_sql, spread_sql
 
 
 def duckdb_bin(value: str, rule: Rule) -> str:

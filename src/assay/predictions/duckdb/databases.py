@@ -6,9 +6,9 @@ from pathlib import Path
 import duckdb
 
 from assay.errors import PredictionsError, did_you_mean
-from assay.predictions.duck.finding import is_remote
-from assay.predictions.duck.readable import Readable, identifier
-from assay.predictions.row_sql import quoted
+from assay.predictions.duckdb.paths import is_remote
+from assay.predictions.duckdb.readable import Readable, identifier
+from assay.predictions.sql.rows import quoted
 
 _TOLD = 20  # tables that an error lists
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import duckdb
 
 from assay.errors import PredictionsError
-from assay.predictions.duck.readable import first_lines
+from assay.predictions.duckdb.readable import first_lines
 
 
 def condition(where: str) -> str:

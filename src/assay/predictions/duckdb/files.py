@@ -7,10 +7,10 @@ import duckdb
 
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
-from assay.predictions.duck.file_schemas import Schema, Schemas, grouped, refuse_differences
-from assay.predictions.duck.finding import Files
-from assay.predictions.duck.json_types import json_columns
-from assay.predictions.duck.readable import Readable, nothing_in, refuse_repeated_columns
+from assay.predictions.duckdb.file_schemas import Schema, Schemas, grouped, refuse_differences
+from assay.predictions.duckdb.json_types import json_columns
+from assay.predictions.duckdb.paths import Files
+from assay.predictions.duckdb.readable import Readable, nothing_in, refuse_repeated_columns
 
 # Only what stands between the fields is left to DuckDB to find out; whatever else it would guess
 # from the first rows can fail on a later one or, worse, change it: the type of an id 007 among

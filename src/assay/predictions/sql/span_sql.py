@@ -6,8 +6,8 @@ The conditions are on a column ``value`` and on one named ``says``, 1 where the 
 from collections.abc import Sequence
 from math import isfinite
 
-from assay.predictions.bin_sql import double_sql
-from assay.predictions.scanner import Span
+from assay.predictions.engine import Span
+from assay.predictions.sql.bins import double_sql
 
 
 def inside_sql(span: Span) -> str:

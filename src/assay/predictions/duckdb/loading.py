@@ -10,9 +10,9 @@ from assay.core.deck import Id
 from assay.core.types import Ints
 from assay.errors import PredictionsError
 from assay.predictions.column import Arrow, Column, Loaded
-from assay.predictions.duck.queries import is_query
-from assay.predictions.duck.readable import identifier, reading
-from assay.predictions.duck.relations import Relation, no_row, open_relation
+from assay.predictions.duckdb.queries import is_query
+from assay.predictions.duckdb.readable import identifier, reading
+from assay.predictions.duckdb.relations import Relation, no_row, open_relation
 from assay.predictions.scan import Scan
 from assay.predictions.shown import shown_values
 
@@ -23,7 +23,7 @@ def read_scan(scan: Scan, used: Sequence[str], show: Sequence[str], id: str | No
     Parameters
     ----------
     scan : Scan
-        What to read, as `assay.predictions.duck.relations.open_relation` has it. Files are read in
+        What to read, as `assay.predictions.duckdb.relations.open_relation` has it. Files are read in
         the order of their names.
     used, show : sequence of str
         The columns to read, and those that people see. The latter are left where they are until

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import duckdb
 
-from assay.predictions.duck.readable import identifier
-from assay.predictions.row_sql import quoted
+from assay.predictions.duckdb.readable import identifier
+from assay.predictions.sql.rows import quoted
 
 # By what DuckDB calls the types of values; a column that has several others stays JSON.
 _TYPES: tuple[tuple[set[str], str], ...] = (

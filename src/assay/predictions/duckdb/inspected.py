@@ -5,8 +5,8 @@ from typing import Any
 
 import duckdb
 
-from assay.predictions.duck.readable import identifier
-from assay.predictions.duck.relations import Relation
+from assay.predictions.duckdb.readable import identifier
+from assay.predictions.duckdb.relations import Relation
 
 
 class DuckInspected:

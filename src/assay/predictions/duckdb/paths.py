@@ -10,8 +10,8 @@ from typing import Literal
 import duckdb
 
 from assay.errors import PredictionsError
-from assay.predictions.duck.readable import reading
-from assay.predictions.row_sql import quoted
+from assay.predictions.duckdb.readable import reading
+from assay.predictions.sql.rows import quoted
 
 Kind = Literal["Parquet", "CSV", "JSON"]
 

@@ -15,23 +15,23 @@ from assay.core.score_cells import ScoreCells, evenest
 from assay.core.types import Bools, Ints, Words
 from assay.core.variable import Scale, Variable
 from assay.errors import PredictionsError
-from assay.predictions.base import IdKind
 from assay.predictions.column import refuse_missing_columns
+from assay.predictions.contract import IdKind
 from assay.predictions.dealing import TOP
-from assay.predictions.deck_sql import duckdb_digest, duckdb_keyed
-from assay.predictions.duck.ids import DuckIds
-from assay.predictions.duck.inspected import DuckInspected
-from assay.predictions.duck.loading import fetch_shown
-from assay.predictions.duck.readable import identifier, reading
-from assay.predictions.duck.relations import Relation, open_relation
-from assay.predictions.duck.trial import duckdb_bin, refuse_other_bins
+from assay.predictions.duckdb.ids import DuckIds
+from assay.predictions.duckdb.inspected import DuckInspected
+from assay.predictions.duckdb.loading import fetch_shown
+from assay.predictions.duckdb.readable import identifier, reading
+from assay.predictions.duckdb.relations import Relation, open_relation
+from assay.predictions.duckdb.trial import duckdb_bin, refuse_other_bins
+from assay.predictions.engine import Listed, Rows, Span, Survey
 from assay.predictions.progress import polled
 from assay.predictions.roles import Roles
-from assay.predictions.row_sql import row_sql, value_sql
 from assay.predictions.scan import Scan
-from assay.predictions.scan_checks import refuse_bad_cells, refuse_bad_rows
-from assay.predictions.scanner import Listed, Rows, Span, Survey
-from assay.predictions.span_sql import case_sql
+from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows
+from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
+from assay.predictions.sql.rows import row_sql, value_sql
+from assay.predictions.sql.span_sql import case_sql
 
 # How many ids the first pass brings along: enough for 2,000 cards of every stratum that holds a
 # hundredth of all items, and 4 MB at most.

@@ -13,7 +13,7 @@ from assay.core.deck import Id
 from assay.core.score_cells import ScoreCells
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable
-from assay.predictions.base import IdKind, Side
+from assay.predictions.contract import IdKind, Side
 from assay.predictions.ids import Ids
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 
 from assay.errors import PredictionsError
-from assay.predictions.duck.readable import Readable, refuse_repeated_columns
+from assay.predictions.duckdb.readable import Readable, refuse_repeated_columns
 
 _SHOWN = 60  # characters of a query that serve as its name
 

@@ -18,8 +18,8 @@ from assay.core.metrics import sides
 from assay.core.types import Ints, Words
 from assay.core.venn import refuse_bad_names
 from assay.errors import PredictionsError
-from assay.predictions.base import Predictions
 from assay.predictions.cells import MemoryCellPredictions
+from assay.predictions.contract import Predictions
 from assay.predictions.ids import Ids
 from assay.predictions.memory import Judged, MemoryPredictions
 from assay.predictions.read import read_predictions

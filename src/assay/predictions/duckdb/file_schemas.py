@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from assay.errors import PredictionsError
-from assay.predictions.duck.finding import Files
-from assay.predictions.duck.readable import refuse_repeated_columns
+from assay.predictions.duckdb.paths import Files
+from assay.predictions.duckdb.readable import refuse_repeated_columns
 
 Schema: TypeAlias = tuple[tuple[str, str], ...]
 """Names and DuckDB types of a file's columns, in order."""

@@ -9,12 +9,12 @@ import pyarrow as pa
 
 from assay.core.deck import Id
 from assay.errors import PredictionsError
-from assay.predictions.base import IdKind
-from assay.predictions.deck_sql import duckdb_digest
-from assay.predictions.duck.relations import Relation
+from assay.predictions.contract import IdKind
+from assay.predictions.duckdb.relations import Relation
 from assay.predictions.ids import Ids
 from assay.predictions.progress import polled
-from assay.predictions.row_sql import family_of
+from assay.predictions.sql.deck import duckdb_digest
+from assay.predictions.sql.rows import family_of
 
 _AT_ONCE = 8_000_000  # ids that are held when all are looked at: some 300 MB
 _INTEGERS = ("BIGINT", "UBIGINT")

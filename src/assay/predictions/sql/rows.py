@@ -13,8 +13,8 @@ import numpy as np
 
 from assay.core.variable import Scale, Variable
 from assay.errors import PredictionsError
-from assay.predictions.bin_sql import double_sql
 from assay.predictions.roles import Roles
+from assay.predictions.sql.bins import double_sql
 
 Dialect = Literal["duckdb", "spark"]
 Family = Literal["boolean", "integer", "wide integer", "float", "decimal", "text", "other"]

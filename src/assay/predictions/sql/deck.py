@@ -17,7 +17,7 @@ import numpy as np
 
 from assay.core.deck import MULTIPLIER, SHIFT, key, mix
 from assay.errors import InputError
-from assay.predictions.base import IdKind
+from assay.predictions.contract import IdKind
 
 _Mix = Callable[[str], str]  # from the SQL of a word to the SQL of h(word)
 

@@ -11,15 +11,15 @@ import duckdb
 
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
-from assay.predictions.duck.conditions import filtered
-from assay.predictions.duck.databases import is_database, readable_table
-from assay.predictions.duck.files import readable_files
-from assay.predictions.duck.finding import find_files
-from assay.predictions.duck.postgres import address_of, is_postgres, readable_copy
-from assay.predictions.duck.queries import is_query, name_of, readable_query
-from assay.predictions.duck.readable import Readable, identifier, nothing_in, reading
-from assay.predictions.row_sql import quoted
+from assay.predictions.duckdb.conditions import filtered
+from assay.predictions.duckdb.databases import is_database, readable_table
+from assay.predictions.duckdb.files import readable_files
+from assay.predictions.duckdb.paths import find_files
+from assay.predictions.duckdb.postgres import address_of, is_postgres, readable_copy
+from assay.predictions.duckdb.queries import is_query, name_of, readable_query
+from assay.predictions.duckdb.readable import Readable, identifier, nothing_in, reading
 from assay.predictions.scan import Scan
+from assay.predictions.sql.rows import quoted
 
 
 @dataclass(frozen=True, eq=False)

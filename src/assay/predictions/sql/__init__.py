@@ -1,0 +1,1 @@
+"""SQL that the engines share."""
