@@ -11,7 +11,7 @@ import assay
 from assay.core.stopping import Reason
 from assay.core.types import Bools
 from assay.report.report import Report
-from assay.web.owner_view import dashboard_of
+from assay.web.dashboard import dashboard_of
 
 RNG = np.random.default_rng(11)
 SIZE = 4000

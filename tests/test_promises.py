@@ -10,7 +10,7 @@ import pytest
 import assay
 from assay.core.design import MODES
 from assay.report.how import how_facts
-from assay.web.owner_view import dashboard_of
+from assay.web.dashboard import dashboard_of
 
 ROOT = Path(__file__).parent.parent
 EVERY_LOOK = re.compile(

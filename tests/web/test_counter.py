@@ -14,8 +14,8 @@ from starlette.routing import Route
 import assay
 from assay import Campaign
 from assay.web.app import ROUTES
-from assay.web.counter import Counter
-from assay.web.people import needs
+from assay.web.auth import needs
+from assay.web.queue import Counter
 from tests.web.conftest import Web
 from tests.web.serving import run_apart
 

@@ -17,8 +17,8 @@ from assay.core.answers import Answer
 from assay.results.reviewing import Told
 from assay.web import shown
 from assay.web.app import ROUTES
+from assay.web.auth import role_needed
 from assay.web.options import Options
-from assay.web.people import role_needed
 from tests.web.conftest import Web
 from tests.web.serving import make_campaign_without_predictions
 

@@ -15,8 +15,8 @@ import assay.storage
 import assay.web
 from assay.errors import StorageError
 from assay.web.app import ROUTES
+from assay.web.auth import needs
 from assay.web.options import Options
-from assay.web.people import needs
 from tests.web.conftest import Web
 
 MakeWeb = Callable[..., Web]

@@ -6,7 +6,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from assay.web.trouble import respond
+from assay.web.errors import respond
 
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]@/]+)(:[0-9]{1,5})?", re.ASCII)
 

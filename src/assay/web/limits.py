@@ -5,7 +5,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from assay.web.trouble import respond
+from assay.web.errors import respond
 
 _USUAL = 64 * 1024
 _UNUSUAL = {"/api/import": 10 * 1024 * 1024}

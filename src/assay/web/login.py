@@ -5,10 +5,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from assay.web.documents import read_document, text_in
+from assay.web.auth import Person, cookie_of, find_person, needs
 from assay.web.origins import refuse_other_sites
-from assay.web.people import Person, cookie_of, find_person, needs
-from assay.web.render import render
+from assay.web.pages import render
+from assay.web.requests import read_document, text_in
 
 _SEE_OTHER = 303
 _LONGEST_TOKEN = 200

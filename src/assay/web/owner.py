@@ -15,14 +15,14 @@ from assay.campaign.campaign import Campaign
 from assay.core.answers import Answer
 from assay.exchange import FORMATS
 from assay.results.reviewing import Dispute
-from assay.web import owner_files
-from assay.web.counter import Counter
-from assay.web.documents import item_in, read_document, text_in, word_in
+from assay.web import files as owner_files
+from assay.web.auth import Person, needs
+from assay.web.dashboard import Dashboard, dashboard_of, heading_of
 from assay.web.guidelines import guideline_blocks
 from assay.web.options import Options
-from assay.web.owner_view import Dashboard, dashboard_of, heading_of
-from assay.web.people import Person, needs
-from assay.web.render import render
+from assay.web.pages import render
+from assay.web.queue import Counter
+from assay.web.requests import item_in, read_document, text_in, word_in
 from assay.web.shown import item_json
 
 _ANSWERS = tuple(answer.value for answer in Answer)

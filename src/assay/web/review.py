@@ -12,12 +12,12 @@ from starlette.routing import Route
 
 from assay.campaign.campaign import Campaign
 from assay.errors import PredictionsError
-from assay.web.counter import Counter
-from assay.web.documents import number_in, read_document, submits_in
+from assay.web.auth import Person, needs
 from assay.web.guidelines import guideline_blocks
 from assay.web.options import Options
-from assay.web.people import Person, needs
-from assay.web.render import render
+from assay.web.pages import render
+from assay.web.queue import Counter
+from assay.web.requests import number_in, read_document, submits_in
 from assay.web.shown import item_json
 
 _MOST_ITEMS = 20

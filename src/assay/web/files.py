@@ -17,9 +17,9 @@ from assay.campaign.writing import Written, write_batch, write_labels
 from assay.exchange import FORMATS, LimitError
 from assay.report import SUFFIXES
 from assay.texts import is_storable
-from assay.web.counter import Counter
-from assay.web.documents import refuse
-from assay.web.people import Person, needs
+from assay.web.auth import Person, needs
+from assay.web.queue import Counter
+from assay.web.requests import refuse
 
 _MOST_ITEMS = 10_000
 _MOST_HOURS = 24 * 30

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ExceptionHandler
 
 from assay.errors import AssayError, LabelConflictError, StorageError
-from assay.web.render import render
+from assay.web.pages import render
 
 log = logging.getLogger("assay.web")
 
