@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assay.core.design import Design
 from assay.core.goal import Goal
-from assay.experiments.coverage_populations import of_shape
+from assay.experiments.coverage.populations import of_shape
 from assay.simulation import Task, run_tasks
 
 SEED = 4

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.core.design import Design
 from assay.core.goal import Goal
-from assay.experiments.coverage_populations import of_shape
+from assay.experiments.coverage.populations import of_shape
 from assay.simulation import Task
 
 

@@ -7,14 +7,10 @@ from typing import Any
 
 import pytest
 
-from assay.experiments import kumar_raj_plan, recycling, recycling_joint
-from assay.experiments.recycling_table1 import PAPER
-from assay.experiments.recycling_tables import (
-    joint_table,
-    pairs_table,
-    table1_table,
-    table2_table,
-)
+from assay.experiments.kumar_raj import kumar_raj_plan
+from assay.experiments.recycling import study as recycling, joint as recycling_joint
+from assay.experiments.recycling.table1 import PAPER
+from assay.experiments.recycling.tables import joint_table, pairs_table, table1_table, table2_table
 
 Fixture = Callable[..., Any]
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from assay.errors import InputError
-from assay.experiments import bennett_carvalho
-from assay.experiments.bennett_carvalho_cells import DESIGNS, Cell
-from assay.experiments.bennett_carvalho_result import PAPER, Average, Result
+from assay.experiments.bennett_carvalho import study as bennett_carvalho
+from assay.experiments.bennett_carvalho.cells import DESIGNS, Cell
+from assay.experiments.bennett_carvalho.result import PAPER, Average, Result
 from assay.experiments.data import generated_topics
 from assay.simulation import Row
 

@@ -14,10 +14,10 @@ from assay.core.goal import Goal
 from assay.core.metrics import difference, ratio
 from assay.core.stopping import Reason
 from assay.core.types import Bools, Floats
-from assay.experiments.coverage_extent import FULL, QUICK, Part, Scope
-from assay.experiments.coverage_pairs import Pair, made_pairs, real_pairs
-from assay.experiments.coverage_plan import Plan
-from assay.experiments.coverage_rows import measured
+from assay.experiments.coverage.extent import FULL, QUICK, Part, Scope
+from assay.experiments.coverage.pairs import Pair, made_pairs, real_pairs
+from assay.experiments.coverage.plan import Plan
+from assay.experiments.coverage.rows import measured
 from assay.simulation.replay import replay
 
 PAIRS = made_pairs(seed=1)

@@ -18,21 +18,21 @@ from assay.core.tallies import Tallies
 from assay.core.types import Floats
 from assay.core.unjudged import swing
 from assay.errors import InputError
-from assay.experiments import coverage_unjudged
-from assay.experiments.coverage_cells import Cell, Single, needed
-from assay.experiments.coverage_extent import FULL, QUICK, LeftOut, Part, Scope
-from assay.experiments.coverage_joint import Several
-from assay.experiments.coverage_pairs import rare_pairs
-from assay.experiments.coverage_plan import Plan
-from assay.experiments.coverage_populations import (
+from assay.experiments.coverage import unjudged as coverage_unjudged
+from assay.experiments.coverage.cells import Cell, Single, needed
+from assay.experiments.coverage.extent import FULL, QUICK, LeftOut, Part, Scope
+from assay.experiments.coverage.joint import Several
+from assay.experiments.coverage.pairs import rare_pairs
+from assay.experiments.coverage.plan import Plan
+from assay.experiments.coverage.populations import (
     classifiers,
     of_classifier,
     of_shape,
     random_classifier,
     rare_classes,
 )
-from assay.experiments.coverage_rows import INTERVAL, WORST_CASE, measured
-from assay.experiments.coverage_unjudged import Unjudged, UnjudgedTask
+from assay.experiments.coverage.rows import INTERVAL, WORST_CASE, measured
+from assay.experiments.coverage.unjudged import Unjudged, UnjudgedTask
 from assay.simulation import Population
 
 

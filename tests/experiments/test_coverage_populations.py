@@ -8,14 +8,14 @@ import pytest
 from assay.core.design import Design
 from assay.core.types import Floats
 from assay.errors import InputError
-from assay.experiments.coverage_populations import (
+from assay.experiments.coverage.populations import (
     Subject,
     classifiers,
     of_classifier,
     of_shape,
     random_subject,
 )
-from assay.experiments.coverage_shapes import (
+from assay.experiments.coverage.coverage_shapes import (
     MONOTONE,
     NO_SIGNAL,
     POCKET,

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from assay.errors import InputError
-from assay.experiments import kumar_raj
+from assay.experiments.kumar_raj import study as kumar_raj
 from assay.experiments.data import generated_classifiers, kumar_raj_stand_ins
-from assay.experiments.kumar_raj_cells import (
+from assay.experiments.kumar_raj.cells import (
     Cell,
     Facts,
     Row,
@@ -21,7 +21,7 @@ from assay.experiments.kumar_raj_cells import (
     measure,
     random_mae,
 )
-from assay.experiments.kumar_raj_plan import (
+from assay.experiments.kumar_raj.kumar_raj_plan import (
     ADAPTIVE,
     ALLOCATIONS,
     EXAMPLE_SETTING,
@@ -30,7 +30,7 @@ from assay.experiments.kumar_raj_plan import (
     cells,
     smoothed,
 )
-from assay.experiments.kumar_raj_reductions import random_labels, reductions, target_of
+from assay.experiments.kumar_raj.result import random_labels, reductions, target_of
 from assay.simulation import Population
 
 DATA = Path(

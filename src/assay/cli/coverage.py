@@ -9,8 +9,8 @@ import typer
 
 from assay.cli.long_work import INTERRUPTED, make_folder, progress_bar, say, show
 from assay.cli.output import AsJson, console, emit, telling_errors
-from assay.experiments import coverage as study
-from assay.experiments.coverage_tables import metrics_table, parts_table, targets_table
+from assay.experiments.coverage import study
+from assay.experiments.coverage.tables import metrics_table, parts_table, targets_table
 from assay.simulation.plot import new_figure
 
 

@@ -12,7 +12,9 @@ import typer
 
 from assay.cli.long_work import INTERRUPTED, make_folder, progress_bar, say, show
 from assay.cli.output import AsJson, emit, telling_errors
-from assay.experiments import bennett_carvalho, kumar_raj, recycling
+from assay.experiments.bennett_carvalho import study as bennett_carvalho
+from assay.experiments.kumar_raj import study as kumar_raj
+from assay.experiments.recycling import study as recycling
 from assay.experiments.tables import Table
 from assay.simulation.plot import new_figure
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from assay.experiments.kumar_raj_cells import Cell, Setting
+from assay.experiments.kumar_raj.cells import Cell, Setting
 
 STRATA = ("sqrt", "cbrt", "wtmn", "km", "gmm", "eqsz", "eqwd")
 BUDGETS = (60, 100, 150, 200, 300, 400, 500, 700, 1000)

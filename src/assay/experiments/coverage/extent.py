@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
-from assay.experiments.coverage_cells import Single, Subject, needed
-from assay.experiments.coverage_populations import classifiers
-from assay.experiments.coverage_rows import INTERVAL, Settings
+from assay.experiments.coverage.cells import Single, Subject, needed
+from assay.experiments.coverage.populations import classifiers
+from assay.experiments.coverage.rows import INTERVAL, Settings
 from assay.experiments.data import NamedPopulation
 
 _MOST_SHARE = 0.95  # of the items, by the limit; more is a census
@@ -240,7 +240,7 @@ def why_not(subject: Subject, delta: float, most: int) -> str | None:
 
     Examples
     --------
-    >>> from assay.experiments.coverage_populations import of_shape
+    >>> from assay.experiments.coverage.populations import of_shape
     >>> small = of_shape("no signal", 0.9, 500)
     >>> for delta in (0.1, 0.03, 0.004):
     ...     print(why_not(small, delta, most=10_000))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.experiments.kumar_raj_cells import Facts, Row, Setting, random_mae
-from assay.experiments.kumar_raj_plan import (
+from assay.experiments.kumar_raj.cells import Facts, Row, Setting, random_mae
+from assay.experiments.kumar_raj.kumar_raj_plan import (
     ADAPTIVE,
     ALLOCATIONS,
     ALLOCATIONS_BY_BINS,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.core.types import Bools, Ints
-from assay.experiments.recycling_trials import Trial
+from assay.experiments.recycling.populations import Trial
 
 
 class Dealt(NamedTuple):

@@ -17,17 +17,10 @@ from assay.core.goal import Goal
 from assay.core.metrics import Metric
 from assay.core.types import Floats, Ints
 from assay.core.worst import ends_at_worst
-from assay.experiments.coverage_cells import (
-    Cell,
-    Subject,
-    design_of,
-    goal_of,
-    needed,
-    task_name,
-)
-from assay.experiments.coverage_extent import LeftOut, Part, Scope
-from assay.experiments.coverage_populations import classifiers, of_classifier
-from assay.experiments.coverage_rows import WORST_CASE, Settings
+from assay.experiments.coverage.cells import Cell, Subject, design_of, goal_of, needed, task_name
+from assay.experiments.coverage.extent import LeftOut, Part, Scope
+from assay.experiments.coverage.populations import classifiers, of_classifier
+from assay.experiments.coverage.rows import WORST_CASE, Settings
 from assay.simulation import Frame, Runs, replay
 
 _METRICS = ("precision", "accuracy", "recall", "f1")

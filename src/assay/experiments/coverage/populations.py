@@ -12,7 +12,7 @@ from assay.core.design import Design
 from assay.core.metrics import ratio
 from assay.core.types import Floats
 from assay.errors import InputError
-from assay.experiments.coverage_shapes import (
+from assay.experiments.coverage.coverage_shapes import (
     NO_SIGNAL,
     SHAPES,
     least_share,

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from assay.experiments.coverage_cells import RANDOM, Cell, Single
-from assay.experiments.coverage_extent import FULL, LeftOut, Part, Scope
-from assay.experiments.coverage_joint import joint_cells
-from assay.experiments.coverage_pairs import made_pairs, real_pairs
-from assay.experiments.coverage_populations import (
+from assay.experiments.coverage.cells import RANDOM, Cell, Single
+from assay.experiments.coverage.extent import FULL, LeftOut, Part, Scope
+from assay.experiments.coverage.joint import joint_cells
+from assay.experiments.coverage.pairs import made_pairs, real_pairs
+from assay.experiments.coverage.populations import (
     MILLION,
     of_classifier,
     of_shape,
@@ -20,9 +20,9 @@ from assay.experiments.coverage_populations import (
     random_subject,
     rare_classes,
 )
-from assay.experiments.coverage_rows import Row
-from assay.experiments.coverage_shapes import MONOTONE, NO_SIGNAL, POCKET, SHAPES
-from assay.experiments.coverage_unjudged import unjudged_cells
+from assay.experiments.coverage.rows import Row
+from assay.experiments.coverage.coverage_shapes import MONOTONE, NO_SIGNAL, POCKET, SHAPES
+from assay.experiments.coverage.unjudged import unjudged_cells
 from assay.simulation import named_design
 
 PAPER_1, GUARANTEED = "perc-opt", "guaranteed"

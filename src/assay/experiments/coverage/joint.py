@@ -15,10 +15,10 @@ from assay.core.stratify import cell_strata, joint_of
 from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Floats
 from assay.errors import DesignError
-from assay.experiments.coverage_cells import Cell, design_of, task_name
-from assay.experiments.coverage_extent import LeftOut, Part, Scope
-from assay.experiments.coverage_pairs import Pair, rare_pairs, real_pairs
-from assay.experiments.coverage_rows import Settings
+from assay.experiments.coverage.cells import Cell, design_of, task_name
+from assay.experiments.coverage.extent import LeftOut, Part, Scope
+from assay.experiments.coverage.pairs import Pair, rare_pairs, real_pairs
+from assay.experiments.coverage.rows import Settings
 from assay.simulation import Ensemble, Runs, named_design
 from assay.simulation.joint_replay import replay_jointly
 

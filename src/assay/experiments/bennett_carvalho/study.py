@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from assay.errors import InputError
-from assay.experiments import bennett_carvalho_figures as figures
-from assay.experiments.bennett_carvalho_cells import BEST, DELTAS, RANDOM, measure
-from assay.experiments.bennett_carvalho_result import PAPER, PAPER_CORRELATION, Result
+from assay.experiments.bennett_carvalho import figures
+from assay.experiments.bennett_carvalho.cells import BEST, DELTAS, RANDOM, measure
+from assay.experiments.bennett_carvalho.result import PAPER, PAPER_CORRELATION, Result
 from assay.experiments.data import arxiv15, generated_topics
 from assay.experiments.tables import Table
 

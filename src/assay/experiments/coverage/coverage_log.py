@@ -10,7 +10,7 @@ from io import StringIO
 from pathlib import Path
 
 from assay.errors import InputError
-from assay.experiments.coverage_rows import Row, Settings
+from assay.experiments.coverage.rows import Row, Settings
 
 _CODE = "code"
 _COLUMNS = (*(field.name for field in fields(Row)), _CODE)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.core.types import Floats
-from assay.experiments.recycling_counts import Pair, coordinated_savings, recycled
+from assay.experiments.recycling.counts import Pair, coordinated_savings, recycled
 
 SAMPLE = 1100
 RATIOS = tuple(round(0.05 * step, 2) for step in range(1, 20))

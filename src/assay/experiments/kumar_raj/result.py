@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from assay.experiments.kumar_raj_cells import Facts, Row, Setting, labels_at, random_mae
+from assay.experiments.kumar_raj.cells import Facts, Row, Setting, labels_at, random_mae
 
 _TARGET = 0.01
 _FEWEST = 100  # labels; fewer do not even cover ten strata with ten each

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.experiments.bennett_carvalho_cells import BEST, DESIGNS, RANDOM, Cell
+from assay.experiments.bennett_carvalho.cells import BEST, DESIGNS, RANDOM, Cell
 
 _SIGNIFICANT = 1.96  # standard errors: the paper's alpha of 0.05
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from assay.errors import InputError
-from assay.experiments import recycling_figures
-from assay.experiments.recycling_ensembles import Ensembles, measure
-from assay.experiments.recycling_joint import (
+from assay.experiments.recycling import figures as recycling_figures
+from assay.experiments.recycling.ensembles import Ensembles, measure
+from assay.experiments.recycling.joint import (
     NAMES,
     Joint,
     PairRow,
@@ -19,9 +19,9 @@ from assay.experiments.recycling_joint import (
     run_pairs,
     runs_of,
 )
-from assay.experiments.recycling_real import NamedEnsemble, made_ensemble, offensive_mix
-from assay.experiments.recycling_table1 import Table1, run_table1
-from assay.experiments.recycling_tables import (
+from assay.experiments.recycling.recycling_real import NamedEnsemble, made_ensemble, offensive_mix
+from assay.experiments.recycling.table1 import Table1, run_table1
+from assay.experiments.recycling.tables import (
     figure2_dict,
     figure2_table,
     joint_table,
@@ -33,7 +33,7 @@ from assay.experiments.recycling_tables import (
     table2_dict,
     table2_table,
 )
-from assay.experiments.recycling_trials import trials
+from assay.experiments.recycling.populations import trials
 from assay.experiments.tables import Table
 
 _TABLE2_RUNS = 5  # for each of the others: the paper has 1,000 and 200

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.core.types import Floats
-from assay.experiments.bennett_carvalho_cells import BEST, RANDOM
-from assay.experiments.bennett_carvalho_result import Average, Result
+from assay.experiments.bennett_carvalho.cells import BEST, RANDOM
+from assay.experiments.bennett_carvalho.result import Average, Result
 from assay.simulation import plot
 
 if TYPE_CHECKING:

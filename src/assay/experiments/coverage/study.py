@@ -13,14 +13,14 @@ from pathlib import Path
 from assay.core.design import check_together
 from assay.core.goal import Goal
 from assay.errors import InputError
-from assay.experiments import coverage_figures as figures
-from assay.experiments.coverage_cells import BESIDE, Cell
-from assay.experiments.coverage_extent import FULL, Extent, LeftOut, Part, Scope
-from assay.experiments.coverage_log import Log
-from assay.experiments.coverage_plan import Plan
-from assay.experiments.coverage_result import Result
-from assay.experiments.coverage_rows import Row, Settings, measured
-from assay.experiments.coverage_tables import every_table
+from assay.experiments.coverage import figures
+from assay.experiments.coverage.cells import BESIDE, Cell
+from assay.experiments.coverage.extent import FULL, Extent, LeftOut, Part, Scope
+from assay.experiments.coverage.coverage_log import Log
+from assay.experiments.coverage.plan import Plan
+from assay.experiments.coverage.result import Result
+from assay.experiments.coverage.rows import Row, Settings, measured
+from assay.experiments.coverage.tables import every_table
 from assay.simulation import Runs, named_design, run_tasks
 
 _LOG, _LEFT_OUT = "coverage.csv", "left-out.csv"

@@ -8,7 +8,7 @@ import numpy as np
 from assay.core import deck
 from assay.core.types import Bools, Ints
 from assay.errors import InputError
-from assay.experiments.recycling_trials import ENSEMBLE, MODELS, Trial
+from assay.experiments.recycling.populations import ENSEMBLE, MODELS, Trial
 from assay.predictions.several import read_labelled_classifiers
 
 _FILE = "offensive_mix.parquet"

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.experiments.coverage_extent import Part
-from assay.experiments.coverage_result import LARGE, Result, mean, savings
-from assay.experiments.coverage_rows import Row
+from assay.experiments.coverage.extent import Part
+from assay.experiments.coverage.result import LARGE, Result, mean, savings
+from assay.experiments.coverage.rows import Row
 from assay.experiments.tables import Table, Value
 
 _RULE = (

@@ -13,7 +13,7 @@ import numpy as np
 from assay.core.design import Design, fitted
 from assay.core.forecast import labels_needed
 from assay.core.goal import Goal
-from assay.experiments.coverage_rows import Costs, Settings
+from assay.experiments.coverage.rows import Costs, Settings
 from assay.simulation import Frame, Replayed, Task, named_design
 
 RANDOM = "random"
@@ -62,7 +62,7 @@ def needed(subject: Subject, delta: float, confidence: float = 0.95) -> Costs:
 
     Examples
     --------
-    >>> from assay.experiments.coverage_populations import of_shape
+    >>> from assay.experiments.coverage.populations import of_shape
     >>> costs = needed(of_shape("no signal", 0.9, 2000), 0.02)
     >>> round(costs.n_w), round(costs.at_random)
     (864, 604)
