@@ -8,11 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
-from assay.core.goal import Goal
-from assay.core.targets import JointGoal, Target
-from assay.results.estimates import Estimate, StratumRow, notes_once
-from assay.results.text import printable
-from assay.terminal import (
+from assay.cli.render import (
     estimate_view,
     facts,
     half_width_bar,
@@ -22,7 +18,11 @@ from assay.terminal import (
     sizes_table,
     strata_table,
 )
-from assay.terminal_several import estimates_view
+from assay.cli.terminal_several import estimates_view
+from assay.core.goal import Goal
+from assay.core.targets import JointGoal, Target
+from assay.results.estimates import Estimate, StratumRow, notes_once
+from assay.results.text import printable
 
 shares = st.floats(0.0, 1.0)
 signed = st.floats(-1.0, 1.0)

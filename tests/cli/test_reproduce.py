@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from assay.experiments.kumar_raj import kumar_raj_plan
-from assay.experiments.recycling import study as recycling, joint as recycling_joint
+from assay.experiments.recycling import joint as recycling_joint
+from assay.experiments.recycling import study as recycling
 from assay.experiments.recycling.table1 import PAPER
 from assay.experiments.recycling.tables import joint_table, pairs_table, table1_table, table2_table
 

@@ -8,13 +8,6 @@ import pytest
 from assay.core.design import Design
 from assay.core.types import Floats
 from assay.errors import InputError
-from assay.experiments.coverage.populations import (
-    Subject,
-    classifiers,
-    of_classifier,
-    of_shape,
-    random_subject,
-)
 from assay.experiments.coverage.coverage_shapes import (
     MONOTONE,
     NO_SIGNAL,
@@ -24,6 +17,13 @@ from assay.experiments.coverage.coverage_shapes import (
     ranks,
     scaled,
     spread_errors,
+)
+from assay.experiments.coverage.populations import (
+    Subject,
+    classifiers,
+    of_classifier,
+    of_shape,
+    random_subject,
 )
 
 RANKS = ranks(100_000)

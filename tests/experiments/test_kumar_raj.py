@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from assay.errors import InputError
-from assay.experiments.kumar_raj import study as kumar_raj
 from assay.experiments.data import generated_classifiers, kumar_raj_stand_ins
+from assay.experiments.kumar_raj import study as kumar_raj
 from assay.experiments.kumar_raj.cells import (
     Cell,
     Facts,

@@ -16,12 +16,12 @@ from assay.cli.demo import demo
 from assay.cli.estimate import estimate
 from assay.cli.exchange import export, import_
 from assay.cli.extend import extend
-from assay.cli.follow import follow
 from assay.cli.label import label
 from assay.cli.plan import plan
 from assay.cli.rebase import rebase
 from assay.cli.report import report
 from assay.cli.reproduce import reproduce
+from assay.cli.series import follow
 from assay.cli.serve import serve
 from assay.cli.simulate import simulate
 from assay.cli.status import status

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.cli.columns import about_data
+from assay.cli.options import about_data
 from assay.core.metrics import METRICS
 from assay.core.venn import refuse_bad_names
 from assay.errors import InputError

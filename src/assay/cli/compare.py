@@ -6,7 +6,8 @@ import typer
 
 from assay.campaign.compare import compare_campaign
 from assay.cli.classifiers import about_goal
-from assay.cli.columns import (
+from assay.cli.compared import tell_compared
+from assay.cli.options import (
     ItemId,
     Positive,
     PredictedColumn,
@@ -15,7 +16,6 @@ from assay.cli.columns import (
     Threshold,
     about_data,
 )
-from assay.cli.compared import tell_compared
 from assay.cli.output import AsJson, collecting_warnings, telling_errors
 from assay.cli.scans import reading
 from assay.cli.storage import NameOption, StorageUrl, storage_url

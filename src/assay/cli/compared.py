@@ -10,6 +10,7 @@ from rich.text import Text
 from assay.campaign.campaign import Campaign
 from assay.cli.created_several import several_facts, targets_table
 from assay.cli.output import tell
+from assay.cli.render import facts
 from assay.cli.storage import follow_up
 from assay.cli.succeeded import labels_before, labels_told
 from assay.core.targets import JointGoal
@@ -17,7 +18,6 @@ from assay.core.venn import CellStrata
 from assay.labelling.settings import Settings
 from assay.predictions.pair import IN_NEW, IN_OLD, NEW, OLD
 from assay.results.text import printable
-from assay.terminal import facts
 
 _BOTH = IN_OLD | IN_NEW
 

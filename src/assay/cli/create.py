@@ -17,7 +17,8 @@ from assay.cli.classifiers import (
     parse_classifiers,
     refuse_beside_classifiers,
 )
-from assay.cli.columns import (
+from assay.cli.created import document, view
+from assay.cli.options import (
     IdColumn,
     Positive,
     PredictedColumn,
@@ -29,7 +30,6 @@ from assay.cli.columns import (
     WeightColumn,
     about_data,
 )
-from assay.cli.created import document, view
 from assay.cli.output import AsJson, collecting_warnings, tell, telling_errors
 from assay.cli.scans import (
     CheckIds,

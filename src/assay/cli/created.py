@@ -14,6 +14,7 @@ from assay.cli.created_several import (
     several_facts,
     targets_table,
 )
+from assay.cli.render import facts, note_lines, sizes_table
 from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.metrics import METRICS
@@ -22,7 +23,6 @@ from assay.core.variable import Scale
 from assay.core.venn import CellStrata
 from assay.labelling.settings import Settings
 from assay.results.text import metric_name, printable, strata_words
-from assay.terminal import facts, note_lines, sizes_table
 
 
 def view(campaign: Campaign, *, scale_given: bool) -> RenderableType:

@@ -7,11 +7,11 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from assay.cli.render import new_table
 from assay.core.targets import JointGoal
 from assay.core.venn import CellStrata
 from assay.labelling.settings import Source
 from assay.results.text import goal_words, printable
-from assay.terminal import new_table
 
 
 def several_facts(

@@ -11,10 +11,7 @@ from rich.text import Text
 
 from assay.campaign.campaign import Campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
-from assay.demo import DemoResult, Population, Watcher, run
-from assay.demo.run import BATCH, GOAL
-from assay.results.estimates import Estimate
-from assay.terminal import (
+from assay.cli.render import (
     facts,
     half_width_bar,
     interval_bar,
@@ -22,6 +19,9 @@ from assay.terminal import (
     sizes_table,
     strata_table,
 )
+from assay.demo import DemoResult, Population, Watcher, run
+from assay.demo.run import BATCH, GOAL
+from assay.results.estimates import Estimate
 
 _WITHIN = GOAL.within or 0.0
 _ROUNDS_A_LINE = 4

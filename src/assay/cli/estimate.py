@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from assay.campaign.poststratified import estimate as estimate_from
-from assay.cli.columns import (
+from assay.cli.options import (
     IdColumn,
     Positive,
     PredictedColumn,
@@ -14,8 +14,8 @@ from assay.cli.columns import (
     about_data,
 )
 from assay.cli.output import AsJson, console, emit, telling_errors, working
+from assay.cli.render import estimate_view, note_lines
 from assay.core.metrics import METRICS
-from assay.terminal import estimate_view, note_lines
 
 
 def estimate(

@@ -17,13 +17,13 @@ from assay.campaign.writing import shown_columns
 from assay.cli.keys import Command, reading_commands
 from assay.cli.labelling import Labelling
 from assay.cli.output import AsJson, collecting_warnings, console, emit, say_next, telling_errors
+from assay.cli.render import facts
 from assay.cli.scans import reading
 from assay.cli.storage import CampaignName, StorageUrl, existing, follow_up, open_campaign
 from assay.core.answers import Answer
 from assay.errors import InputError
 from assay.results.estimates import Item
 from assay.results.text import printable
-from assay.terminal import facts
 
 
 def label(

@@ -6,7 +6,8 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from assay.cli.columns import (
+from assay.cli.long_work import progress_bar
+from assay.cli.options import (
     IdColumn,
     Positive,
     PredictedColumn,
@@ -15,8 +16,8 @@ from assay.cli.columns import (
     ScoreColumn,
     Threshold,
 )
-from assay.cli.long_work import progress_bar
 from assay.cli.output import AsJson, console, emit, telling_errors
+from assay.cli.render import new_table, note_lines
 from assay.cli.scans import CheckIds, EngineName, SparkUrl, TableName, Where, reading, scan_of
 from assay.cli.storage import StorageUrl, open_campaign
 from assay.core.metrics import METRICS
@@ -25,7 +26,6 @@ from assay.predictions import read_predictions
 from assay.results.text import printable
 from assay.simulation.planning import Planning, TextTable
 from assay.simulation.planning import plan as plan_for
-from assay.terminal import new_table, note_lines
 
 
 def plan(

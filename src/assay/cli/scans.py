@@ -7,7 +7,7 @@ from typing import Annotated, cast
 import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from assay.cli.columns import about_data
+from assay.cli.options import about_data
 from assay.cli.output import console
 from assay.predictions import ENGINES, Scan
 from assay.predictions.progress import telling_progress

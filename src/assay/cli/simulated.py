@@ -9,10 +9,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from assay.cli.render import facts
 from assay.results.text import metric_name
 from assay.simulation import Row, Simulation
 from assay.simulation.sweeps import Question
-from assay.terminal import facts
 
 _OF_A_TARGET = {
     "change": "labels against random sampling's",

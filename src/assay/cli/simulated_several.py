@@ -12,6 +12,7 @@ from rich.text import Text
 
 from assay.cli.long_work import progress_bar, save_rows, say_saved
 from assay.cli.output import console, emit, working
+from assay.cli.render import facts
 from assay.simulation import (
     Ensemble,
     SeveralRow,
@@ -21,7 +22,6 @@ from assay.simulation import (
 )
 from assay.simulation.pictures_several import draw_several
 from assay.simulation.recycling.sizes import Sizes
-from assay.terminal import facts
 
 _MEANINGS = {
     "labels": "distinct items labelled; of a metric, those that it was read off",

@@ -7,9 +7,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from assay.cli.render import note_lines
 from assay.results.slices import Slices
 from assay.results.text import printable
-from assay.terminal import note_lines
 
 _LONGEST = 30  # cells of a name; a longer one is folded
 _GAP = 2  # cells between columns: with the numbers, a name of thirty then has room in eighty

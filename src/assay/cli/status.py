@@ -10,16 +10,16 @@ from rich.text import Text
 from assay.campaign.campaign import Campaign
 from assay.campaign.create import load_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
+from assay.cli.render import estimate_view, interval_text, new_table, note_lines, strata_table
 from assay.cli.sliced import slices_view
 from assay.cli.storage import StorageUrl, existing, follow_up, open_campaign
+from assay.cli.terminal_several import estimates_view
 from assay.core.targets import JointGoal
 from assay.errors import DesignError
 from assay.results.estimates import notes_once
 from assay.results.slices import Slices
 from assay.results.text import metric_name, printable, value_text
 from assay.storage import open_store
-from assay.terminal import estimate_view, interval_text, new_table, note_lines, strata_table
-from assay.terminal_several import estimates_view
 
 
 def _about_slices(name: str, text: str, metavar: str | None = None) -> Any:

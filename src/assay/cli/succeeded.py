@@ -9,9 +9,9 @@ from rich.text import Text
 
 from assay.campaign.campaign import Campaign
 from assay.cli.output import tell
+from assay.cli.render import facts
 from assay.cli.storage import follow_up
 from assay.results.text import printable
-from assay.terminal import facts
 
 
 def tell_succeeded(

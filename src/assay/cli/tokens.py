@@ -10,12 +10,12 @@ import typer
 from rich.text import Text
 
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
+from assay.cli.render import new_table
 from assay.cli.storage import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.errors import InputError, did_you_mean
 from assay.labelling.accept import reviewer_of
 from assay.labelling.review_rule import FROM_BEFORE
 from assay.results.text import printable
-from assay.terminal import new_table
 from assay.web.tokens import ROLES, digest_of, new_token
 
 _LONGEST_NAME = 100

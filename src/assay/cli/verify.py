@@ -10,10 +10,10 @@ from assay.audit.books import Verification
 from assay.audit.bundles import verify_bundle
 from assay.audit.verify import verify_campaign
 from assay.cli.output import AsJson, console, emit, telling_errors, working
+from assay.cli.render import new_table, note_lines
 from assay.cli.storage import StorageUrl, existing
 from assay.errors import InputError
 from assay.results.text import printable
-from assay.terminal import new_table, note_lines
 
 
 def verify(

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from assay.experiments.coverage.cells import RANDOM, Cell, Single
+from assay.experiments.coverage.coverage_shapes import MONOTONE, NO_SIGNAL, POCKET, SHAPES
 from assay.experiments.coverage.extent import FULL, LeftOut, Part, Scope
 from assay.experiments.coverage.joint import joint_cells
 from assay.experiments.coverage.pairs import made_pairs, real_pairs
@@ -21,7 +22,6 @@ from assay.experiments.coverage.populations import (
     rare_classes,
 )
 from assay.experiments.coverage.rows import Row
-from assay.experiments.coverage.coverage_shapes import MONOTONE, NO_SIGNAL, POCKET, SHAPES
 from assay.experiments.coverage.unjudged import unjudged_cells
 from assay.simulation import named_design
 

@@ -15,8 +15,8 @@ from assay.core.goal import Goal
 from assay.errors import InputError
 from assay.experiments.coverage import figures
 from assay.experiments.coverage.cells import BESIDE, Cell
-from assay.experiments.coverage.extent import FULL, Extent, LeftOut, Part, Scope
 from assay.experiments.coverage.coverage_log import Log
+from assay.experiments.coverage.extent import FULL, Extent, LeftOut, Part, Scope
 from assay.experiments.coverage.plan import Plan
 from assay.experiments.coverage.result import Result
 from assay.experiments.coverage.rows import Row, Settings, measured

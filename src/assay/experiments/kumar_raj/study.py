@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from assay.errors import InputError
-from assay.experiments.kumar_raj import figures as kumar_raj_figures
 from assay.experiments.data import NamedPopulation, generated_classifiers, kumar_raj_stand_ins
+from assay.experiments.kumar_raj import figures as kumar_raj_figures
 from assay.experiments.kumar_raj.cells import Facts, Row, measure
 from assay.experiments.kumar_raj.kumar_raj_plan import ALLOCATIONS, BUDGETS, EXAMPLE_LABELS, cells
 from assay.experiments.kumar_raj.result import Reduction, reductions

@@ -8,9 +8,9 @@ from scipy.special import ndtri
 
 from assay.core.types import Floats
 from assay.experiments.recycling.counts import Pair, recycled
+from assay.experiments.recycling.populations import MODELS, Trial
 from assay.experiments.recycling.recycling_deck import deal
 from assay.experiments.recycling.table1 import SAMPLE
-from assay.experiments.recycling.populations import MODELS, Trial
 from assay.simulation.recycling.formulas import sample_size
 from assay.simulation.recycling.mix_sequence import Option
 

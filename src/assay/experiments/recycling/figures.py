@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from assay.experiments.recycling.ensembles import ALGORITHMS, Ensembles
-from assay.experiments.recycling.table1 import RATIOS, Table1
 from assay.experiments.recycling.populations import MODELS
+from assay.experiments.recycling.table1 import RATIOS, Table1
 from assay.simulation import plot
 
 _SHOWN = (*ALGORITHMS, "joint")

@@ -15,8 +15,8 @@ from assay.core.types import Floats
 from assay.core.views import views_of
 from assay.experiments.recycling.counts import Pair
 from assay.experiments.recycling.ensembles import Ensembles, Runs, percent_errors
-from assay.experiments.recycling.table1 import BOTH, PAPER, PRECISION, SAMPLE, pair_with
 from assay.experiments.recycling.populations import ENSEMBLE, MODELS, Trial
+from assay.experiments.recycling.table1 import BOTH, PAPER, PRECISION, SAMPLE, pair_with
 from assay.simulation.joint_replay import JointRuns, replay_jointly
 from assay.simulation.recycling.formulas import expected_savings
 

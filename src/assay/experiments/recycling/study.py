@@ -19,6 +19,7 @@ from assay.experiments.recycling.joint import (
     run_pairs,
     runs_of,
 )
+from assay.experiments.recycling.populations import trials
 from assay.experiments.recycling.recycling_real import NamedEnsemble, made_ensemble, offensive_mix
 from assay.experiments.recycling.table1 import Table1, run_table1
 from assay.experiments.recycling.tables import (
@@ -33,7 +34,6 @@ from assay.experiments.recycling.tables import (
     table2_dict,
     table2_table,
 )
-from assay.experiments.recycling.populations import trials
 from assay.experiments.tables import Table
 
 _TABLE2_RUNS = 5  # for each of the others: the paper has 1,000 and 200

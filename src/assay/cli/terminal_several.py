@@ -6,10 +6,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from assay.cli.render import facts, interval_text, new_table
 from assay.core.targets import JointGoal
 from assay.results.estimates import Estimate
 from assay.results.text import difference_words, goal_words, metric_name, state_text, value_text
-from assay.terminal import facts, interval_text, new_table
 
 
 def estimates_view(

@@ -11,7 +11,7 @@ from rich.text import Text
 from assay.campaign.series import follow_campaign
 from assay.campaign.trend import PeriodRow, Trend, trend
 from assay.cli.classifiers import about_goal
-from assay.cli.columns import (
+from assay.cli.options import (
     ItemId,
     Positive,
     PredictedColumn,
@@ -21,13 +21,13 @@ from assay.cli.columns import (
     about_data,
 )
 from assay.cli.output import AsJson, collecting_warnings, tell, telling_errors
+from assay.cli.render import interval_bar, interval_text, new_table
 from assay.cli.scans import reading
 from assay.cli.storage import StorageUrl, existing, follow_up, storage_url
 from assay.core.metrics import METRICS
 from assay.errors import InputError
 from assay.results.estimates import Estimate
 from assay.results.text import metric_name, printable, value_text
-from assay.terminal import interval_bar, interval_text, new_table
 
 _WRONG = 2  # as with wrong usage: 1 is for a metric below its floor, which a pipeline acts on
 _COLOURS = {"fell": "red", "rose": "green", None: "dim"}
