@@ -1,0 +1,1 @@
+"""The coverage study: how often intervals are right where a campaign stops."""

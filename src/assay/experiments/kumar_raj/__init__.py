@@ -1,0 +1,1 @@
+"""Paper 2: its stratifications and allocations, on our populations."""

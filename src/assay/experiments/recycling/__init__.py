@@ -1,0 +1,1 @@
+"""Paper 3: its tables and figures, on our populations."""
