@@ -64,7 +64,7 @@ def measure(ensemble: Ensemble, metrics: list[str], labels: int, power: float, r
     strata = cell_strata(ensemble, goal, Design())
     joint, outcomes = joint_of(Design(), goal, strata), ensemble.outcomes(strata)
     with patch(
-        "assay.core.compromise.compromise_allocation", partial(compromise_allocation, power=power)
+        "assay.core.joint.compromise_allocation", partial(compromise_allocation, power=power)
     ):
         found = replay_jointly(
             joint, outcomes=outcomes, replications=runs, rng=np.random.default_rng(1)

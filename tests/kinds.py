@@ -100,7 +100,7 @@ def growing(url: str) -> None:
     """Cards that were laid down a few at a time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "assay.labelling.reserve.depth", lambda settings: [1] * settings.strata.n_strata
+            "assay.campaign.create.depth", lambda settings: [1] * settings.strata.n_strata
         )
         campaign = create(url)
     n_strata = campaign.settings.strata.n_strata

@@ -27,7 +27,7 @@ def _write(path: Path, score: np.ndarray) -> Path:
 def _small_reserve(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that it must grow."""
     monkeypatch.setattr(
-        "assay.labelling.reserve.depth", lambda settings: [50] * settings.strata.n_strata
+        "assay.campaign.create.depth", lambda settings: [50] * settings.strata.n_strata
     )
 
 

@@ -227,7 +227,7 @@ def test_who_loads_a_comparison_goes_on_and_more_cards_are_read_from_both_files(
     files: Callable[..., tuple[str, str]], storage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "assay.labelling.reserve.depth", lambda settings: [1] * settings.strata.n_strata
+        "assay.campaign.carry_over.depth", lambda settings: [1] * settings.strata.n_strata
     )
     compare(files(*WEEKS), budget=SIZE, storage=storage)
     campaign = assay.load_campaign("comparison", storage=storage)
@@ -241,7 +241,7 @@ def test_a_comparison_whose_files_were_swapped_or_changed_is_not_gone_on_with(
     files: Callable[..., tuple[str, str]], storage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "assay.labelling.reserve.depth", lambda settings: [1] * settings.strata.n_strata
+        "assay.campaign.carry_over.depth", lambda settings: [1] * settings.strata.n_strata
     )
     compare(files(*WEEKS), budget=SIZE, storage=storage)
     files(*WEEKS[::-1])

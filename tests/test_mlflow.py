@@ -64,8 +64,8 @@ def test_the_estimate_is_in_a_run_of_its_own_with_its_history_and_what_was_fixed
     assert logged == {(point.labels, point.low) for point in campaign.history()["precision"]}
     assert len(logged) == 4
     params = run.data.params
-    assert params["assay.core.goal"] == "±0.02 at 95% confidence"
-    assert json.loads(params["assay.core.design"]) == assay.Design().to_dict()
+    assert params["assay.goal"] == "±0.02 at 95% confidence"
+    assert json.loads(params["assay.design"]) == assay.Design().to_dict()
     assert (params["assay.seed"], params["assay.items"]) == ("7", "2000")
     assert params["assay.fingerprint"] == campaign.settings.source.fingerprint
 

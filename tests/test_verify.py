@@ -260,7 +260,7 @@ def test_people_may_go_on_judging_meanwhile(
         label(campaign, 1)
         return books
 
-    monkeypatch.setattr("assay.audit.books.read_books", reading)
+    monkeypatch.setattr("assay.audit.verify.read_books", reading)
     assert assay.verify_campaign(storage=storage_url).clean
 
 

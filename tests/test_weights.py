@@ -201,7 +201,7 @@ def test_a_reserve_that_runs_out_grows(tmp_path: Path, monkeypatch: pytest.Monke
     url = f"sqlite:///{tmp_path / 'a.db'}"
     whole = label(create(budget=60))
     monkeypatch.setattr(
-        "assay.labelling.reserve.depth", lambda settings: [2] * settings.strata.n_strata
+        "assay.campaign.create.depth", lambda settings: [2] * settings.strata.n_strata
     )
     campaign = create(budget=60, storage=url)
     with campaign.store.read() as session:

@@ -17,7 +17,6 @@ from assay.core.answers import Answer
 from assay.core.deck import Id
 from assay.errors import AssayError, InputError, LabelConflictError, LabelError
 from assay.exchange import Sheet
-from assay.exchange.batch import Batch
 from assay.exchange.sheets import sheet_of
 from tests.exchange.campaigns import campaign_of
 
@@ -57,7 +56,7 @@ def test_a_batch_comes_back_labelled(ids: Sequence[Id], data: st.DataObject) -> 
     """A person fills in the column `label` and leaves everything else alone."""
     cells = st.lists(texts, min_size=len(ids), max_size=len(ids))
     campaign = campaign_of(ids, {"text": data.draw(cells), "label": data.draw(cells)})
-    header, *rows = csv.reader(io.StringIO(sheet_of(Batch.of(campaign, 100)).to_csv(), newline=""))
+    header, *rows = csv.reader(io.StringIO(write_batch(campaign, 100).sheet.to_csv(), newline=""))
     assert header == ["id", "text", "shown label", "label"]
     filled = io.StringIO(newline="")
     csv.writer(filled).writerows([header, *([*row[:-1], "no"] for row in rows)])
@@ -90,7 +89,7 @@ def test_shown_columns_keep_away_from_those_that_are_read() -> None:
     names = ["label", "shown label", "reviewer", "id2", "ruling"]
     columns = {name: ["true"] for name in names}
     campaign = campaign_of(["a"], columns)
-    sheet = sheet_of(Batch.of(campaign, 1))
+    sheet = write_batch(campaign, 1).sheet
     assert len(set(sheet.columns)) == len(sheet.columns)
     assert {"reviewer", "ruling"}.isdisjoint(sheet.columns)
     filled = sheet.to_csv().replace("true,\r\n", "true,yes\r\n")
@@ -110,7 +109,7 @@ def test_reviewers_are_not_shown_what_the_classifier_said() -> None:
         storage="sqlite://",
     )
     assert shown_columns(campaign) == ["text"]
-    sheet = sheet_of(Batch.of(campaign, 2))
+    sheet = write_batch(campaign, 2).sheet
     assert sheet.columns == ("id", "text", "label")
     assert sorted(sheet.to_csv().splitlines()) == ["1,a,", "2,,", "id,text,label"]
 

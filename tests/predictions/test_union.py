@@ -151,7 +151,7 @@ def test_a_merge_without_an_end_is_no_deck() -> None:
 
 def test_equal_numbers_are_ordered_by_the_bytes_of_the_id(monkeypatch: pytest.MonkeyPatch) -> None:
     """No two strings with one number are known, so all are given one here."""
-    monkeypatch.setattr("assay.core.deck.number", lambda _id, _seed: 1)
+    monkeypatch.setattr("assay.predictions.union.number", lambda _id, _seed: 1)
     one, two = ([Card(id, True, {}) for id in ids] for ids in (("B", "é"), ("a", "z")))
     (merged,) = merge([Top("x", [one], [True]), Top("y", [two], [True])], SEED)
     assert [card.id for card in merged] == ["B", "a", "z", "é"]

@@ -118,9 +118,7 @@ def test_postgresql_may_hold_other_tables(postgres_url: str) -> None:
         session.create("spam", {})
     with psycopg.connect(postgres_url) as connection:
         assert connection.execute("SELECT * FROM public.campaign").fetchall() == []
-        assert connection.execute("SELECT name FROM assay.campaign.campaign").fetchall() == [
-            ("spam",)
-        ]
+        assert connection.execute("SELECT name FROM assay.campaign").fetchall() == [("spam",)]
 
 
 def test_a_server_that_was_restarted_is_met_with_a_new_connection(postgres_url: str) -> None:

@@ -65,7 +65,7 @@ def members_of(snapshot: Snapshot, table: Table, *, by: str | None = None) -> di
     report = report_of(table, names=snapshot.names)
     made[REPORT] = Report(replace(report.facts, assay=by)).json.encode()
     if _is_plain(snapshot.settings):
-        made[_PROGRAM] = files("assay.bundle").joinpath(_PROGRAM).read_bytes()
+        made[_PROGRAM] = files("assay.audit").joinpath(_PROGRAM).read_bytes()
     return {"README.txt": _readme(snapshot, made, by), **made}
 
 

@@ -156,7 +156,7 @@ def _wanted(books: Books, item_id: str) -> int:
 
 
 def _settled(rows: Sequence[Row], wanted: int) -> str | None:
-    """Return an item's answer by the rule (`labelling.review_rule`), from all that was said of it."""
+    """Return an item's answer by the rule (`labelling.review_rule`), from all that was said."""
     rulings = [row["answer"] for row in rows if row["ruling"]]
     if rulings and rulings[-1] != "withdrawn":
         return str(rulings[-1])

@@ -23,8 +23,8 @@ def log_to_mlflow(campaign: Campaign, *, prefix: str = "", report: bool = True) 
     That is the active run, or else a new one, which is ended. Of each metric there are
     ``precision``, ``precision_ci_low`` and ``precision_ci_high``, with the number of labels as the
     step, so that MLflow draws how the interval narrowed; and ``precision_labels``. Of a classifier
-    that has a name it is ``precision.cnn``. What was fixed is in the parameters ``assay.core.goal``,
-    ``assay.core.design``, ``assay.seed`` and the like, and the report among the artifacts.
+    that has a name it is ``precision.cnn``. What was fixed is in the parameters ``assay.goal``,
+    ``assay.design``, ``assay.seed`` and the like, and the report among the artifacts.
 
     To log again when there are more labels adds to what is there.
 

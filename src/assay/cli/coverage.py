@@ -10,6 +10,7 @@ import typer
 from assay.cli.long_work import INTERRUPTED, make_folder, progress_bar, say, show
 from assay.cli.output import AsJson, console, emit, telling_errors
 from assay.experiments.coverage import study
+from assay.experiments.coverage.extent import FULL, QUICK, Part
 from assay.experiments.coverage.tables import metrics_table, parts_table, targets_table
 from assay.simulation.plot import new_figure
 
@@ -20,7 +21,7 @@ def coverage(
         bool, typer.Option("--quick", help="Fewer cells and runs: minutes, not hours.")
     ] = False,
     part: Annotated[
-        list[study.Part] | None,
+        list[Part] | None,
         typer.Option(help="Only this part; repeatable. Left out: all.", show_default=False),
     ] = None,
     design: Annotated[str, typer.Option(metavar="NAME", help="What is studied.")] = "default",
@@ -57,7 +58,7 @@ def coverage(
     with telling_errors(as_json=as_json):
         make_folder(out)
         new_figure()  # tells before all the work that matplotlib is missing
-        extent = study.QUICK if quick else study.FULL
+        extent = QUICK if quick else FULL
         if replications is not None:
             extent = replace(extent, replications=replications)
         begun = perf_counter()

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from assay.core import allocation as allocate
 from assay.core import betting
-from assay.core.bets import Bets
+from assay.core.bets import Bets, grid
 from assay.core.census import Once
 from assay.core.design import Design
 from assay.core.estimate import Moments, estimate, rates, stratum_sd
@@ -137,7 +137,7 @@ def begin(design: Design, goal: Goal, sizes: ArrayLike) -> State:
     state = State.start(sizes, replacement=design.replacement)
     if not design.bets:
         return state
-    points = betting.grid(goal.within, goal.at_least)
+    points = grid(goal.within, goal.at_least)
     return replace(state, bets=Bets.start(points, state.streak.shape))
 
 

@@ -23,8 +23,7 @@ def read_scan(scan: Scan, used: Sequence[str], show: Sequence[str], id: str | No
     Parameters
     ----------
     scan : Scan
-        What to read, as `assay.predictions.duckdb.relations.open_relation` has it. Files are read in
-        the order of their names.
+        What to read, as `open_relation` has it. Files are read in the order of their names.
     used, show : sequence of str
         The columns to read, and those that people see. The latter are left where they are until
         items are drawn, and then read for these only; from a CSV file they come as they stand

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 _JSON = (".json", ".jsonl", ".ndjson")
 
-# As DuckDB reads CSV files (`assay.predictions.duckdb.files`): nothing is guessed, and a quoted field
-# may have line breaks in it. A line with too few or too many fields is an error, and so is a file
+# As DuckDB reads CSV files (`predictions.duckdb.files`): nothing is guessed, and a quoted field may
+# have line breaks in it. A line with too few or too many fields is an error, and so is a file
 # with another first line; where it parses only some columns, Spark does not see the former.
 _CSV: dict[str, Any] = {
     "header": True,

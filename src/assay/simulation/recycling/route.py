@@ -2,7 +2,7 @@
 
 Section 6 of [1]_. Let x = (T_1, ..., T_K, M): the hits of each classifier, the parent first, and
 the positives that the parent misses. P = T_1 + M are all positives, and among what classifier k
-calls no there are P - T_k. A metric is a ratio of linear forms in x (`assay.simulation.recycling.recall_route`);
+calls no there are P - T_k. A metric is a ratio of linear forms in x (`recall_route`);
 here are targets: differences too, and which entries of x each needs.
 
 References
