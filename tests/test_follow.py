@@ -13,16 +13,16 @@ import assay
 from assay.campaign import series as follow
 from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import go_on_beside
-from assay.campaign.create import find_campaign, open_storage
 from assay.campaign.trend import PeriodRow
 from assay.core.joint import Joint, Parts
 from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
 from assay.core.views import views_of
-from assay.labelling.settings import Settings
+from assay.labelling.settings import Settings, find_campaign
 from assay.predictions.pair import IN_NEW, NEW
 from assay.results.estimates import Estimate
+from assay.storage.store import open_storage
 
 ITEMS = 900
 

@@ -17,10 +17,10 @@ import assay
 from assay.audit import books as bookkeeping
 from assay.audit.checks import check_cards
 from assay.audit.log import check_events
-from assay.campaign.create import find_campaign
 from assay.cli import app
 from assay.core.answers import Answer
 from assay.labelling.review_rule import Review
+from assay.labelling.settings import find_campaign
 from assay.storage import open_store, schema
 from tests.bundle.zips import check_same_bits
 from tests.kinds import KINDS, create, label, rebased, team

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from assay.campaign.create import create_campaign
 from assay.campaign.exchange import Imported, import_labels
-from assay.campaign.writing import labels_sheet, shown_columns
+from assay.campaign.writing import labels_sheet, shown_columns, write_batch
 from assay.core.answers import Answer
 from assay.core.deck import Id
 from assay.errors import AssayError, InputError, LabelConflictError, LabelError
 from assay.exchange import Sheet
-from assay.exchange.sheets import sheet_of
 from tests.exchange.campaigns import campaign_of
 
 # Half a surrogate pair is no text, and no id.

@@ -22,10 +22,9 @@ from assay.core.cut_methods import METHODS
 from assay.core.cuts import Cuts
 from assay.core.deck import Id
 from assay.core.profile import Profile
-from assay.core.strata import Layer, Strata, stratify
+from assay.core.strata import Layer, Side, Strata, stratify
 from assay.core.variable import Scale, Variable
 from assay.predictions import Card, Predictions, read_predictions
-from assay.predictions.contract import Side
 from assay.predictions.scan import Engine, Scan
 
 SEED = 7

@@ -15,7 +15,6 @@ from assay.audit.parsing import snapshot_of
 from assay.audit.recount import check_answers, check_estimates, check_values
 from assay.audit.sealed import Sealed, check_seal, unseal
 from assay.audit.snapshot import Snapshot, restore
-from assay.campaign.campaign import Campaign
 from assay.errors import AssayError
 from assay.exchange.content import Content
 from assay.labelling.state import Table
@@ -77,9 +76,10 @@ def _checks(sealed: Sealed) -> Iterator[Checked]:
     if any(each.findings for each in of_stored):  # it may well be impossible to load
         return
     store, key = restore(snapshot)
-    campaign = Campaign(store, key, snapshot.settings, None)
-    yield from (check(books, campaign) for check in _OF_WHAT_IS_SAID)
-    yield _check_content(sealed, snapshot, Table(store, key, snapshot.settings, None))
+    table = Table(store, key, snapshot.settings, None)
+    table.catch_up()
+    yield from (check(books, table) for check in _OF_WHAT_IS_SAID)
+    yield _check_content(sealed, snapshot, table)
 
 
 def _check_drawn(snapshot: Snapshot) -> Checked:
@@ -97,7 +97,6 @@ def _check_drawn(snapshot: Snapshot) -> Checked:
 
 def _check_content(sealed: Sealed, snapshot: Snapshot, table: Table) -> Checked:
     """Write every file again, and compare."""
-    table.catch_up()
     again = members_of(snapshot, table, by=sealed.made_by)
     # Digests have been compared; versions may differ.
     follows = json.loads(manifest_of(snapshot, again))

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 from assay.audit.books import Books, Checked, Row, checked
 from assay.audit.values import Counts, values_of
-from assay.campaign.campaign import Campaign
 from assay.core.answers import Answer
 from assay.core.deck import number
-from assay.core.evaluation import evaluation_of
 from assay.core.targets import JointGoal
 from assay.core.weights import seed_of_arrival
+from assay.labelling.counting import strata_in
+from assay.labelling.estimates import estimates_of
 from assay.labelling.rounds import Ledger
+from assay.labelling.state import Table
 from assay.results.estimates import Estimate
 from assay.storage import CardRow
 
@@ -27,11 +28,11 @@ class _Story:
     now: str | None
 
 
-def check_answers(books: Books, campaign: Campaign) -> Checked:
+def check_answers(books: Books, table: Table) -> Checked:
     """Compare the answer of every item, and the counts of every stratum."""
     stories = _stories(books)
     answers = {item_id: story.now for item_id, story in stories.items() if story.now is not None}
-    said = {str(item): answer.value for item, answer in campaign.answers().items()}
+    said = {item: answer.value for item, answer in table.ledger.answers.items()}
     findings = [
         f"item {item_id!r} is {answers.get(item_id)} by the log, and {said.get(item_id)} as told"
         for item_id in sorted(answers.keys() | said.keys())
@@ -46,7 +47,7 @@ def check_answers(books: Books, campaign: Campaign) -> Checked:
             judged = answer not in _NEITHER
             for place, more in enumerate((judged, answer == "yes", not judged)):
                 its[place] += more
-    for stratum, row in enumerate(campaign.strata()):
+    for stratum, row in enumerate(strata_in(table)):
         told, right = [row.labels, row.positives, row.cannot_judge], counts.get(stratum, [0, 0, 0])
         if told != right:
             findings.append(f"stratum {stratum} has {right} by the log, and {told} as told")
@@ -54,13 +55,13 @@ def check_answers(books: Books, campaign: Campaign) -> Checked:
     several = isinstance(books.settings.goal, JointGoal)  # whose metrics need not need them all
     findings += (
         f"{name}: {waiting} items wait for an answer by the log, and {estimate.open} as told"
-        for name, estimate in campaign.estimates().items()
+        for name, estimate in estimates_of(table).items()
         if (estimate.open > waiting if several else estimate.open != waiting)
     )
     return checked("answers follow from the log", len(answers), findings)
 
 
-def check_values(books: Books, campaign: Campaign) -> Checked:
+def check_values(books: Books, table: Table) -> Checked:
     """Compare every metric with its formula, worked out from sizes and counts in plain sums."""
     stories, counts = _stories(books), Counts()
     for card, before in _cards(books):
@@ -69,7 +70,7 @@ def check_values(books: Books, campaign: Campaign) -> Checked:
             counts.add(card["stratum"], card["predicted"], story.now)
             if books.weighted and not before:
                 counts.weigh(card["stratum"], card["predicted"], story.now, card["weight"])
-    estimates = campaign.estimates()
+    estimates = estimates_of(table)
     values = values_of(books.settings, counts)
     findings = []
     for name, estimate in estimates.items():
@@ -81,10 +82,10 @@ def check_values(books: Books, campaign: Campaign) -> Checked:
     return checked("metrics follow from the counts", len(estimates), findings)
 
 
-def check_estimates(books: Books, campaign: Campaign) -> Checked:
+def check_estimates(books: Books, table: Table) -> Checked:
     """Compare every figure of every estimate, to the last bit."""
     stories = _stories(books)
-    ledger = Ledger(evaluation_of(books.settings))
+    ledger = Ledger(books.settings.evaluation())
     for cards in books.dealt:
         in_order = sorted(cards, key=lambda dealt: _shown_at(books, *dealt))
         ledger.deal([_card(card) for card, _ in in_order])
@@ -94,7 +95,7 @@ def check_estimates(books: Books, campaign: Campaign) -> Checked:
             ledger.withdraw(item_id)
         elif story.now != story.first:
             ledger.record(item_id, Answer(story.now))
-    stopped, estimates = ledger.stopped, campaign.estimates()
+    stopped, estimates = ledger.stopped, estimates_of(table)
     findings = []
     for standing in ledger.standings:
         look, told = standing.look, estimates[standing.name]

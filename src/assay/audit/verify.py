@@ -13,9 +13,10 @@ from assay.audit.claims import check_claims
 from assay.audit.log import check_copies, check_events, check_numbers
 from assay.audit.recount import check_answers, check_estimates, check_values
 from assay.audit.reports import check_report
-from assay.campaign.campaign import Campaign
-from assay.campaign.create import find_campaign, open_storage
+from assay.labelling.settings import find_campaign
+from assay.labelling.state import Table
 from assay.storage import Session, Store
+from assay.storage.store import open_storage
 
 _OF_WHAT_IS_STORED = (
     check_strata,
@@ -67,8 +68,9 @@ def verify_campaign(
         books = read_books(session, key, settings)
         checks = [check(books) for check in _OF_WHAT_IS_STORED]
         if not any(each.findings for each in checks):  # else it may well be impossible to load
-            campaign = Campaign(_Moment(session), key, settings, None)
-            checks += [check(books, campaign) for check in _OF_WHAT_IS_SAID]
+            table = Table(_Moment(session), key, settings, None)
+            table.catch_up()
+            checks += [check(books, table) for check in _OF_WHAT_IS_SAID]
             if report is not None:
                 checks.append(check_report(session, key, settings, report))
     return Verification(name, tuple(checks))

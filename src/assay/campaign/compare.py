@@ -6,15 +6,16 @@ from typing import Any
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import go_on_beside, refuse_other_ids
-from assay.campaign.create import find_campaign, open_storage, settings_of
+from assay.campaign.create import settings_of
 from assay.campaign.setup import begin_with_several
 from assay.core.design import Design
 from assay.errors import DesignError, InputError
-from assay.labelling.settings import Reviewing, Settings
+from assay.labelling.settings import Reviewing, Settings, find_campaign
 from assay.predictions import Classifiers, Scan
 from assay.predictions.pair import ComparedPredictions, read_compared
 from assay.predictions.scan import as_scan
 from assay.storage import Store
+from assay.storage.store import open_storage
 
 
 def compare_campaign(

@@ -1,6 +1,5 @@
 """Make a campaign, or go on with one."""
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
@@ -19,12 +18,13 @@ from assay.core.variable import Scale
 from assay.errors import AssayWarning, DesignError
 from assay.labelling.reserve import card_row, check_same, depth, more_cards, read_again, scans_of
 from assay.labelling.review_rule import FROM_BEFORE
-from assay.labelling.settings import Part, Reviewing, Settings, Source
+from assay.labelling.settings import Part, Reviewing, Settings, Source, find_campaign
 from assay.predictions import Classifiers, Predictions, Scan
 from assay.predictions.pair import parts_in
 from assay.predictions.roles import refuse_bad_show
 from assay.predictions.scan import as_scan
-from assay.storage import CardRow, Said, Session, Store, open_store
+from assay.storage import CardRow, Said, Session, Store
+from assay.storage.store import open_storage
 
 
 def create_campaign(
@@ -203,17 +203,6 @@ def load_campaign(
         found = read_again(scans_of(predictions, settings.source), settings)
         check_same(settings, found)
     return Campaign(store, key, settings, found)
-
-
-def open_storage(url: str | None) -> Store:
-    """Open the storage at a URL, or else the environment's, or else one in memory."""
-    return open_store(os.environ.get("ASSAY_STORAGE") if url is None else url)
-
-
-def find_campaign(session: Session, name: str) -> tuple[int, Settings]:
-    """Return a stored campaign's number and its settings, under the name that it has now."""
-    key, values = session.find(name)
-    return key, Settings.from_dict({**values, "name": name})
 
 
 def _refuse_for_several(**given: object) -> None:

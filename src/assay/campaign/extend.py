@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import count_there, refuse_other_ids, succeed
-from assay.campaign.create import find_campaign, open_storage, parts_of
+from assay.campaign.create import parts_of
 from assay.core.goal import Goal
 from assay.core.metrics import sides
 from assay.core.strata import Strata
@@ -16,10 +16,11 @@ from assay.core.types import Ints
 from assay.errors import DesignError, PredictionsError
 from assay.labelling.reserve import card_row, depth, read_again, scans_of
 from assay.labelling.review_rule import answered
-from assay.labelling.settings import Settings
+from assay.labelling.settings import Settings, find_campaign
 from assay.predictions import Card, Predictions
 from assay.predictions.union import Top, merge
 from assay.storage import CardRow, Session
+from assay.storage.store import open_storage
 
 
 def extend_campaign(

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.campaign.campaign import Campaign
-from assay.campaign.create import find_campaign
 from assay.core.answers import Answer
+from assay.core.evaluation import Prior
 from assay.core.venn import CellStrata
 from assay.errors import StorageError
-from assay.labelling.settings import Prior, Series, Settings
+from assay.labelling.settings import Series, Settings, find_campaign
 from assay.predictions.pair import IN_NEW, IN_OLD, NEW, OLD, ComparedPredictions
 from assay.storage import Session
 

@@ -5,14 +5,15 @@ from warnings import warn
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import count_there, refuse_other_ids, succeed
-from assay.campaign.create import find_campaign, open_storage, settings_of
+from assay.campaign.create import settings_of
 from assay.campaign.setup import Beginning, begin_with_one, begin_with_several
 from assay.core.targets import JointGoal, Target
 from assay.errors import AssayWarning, PredictionsError
 from assay.labelling.reserve import depth, more_cards, read_again, scans_of, whereabouts
 from assay.labelling.review_rule import answered
-from assay.labelling.settings import Settings
+from assay.labelling.settings import Settings, find_campaign
 from assay.predictions import Predictions, Scan
+from assay.storage.store import open_storage
 
 
 def rebase_campaign(

@@ -14,7 +14,7 @@ from assay.campaign.compare import (
     refuse_other_questions,
     reviewing_with,
 )
-from assay.campaign.create import open_storage, settings_of
+from assay.campaign.create import settings_of
 from assay.campaign.periods import Member, members, prior_of, refuse_if_begun
 from assay.campaign.setup import begin_with_several
 from assay.core.design import Design
@@ -28,6 +28,7 @@ from assay.predictions.engines import engine_of
 from assay.predictions.pair import read_compared
 from assay.predictions.scan import as_scan
 from assay.storage import Store
+from assay.storage.store import open_storage
 
 _WITHIN = 0.02
 # As many strata as the comparisons that follow have: cut alike, most cards lie in the same order.

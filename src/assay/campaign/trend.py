@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assay.campaign.campaign import Campaign
-from assay.campaign.create import open_storage
 from assay.campaign.periods import Member, members
 from assay.errors import InputError, StorageError, did_you_mean
 from assay.labelling.settings import Series
@@ -16,6 +15,7 @@ from assay.results import html as notebook
 from assay.results.estimates import Estimate
 from assay.results.files import write_whole
 from assay.storage import Event, Session
+from assay.storage.store import open_storage
 
 
 @dataclass(frozen=True)

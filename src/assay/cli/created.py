@@ -110,7 +110,7 @@ def _strata_text(settings: Settings) -> str:
     number = f"{design.bins} a predicted label"
     if design.strata == "auto":
         number = f"{settings.strata.n_strata} in all"
-    return f"{design.strata}, {number}: {strata_words(settings)}"
+    return f"{design.strata}, {number}: {strata_words(design, settings.strata)}"
 
 
 def _goal_text(goal: Goal) -> str:

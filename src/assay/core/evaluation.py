@@ -23,8 +23,18 @@ from assay.core.tallies import Tallies
 from assay.core.targets import JointGoal
 from assay.core.types import Floats, Ints
 from assay.core.venn import CellStrata
-from assay.labelling.settings import Prior, Settings
-from assay.storage import CardRow
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Labels of the period before, by the part that they would be in now: where to look first.
+
+    No estimate rests on them. Both have one number a part.
+    """
+
+    labels: tuple[float, ...]
+    positives: tuple[float, ...]
+
 
 # At most, where draws that come again cost nothing: of a budget, and without one.
 _DRAWS_AN_ANSWER = 10
@@ -55,11 +65,11 @@ class Evaluation(Protocol):
     def sizes(self) -> Floats:
         """The items of each place."""
 
-    def place(self, card: CardRow) -> int:
-        """Return where a card's answer is counted."""
+    def place(self, stratum: int, said: int, /) -> int:
+        """Return where the answer to an item is counted, by what the classifiers said of it."""
 
-    def is_outcome(self, card: CardRow, positive: bool, /) -> bool:
-        """Tell whether an answer to a card has the outcome that is counted."""
+    def is_outcome(self, said: int, positive: bool, /) -> bool:
+        """Tell whether an answer has the outcome that is counted."""
 
     def by_stratum(self, counts: Floats) -> Floats:
         """Return counts by place as counts by stratum."""
@@ -83,14 +93,28 @@ class Evaluation(Protocol):
         """Return how every target stands, with the cards that wait for an answer at their worst."""
 
 
-def evaluation_of(settings: Settings) -> Evaluation:
-    """Return what a campaign with these settings runs."""
-    goal, strata = settings.goal, settings.strata
+def evaluation_of(
+    design: Design,
+    goal: Goal | JointGoal,
+    strata: Strata | CellStrata,
+    prior: Prior | None = None,
+) -> Evaluation:
+    """Return what a campaign runs.
+
+    Parameters
+    ----------
+    design : Design
+    goal : Goal or JointGoal
+    strata : Strata or CellStrata
+        Of the same kind as the goal.
+    prior : Prior, optional
+        Of several targets: labels of the period before.
+    """
     if isinstance(goal, JointGoal) and isinstance(strata, CellStrata):
-        return _Several(settings.design, goal, strata, settings.prior)
+        return _Several(design, goal, strata, prior)
     if isinstance(goal, Goal) and isinstance(strata, Strata):
         kind = _Weighted if strata.weighted else _One
-        return kind(settings.design, goal, strata)
+        return kind(design, goal, strata)
     raise TypeError(f"a {type(goal).__name__} with {type(strata).__name__}")
 
 
@@ -103,11 +127,11 @@ class _One:
         self._metric = ratio(goal.metric, self.sizes, strata.says_yes)
         self._judges_prediction = strata.says_yes is None
 
-    def place(self, card: CardRow) -> int:
-        return card.stratum
+    def place(self, stratum: int, _said: int, /) -> int:
+        return stratum
 
-    def is_outcome(self, card: CardRow, positive: bool, /) -> bool:
-        return positive == bool(card.predicted) if self._judges_prediction else positive
+    def is_outcome(self, said: int, positive: bool, /) -> bool:
+        return positive == bool(said) if self._judges_prediction else positive
 
     def by_stratum(self, counts: Floats) -> Floats:
         return counts.copy()
@@ -232,10 +256,10 @@ class _Several:
         self._looks: dict[_Key, JointLook] = {}
         self._shown: dict[_Key, tuple[Standing, ...]] = {}
 
-    def place(self, card: CardRow) -> int:
-        return self._strata.part_of(card.stratum, card.predicted)
+    def place(self, stratum: int, said: int, /) -> int:
+        return self._strata.part_of(stratum, said)
 
-    def is_outcome(self, _card: CardRow, positive: bool, /) -> bool:
+    def is_outcome(self, _said: int, positive: bool, /) -> bool:
         return positive
 
     def by_stratum(self, counts: Floats) -> Floats:

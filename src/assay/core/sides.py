@@ -2,8 +2,8 @@
 
 from assay.core.design import Design
 from assay.core.metrics import sides
+from assay.core.strata import Side
 from assay.errors import PredictionsError
-from assay.predictions.contract import Side
 
 
 def sides_to_cut(

@@ -13,6 +13,9 @@ from assay.core.profile import Profile, as_scores
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import AssayError, DesignError, InputError
 
+Side = bool | None
+
+
 _SAID = {True: "yes", False: "no"}
 
 

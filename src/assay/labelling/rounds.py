@@ -168,7 +168,7 @@ class Ledger:
         its = _Round(list(cards), self._empty_table(), self._empty_table())
         self._rounds.append(its)
         for card in cards:
-            item_id, place = card.item_id, self._evaluation.place(card)
+            item_id, place = card.item_id, self._evaluation.place(card.stratum, card.predicted)
             dealt_in = self._dealt_in.setdefault(item_id, [])
             once = not dealt_in
             dealt_in.append(len(self._rounds) - 1)
@@ -294,13 +294,13 @@ class Ledger:
         return 2 * card.stratum + self._is_outcome(card, answer)
 
     def _is_outcome(self, card: CardRow, answer: Answer) -> bool:
-        return self._evaluation.is_outcome(card, answer is Answer.YES)
+        return self._evaluation.is_outcome(card.predicted, answer is Answer.YES)
 
     def _count(
         self, card: CardRow, answer: Answer, by: int, *tables: Floats, once: bool = True
     ) -> None:
         """Count an answer; `once` tells that its item is counted with it."""
-        place = self._evaluation.place(card)
+        place = self._evaluation.place(card.stratum, card.predicted)
         item = by if once else 0
         weight = item * (card.weight or 1)
         for table in tables:

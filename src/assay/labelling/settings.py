@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 from assay.core.deck import NUMBERS, Id, number
 from assay.core.design import Design
+from assay.core.evaluation import Evaluation, Prior, evaluation_of
 from assay.core.fields import between
 from assay.core.goal import Goal
 from assay.core.strata import Strata
@@ -15,6 +16,7 @@ from assay.core.variable import Scale
 from assay.core.venn import CellStrata
 from assay.errors import DesignError
 from assay.predictions.union import joint_fingerprint, listed
+from assay.storage import Session
 
 MOST_REVIEWERS = 20  # of one item
 
@@ -226,17 +228,6 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Prior:
-    """Labels of the period before, by the part that they would be in now: where to look first.
-
-    No estimate rests on them. Both have one number a part.
-    """
-
-    labels: tuple[float, ...]
-    positives: tuple[float, ...]
-
-
-@dataclass(frozen=True)
 class Settings:
     """The frozen part of a campaign: of one metric, or of several targets at once."""
 
@@ -250,6 +241,10 @@ class Settings:
     reviewing: Reviewing = Reviewing()
     series: Series | None = None
     prior: Prior | None = None
+
+    def evaluation(self) -> Evaluation:
+        """Return what a campaign with these settings runs, before its first answer."""
+        return evaluation_of(self.design, self.goal, self.strata, self.prior)
 
     @property
     def id_kind(self) -> Literal["integer", "string"]:
@@ -319,3 +314,9 @@ class Settings:
             series=None if series is None else Series(**series),
             prior=None if prior is None else Prior(*map(tuple, prior.values())),
         )
+
+
+def find_campaign(session: Session, name: str) -> tuple[int, Settings]:
+    """Return a stored campaign's number and its settings, under the name that it has now."""
+    key, values = session.find(name)
+    return key, Settings.from_dict({**values, "name": name})

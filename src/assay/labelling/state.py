@@ -12,7 +12,6 @@ import numpy as np
 
 from assay.core.answers import Answer
 from assay.core.engine import State
-from assay.core.evaluation import evaluation_of
 from assay.core.stopping import Reason
 from assay.errors import AssayError, StorageError
 from assay.labelling.reserve import Reserve, ShortReserveError
@@ -38,7 +37,7 @@ class Table:
         self, store: Store, key: int, settings: Settings, predictions: Predictions | None
     ) -> None:
         self.key, self.settings = key, settings
-        self.evaluation = evaluation_of(settings)
+        self.evaluation = settings.evaluation()
         self._store = store
         self._reserve = Reserve(key, settings, predictions)
         self.trouble = ""  # why no more cards could be put down

@@ -1,15 +1,8 @@
 """Where predictions come from: one small contract, and what reads them."""
 
 from assay.core.sides import sides_to_cut
-from assay.predictions.contract import (
-    Card,
-    CellPredictions,
-    Decks,
-    Found,
-    IdKind,
-    Predictions,
-    Side,
-)
+from assay.core.strata import Side
+from assay.predictions.contract import Card, CellPredictions, Decks, Found, IdKind, Predictions
 from assay.predictions.read import Labelled, from_arrays, read_labelled, read_predictions
 from assay.predictions.scan import ENGINES, Scan
 from assay.predictions.several import (

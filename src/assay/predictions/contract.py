@@ -8,11 +8,11 @@ from assay.core.cells import Heap, Part
 from assay.core.deck import Id
 from assay.core.groups import Groups
 from assay.core.profile import Profile
+from assay.core.strata import Side
 from assay.core.types import Floats, Ints
 from assay.core.variable import Scale, Variable
 
 IdKind = Literal["integer", "string"]
-Side = bool | None
 """Of which predicted label: True only the rows predicted yes, False only no, None all."""
 
 

@@ -11,9 +11,10 @@ from typing import Protocol
 
 from assay.core.deck import Id
 from assay.core.score_cells import ScoreCells
+from assay.core.strata import Side
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable
-from assay.predictions.contract import IdKind, Side
+from assay.predictions.contract import IdKind
 from assay.predictions.ids import Ids
 
 

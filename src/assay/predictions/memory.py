@@ -9,10 +9,11 @@ import numpy as np
 from assay.core import deck
 from assay.core.profile import Profile
 from assay.core.score_cells import ScoreCells, cells_of
+from assay.core.strata import Side
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import VARIABLES, Scale, Variable, confidence
 from assay.predictions.column import Show
-from assay.predictions.contract import Card, Decks, Found, IdKind, Side
+from assay.predictions.contract import Card, Decks, Found, IdKind
 from assay.predictions.dealing import checked_counts, first_cards
 from assay.predictions.ids import Ids
 from assay.predictions.values import refuse_distant, refuse_improbable, refuse_unknown_variable

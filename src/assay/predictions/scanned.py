@@ -11,11 +11,11 @@ import numpy as np
 from assay.core import deck
 from assay.core.profile import Profile
 from assay.core.score_cells import ScoreCells
-from assay.core.strata import Strata
+from assay.core.strata import Side, Strata
 from assay.core.types import Bools, Ints
 from assay.core.variable import VARIABLES, Scale, Variable
 from assay.errors import PredictionsError
-from assay.predictions.contract import Card, Decks, Found, IdKind, Side
+from assay.predictions.contract import Card, Decks, Found, IdKind
 from assay.predictions.dealing import TOP, checked_counts, first_cards, first_shares, limits
 from assay.predictions.engine import Scanner, Span, Survey
 from assay.predictions.ids import Ids

@@ -16,12 +16,12 @@ from assay.core.cuts import Cuts
 from assay.core.deck import Id
 from assay.core.groups import NO_GROUPS
 from assay.core.profile import Profile
-from assay.core.strata import Layer, Strata
+from assay.core.strata import Layer, Side, Strata
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable, rank
 from assay.core.venn import CellStrata
 from assay.errors import PredictionsError
-from assay.predictions.contract import Card, Decks, Found, IdKind, Side
+from assay.predictions.contract import Card, Decks, Found, IdKind
 from assay.predictions.scanned import ScannedPredictions
 from assay.predictions.values import refuse_unknown_variable
 

@@ -10,10 +10,11 @@ from assay.core.bins import Rule, bins_of, rule_of
 from assay.core.deck import Id, number
 from assay.core.profile import Profile
 from assay.core.score_cells import HEAVY
+from assay.core.strata import Side
 from assay.core.types import Ints
 from assay.core.variable import Scale, Variable
 from assay.errors import PredictionsError
-from assay.predictions.contract import Card, Decks, Found, IdKind, Predictions, Side
+from assay.predictions.contract import Card, Decks, Found, IdKind, Predictions
 from assay.predictions.scanned import ScannedPredictions
 from assay.predictions.scanned_cells import ScannedCellPredictions
 

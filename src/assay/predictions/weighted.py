@@ -10,12 +10,13 @@ import numpy as np
 from assay.core import deck
 from assay.core.profile import Profile
 from assay.core.score_cells import cells_of
+from assay.core.strata import Side
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable
 from assay.core.weights import first_arrivals, impressions
 from assay.errors import PredictionsError
 from assay.predictions.column import Show
-from assay.predictions.contract import Card, Decks, Side
+from assay.predictions.contract import Card, Decks
 from assay.predictions.dealing import checked_counts
 from assay.predictions.ids import Ids
 from assay.predictions.memory import Judged, MemoryPredictions

@@ -70,7 +70,7 @@ def _mode(design: Design) -> tuple[str, str]:
 def _design_words(settings: Settings) -> str:
     design, strata = settings.design, settings.strata
     number = f"{strata.n_strata:,} strata" if strata.n_strata > 1 else "one stratum"
-    parts = [f"{number} by {strata.variable}: {strata_words(settings)}"]
+    parts = [f"{number} by {strata.variable}: {strata_words(settings.design, strata)}"]
     if not settings.source.has_score or strata.n_strata == 1:
         parts = [number]
     joint = isinstance(settings.goal, JointGoal)

@@ -8,10 +8,11 @@ import unicodedata
 from collections.abc import Sequence
 
 from assay.core.cut_methods import METHODS
+from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.strata import Strata
 from assay.core.targets import JointGoal, without_slices
-from assay.labelling.settings import Settings
+from assay.core.venn import CellStrata
 from assay.results.estimates import Estimate, StratumRow
 
 _EQUAL = "strata of equal size"
@@ -48,9 +49,8 @@ def metric_name(metric: str) -> str:
     return metric if ":" in metric else metric.replace("_", " ")
 
 
-def strata_words(settings: Settings) -> str:
+def strata_words(design: Design, strata: Strata | CellStrata) -> str:
     """Return how strata were made; of ``auto``, what it came to."""
-    design, strata = settings.design, settings.strata
     if design.strata != "auto":
         return METHODS[design.strata]
     layers = strata.layers if isinstance(strata, Strata) else strata.heaps

@@ -3,6 +3,7 @@
 An acknowledged label is on disk: `write` commits before it returns.
 """
 
+import os
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -88,3 +89,8 @@ def _told(cause: str) -> tuple[str, str]:
     if "disk is full" in cause or "No space left" in cause:
         return f"its disk is full ({cause})", "make room"
     return cause, "mend the storage"
+
+
+def open_storage(url: str | None) -> Store:
+    """Open the storage at a URL, or else the environment's, or else one in memory."""
+    return open_store(os.environ.get("ASSAY_STORAGE") if url is None else url)

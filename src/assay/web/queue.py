@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from assay.campaign.campaign import Campaign
-from assay.campaign.create import find_campaign
+from assay.labelling.settings import find_campaign
 from assay.storage import Store
 
 T = TypeVar("T")

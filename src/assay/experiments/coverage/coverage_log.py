@@ -59,8 +59,6 @@ def code_digest() -> str:
     """
     package = files("assay")
     sources = [each for each in package.joinpath("core").iterdir() if each.name.endswith(".py")]
-    loops = ("design.py", "engine.py", "joint.py", "views.py", "cell_strata.py")
-    sources += [package.joinpath(name) for name in loops]
     replays = ("replay.py", "joint_replay.py", "names.py")
     sources += [package.joinpath("simulation", name) for name in replays]
     digest = blake2b(digest_size=6)

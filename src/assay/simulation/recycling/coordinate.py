@@ -5,8 +5,9 @@ number in every set, the samples share what they can: of two, the first min(a, b
 both call yes, where the one sample holds a and the other b such ids. No classifier need be a
 parent, any number can take part, nothing is mixed, and a child's child is as good as a child.
 
-Recycling shares min(X, n_C CIR) on average (`formulas.expected_savings`). That is the same number where one side always decides: a child within its parent, if the parent's sample
-is without replacement, or samples so unequal that a <= b. Else both fall short of
+Recycling shares min(X, n_C CIR) on average (`formulas.expected_savings`). That is the same number
+where one side always decides: a child within its parent, if the parent's sample is without
+replacement, or samples so unequal that a <= b. Else both fall short of
 min(n_P PIR, n_C CIR) by at most a fraction of a binomial's standard deviation s. With n labels
 each, PIR = CIR = c and s^2 = n c (1 - c), that is 0.4 s for recycling and 0.4 s sqrt(2c) here, as
 a and b have correlation 1 - c: less for c < 1/2, more for c > 1/2.
