@@ -94,3 +94,17 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """
     near = get_close_matches(word, list(known), n=1)
     return f"did you mean {near[0]!r}?" if near else ""
+
+
+# Texts that come from outside.
+
+
+def is_storable(text: str) -> bool:
+    r"""Tell whether a text can be stored and sent.
+
+    Examples
+    --------
+    >>> is_storable("naïve 🜚"), is_storable("\x00"), is_storable("\ud800")
+    (True, False, False)
+    """
+    return "\0" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)

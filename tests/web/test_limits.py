@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import httpx2
 import pytest
 
-from assay.texts import is_storable
+from assay.errors import is_storable
 from assay.web.app import ROUTES
 from assay.web.limits import limit_of
 from assay.web.options import Options

@@ -6,12 +6,11 @@ from copy import deepcopy
 from math import isfinite
 
 from assay.core.answers import Answer
-from assay.errors import InputError, LabelConflictError, LabelError
+from assay.errors import InputError, LabelConflictError, LabelError, is_storable
 from assay.labelling.review_rule import WORDS, Review
 from assay.labelling.state import Table
 from assay.results.reviewing import Recorded, Submit, Told
 from assay.storage import Said
-from assay.texts import is_storable
 
 LONGEST_TEXT = 200  # characters of a reviewer's name, or of a key
 LONGEST_LEASE = 366 * 86_400.0  # seconds

@@ -14,9 +14,9 @@ from starlette.routing import Route
 from assay.campaign.campaign import Campaign
 from assay.campaign.exchange import import_labels
 from assay.campaign.writing import Written, write_batch, write_labels
+from assay.errors import is_storable
 from assay.exchange import FORMATS, LimitError
 from assay.report import SUFFIXES
-from assay.texts import is_storable
 from assay.web.auth import Person, needs
 from assay.web.queue import Counter
 from assay.web.requests import refuse
