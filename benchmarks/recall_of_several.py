@@ -15,7 +15,7 @@ import sys
 import numpy as np
 from scipy.special import ndtri
 
-from assay.core.targets import JointGoal, parse_targets
+from assay.core.goal import JointGoal, parse_targets
 from assay.simulation import Ensemble, simulate_several
 from assay.simulation.recycling.formulas import expected_savings, sample_size
 from assay.simulation.recycling.route import Route

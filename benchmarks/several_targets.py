@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from assay.core.design import Design
+from assay.core.goal import JointGoal, parse_targets
 from assay.core.stratify import cell_strata, joint_of
-from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Floats
 from assay.simulation import Ensemble
 from assay.simulation.joint_replay import JointRuns, replay_jointly

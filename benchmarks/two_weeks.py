@@ -23,8 +23,8 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from assay.core.design import Design
+from assay.core.goal import JointGoal, parse_targets
 from assay.core.stratify import cell_strata, joint_of
-from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
 from assay.demo import make_population

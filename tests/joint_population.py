@@ -7,9 +7,9 @@ import numpy as np
 from sklearn import metrics as sk
 
 from assay.core.design import Design
+from assay.core.goal import JointGoal, parse_targets
 from assay.core.joint import Joint, Parts
 from assay.core.metrics import METRICS
-from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
 

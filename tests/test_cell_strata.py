@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from assay.core.design import Design
+from assay.core.goal import JointGoal, parse_targets
 from assay.core.stratify import cell_strata, joint_of
-from assay.core.targets import JointGoal, parse_targets
 from assay.core.venn import CellStrata
 from assay.simulation import Ensemble
 from tests.joint_population import Made, counted, every_target, make

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.core.bets import Bets
+from assay.core.betting import Bets
 from assay.core.design import Design
 from assay.core.engine import State, begin, fold, look, plan
 from assay.core.goal import Goal

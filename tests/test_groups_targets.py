@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from assay.core.design import Design
+from assay.core.goal import JointGoal, Target, parse_targets
 from assay.core.groups import Groups
 from assay.core.joint import Parts
 from assay.core.metrics import METRICS
 from assay.core.stratify import cell_strata, joint_of
-from assay.core.targets import JointGoal, Target, parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
 from assay.core.views import views_of

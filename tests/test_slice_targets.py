@@ -9,8 +9,8 @@ import pytest
 
 import assay
 from assay.core.design import Design
+from assay.core.goal import JointGoal, parse_targets
 from assay.core.stratify import cell_strata, joint_of
-from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Bools, Floats
 from assay.predictions.several import read_classifiers
 from assay.simulation.joint_replay import replay_jointly

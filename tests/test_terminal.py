@@ -19,8 +19,7 @@ from assay.cli.render import (
     strata_table,
 )
 from assay.cli.terminal_several import estimates_view
-from assay.core.goal import Goal
-from assay.core.targets import JointGoal, Target
+from assay.core.goal import Goal, JointGoal, Target
 from assay.results.estimates import Estimate, StratumRow, notes_once
 from assay.results.text import printable
 

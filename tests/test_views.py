@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from assay.core.goal import JointGoal, parse_targets
 from assay.core.joint import Parts, View
-from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Floats
 from assay.core.views import views_of
 from assay.errors import AssayError

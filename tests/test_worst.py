@@ -14,10 +14,10 @@ from assay.core.design import Design
 from assay.core.engine import Look, State, begin, fold, look, plan
 from assay.core.goal import Goal
 from assay.core.metrics import METRICS, Ratio, ratio
+from assay.core.standing import ends_at_worst, with_open
 from assay.core.stopping import Reason
 from assay.core.types import Bools, Floats, Ints
 from assay.core.unjudged import swing
-from assay.core.worst import ends_at_worst, with_open
 
 RUNS = 400
 AT_LEAST = 0.95 - 2 * np.sqrt(0.95 * 0.05 / RUNS)

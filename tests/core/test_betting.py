@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.core.bets import Bets, grid
-from assay.core.betting import chances, fold
+from assay.core.betting import Bets, chances, fold, grid
 from assay.core.intervals import wilson
 from assay.core.metrics import Ratio, ratio
 from assay.core.tallies import Tallies

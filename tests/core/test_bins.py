@@ -11,8 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from assay.core.bins import LARGEST_BIN, Rule, bins_of, rule_of
 from assay.core.cut_methods import cut
-from assay.core.profile import profile_of
-from assay.core.score_cells import cells_of
+from assay.core.profile import cells_of, profile_of
 from assay.core.types import Floats, Ints
 
 RNG = np.random.default_rng(60)

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from assay.core.census import Once, settle
 from assay.core.estimate import estimate
 from assay.core.metrics import METRICS, ratio
 from assay.core.tallies import Tallies
 from assay.core.unjudged import swing
+from assay.core.weights import Once, settle
 
 YES = np.array([True, False, True])
 N = np.array([4.0e9, 6.0e9, 5.0e9])

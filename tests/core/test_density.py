@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import gaussian_kde
 
-from assay.core.density import equal_root_parts, kernel_density
+from assay.core.clustering import equal_root_parts, kernel_density
 from assay.core.types import Floats
 from assay.errors import InputError
 

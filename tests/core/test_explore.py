@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from assay.core.explore import explore
+from assay.core.allocation import explore
 from assay.core.types import Floats
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
-from assay.core import variance
+from assay.core import estimate as variance
 from assay.core.forecast import isotonic_rates, labels_needed, least_variance, random_variance
 from assay.core.metrics import METRICS
 from assay.core.types import Floats

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.core.bets import Bets, grid
+from assay.core.betting import Bets, grid
 from assay.core.estimate import estimate
 from assay.core.intervals import (
     INTERVALS,

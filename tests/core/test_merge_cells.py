@@ -4,7 +4,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from assay.core.merge_cells import merge_cells
+from assay.core.cells import merge_cells
 from assay.errors import InputError
 
 

@@ -6,8 +6,7 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 from sklearn.mixture import GaussianMixture
 
-from assay.core.clustering import kmeans
-from assay.core.mixture import Mixture, gaussian_mixture
+from assay.core.clustering import Mixture, gaussian_mixture, kmeans
 from assay.core.profile import profile_of
 from assay.core.types import Floats
 

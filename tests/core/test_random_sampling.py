@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from assay.core.forecast import random_variance
-from assay.core.random_sampling import effective_labels, labels_at_random, labels_per_share
+from assay.core.forecast import (
+    effective_labels,
+    labels_at_random,
+    labels_per_share,
+    random_variance,
+)
 
 EVERY = ["precision", "recall", "f1", "accuracy", "false_omission_rate", "prevalence"]
 

@@ -9,8 +9,7 @@ import pytest
 
 from assay.core import deck
 from assay.core.bins import bins_of, rule_of
-from assay.core.profile import Profile, profile_of
-from assay.core.score_cells import ScoreCells, cells_of
+from assay.core.profile import Profile, ScoreCells, cells_of, profile_of
 from assay.core.types import Bools, Floats, Words
 from assay.errors import InputError
 

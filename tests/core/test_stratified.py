@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from scipy.special import xlogy
 
-from assay.core.explore import explore
+from assay.core.allocation import explore
 from assay.core.intervals import wilson
 from assay.core.metrics import METRICS, Gap, Metric, difference, ratio
 from assay.core.stratified import (

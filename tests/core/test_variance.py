@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from assay.core import allocation as allocate
-from assay.core import variance
+from assay.core import estimate as variance
 from assay.core.types import Floats
 
 SIZES, RATES = np.array([400.0, 50.0, 1550.0]), np.array([0.5, 0.1, 0.95])

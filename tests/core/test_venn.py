@@ -4,9 +4,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.core.cells import Heap, count_cells, count_parts, cut_heaps, profile_heaps
+from assay.core.cells import Heap, count_cells, count_parts, cut_heaps, merge_cells, profile_heaps
 from assay.core.cuts import Cuts
-from assay.core.merge_cells import merge_cells
 from assay.core.venn import CellStrata, refuse_bad_names
 from assay.errors import AssayError, DesignError, InputError
 

@@ -9,8 +9,8 @@ import pytest
 
 from assay.core.cut_methods import METHODS
 from assay.core.design import Design
+from assay.core.goal import JointGoal, parse_targets
 from assay.core.stratify import cell_strata
-from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Floats
 from assay.errors import PredictionsError
 from assay.predictions import CellPredictions, Scan, read_classifiers

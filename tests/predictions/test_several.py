@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.core import deck
-from assay.core.cells import cut_heaps
-from assay.core.merge_cells import merge_cells
+from assay.core.cells import cut_heaps, merge_cells
 from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
 from assay.errors import InputError, PredictionsError

@@ -16,7 +16,7 @@ import pytest
 
 from assay.core.bins import Rule, bins_of, rule_of
 from assay.core.deck import Id, digest, numbers
-from assay.core.score_cells import ScoreCells, cells_of
+from assay.core.profile import ScoreCells, cells_of
 from assay.core.types import Bools, Floats
 from assay.core.variable import Scale, Variable, confidence
 from assay.errors import MissingDependencyError, PredictionsError

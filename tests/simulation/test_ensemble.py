@@ -9,8 +9,8 @@ from scipy.stats import rankdata
 from sklearn import metrics as sk
 
 from assay.core.design import Design
+from assay.core.goal import JointGoal, Target, parse_targets
 from assay.core.stratify import cell_strata
-from assay.core.targets import JointGoal, Target, parse_targets
 from assay.errors import AssayError
 from assay.simulation import Ensemble
 

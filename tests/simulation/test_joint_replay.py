@@ -6,10 +6,10 @@ from scipy import stats
 from scipy.special import ndtri
 
 from assay.core.design import Design
+from assay.core.goal import JointGoal, parse_targets
 from assay.core.joint import Joint, Parts
 from assay.core.joint_allocation import joint_allocation
 from assay.core.stopping import Reason
-from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
 from assay.simulation.joint_replay import JointRuns, replay_jointly

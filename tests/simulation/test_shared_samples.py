@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from assay.core.targets import JointGoal, parse_targets
+from assay.core.goal import JointGoal, parse_targets
 from assay.core.types import Floats, Ints
 from assay.simulation import Ensemble
 from assay.simulation.recycling.designs import FIXED, SharedSamples

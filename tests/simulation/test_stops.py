@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from assay.core.allocation import Exploration, explore
 from assay.core.design import Design
 from assay.core.engine import State
-from assay.core.explore import Exploration, explore
 from assay.core.goal import Goal
 from assay.core.metrics import ratio
 from assay.core.types import Floats

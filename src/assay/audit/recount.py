@@ -7,7 +7,7 @@ from assay.audit.books import Books, Checked, Row, checked
 from assay.audit.values import Counts, values_of
 from assay.core.answers import Answer
 from assay.core.deck import number
-from assay.core.targets import JointGoal
+from assay.core.goal import JointGoal
 from assay.core.weights import seed_of_arrival
 from assay.labelling.counting import strata_in
 from assay.labelling.estimates import estimates_of

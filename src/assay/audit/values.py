@@ -8,9 +8,8 @@ from typing import TypeVar
 
 from assay.audit.recompute import Form, Stratum, form_of, left_of, quoted
 from assay.core.design import Design
-from assay.core.goal import Goal
+from assay.core.goal import Goal, JointGoal, Target
 from assay.core.strata import Strata
-from assay.core.targets import JointGoal, Target
 from assay.core.venn import CellStrata
 from assay.labelling.settings import Settings
 

@@ -14,7 +14,7 @@ from warnings import warn
 import numpy as np
 
 from assay.campaign.campaign import Campaign
-from assay.core.targets import JointGoal
+from assay.core.goal import JointGoal
 from assay.errors import AssayWarning, PredictionsError, StorageError
 from assay.labelling.reserve import depth, more_cards
 from assay.labelling.review_rule import FROM_BEFORE, Review, answered

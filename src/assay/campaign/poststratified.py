@@ -11,12 +11,12 @@ from assay.core.engine import Look, State, look
 from assay.core.goal import Goal
 from assay.core.metrics import Ratio, ratio
 from assay.core.poststratify import bins_for, groups_with_labels
+from assay.core.standing import ends_at_worst
 from assay.core.strata import Strata, stratify
 from assay.core.tallies import Tallies
 from assay.core.types import Ints
 from assay.core.unjudged import movement
 from assay.core.variable import scale_of
-from assay.core.worst import ends_at_worst
 from assay.errors import LabelError, PredictionsError
 from assay.predictions import Predictions, Side, read_predictions, sides_to_cut
 from assay.predictions.weighted import WeightedPredictions

@@ -7,7 +7,7 @@ from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import count_there, refuse_other_ids, succeed
 from assay.campaign.create import settings_of
 from assay.campaign.setup import Beginning, begin_with_one, begin_with_several
-from assay.core.targets import JointGoal, Target
+from assay.core.goal import JointGoal, Target
 from assay.errors import AssayWarning, PredictionsError
 from assay.labelling.reserve import depth, more_cards, read_again, scans_of, whereabouts
 from assay.labelling.review_rule import answered

@@ -18,8 +18,8 @@ from assay.campaign.create import settings_of
 from assay.campaign.periods import Member, members, prior_of, refuse_if_begun
 from assay.campaign.setup import begin_with_several
 from assay.core.design import Design
+from assay.core.goal import JointGoal
 from assay.core.metrics import canonical_metric
-from assay.core.targets import JointGoal
 from assay.core.venn import refuse_bad_names
 from assay.errors import AssayWarning, DesignError, InputError, PredictionsError
 from assay.labelling.settings import Part, Reviewing, Series, Settings

@@ -13,7 +13,7 @@ from assay.cli.output import tell
 from assay.cli.render import facts
 from assay.cli.storage import follow_up
 from assay.cli.succeeded import labels_before, labels_told
-from assay.core.targets import JointGoal
+from assay.core.goal import JointGoal
 from assay.core.venn import CellStrata
 from assay.labelling.settings import Settings
 from assay.predictions.pair import IN_NEW, IN_OLD, NEW, OLD

@@ -43,7 +43,7 @@ from assay.cli.scans import (
 from assay.cli.storage import StorageUrl, follow_up, storage_url
 from assay.core.cut_methods import METHODS
 from assay.core.design import ALLOCATIONS, MODES, Design
-from assay.core.fields import one_of
+from assay.core.goal import one_of
 from assay.core.variable import Scale
 from assay.errors import DesignError, did_you_mean
 

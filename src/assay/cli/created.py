@@ -16,9 +16,8 @@ from assay.cli.created_several import (
 )
 from assay.cli.render import facts, note_lines, sizes_table
 from assay.core.design import Design
-from assay.core.goal import Goal
+from assay.core.goal import Goal, JointGoal
 from assay.core.metrics import METRICS
-from assay.core.targets import JointGoal
 from assay.core.variable import Scale
 from assay.core.venn import CellStrata
 from assay.labelling.settings import Settings

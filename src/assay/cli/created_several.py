@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.cli.render import new_table
-from assay.core.targets import JointGoal
+from assay.core.goal import JointGoal
 from assay.core.venn import CellStrata
 from assay.labelling.settings import Source
 from assay.results.text import goal_words, printable

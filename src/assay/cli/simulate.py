@@ -25,8 +25,8 @@ from assay.cli.long_work import (
 from assay.cli.output import AsJson, console, emit, telling_errors, working
 from assay.cli.simulated import rows_csv, view
 from assay.cli.simulated_several import run_several
+from assay.core.goal import ALONE
 from assay.core.metrics import canonical_metric
-from assay.core.targets import ALONE
 from assay.errors import DesignError
 from assay.predictions import read_labelled
 from assay.simulation import (

@@ -14,7 +14,7 @@ from assay.cli.render import estimate_view, interval_text, new_table, note_lines
 from assay.cli.sliced import slices_view
 from assay.cli.storage import StorageUrl, existing, follow_up, open_campaign
 from assay.cli.terminal_several import estimates_view
-from assay.core.targets import JointGoal
+from assay.core.goal import JointGoal
 from assay.errors import DesignError
 from assay.results.estimates import notes_once
 from assay.results.slices import Slices

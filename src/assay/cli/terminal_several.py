@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.cli.render import facts, interval_text, new_table
-from assay.core.targets import JointGoal
+from assay.core.goal import JointGoal
 from assay.results.estimates import Estimate
 from assay.results.text import difference_words, goal_words, metric_name, state_text, value_text
 

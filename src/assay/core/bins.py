@@ -15,11 +15,12 @@ steps, and rounding keeps them so: a larger score never has a smaller bin.
 Scores of a classifier pile up near 0 and 1. There the first rule's bins are narrow: the outermost
 hold what is within 6e-8 of an end, those in the middle are 1/2896 wide. Where that is not enough,
 as for a rare class whose scores are mostly below 1e-6, the second one takes its place: its bins are
-3% of the distance to the end at 1e-9, and 1/939 wide in the middle. `assay.core.score_cells` tells
+3% of the distance to the end at 1e-9, and 1/939 wide in the middle. `assay.core.profile` tells
 when. The third resolves scores of any size: its bins are 0.2% wide around 1, 0.4% around 1e6 and
 1e-6, 1.7% around 1e12. What lies closer together than that, as margins of 10,000 ± 50, shares few.
 """
 
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
@@ -76,3 +77,51 @@ def bins_of(values: Floats, rule: Rule) -> Ints:
 def _root(values: Floats) -> Floats:
     root: Floats = np.sqrt(np.sqrt(np.sqrt(values)))
     return root
+
+
+# How many scores there are at each of a few thousand places, and from where to where they run.
+
+
+# What is made of so many scores on the way stays in a processor's cache; of all, it would not even
+# stay in the memory of a small machine.
+_AT_ONCE = 1 << 15
+
+
+def pieces(size: int) -> Iterator[slice]:
+    """Cut a line of that many items into pieces that are worked on one after the other.
+
+    Examples
+    --------
+    >>> list(pieces(40_000))
+    [slice(0, 32768, None), slice(32768, 40000, None)]
+    """
+    for start in range(0, size, _AT_ONCE):
+        yield slice(start, min(start + _AT_ONCE, size))
+
+
+class Ranges:
+    """The number of scores at each place, and the smallest and the largest of them.
+
+    Parameters
+    ----------
+    places : int
+        Places are numbered from 0.
+
+    Examples
+    --------
+    >>> ranges = Ranges(3)
+    >>> ranges.add(np.array([2, 0, 2]), np.array([0.9, 0.1, 0.8]))
+    >>> ranges.count, ranges.low[2], ranges.high[2]
+    (array([1, 0, 2]), np.float64(0.8), np.float64(0.9))
+    """
+
+    def __init__(self, places: int) -> None:
+        self.count: Ints = np.zeros(places, dtype=np.int64)
+        self.low: Floats = np.full(places, np.inf)
+        self.high: Floats = np.full(places, -np.inf)
+
+    def add(self, place: Ints, values: Floats) -> None:
+        """Count scores, each at its place."""
+        self.count += np.bincount(place, minlength=self.count.size)
+        np.minimum.at(self.low, place, values)
+        np.maximum.at(self.high, place, values)

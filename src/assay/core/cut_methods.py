@@ -23,10 +23,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from assay.core.clustering import kmeans
+from assay.core.clustering import equal_root_parts, gaussian_mixture, kmeans
 from assay.core.cuts import Cuts
-from assay.core.density import equal_root_parts
-from assay.core.mixture import gaussian_mixture
 from assay.core.profile import Profile
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError, did_you_mean

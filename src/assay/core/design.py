@@ -6,11 +6,10 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, Literal, Self, get_args
 
-from assay.core.bets import grid
+from assay.core.betting import grid
 from assay.core.cut_methods import canonical_method
 from assay.core.estimate import ESTIMATORS, Estimator
-from assay.core.fields import known_fields, one_of, parse, whole
-from assay.core.goal import Goal
+from assay.core.goal import Goal, known_fields, one_of, parse, whole
 from assay.core.intervals import INTERVALS
 from assay.core.variable import VARIABLES, Variable
 from assay.errors import DesignError

@@ -14,11 +14,10 @@ from numpy.typing import ArrayLike
 
 from assay.core import allocation as allocate
 from assay.core import betting
-from assay.core.bets import Bets, grid
-from assay.core.census import Once
+from assay.core.allocation import explore
+from assay.core.betting import Bets, grid
 from assay.core.design import Design
 from assay.core.estimate import Moments, estimate, rates, stratum_sd
-from assay.core.explore import explore
 from assay.core.goal import Goal
 from assay.core.intervals import INTERVALS, Evidence
 from assay.core.metrics import Metric, Ratio
@@ -28,6 +27,7 @@ from assay.core.stratified import Strata, extra_outcomes, rarer
 from assay.core.tallies import Tallies
 from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints
 from assay.core.unjudged import as_labels, cards_judged, movement, verdict_at_worst
+from assay.core.weights import Once
 
 UNLIMITED = LARGEST_EXACT  # room in a stratum that is drawn from with replacement
 # Labels of every stratum before others get more, and before the interval's width may stop an

@@ -9,10 +9,9 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from assay.core.census import settle
 from assay.core.design import Design
 from assay.core.engine import State, begin, fold, follows_request, look, plan
-from assay.core.goal import Goal
+from assay.core.goal import Goal, JointGoal
 from assay.core.joint import JointLook
 from assay.core.metrics import Ratio, ratio
 from assay.core.standing import Standing
@@ -20,9 +19,9 @@ from assay.core.stopping import Reason
 from assay.core.strata import Strata
 from assay.core.stratify import joint_of
 from assay.core.tallies import Tallies
-from assay.core.targets import JointGoal
 from assay.core.types import Floats, Ints
 from assay.core.venn import CellStrata
+from assay.core.weights import settle
 
 
 @dataclass(frozen=True)

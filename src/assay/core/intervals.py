@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
-from assay.core.bets import Bets
+from assay.core.betting import Bets
 from assay.core.estimate import Moments
 from assay.core.metrics import Metric
 from assay.core.stratified import extra_outcomes, stratified_ends

@@ -9,8 +9,8 @@ all items are labelled: the value is then the metric itself.
 
 import numpy as np
 
+from assay.core.allocation import explore
 from assay.core.drift import drift_of
-from assay.core.explore import explore
 from assay.core.metrics import Metric
 from assay.core.stratified import weigh
 from assay.core.tallies import Tallies

@@ -1,18 +1,77 @@
 """How one target stands: the answers as it counts them, and what can be said of them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
-from assay.core.census import Once
+from assay.core.betting import Bets
 from assay.core.design import Design
-from assay.core.engine import Look, State
+from assay.core.engine import Look, State, look
 from assay.core.goal import Goal
 from assay.core.metrics import Metric
+from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
-from assay.core.unjudged import movement
-from assay.core.worst import ends_at_worst, with_open
+from assay.core.types import Floats
+from assay.core.unjudged import counted_at_worst, least_to_settle, movement, swing
+from assay.core.weights import Once
+
+# The design's own interval, with items that have no yes or no at their worst.
+#
+#     low end with all of them against the metric … high end with all of them for it
+#
+# Counted so, the labels are those of a campaign in which nobody left anything out, if that is what
+# the missing answers are; whatever else they are, the interval of the whole counts lies within
+# these two ends. Where the design bets, the ends are those of bettors for whom every card that
+# could not be judged was lost, or won (`engine.fold`); bets are on complete rounds, in which no
+# card is open.
+
+
+def ends_at_worst(
+    design: Design, goal: Goal, metric: Metric, state: State, *, now: Look, doubtful: Floats
+) -> tuple[Floats, Floats]:
+    """Return the interval's low end with all doubtful items against, the high end with all for.
+
+    Parameters
+    ----------
+    design, goal, metric, state
+        One evaluation, as in `engine.look`.
+    now : Look
+        What `engine.look` says of it. The ends are never within its interval.
+    doubtful : array, shape (H,)
+        Items of each stratum without a yes or no, of those that were dealt.
+    """
+    against, in_favour = state.worst_bets or (state.bets, state.bets)
+    worst, best = counted_at_worst(state.tallies, metric, doubtful)
+    lows = look(design, goal, metric, _counted(state, worst, against)).low
+    highs = look(design, goal, metric, _counted(state, best, in_favour)).high
+    told = state.tallies
+    least, most = swing(Tallies.trusted(told.N, told.n, told.x, doubtful), metric)
+    low = np.minimum(np.minimum(now.low, least), lows.min(axis=0))
+    return low, np.maximum(np.maximum(now.high, most), highs.max(axis=0))
+
+
+def with_open(design: Design, goal: Goal, metric: Metric, state: State, now: Look) -> Look:
+    """Return a look with the cards that wait for an answer at their worst; the rest stays.
+
+    Bets are on complete rounds alone, and know nothing of the others.
+    """
+    if state.open is None or not state.open.any() or design.bets:
+        return now
+    low, high = ends_at_worst(design, goal, metric, state, now=now, doubtful=state.open)
+    return replace(now, low=low, high=high)
+
+
+def _counted(state: State, tallies: Tallies, bets: Bets | None) -> State:
+    """Return the state with other counts, several ways of counting side by side, (K, ..., H)."""
+    shape = tallies.N.shape[:-1]
+    if bets is not None:
+        wealth = (bets.up, bets.down, bets.best_up, bets.best_down)
+        points = len(bets.points)
+        bets = Bets(bets.points, *(np.broadcast_to(each, (*shape, points)) for each in wealth))
+    streak = np.zeros(shape, dtype=np.int64)
+    return replace(state, tallies=tallies, streak=streak, bets=bets, worst_bets=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,3 +153,45 @@ class Standing:
         value = now.moments.value if now.moments.defined else then.low
         low, high = np.minimum(then.low, value), np.maximum(then.high, value)
         return replace(self, look=replace(now, low=low, high=high), before=before)
+
+
+# Why an evaluation is over, in words, with what it would take where unjudged items are why.
+
+
+def told(reason: Reason, standings: Sequence[Standing]) -> str:
+    """Return why an evaluation is over, by how its targets stood when it ended."""
+    if reason is not Reason.UNJUDGED:
+        return reason.told(standings[0].goal.at_least)
+    each = max(standings, key=_excess)
+    allowed, could_move = _allowed(each), _could_move(each)
+    settling = least_to_settle(each.unjudged, could_move, allowed)
+    what = "it" if len(standings) == 1 else each.name
+    items = "1 item that" if each.unjudged == 1 else f"{each.unjudged:,} items that"
+    near = "narrow enough, but"
+    does = f"could move {what} by {could_move:.3f}"
+    if each.goal.at_least is not None:
+        near = f"cannot say whether it is at least {each.goal.at_least}, as"
+        does = "could turn the answer"
+    number = "it" if each.unjudged == 1 else f"about {settling:,} of them"
+    return f"{near} {items} could not be judged {does}: judging {number} would settle it"
+
+
+def _allowed(standing: Standing) -> float:
+    """Return how far unjudged items may move a target without undoing its goal."""
+    if standing.goal.at_least is not None:
+        return abs(float(standing.look.moments.value) - standing.goal.at_least)
+    return standing.goal.within or 1.0
+
+
+def _could_move(standing: Standing) -> float:
+    """Return how far unjudged items could move a target; towards the limit, if there is one."""
+    if standing.goal.at_least is None:
+        return standing.could_move
+    value = float(standing.look.moments.value)
+    least, most = map(float, swing(standing.tallies, standing.metric))
+    return value - least if value >= standing.goal.at_least else most - value
+
+
+def _excess(standing: Standing) -> float:
+    """Return how many times as far as they may unjudged items could move a target."""
+    return _could_move(standing) / max(_allowed(standing), 1e-12)

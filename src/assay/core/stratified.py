@@ -34,8 +34,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri, xlogy
 
+from assay.core.allocation import explore
 from assay.core.drift import drift_of
-from assay.core.explore import explore
 from assay.core.metrics import Metric, Ratio
 from assay.core.root import find_root
 from assay.core.tallies import Tallies

@@ -5,17 +5,19 @@ from typing import Protocol
 
 import numpy as np
 
-from assay.core.cells import Heap, Part, cut_heaps
+from assay.core.cells import Heap, Part, cut_heaps, merge_cells
 from assay.core.cut_methods import Facing
 from assay.core.design import Design
+from assay.core.goal import JointGoal
 from assay.core.groups import Groups
 from assay.core.joint import Joint, Parts
-from assay.core.merge_cells import merge_cells
+from assay.core.metrics import sides
 from assay.core.profile import Profile
-from assay.core.targets import JointGoal
+from assay.core.strata import Side
 from assay.core.types import Floats
 from assay.core.venn import CellStrata
 from assay.core.views import views_of
+from assay.errors import PredictionsError
 
 # A heap that is so large a share of what some target is about is cut into so many strata by score,
 # at most. More strata would cost labels where they tell nothing (docs/several.md).
@@ -149,3 +151,42 @@ def _of_sum(sizes: Floats) -> Floats:
 
 def _bins(share: float) -> int:
     return next((bins for least, bins in _BINS if share >= least), 1)
+
+
+# Which predicted labels' items an evaluation draws from.
+
+
+def sides_to_cut(
+    design: Design, metric: str, *, positives: int, size: int, source: str
+) -> list[Side]:
+    """Return the sides that are cut into strata: yes, no, or None for both together.
+
+    Accuracy by confidence mixes both predicted labels in its strata (paper 2); everything else
+    keeps them apart, and leaves out what the metric needs no labels of.
+
+    Raises
+    ------
+    PredictionsError
+        The metric does not depend on labels, because one class is never predicted.
+
+    Examples
+    --------
+    >>> sides_to_cut(Design(), "recall", positives=3, size=9, source="arrays")
+    [True, False]
+    >>> sides_to_cut(Design.kumar_raj(), "accuracy", positives=3, size=9, source="arrays")
+    [None]
+    """
+    none, every = positives == 0, positives == size
+    if (none and metric in ("precision", "recall", "f1")) or (
+        every and metric in ("recall", "false_omission_rate")
+    ):
+        what = "positive" if none else "negative"
+        raise PredictionsError(
+            f"no row of {source} is predicted {what}, so there is no {metric} to estimate",
+            details=f"{size:,} rows, {positives:,} predicted positive",
+            hint="check the predicted column, `positive` and `threshold`",
+        )
+    if design.variable == "confidence" and metric == "accuracy":
+        return [None]
+    there = {True: not none, False: not every}
+    return [side for side in sides(metric) if there[side]]

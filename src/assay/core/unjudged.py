@@ -10,7 +10,7 @@ from math import ceil
 
 import numpy as np
 
-from assay.core.bets import Bets
+from assay.core.betting import Bets
 from assay.core.metrics import Gap, Metric, Ratio
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints

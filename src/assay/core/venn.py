@@ -2,7 +2,7 @@
 
 A **code** says what all of them said of an item: bit k is set where classifier k says yes. The
 items of one code are a cell; each large cell is a heap of its own, small ones share a heap
-(`assay.core.merge_cells`), and a heap may be cut further by the items' mean rank. A **part** is
+(`assay.core.cells`), and a heap may be cut further by the items' mean rank. A **part** is
 what one stratum and one cell have in common: labels are counted by part, so that a metric of any of
 the classifiers is exact even where a stratum holds items that it says yes to and others.
 """

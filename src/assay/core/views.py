@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.core.goal import Goal
+from assay.core.goal import Goal, JointGoal, Target
 from assay.core.groups import NO_GROUPS, Groups
 from assay.core.joint import Parts, View
 from assay.core.metrics import Ratio, ratio, sides, subtract
-from assay.core.targets import JointGoal, Target
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import PredictionsError
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from assay.core.goal import JointGoal
 from assay.core.intervals import INTERVALS
 from assay.core.standing import Standing
 from assay.core.stopping import Reason
-from assay.core.targets import JointGoal
 from assay.labelling.state import Table
 from assay.results.estimates import Estimate, Estimates
 

@@ -23,14 +23,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.core.answers import Answer
-from assay.core.census import Once
 from assay.core.engine import State
 from assay.core.evaluation import Evaluation
-from assay.core.standing import Standing
+from assay.core.standing import Standing, told
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
 from assay.core.types import Floats, Ints
-from assay.core.why_stopped import told
+from assay.core.weights import Once
 from assay.results.progress import HistoryPoint
 from assay.storage import CardRow
 

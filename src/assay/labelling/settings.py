@@ -8,10 +8,8 @@ from typing import Any, Literal, Self
 from assay.core.deck import NUMBERS, Id, number
 from assay.core.design import Design
 from assay.core.evaluation import Evaluation, Prior, evaluation_of
-from assay.core.fields import between
-from assay.core.goal import Goal
+from assay.core.goal import Goal, JointGoal, between
 from assay.core.strata import Strata
-from assay.core.targets import JointGoal
 from assay.core.variable import Scale
 from assay.core.venn import CellStrata
 from assay.errors import DesignError

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from assay.core.targets import JointGoal
+from assay.core.goal import JointGoal
 from assay.errors import AssayError, PredictionsError, did_you_mean
 from assay.labelling.reserve import check_same, read_again, scans_of, whereabouts
 from assay.labelling.settings import Settings

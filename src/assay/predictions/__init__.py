@@ -1,7 +1,7 @@
 """Where predictions come from: one small contract, and what reads them."""
 
-from assay.core.sides import sides_to_cut
 from assay.core.strata import Side
+from assay.core.stratify import sides_to_cut
 from assay.predictions.contract import Card, CellPredictions, Decks, Found, IdKind, Predictions
 from assay.predictions.read import Labelled, from_arrays, read_labelled, read_predictions
 from assay.predictions.scan import ENGINES, Scan

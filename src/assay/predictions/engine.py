@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from assay.core.deck import Id
-from assay.core.score_cells import ScoreCells
+from assay.core.profile import ScoreCells
 from assay.core.strata import Side
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable

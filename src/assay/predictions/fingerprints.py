@@ -5,7 +5,7 @@ Each row gives a word of 64 bits. It begins as d(id) and becomes, with each clas
 the words modulo 2^64 does not depend on the order of the rows. It guards against mistakes, not
 against somebody who wants to deceive.
 
-The fingerprint of one classifier is that of its `assay.core.score_cells.ScoreCells`, which engines
+The fingerprint of one classifier is that of its `assay.core.profile.ScoreCells`, which engines
 count where the predictions lie.
 """
 

@@ -7,8 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from assay.core import deck
-from assay.core.profile import Profile
-from assay.core.score_cells import ScoreCells, cells_of
+from assay.core.profile import Profile, ScoreCells, cells_of
 from assay.core.strata import Side
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import VARIABLES, Scale, Variable, confidence

@@ -9,8 +9,7 @@ from math import inf
 import numpy as np
 
 from assay.core import deck
-from assay.core.profile import Profile
-from assay.core.score_cells import ScoreCells
+from assay.core.profile import Profile, ScoreCells
 from assay.core.strata import Side, Strata
 from assay.core.types import Bools, Ints
 from assay.core.variable import VARIABLES, Scale, Variable

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from assay.core.groups import Groups
-from assay.core.profile import profile_of
-from assay.core.score_cells import cells_of
+from assay.core.profile import cells_of, profile_of
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.variable import rank
 from assay.core.venn import refuse_bad_names

@@ -8,8 +8,7 @@ import numpy as np
 
 from assay.core.bins import Rule, bins_of, rule_of
 from assay.core.deck import Id, number
-from assay.core.profile import Profile
-from assay.core.score_cells import HEAVY
+from assay.core.profile import HEAVY, Profile
 from assay.core.strata import Side
 from assay.core.types import Ints
 from assay.core.variable import Scale, Variable

@@ -8,8 +8,7 @@ from hashlib import sha256
 import numpy as np
 
 from assay.core import deck
-from assay.core.profile import Profile
-from assay.core.score_cells import cells_of
+from assay.core.profile import Profile, cells_of
 from assay.core.strata import Side
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from assay.core.answers import Answer
-from assay.core.targets import JointGoal
+from assay.core.goal import JointGoal
 from assay.labelling.counting import agreement_in, reviewers_in
 from assay.labelling.estimates import estimates_of
 from assay.labelling.settings import Settings

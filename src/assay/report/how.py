@@ -1,7 +1,7 @@
 """How a campaign draws labels and looks at them, in words."""
 
 from assay.core.design import Design
-from assay.core.targets import JointGoal
+from assay.core.goal import JointGoal
 from assay.labelling.settings import Settings
 from assay.report.facts import HowFacts
 from assay.results.text import goal_words, strata_words

@@ -5,10 +5,10 @@ from dataclasses import replace
 from math import inf, isfinite
 
 from assay.core.estimate import rates
+from assay.core.forecast import effective_labels, labels_at_random, labels_per_share
+from assay.core.goal import is_difference
 from assay.core.metrics import METRICS
-from assay.core.random_sampling import effective_labels, labels_at_random, labels_per_share
 from assay.core.standing import Standing
-from assay.core.targets import is_difference
 from assay.labelling.state import Table
 from assay.report.facts import MetricFacts
 from assay.report.strata import is_weighted

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 
 from assay.core.cut_methods import METHODS
 from assay.core.design import Design
-from assay.core.goal import Goal
+from assay.core.goal import Goal, JointGoal, without_slices
 from assay.core.strata import Strata
-from assay.core.targets import JointGoal, without_slices
 from assay.core.venn import CellStrata
 from assay.results.estimates import Estimate, StratumRow
 
@@ -91,7 +90,7 @@ def goal_words(goal: Goal | JointGoal) -> str:
     '±0.02 at 95% confidence, with at most 900 answers'
     >>> goal_words(Goal("recall", at_least=0.9))
     'is it at least 0.9? At 95% confidence'
-    >>> from assay.core.targets import Target
+    >>> from assay.core.goal import Target
     >>> goal_words(JointGoal((Target("f1", "cnn"), Target("f1", "mve")), 500, simultaneous=True))
     '95% confidence that all are right at once, at most 500 answers'
     """

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
+from assay.core.goal import JointGoal, Target
 from assay.core.groups import NO_GROUPS, Groups
 from assay.core.joint import Parts
 from assay.core.profile import Profile
-from assay.core.targets import JointGoal, Target
 from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
 from assay.core.views import views_of

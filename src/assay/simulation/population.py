@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 from assay.core import forecast
 from assay.core.design import Design
 from assay.core.metrics import Ratio, canonical_metric, ratio
-from assay.core.profile import Profile, profile_of
-from assay.core.score_cells import cells_of
+from assay.core.profile import Profile, cells_of, profile_of
 from assay.core.strata import Strata, stratify
 from assay.core.types import Floats
 from assay.core.variable import Scale, Variable, confidence, scale_of

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from assay.core.design import Design
-from assay.core.fields import between, one_of, whole
+from assay.core.goal import JointGoal, Target, between, one_of, parse_targets, whole
 from assay.core.stratify import cell_strata, joint_of
-from assay.core.targets import JointGoal, Target, parse_targets
 from assay.core.types import Floats
 from assay.errors import DesignError, did_you_mean
 from assay.results import html as notebook
@@ -151,7 +150,7 @@ def simulate_several(
     ensemble : Ensemble
         Predictions with the truth.
     metrics : names, or mapping of names to half-widths
-        The targets, as `assay.core.targets.parse_targets` takes them.
+        The targets, as `assay.core.goal.parse_targets` takes them.
     designs : sequence of str, optional
         Some of `SEVERAL_DESIGNS`. Otherwise all, or with a budget alone ``joint``, as the others'
         samples have the size that `within` asks for. ``independent`` is always run beside them.
@@ -160,7 +159,7 @@ def simulate_several(
     budget : int, optional
         Where ``joint`` stops at the latest.
     confidence, simultaneous
-        As in `assay.core.targets.JointGoal`.
+        As in `assay.core.goal.JointGoal`.
     parent : str, optional
         The classifier whose sample is recycled, and whose false omission rate stands for all.
         Otherwise that whose yes-set has most in common with the others'.

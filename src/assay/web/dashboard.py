@@ -8,8 +8,7 @@ from operator import attrgetter
 from assay.campaign.campaign import Campaign
 from assay.core.agreement import Agreement
 from assay.core.answers import Answer
-from assay.core.goal import Goal
-from assay.core.targets import JointGoal
+from assay.core.goal import Goal, JointGoal
 from assay.report.charts import Curve, draw_curve
 from assay.results.estimates import Estimate, StratumRow, notes_once
 from assay.results.outlook import Outlook, outlook_of

@@ -10,9 +10,9 @@ from zlib import crc32
 
 import numpy as np
 
+from assay.core.goal import JointGoal, parse_targets
 from assay.core.joint import Joint, Parts
 from assay.core.stratify import cell_strata, joint_of
-from assay.core.targets import JointGoal, parse_targets
 from assay.core.types import Floats
 from assay.errors import DesignError
 from assay.experiments.coverage.cells import Cell, design_of, task_name

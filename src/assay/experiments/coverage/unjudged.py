@@ -15,8 +15,8 @@ from assay.core.design import Design, fitted
 from assay.core.engine import State, look
 from assay.core.goal import Goal
 from assay.core.metrics import Metric
+from assay.core.standing import ends_at_worst
 from assay.core.types import Floats, Ints
-from assay.core.worst import ends_at_worst
 from assay.experiments.coverage.cells import Cell, Subject, design_of, goal_of, needed, task_name
 from assay.experiments.coverage.extent import LeftOut, Part, Scope
 from assay.experiments.coverage.populations import classifiers, of_classifier

@@ -7,10 +7,10 @@ import numpy as np
 
 from assay.core.design import Design
 from assay.core.forecast import labels_needed
+from assay.core.goal import JointGoal, Target
 from assay.core.joint import Joint as Evaluation
 from assay.core.joint import Parts
 from assay.core.joint_allocation import joint_allocation
-from assay.core.targets import JointGoal, Target
 from assay.core.types import Floats
 from assay.core.views import views_of
 from assay.experiments.recycling.counts import Pair

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from assay.core.bins import Rule, rule_of
 from assay.core.deck import Id
-from assay.core.score_cells import ScoreCells, evenest
+from assay.core.profile import ScoreCells, evenest
 from assay.core.types import Bools, Ints, Words
 from assay.core.variable import Scale, Variable
 from assay.errors import PredictionsError

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from assay.core.bins import Rule, rule_of
-from assay.core.score_cells import ScoreCells, evenest
+from assay.core.profile import ScoreCells, evenest
 from assay.core.types import Floats
 from assay.predictions.spark.columns import spark_bin
 from assay.predictions.sql.checks import usable_sql

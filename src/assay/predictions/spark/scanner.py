@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.core.deck import Id
-from assay.core.score_cells import ScoreCells
+from assay.core.profile import ScoreCells
 from assay.core.types import Ints
 from assay.core.variable import Scale, Variable
 from assay.errors import PredictionsError

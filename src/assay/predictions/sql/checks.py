@@ -7,7 +7,7 @@ side of the threshold. Only then are the rows looked at again, to tell what it i
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from assay.core.score_cells import ScoreCells
+from assay.core.profile import ScoreCells
 from assay.errors import PredictionsError, did_you_mean
 from assay.predictions.roles import Roles
 from assay.predictions.sql.bins import double_sql

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from assay.core.bets import grid
+from assay.core.betting import grid
 from assay.core.design import Design, fitted
 from assay.core.goal import Goal
 from assay.core.types import Floats, Ints

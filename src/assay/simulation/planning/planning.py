@@ -8,8 +8,7 @@ what it takes it for.
 from collections.abc import Callable
 
 from assay.campaign.campaign import Campaign
-from assay.core.fields import one_of, whole
-from assay.core.goal import Goal
+from assay.core.goal import Goal, one_of, whole
 from assay.core.variable import SCALES, Scale, scale_of
 from assay.core.venn import CellStrata
 from assay.errors import InputError

@@ -47,7 +47,7 @@ class SharedSamples:
 
     Examples
     --------
-    >>> from assay.core.targets import JointGoal, Target
+    >>> from assay.core.goal import JointGoal, Target
     >>> y_true, said = [1, 1, 0, 0], {"new": [1, 1, 1, 0], "old": [1, 0, 1, 0]}
     >>> ensemble = Ensemble(y_true=y_true, y_pred=said)
     >>> goal = JointGoal((Target("precision", "new"), Target("precision", "old")), budget=1)

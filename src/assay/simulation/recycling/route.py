@@ -16,8 +16,8 @@ from typing import Self
 
 import numpy as np
 
+from assay.core.goal import JointGoal, Target
 from assay.core.metrics import Metric, Ratio, subtract
-from assay.core.targets import JointGoal, Target
 from assay.core.types import Bools, Floats
 from assay.simulation.ensemble import Ensemble
 from assay.simulation.recycling.recall_route import route_ratio

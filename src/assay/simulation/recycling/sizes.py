@@ -22,7 +22,7 @@ from math import ceil, inf
 import numpy as np
 from scipy.special import ndtri
 
-from assay.core.targets import JointGoal
+from assay.core.goal import JointGoal
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError
 from assay.simulation.ensemble import Ensemble
@@ -60,7 +60,7 @@ def plan_sizes(
 
     Examples
     --------
-    >>> from assay.core.targets import parse_targets
+    >>> from assay.core.goal import parse_targets
     >>> rng = np.random.default_rng(1)
     >>> y_true = rng.random(20_000) < 0.3
     >>> said = {name: y_true ^ (rng.random(20_000) < 0.1) for name in ("new", "old")}
