@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from assay.storage import Event, Session, Store, open_store
-from assay.storage.labels import Labels
+from assay.storage.session import Labels
 from assay.storage.testing import ALONE, TOGETHER, Check, Opener, check_store
 from assay.storage.testing.alone import claims_are_leases, texts_come_back_as_they_were
 from assay.storage.testing.together import (

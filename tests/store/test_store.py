@@ -65,7 +65,7 @@ def test_a_database_of_a_newer_version_is_refused(storage_url: str) -> None:
 def test_a_locked_database_is_told_and_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.storage.backends.BUSY_SECONDS", 0.2)
+    monkeypatch.setattr("assay.storage.store.BUSY_SECONDS", 0.2)
     store = Store(url(tmp_path))
     with subprocess.Popen(
         [
@@ -99,7 +99,7 @@ def test_in_memory_stores_are_apart() -> None:
 def test_a_lock_that_somebody_holds_is_told_by_postgresql(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.storage.backends.BUSY_SECONDS", 1.0)
+    monkeypatch.setattr("assay.storage.store.BUSY_SECONDS", 1.0)
     store, other = open_store(postgres_url), open_store(postgres_url)
     with store.write() as session:
         locked = pytest.raises(StorageError, match="another program has held its lock")

@@ -1,11 +1,452 @@
 """One transaction on the store: the few questions that are ever asked of it, by subject."""
 
-from assay.storage.campaigns import Campaigns
-from assay.storage.claims import Claims
-from assay.storage.decks import Decks
-from assay.storage.labels import Labels
-from assay.storage.rows import Rows
-from assay.storage.tokens import Tokens
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import chain, count
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+
+from assay.errors import StorageError, did_you_mean
+from assay.storage import schema
+
+# What every part of a session shares: the connection, and the database's clock.
+
+
+_UNIX_EPOCH = 2440587.5  # as a Julian day
+_SECONDS_A_DAY = 86_400.0
+
+# Statements are made once, here and in every part of a session: to make one takes SQLAlchemy ten
+# times as long as to send it.
+_CLOCKS = {
+    "sqlite": sa.select((sa.func.julianday("now") - _UNIX_EPOCH) * _SECONDS_A_DAY),
+    "postgresql": sa.select(sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Double)),
+}
+
+
+class Connected:
+    """A part of a session."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    @cached_property
+    def now(self) -> float:
+        """The database's time when it was first asked for in this transaction.
+
+        Seconds since 1970. Reviewers' and servers' own clocks are never asked: they differ.
+        """
+        return float(self._connection.scalar(_CLOCKS[self._connection.dialect.name]) or 0.0)
+
+    @property
+    def _timestamp(self) -> str:
+        return datetime.fromtimestamp(self.now, UTC).isoformat(timespec="milliseconds")
+
+
+# The part of a session that is about campaigns and their names.
+
+
+_NAME = sa.select(schema.campaign.c.name).where(schema.campaign.c.id == sa.bindparam("campaign"))
+_CREATED = sa.select(schema.campaign.c.created_at).where(
+    schema.campaign.c.id == sa.bindparam("campaign")
+)
+
+
+class Campaigns(Connected):
+    """Campaigns by name."""
+
+    def storage_uid(self) -> str:
+        """Return what tells this storage from all others."""
+        return str(self._connection.scalars(sa.select(schema.storage.c.uid)).one())
+
+    def create(self, name: str, settings: dict[str, Any]) -> int:
+        """Add a campaign and return its number."""
+        row = {"name": name, "created_at": self._timestamp, "settings": json.dumps(settings)}
+        try:
+            result = self._connection.execute(schema.campaign.insert(), row)
+        except IntegrityError:
+            raise StorageError(
+                f"there is a campaign named {name!r} already",
+                hint=f"choose another name, or go on with load_campaign({name!r})",
+            ) from None
+        key = result.inserted_primary_key
+        return int(key[0]) if key else 0
+
+    def find(self, name: str) -> tuple[int, dict[str, Any]]:
+        """Return a campaign's number and settings."""
+        query = sa.select(schema.campaign).where(schema.campaign.c.name == name)
+        row = self._connection.execute(query).one_or_none()
+        if row is None:
+            names = self.names()
+            there = ", ".join(repr(other) for other in names) or "none"
+            raise StorageError(
+                f"there is no campaign named {name!r}",
+                details=f"campaigns: {there}",
+                hint=did_you_mean(name, names),
+            )
+        return int(row.id), json.loads(row.settings)
+
+    def retire(self, name: str) -> str:
+        """Give a campaign another name, so that a new one can have its own; return that name."""
+        until = f"{name} until {self._timestamp[:19].replace('T', ' ')}"
+        taken = set(self.names())
+        names = chain([until], (f"{until} ({number})" for number in count(2)))
+        free = next(each for each in names if each not in taken)
+        table = schema.campaign
+        self._connection.execute(table.update().where(table.c.name == name).values(name=free))
+        return free
+
+    def name_of(self, campaign: int) -> str:
+        """Return what a campaign is called now."""
+        return str(self._connection.scalars(_NAME, {"campaign": campaign}).one())
+
+    def created_at(self, campaign: int) -> str:
+        """Return when a campaign was made."""
+        return str(self._connection.scalars(_CREATED, {"campaign": campaign}).one())
+
+    def names(self) -> list[str]:
+        """Return the names of all campaigns, oldest first."""
+        query = sa.select(schema.campaign.c.name).order_by(schema.campaign.c.id)
+        return list(self._connection.scalars(query))
+
+
+# The part of a session that is about strata, the cards in reserve, and rounds.
+
+
+@dataclass(frozen=True)
+class CardRow:
+    """A card as it is kept."""
+
+    stratum: int
+    position: int
+    item_id: str
+    predicted: int
+    shown: str
+    weight: int | None = None
+
+
+_CARDS = (
+    sa.select(*(schema.item.c[name] for name in CardRow.__dataclass_fields__))
+    .where(schema.item.c.campaign_id == sa.bindparam("campaign"))
+    .where(schema.item.c.stratum == sa.bindparam("stratum"))
+    .where(schema.item.c.position >= sa.bindparam("start"))
+    .where(schema.item.c.position < sa.bindparam("stop"))
+    .order_by(schema.item.c.position)
+)
+_ROUNDS = (
+    sa.select(schema.round_.c.counts)
+    .where(schema.round_.c.campaign_id == sa.bindparam("campaign"))
+    .where(schema.round_.c.number >= sa.bindparam("start"))
+    .order_by(schema.round_.c.number)
+)
+
+
+class Decks(Connected):
+    """Strata, cards and rounds."""
+
+    def add_strata(self, campaign: int, sizes: Sequence[int]) -> None:
+        """Record how many items each stratum has."""
+        rows = [
+            {"campaign_id": campaign, "number": number, "size": size}
+            for number, size in enumerate(sizes)
+        ]
+        self._connection.execute(schema.stratum.insert(), rows)
+
+    def add_cards(self, campaign: int, cards: Sequence[CardRow]) -> None:
+        """Add cards to the reserve."""
+        if cards:
+            rows = [{"campaign_id": campaign, **vars(card)} for card in cards]
+            self._connection.execute(schema.item.insert(), rows)
+
+    def cards(self, campaign: int, stratum: int, start: int, stop: int) -> list[CardRow]:
+        """Return a stratum's cards at the positions start <= position < stop."""
+        span = {"campaign": campaign, "stratum": stratum, "start": start, "stop": stop}
+        return [CardRow(*row) for row in self._connection.execute(_CARDS, span)]
+
+    def reserve(self, campaign: int, n_strata: int) -> list[int]:
+        """Return how many cards of each stratum are in the reserve."""
+        table = schema.item.c
+        query = (
+            sa.select(table.stratum, sa.func.max(table.position))
+            .where(table.campaign_id == campaign)
+            .group_by(table.stratum)
+        )
+        last = {int(stratum): int(top) for stratum, top in self._connection.execute(query)}
+        return [last.get(stratum, -1) + 1 for stratum in range(n_strata)]
+
+    def add_round(self, campaign: int, number: int, counts: Sequence[int]) -> None:
+        """Record that so many cards of each stratum went out."""
+        row = {"campaign_id": campaign, "number": number, "counts": json.dumps(list(counts))}
+        self._connection.execute(schema.round_.insert(), row)
+
+    def rounds(self, campaign: int, start: int) -> list[list[int]]:
+        """Return the counts of every round from number `start` on."""
+        found = self._connection.scalars(_ROUNDS, {"campaign": campaign, "start": start})
+        return [json.loads(counts) for counts in found]
+
+
+# The part of a session that is about rows as they are kept, for those who check the books.
+
+
+class Rows(Connected):
+    """Whole tables, without a word of interpretation."""
+
+    def rows(self, table: str, campaign: int) -> list[dict[str, Any]]:
+        """Return all of a campaign's rows in a table, by their keys."""
+        found = schema.metadata.tables[table]
+        query = (
+            sa.select(found)
+            .where(found.c.campaign_id == campaign)
+            .order_by(*found.primary_key.columns)
+        )
+        return [dict(row) for row in self._connection.execute(query).mappings()]
+
+    def put_rows(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Put rows into a table as they are: those of a campaign that was kept elsewhere."""
+        if rows:
+            self._connection.execute(schema.metadata.tables[table].insert(), list(rows))
+
+    def lost_labels(self) -> list[int] | None:
+        """Return the numbers of labels of any campaign that were stored and are not there any more.
+
+        None where that cannot be told: PostgreSQL's numbers have gaps where a writer failed.
+        SQLite gives a number that was never committed to the next writer.
+        """
+        if self._connection.dialect.name != "sqlite":
+            return None
+        there = set(self._connection.scalars(sa.select(schema.label_event.c.id)))
+        counter = sa.table("sqlite_sequence", sa.column("name"), sa.column("seq"))
+        query = sa.select(counter.c.seq).where(counter.c.name == schema.label_event.name)
+        last = int(self._connection.scalar(query) or 0)
+        return [number for number in range(1, last + 1) if number not in there]
+
+
+# The part of a session that is about labels: events that are only ever appended.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """What a reviewer said of an item.
+
+    `answer` is a word of `assay.labelling.review_rule`. `submit_key` is what a client calls the
+    submit; `late` flags what came when the lease had run out; `ruling` what decides whatever the
+    reviewers said.
+    """
+
+    item_id: str
+    answer: str
+    reviewer: str
+    submit_key: str | None = None
+    late: bool = False
+    ruling: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event(Said):
+    """A label as it was told, with its place in the log."""
+
+    id: int
+    told_at: str
+
+
+_CONTENT = tuple(Said.__dataclass_fields__)
+_event = schema.label_event.c
+_EVENTS = (
+    sa.select(*(_event[name] for name in ("id", "told_at", *_CONTENT)))
+    .where(_event.campaign_id == sa.bindparam("campaign"))
+    .order_by(_event.id)
+)
+_AFTER = _EVENTS.where(_event.id > sa.bindparam("after"))
+_SUBMITTED = _EVENTS.where(_event.submit_key == sa.bindparam("key"))
+
+
+class Labels(Connected):
+    """The log of labels."""
+
+    def add_labels(self, campaign: int, said: Sequence[Said]) -> list[Event]:
+        """Append to the log, and return what stands there now.
+
+        Whoever writes has the store's lock, so numbers grow in the order of commits: a reader who
+        has seen one number has missed none below it.
+        """
+        table = schema.label_event
+        added = []
+        for each in said:
+            row = {"campaign_id": campaign, "told_at": self._timestamp, **asdict(each)}
+            result = self._connection.execute(table.insert(), row)
+            number = int((result.inserted_primary_key or (0,))[0])
+            added.append(Event(id=number, told_at=self._timestamp, **asdict(each)))
+        return added
+
+    def copy_labels(self, campaigns: Sequence[int], to: int, *, keys: bool = True) -> None:
+        """Append all labels of campaigns to those of another, by whom and when they were told.
+
+        Of several, in the order in which they were told. With the keys they were sent under where
+        the other one takes its place: what is sent again goes there.
+        """
+        table = schema.label_event.c
+        names = [name for name in (*_CONTENT, "told_at") if keys or name != "submit_key"]
+        told = [table[name] for name in names]
+        query = (
+            sa.select(sa.literal(to), *told)
+            .where(table.campaign_id.in_(campaigns))
+            .order_by(*([table.told_at] if len(campaigns) > 1 else []), table.id)
+        )
+        into = ["campaign_id", *(column.name for column in told)]
+        self._connection.execute(schema.label_event.insert().from_select(into, query))
+
+    def labels(self, campaign: int, after: int = 0) -> list[Event]:
+        """Return the label events with a number above `after`, oldest first."""
+        return self._events(_AFTER, {"campaign": campaign, "after": after})
+
+    def submitted(self, campaign: int, key: str) -> Event | None:
+        """Return what was submitted under a key."""
+        found = self._events(_SUBMITTED, {"campaign": campaign, "key": key})
+        return found[0] if found else None
+
+    def _events(self, query: sa.Select[Any], which: Mapping[str, object]) -> list[Event]:
+        return [Event(**row) for row in self._connection.execute(query, which).mappings()]
+
+
+# The part of a session that is about claims: who has which item before them, and for how long.
+#
+# A claim is live from `since` until just before `until`, by the database's clock. Should that
+# clock be set back, claims from its future are over, and nobody waits a day for them.
+
+
+@dataclass(frozen=True)
+class Claim:
+    """An item before a reviewer."""
+
+    item_id: str
+    reviewer: str
+
+
+_claim = schema.claim.c
+_LIVE = (
+    sa.select(_claim.item_id, _claim.reviewer)
+    .where(_claim.campaign_id == sa.bindparam("campaign"))
+    .where(_claim.since <= sa.bindparam("now"), sa.bindparam("now") < _claim.until)
+    .order_by(_claim.since, _claim.item_id, _claim.reviewer)
+)
+_BY_REVIEWER = sa.and_(
+    _claim.campaign_id == sa.bindparam("campaign"),
+    _claim.reviewer == sa.bindparam("who"),
+    _claim.item_id.in_(sa.bindparam("which", expanding=True)),
+)
+_CLAIMED = sa.select(_claim.item_id).where(_BY_REVIEWER)
+_RENEW = (
+    schema.claim.update()
+    .where(_BY_REVIEWER)
+    .values(since=sa.bindparam("from"), until=sa.bindparam("to"))
+)
+_END = schema.claim.update().where(_BY_REVIEWER).values(until=sa.bindparam("to"))
+
+
+class Claims(Connected):
+    """Claims on items."""
+
+    def live_claims(self, campaign: int) -> list[Claim]:
+        """Return the claims that have not run out."""
+        found = self._connection.execute(_LIVE, {"campaign": campaign, "now": self.now})
+        return [Claim(*row) for row in found]
+
+    def claimed(self, campaign: int, reviewer: str, item_ids: Sequence[str]) -> set[str]:
+        """Return those of the items that a reviewer ever claimed, be it live or not."""
+        these = {"campaign": campaign, "who": reviewer, "which": list(item_ids)}
+        return set(self._connection.scalars(_CLAIMED, these))
+
+    def claim(self, campaign: int, reviewer: str, item_ids: Iterable[str], lease: float) -> None:
+        """Give items to a reviewer for so many seconds from now; again: renew it."""
+        wanted, now = list(item_ids), self.now
+        if again := self.claimed(campaign, reviewer, wanted):
+            these = {"campaign": campaign, "who": reviewer, "which": list(again)}
+            self._connection.execute(_RENEW, {**these, "from": now, "to": now + lease})
+        if new := [item_id for item_id in wanted if item_id not in again]:
+            claim = {"campaign_id": campaign, "reviewer": reviewer, "since": now}
+            claim |= {"until": now + lease}
+            rows = [{**claim, "item_id": item_id} for item_id in new]
+            self._connection.execute(schema.claim.insert(), rows)
+
+    def give_back(self, campaign: int, reviewer: str, item_ids: Iterable[str]) -> None:
+        """End a reviewer's claims on items."""
+        these = {"campaign": campaign, "who": reviewer, "which": list(item_ids)}
+        self._connection.execute(_END, {**these, "to": self.now})
+
+    def copy_claims(self, campaign: int, to: int) -> None:
+        """Let claims on a campaign's items be claims on another's."""
+        table = schema.claim.c
+        same = [column for column in table if column.name != "campaign_id"]
+        query = sa.select(sa.literal(to), *same).where(table.campaign_id == campaign)
+        into = ["campaign_id", *(column.name for column in same)]
+        self._connection.execute(schema.claim.insert().from_select(into, query))
+
+
+# The part of a session that is about tokens: who may use a campaign's page.
+#
+# Only a token's digest is kept: whoever reads the database cannot log in with it.
+
+
+@dataclass(frozen=True)
+class TokenRow:
+    """A token as it is kept, without its digest."""
+
+    id: int
+    role: str
+    name: str
+    created_at: str
+    revoked_at: str | None
+
+
+_SHOWN = tuple(schema.token.c[name] for name in TokenRow.__dataclass_fields__)
+_WITH_DIGEST = (
+    sa.select(*_SHOWN)
+    .where(schema.token.c.campaign == sa.bindparam("campaign"))
+    .where(schema.token.c.digest == sa.bindparam("digest"))
+)
+
+
+class Tokens(Connected):
+    """Tokens of campaigns."""
+
+    def add_token(self, campaign: str, role: str, name: str, digest: str) -> int:
+        """Keep a token's digest, and return the token's number."""
+        row = {
+            "campaign": campaign,
+            "role": role,
+            "name": name,
+            "digest": digest,
+            "created_at": self._timestamp,
+        }
+        key = self._connection.execute(schema.token.insert(), row).inserted_primary_key
+        return int(key[0]) if key else 0
+
+    def tokens(self, campaign: str) -> list[TokenRow]:
+        """Return a campaign's tokens, oldest first, revoked ones too."""
+        table = schema.token.c
+        query = sa.select(*_SHOWN).where(table.campaign == campaign).order_by(table.id)
+        return [TokenRow(*row) for row in self._connection.execute(query)]
+
+    def token(self, campaign: str, digest: str) -> TokenRow | None:
+        """Return the campaign's token with this digest, even if it was revoked."""
+        which = {"campaign": campaign, "digest": digest}
+        row = self._connection.execute(_WITH_DIGEST, which).one_or_none()
+        return None if row is None else TokenRow(*row)
+
+    def revoke_token(self, campaign: str, number: int) -> bool:
+        """Let a token open nothing from now on; False where there is none that does."""
+        table = schema.token
+        result = self._connection.execute(
+            table.update()
+            .where(table.c.campaign == campaign, table.c.id == number)
+            .where(table.c.revoked_at.is_(None))
+            .values(revoked_at=self._timestamp)
+        )
+        return result.rowcount > 0
 
 
 class Session(Campaigns, Decks, Labels, Claims, Tokens, Rows):

@@ -5,18 +5,149 @@ An acknowledged label is on disk: `write` commits before it returns.
 
 import os
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
+from sqlite3 import OperationalError
+from time import monotonic, sleep
+from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.pool import StaticPool
 from sqlalchemy.schema import CreateSchema
 
-from assay.errors import StorageError
-from assay.storage.backends import BUSY_SECONDS, IN_MEMORY, backend_of
+from assay.errors import MissingDependencyError, StorageError
 from assay.storage.migrations import is_current, prepare
 from assay.storage.session import Session
+
+# The databases that can hold a store, and what each is told so that an acknowledged label stays.
+#
+# SQLite: a write-ahead log that is flushed at every commit (synchronous=FULL), and writers that
+# take the database's lock when they begin (BEGIN IMMEDIATE). PostgreSQL: commits that wait for the
+# disk, and one advisory lock that writers take when they begin. With either, what a writer has
+# read is still true when it writes.
+
+
+BUSY_SECONDS = 30.0  # how long a writer waits for another one
+IN_MEMORY = "sqlite://"
+
+_MOMENT = 0.05  # seconds
+
+_NAMESPACE = "assay"  # a team's PostgreSQL may hold other tables called "campaign" or "item"
+_LOCK = 0x617373_6179  # "assay": what writers agree on
+_TAKE_LOCK = sa.select(sa.func.pg_advisory_xact_lock(_LOCK))
+_SETTINGS = sa.select(
+    sa.func.set_config("synchronous_commit", "on", True),
+    sa.func.set_config("lock_timeout", sa.bindparam("busy"), True),
+    # A machine that vanishes while it writes must not keep everybody else from it.
+    sa.func.set_config("idle_in_transaction_session_timeout", "60s", True),
+)
+_PATIENCE = {"connect_timeout": "10", "tcp_user_timeout": "60000"}  # s and ms, unless the URL says
+_DISCREET: dict[str, Any] = {"hide_parameters": True}  # no error quotes what an item says
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A database, ready to be asked.
+
+    `name` is its URL without a password; `namespace` is where the tables are, if not where the
+    database puts them itself; `begin` begins a transaction on a connection.
+    """
+
+    name: str
+    engine: sa.Engine
+    namespace: str | None
+    begin: Callable[[sa.Connection, bool], None]
+
+
+def backend_of(url: str) -> Backend:
+    """Return the database at a URL, without asking it anything."""
+    try:
+        parsed = sa.make_url(url)
+        kind = parsed.get_backend_name()
+    except (ArgumentError, AttributeError, TypeError, ValueError):
+        raise _unusable(url) from None
+    if kind == "sqlite":
+        return _sqlite(parsed)
+    if kind in ("postgresql", "postgres"):
+        return _postgresql(parsed)
+    raise _unusable(parsed.render_as_string(hide_password=True))
+
+
+def _unusable(url: object) -> StorageError:
+    return StorageError(
+        f"{url!r} is not a storage that Assay can use",
+        details="a storage is a URL such as sqlite:///labels.db (a file in this folder) or "
+        "postgresql://user@host/database",
+    )
+
+
+def _sqlite(url: sa.URL) -> Backend:
+    options: dict[str, Any] = {"connect_args": {"timeout": BUSY_SECONDS}}
+    if url.database in (None, "", ":memory:"):
+        options = {"poolclass": StaticPool, "connect_args": {"check_same_thread": False}}
+    engine = sa.create_engine(url, **_DISCREET, **options)
+    sa.event.listen(engine, "connect", _on_sqlite_connect)
+    return Backend(str(url), engine, None, _begin_sqlite)
+
+
+def _on_sqlite_connect(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # transactions begin in _begin_sqlite, not where it guesses
+    _write_ahead(connection)
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA foreign_keys=ON")
+
+
+def _write_ahead(connection: Any) -> None:
+    """Let a file be read while it is written to.
+
+    Where two processes open a file for the first time at once, one of them is refused on the spot:
+    SQLite does not wait for this lock as it does for others.
+    """
+    give_up = monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except OperationalError as error:
+            if "locked" not in str(error) or monotonic() > give_up:
+                raise
+            sleep(_MOMENT)
+        else:
+            return
+
+
+def _begin_sqlite(connection: sa.Connection, writes: bool) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _postgresql(url: sa.URL) -> Backend:
+    try:
+        import psycopg
+    except ImportError:
+        raise MissingDependencyError(
+            "storage in PostgreSQL needs psycopg, which is not installed",
+            hint="pip install 'assay[postgres]'",
+        ) from None
+    del psycopg
+    engine = sa.create_engine(
+        url.set(drivername="postgresql+psycopg", query={**_PATIENCE, **url.query}),
+        pool_pre_ping=True,  # a server that was restarted meanwhile is met with a new connection
+        **_DISCREET,
+        execution_options={"schema_translate_map": {None: _NAMESPACE}},
+    )
+    name = url.render_as_string(hide_password=True)
+    return Backend(name, engine, _NAMESPACE, _begin_postgresql)
+
+
+def _begin_postgresql(connection: sa.Connection, writes: bool) -> None:
+    if not writes:
+        # One moment for all that is read, as SQLite has it.
+        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    connection.execute(_SETTINGS, {"busy": f"{BUSY_SECONDS:.0f}s"})
+    if writes:
+        connection.execute(_TAKE_LOCK)
 
 
 class Store:

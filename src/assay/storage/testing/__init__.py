@@ -5,8 +5,7 @@ the store falls short. `ALONE` are for every store; `TOGETHER` are for those tha
 may open at once, and call the function more than once.
 """
 
-from assay.storage.testing.alone import ALONE
-from assay.storage.testing.expecting import Check, Fresh, Opener
+from assay.storage.testing.alone import ALONE, Check, Fresh, Opener
 from assay.storage.testing.together import TOGETHER
 
 __all__ = ["ALONE", "TOGETHER", "Check", "Fresh", "Opener", "check_store"]

@@ -5,7 +5,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from assay.storage import Said, Store
-from assay.storage.testing.expecting import Check, Opener, expect
+from assay.storage.testing.alone import Check, Opener, expect
 
 _WRITERS, _TURNS = 4, 15
 _A_WHILE = 0.5  # seconds; what another one does meanwhile without waiting is done
