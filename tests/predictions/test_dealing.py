@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from assay.core.types import Ints, Words
-from assay.predictions.dealing import first_cards
+from assay.predictions.memory import first_cards
 
 
 def _all_sorted(number: Words, stratum: Ints, counts: Ints) -> list[list[int]]:

@@ -13,7 +13,7 @@ import pytest
 from assay.core.cuts import Cuts
 from assay.core.strata import Layer, Strata
 from assay.predictions import read_predictions
-from assay.predictions.shown import jsonable, shown_values
+from assay.predictions.tables import jsonable, shown_values
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from assay.errors import PredictionsError
-from assay.predictions.loading import load
+from assay.predictions.read import load
 from assay.predictions.several import read_classifiers
 from assay.predictions.slices import MISSING, SliceBits, read_slices, slice_text
 

@@ -24,10 +24,9 @@ from assay.predictions.contract import IdKind
 from assay.predictions.engine import Rows, Span
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
-from assay.predictions.spark import trial as spark_trial
-from assay.predictions.spark.columns import with_digest, with_place
+from assay.predictions.spark import columns as spark_trial
+from assay.predictions.spark.columns import refuse_other_arithmetic, with_digest, with_place
 from assay.predictions.spark.scanner import SparkScanner, open_spark
-from assay.predictions.spark.trial import refuse_other_arithmetic
 from assay.predictions.sql.bins import spread_sql
 
 if TYPE_CHECKING:

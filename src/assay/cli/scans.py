@@ -10,8 +10,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from assay.cli.options import about_data
 from assay.cli.output import console
 from assay.predictions import ENGINES, Scan
-from assay.predictions.progress import telling_progress
 from assay.predictions.scan import Engine
+from assay.predictions.scanned import telling_progress
 from assay.results.text import printable
 
 EngineName = Annotated[

@@ -5,9 +5,8 @@ from math import inf
 
 import duckdb
 
-from assay.predictions.duckdb.databases import is_database
+from assay.predictions.duckdb.databases import is_database, is_query
 from assay.predictions.duckdb.paths import find_files, is_remote
-from assay.predictions.duckdb.queries import is_query
 from assay.predictions.engine import Scanner
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Engine, Scan

@@ -1,6 +1,6 @@
 """Predictions whose ids, scores and predicted labels are in memory."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,13 +9,146 @@ import numpy as np
 from assay.core import deck
 from assay.core.profile import Profile, ScoreCells, cells_of
 from assay.core.strata import Side
-from assay.core.types import Bools, Floats, Ints
+from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.variable import VARIABLES, Scale, Variable, confidence
+from assay.errors import PredictionsError
 from assay.predictions.column import Show
 from assay.predictions.contract import Card, Decks, Found, IdKind
-from assay.predictions.dealing import checked_counts, first_cards
 from assay.predictions.ids import Ids
-from assay.predictions.values import refuse_distant, refuse_improbable, refuse_unknown_variable
+from assay.predictions.roles import refuse_distant, refuse_improbable, refuse_unknown_variable
+
+# The first cards of every deck, without sorting the decks.
+
+
+TOP = int(np.iinfo(np.uint64).max)
+"""The largest number that an item can have."""
+
+
+def first_cards(
+    number: Words,
+    stratum: Ints,
+    counts: Ints,
+    sizes: Ints,
+    utf8: Callable[[Ints], Sequence[bytes]],
+) -> list[Ints]:
+    """Return where the first cards of each stratum are, in the order in which they are dealt.
+
+    The numbers are spread evenly, so the first n of N lie below some n / N of their range. Only
+    the items below a somewhat higher limit are sorted; a stratum that turns out short of cards,
+    which happens once in many million deals, is tried again with a limit twice as high.
+
+    Parameters
+    ----------
+    number, stratum : array, shape (N,)
+        Each item's number in the deck, and its stratum.
+    counts, sizes : array, shape (H,)
+        For each stratum the cards wanted and the items held.
+    utf8 : callable
+        Returns the bytes of the ids of the items at some places; they order equal numbers.
+
+    Examples
+    --------
+    >>> number = np.array([9, 3, 5, 4], dtype=np.uint64)
+    >>> stratum, sizes = np.array([0, 0, 0, 1]), np.array([3, 1])
+    >>> first_cards(number, stratum, np.array([2, 5]), sizes, lambda at: [b""] * at.size)
+    [array([1, 2]), array([3])]
+    """
+    wanted = np.minimum(counts, sizes)
+    share = first_shares(wanted, sizes)
+    while True:
+        below = np.flatnonzero(number <= limits(share)[stratum])
+        held = np.bincount(stratum[below], minlength=sizes.size)
+        short = (held < wanted) & (share < 1)
+        if not short.any():
+            break
+        share[short] *= 2
+    below = below[np.lexsort((number[below], stratum[below]))]
+    if (number[below[1:]] == number[below[:-1]]).any():
+        order = zip(stratum[below], number[below], utf8(below), below, strict=True)
+        below = np.array([place for *_, place in sorted(order)], dtype=np.int64)
+    ends = np.cumsum(held)
+    return [
+        below[end - size : end][:count] for end, size, count in zip(ends, held, wanted, strict=True)
+    ]
+
+
+def first_shares(wanted: Ints, sizes: Ints) -> Floats:
+    """Return the share of all numbers below which the cards wanted of each stratum surely lie.
+
+    Six standard deviations above what is expected: a limit that is too low costs a second look.
+
+    Examples
+    --------
+    >>> first_shares(np.array([100]), np.array([17_600]))
+    array([0.01])
+    """
+    share: Floats = (wanted + 6 * np.sqrt(wanted) + 16) / sizes
+    return share
+
+
+def limits(share: Floats) -> Words:
+    """Return the number below which a share of all numbers lies.
+
+    Examples
+    --------
+    >>> limits(np.array([0.5, 1.0]))
+    array([ 9223372036854775808, 18446744073709551615], dtype=uint64)
+    """
+    whole = share >= 1
+    return np.where(whole, TOP, (np.where(whole, 0, share) * 2.0**64).astype(np.uint64))
+
+
+def checked_counts(counts: Sequence[int], n_strata: int) -> Ints:
+    """Return the cards wanted of each stratum, or say why they are not that.
+
+    Examples
+    --------
+    >>> checked_counts([3, 0], 2)
+    array([3, 0])
+    """
+    wanted = np.array(counts)
+    if wanted.shape != (n_strata,) or wanted.dtype.kind not in "iu" or wanted.min() < 0:
+        raise PredictionsError(
+            f"counts are {counts!r}",
+            details=f"there is one for each of the {n_strata} strata, at least 0",
+        )
+    return wanted
+
+
+# A text that changes when the predictions of several classifiers do.
+#
+# Each row gives a word of 64 bits. It begins as d(id) and becomes, with each classifier in turn,
+# ``h((word xor h(bits of the score)) + predicted)``, with h and d as in `assay.core.deck`. The sum
+# of the words modulo 2^64 does not depend on the order of the rows. It guards against mistakes,
+# not against somebody who wants to deceive.
+#
+# The fingerprint of one classifier is that of its `assay.core.profile.ScoreCells`, which engines
+# count where the predictions lie.
+
+
+def judged_words(words: Words, score: Floats, predicted: Bools) -> Words:
+    """Return the rows' words after one more classifier.
+
+    Examples
+    --------
+    >>> judged_words(deck.digest(["a", "b"]), np.zeros(2), np.array([True, False]))
+    array([...], dtype=uint64)
+    """
+    judged = deck.mix(score.view(np.uint64))
+    judged ^= words
+    judged += predicted
+    return deck.mix(judged)
+
+
+def fingerprint_of(words: Words) -> str:
+    """Return the fingerprint of rows with these words.
+
+    Examples
+    --------
+    >>> fingerprint_of(np.array([1, 2], dtype=np.uint64))
+    'assay-predictions-1:2:0000000000000003'
+    """
+    return f"assay-predictions-1:{words.size}:{int(words.sum()):016x}"
 
 
 @dataclass(frozen=True, eq=False)

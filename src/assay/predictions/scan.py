@@ -122,8 +122,8 @@ def as_scan(predictions: object) -> Scan:
 
 def _absolute(path: str) -> str:
     """Return a path that can be followed from any folder; a query or a URL stays as it is."""
+    from assay.predictions.duckdb.databases import is_query
     from assay.predictions.duckdb.paths import is_remote
-    from assay.predictions.duckdb.queries import is_query
 
     return path if is_remote(path) or is_query(path) else str(Path(path).absolute())
 

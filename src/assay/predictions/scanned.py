@@ -1,10 +1,13 @@
 """Predictions that stay where they are: an engine counts them, and hands out the cards drawn."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from itertools import pairwise
 from math import inf
+from threading import Event, Thread
 
 import numpy as np
 
@@ -15,14 +18,10 @@ from assay.core.types import Bools, Ints
 from assay.core.variable import VARIABLES, Scale, Variable
 from assay.errors import PredictionsError
 from assay.predictions.contract import Card, Decks, Found, IdKind
-from assay.predictions.dealing import TOP, checked_counts, first_cards, first_shares, limits
 from assay.predictions.engine import Scanner, Span, Survey
 from assay.predictions.ids import Ids
-from assay.predictions.values import (
-    refuse_distant,
-    refuse_improbable,
-    refuse_unknown_variable,
-)
+from assay.predictions.memory import TOP, checked_counts, first_cards, first_shares, limits
+from assay.predictions.roles import refuse_distant, refuse_improbable, refuse_unknown_variable
 
 
 class ScannedPredictions:
@@ -330,3 +329,63 @@ def _spans(
                 spans.append(Span(layer.side, low, high, limit[stratum]))
         first += layer.cuts.n_strata
     return np.array(owners, dtype=np.int64), spans
+
+
+# How far a pass over the data is, for whoever wants to show it.
+
+
+Tell = Callable[[float], None]
+
+_tell: ContextVar[Tell | None] = ContextVar("assay_progress", default=None)
+
+_SECONDS = 0.1  # between two looks
+
+
+@contextmanager
+def telling_progress(tell: Tell | None) -> Iterator[None]:
+    """Let passes over the data that are made meanwhile tell how far they are, from 0 to 1.
+
+    Each pass begins at 0 again. It is told from another thread.
+
+    Examples
+    --------
+    >>> with telling_progress(print), polled(lambda: 0.5):
+    ...     pass
+    1.0
+    """
+    token = _tell.set(tell)
+    try:
+        yield
+    finally:
+        _tell.reset(token)
+
+
+@contextmanager
+def polled(share_done: Callable[[], float]) -> Iterator[None]:
+    """Ask a long piece of work, from another thread, how much of it is done, and pass it on.
+
+    Parameters
+    ----------
+    share_done : callable
+        Returns the share, from 0 to 1; below 0 where it cannot tell yet.
+    """
+    tell = _tell.get()
+    if tell is None:
+        yield
+        return
+    ended = Event()
+
+    def look() -> None:
+        while not ended.wait(_SECONDS):
+            share = share_done()
+            if share >= 0.0:
+                tell(min(share, 1.0))
+
+    watcher = Thread(target=look, daemon=True)
+    watcher.start()
+    try:
+        yield
+        tell(1.0)
+    finally:
+        ended.set()
+        watcher.join()

@@ -22,8 +22,8 @@ from assay.core.variable import Scale, Variable, rank
 from assay.core.venn import CellStrata
 from assay.errors import PredictionsError
 from assay.predictions.contract import Card, Decks, Found, IdKind
+from assay.predictions.roles import refuse_unknown_variable
 from assay.predictions.scanned import ScannedPredictions
-from assay.predictions.values import refuse_unknown_variable
 
 
 class ScannedCellPredictions:

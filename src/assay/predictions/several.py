@@ -17,11 +17,10 @@ from assay.predictions.cells import MemoryCellPredictions
 from assay.predictions.column import Loaded
 from assay.predictions.contract import CellPredictions
 from assay.predictions.engines import engine_of, open_scanner
-from assay.predictions.fingerprints import fingerprint_of, judged_words
 from assay.predictions.ids import Ids
 from assay.predictions.labels import read_predicted
-from assay.predictions.loading import load, take_ids, take_judgements
-from assay.predictions.memory import MemoryPredictions
+from assay.predictions.memory import MemoryPredictions, fingerprint_of, judged_words
+from assay.predictions.read import load, take_ids, take_judgements
 from assay.predictions.roles import Roles, refuse_bad_show, refuse_no_column
 from assay.predictions.scan import Scan, as_scan
 from assay.predictions.scanned import ScannedPredictions

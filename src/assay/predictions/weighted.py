@@ -16,9 +16,8 @@ from assay.core.weights import first_arrivals, impressions
 from assay.errors import PredictionsError
 from assay.predictions.column import Show
 from assay.predictions.contract import Card, Decks
-from assay.predictions.dealing import checked_counts
 from assay.predictions.ids import Ids
-from assay.predictions.memory import Judged, MemoryPredictions
+from assay.predictions.memory import Judged, MemoryPredictions, checked_counts
 
 
 class WeightedPredictions(MemoryPredictions):

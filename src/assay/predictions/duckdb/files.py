@@ -1,16 +1,175 @@
 """Parquet, CSV and JSON files as something that DuckDB reads."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
+from typing import TypeAlias
 
 import duckdb
 
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
-from assay.predictions.duckdb.file_schemas import Schema, Schemas, grouped, refuse_differences
-from assay.predictions.duckdb.json_types import json_columns
 from assay.predictions.duckdb.paths import Files
-from assay.predictions.duckdb.readable import Readable, nothing_in, refuse_repeated_columns
+from assay.predictions.duckdb.readable import (
+    Readable,
+    identifier,
+    nothing_in,
+    refuse_repeated_columns,
+)
+from assay.predictions.sql.rows import quoted
+
+# Whether the columns of several files fit together.
+
+
+Schema: TypeAlias = tuple[tuple[str, str], ...]
+"""Names and DuckDB types of a file's columns, in order."""
+
+Schemas: TypeAlias = Mapping[Schema, Sequence[str]]
+"""The files of each schema."""
+
+_SIGNED = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}
+_UNSIGNED = {"UTINYINT", "USMALLINT", "UINTEGER"}
+# Types that may stand side by side: one of 64 bits holds them all.
+_FAMILIES = (_SIGNED | _UNSIGNED, _UNSIGNED | {"UBIGINT"}, {"FLOAT", "DOUBLE"})
+_NONE = "none"
+
+
+def grouped(schemas: Iterable[tuple[str, Schema]]) -> dict[Schema, list[str]]:
+    """Return the files of each schema.
+
+    Examples
+    --------
+    >>> grouped([("a", (("id", "BIGINT"),)), ("b", (("id", "BIGINT"),))])
+    {(('id', 'BIGINT'),): ['a', 'b']}
+    """
+    groups: dict[Schema, list[str]] = {}
+    for path, schema in schemas:
+        groups.setdefault(schema, []).append(path)
+    return groups
+
+
+def refuse_differences(schemas: Schemas, wanted: Sequence[str], files: Files) -> None:
+    """Raise an error if a column is twice in a file, or of another type in the next, or not there.
+
+    A column that no file has is not told here.
+
+    Examples
+    --------
+    >>> schemas = grouped([("a", (("id", "BIGINT"),)), ("b", (("id", "VARCHAR"),))])
+    >>> refuse_differences(schemas, ["id"], Files("*", ("a", "b"), "Parquet"))
+    Traceback (most recent call last):
+    assay.errors.PredictionsError: column 'id' of * is not the same in all files
+    BIGINT in 1 file (a), VARCHAR in 1 file (b)
+    hint: write it with one type in every file, or read those files only that have it
+    """
+    for schema in schemas:
+        refuse_repeated_columns(wanted, [name for name, _ in schema], files.label)
+    for name in wanted:
+        paths_of: dict[str, list[str]] = {}
+        for schema, paths in schemas.items():
+            paths_of.setdefault(dict(schema).get(name, _NONE), []).extend(paths)
+        kinds = set(paths_of)
+        if len(kinds) > 1 and not any(kinds <= family for family in _FAMILIES):
+            raise PredictionsError(
+                f"column {name!r} of {files.label} is not the same in all files",
+                details=", ".join(_told(kind, paths) for kind, paths in paths_of.items()),
+                hint="write it with one type in every file, or read those files only that have it",
+            )
+
+
+def _told(kind: str, paths: Sequence[str]) -> str:
+    files = "1 file" if len(paths) == 1 else f"{len(paths):,} files"
+    what = "missing" if kind == _NONE else kind
+    return f"{what} in {files} ({'' if len(paths) == 1 else 'such as '}{paths[0]})"
+
+
+# The columns of JSON files, from all of their values.
+#
+# DuckDB guesses them from the first rows, and makes what comes later fit: 5.5 among integers
+# becomes 6, true among numbers 1, and text that looks like a date a date.
+
+
+# By what DuckDB calls the types of values; a column that has several others stays JSON.
+_TYPES: tuple[tuple[set[str], str], ...] = (
+    (set(), "INTEGER"),  # nothing but null
+    ({"UBIGINT"}, "UBIGINT"),
+    ({"UBIGINT", "BIGINT"}, "BIGINT"),
+    ({"UBIGINT", "BIGINT", "DOUBLE"}, "DOUBLE"),
+    ({"BOOLEAN"}, "BOOLEAN"),
+    ({"VARCHAR"}, "VARCHAR"),
+)
+
+
+@dataclass(frozen=True)
+class JsonColumns:
+    """All names in JSON files, and the types of those that are asked for."""
+
+    names: Sequence[str]
+    types: Mapping[str, str]
+
+    @property
+    def sql(self) -> str:
+        """Names and types as `read_json` takes them."""
+        return _struct(self.types)
+
+
+def json_columns(
+    connection: duckdb.DuckDBPyConnection,
+    files: str,
+    options: str,
+    wanted: Sequence[str] | None,
+) -> JsonColumns:
+    r"""Look at all values of some columns, or of all.
+
+    Parameters
+    ----------
+    connection : DuckDB connection
+        Reads the files, twice.
+    files, options : str
+        The first parameters of `read_json`.
+    wanted : sequence of str, optional
+        The columns.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, duckdb.connect() as connection:
+    ...     path = Path(folder, "a.jsonl")
+    ...     _ = path.write_text('{"id": -7, "p": 1}\n{"id": 8, "p": 0.5, "tags": ["x"]}')
+    ...     dict(json_columns(connection, f"'{path}'", "format = 'auto'", None).types)
+    {'id': 'BIGINT', 'p': 'DOUBLE', 'tags': 'JSON'}
+    """
+    keys = connection.execute(
+        f"FROM read_json_objects({files}, {options}) "
+        "SELECT DISTINCT unnest(json_keys(json)) AS key ORDER BY key"
+    ).fetchall()
+    names = [name for (name,) in keys]
+    # DuckDB does not tell upper from lower case in names; that a wanted one repeats is told later.
+    different = list({name.casefold(): name for name in reversed(names)}.values())[::-1]
+    asked = different if wanted is None else [name for name in different if name in wanted]
+    if not asked:
+        return JsonColumns(names, {})
+    raw = _struct(dict.fromkeys(asked, "JSON"))
+    kinds = ", ".join(f"list(DISTINCT json_type({identifier(name)}))" for name in asked)
+    found = connection.execute(
+        f"FROM read_json({files}, {options}, records = true, columns = {raw}, "
+        f"hive_partitioning = false) SELECT {kinds}"
+    ).fetchall()
+    return JsonColumns(
+        names, {name: _type(set(k)) for name, k in zip(asked, found[0], strict=True)}
+    )
+
+
+def _type(kinds: set[str | None]) -> str:
+    told = {kind for kind in kinds if kind is not None}
+    return next((name for known, name in _TYPES if told <= known), "JSON")
+
+
+def _struct(types: Mapping[str, str]) -> str:
+    fields = (f"{quoted(name, 'duckdb')}: '{kind}'" for name, kind in types.items())
+    return f"{{{', '.join(fields)}}}"
+
 
 # Only what stands between the fields is left to DuckDB to find out; whatever else it would guess
 # from the first rows can fail on a later one or, worse, change it: the type of an id 007 among

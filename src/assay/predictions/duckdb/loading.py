@@ -10,11 +10,11 @@ from assay.core.deck import Id
 from assay.core.types import Ints
 from assay.errors import PredictionsError
 from assay.predictions.column import Arrow, Column, Loaded
-from assay.predictions.duckdb.queries import is_query
+from assay.predictions.duckdb.databases import is_query
 from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import Relation, no_row, open_relation
 from assay.predictions.scan import Scan
-from assay.predictions.shown import shown_values
+from assay.predictions.tables import shown_values
 
 
 def read_scan(scan: Scan, used: Sequence[str], show: Sequence[str], id: str | None) -> Loaded:

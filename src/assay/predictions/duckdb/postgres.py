@@ -11,9 +11,14 @@ import duckdb
 
 from assay.errors import MissingDependencyError, PredictionsError
 from assay.predictions.column import refuse_missing_columns
-from assay.predictions.duckdb.conditions import bad_condition, condition
 from assay.predictions.duckdb.databases import find_table
-from assay.predictions.duckdb.readable import Readable, first_lines, refuse_repeated_columns
+from assay.predictions.duckdb.readable import (
+    Readable,
+    bad_condition,
+    condition,
+    first_lines,
+    refuse_repeated_columns,
+)
 from assay.predictions.sql.rows import quoted
 
 if TYPE_CHECKING:

@@ -11,13 +11,17 @@ import duckdb
 
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
-from assay.predictions.duckdb.conditions import filtered
-from assay.predictions.duckdb.databases import is_database, readable_table
+from assay.predictions.duckdb.databases import (
+    is_database,
+    is_query,
+    name_of,
+    readable_query,
+    readable_table,
+)
 from assay.predictions.duckdb.files import readable_files
 from assay.predictions.duckdb.paths import find_files
 from assay.predictions.duckdb.postgres import address_of, is_postgres, readable_copy
-from assay.predictions.duckdb.queries import is_query, name_of, readable_query
-from assay.predictions.duckdb.readable import Readable, identifier, nothing_in, reading
+from assay.predictions.duckdb.readable import Readable, filtered, identifier, nothing_in, reading
 from assay.predictions.scan import Scan
 from assay.predictions.sql.rows import quoted
 

@@ -1,7 +1,8 @@
 """Predictions that DuckDB reads where they lie: out of core, in one pass."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import cache
 from math import isfinite
 from typing import Any
 
@@ -9,7 +10,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from assay.core.bins import Rule, rule_of
+from assay.core.bins import Rule, bins_of, rule_of
 from assay.core.deck import Id
 from assay.core.profile import ScoreCells, evenest
 from assay.core.types import Bools, Ints, Words
@@ -17,21 +18,119 @@ from assay.core.variable import Scale, Variable
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.contract import IdKind
-from assay.predictions.dealing import TOP
 from assay.predictions.duckdb.ids import DuckIds
-from assay.predictions.duckdb.inspected import DuckInspected
 from assay.predictions.duckdb.loading import fetch_shown
 from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import Relation, open_relation
-from assay.predictions.duckdb.trial import duckdb_bin, refuse_other_bins
 from assay.predictions.engine import Listed, Rows, Span, Survey
-from assay.predictions.progress import polled
+from assay.predictions.memory import TOP
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
+from assay.predictions.scanned import polled
+from assay.predictions.sql.bins import TRIED, case_sql, double_sql, spread_sql
 from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
 from assay.predictions.sql.rows import row_sql, value_sql
-from assay.predictions.sql.span_sql import case_sql
+
+# What is wrong with rows that DuckDB reads, when something is.
+
+
+class DuckInspected:
+    """`Inspected` rows of a relation.
+
+    Parameters
+    ----------
+    relation : Relation
+        The rows.
+    id : str
+        The id as SQL; it orders the examples.
+    """
+
+    def __init__(self, relation: Relation, id: str) -> None:
+        self._relation, self._id = relation, id
+
+    @property
+    def source(self) -> str:
+        """Where the rows come from, for people."""
+        return self._relation.label
+
+    @property
+    def types(self) -> Mapping[str, str]:
+        """Of each column its type."""
+        return self._relation.types
+
+    def count(self, conditions: Sequence[str]) -> Sequence[int]:
+        """Return for each condition the number of rows that fulfil it."""
+        counts = ", ".join(f"count(*) FILTER ({condition})" for condition in conditions)
+        counted: Sequence[int] = self._fetch(self._rows.aggregate(counts))[0]
+        return counted
+
+    def first(self, columns: Sequence[str], condition: str) -> list[Sequence[object]]:
+        """Return columns of up to three rows that fulfil it: those with the smallest ids."""
+        found = self._rows.filter(condition).order(self._id).limit(3)
+        return self._fetch(found.project(", ".join(map(identifier, columns))))
+
+    def distinct(self, column: str, condition: str, limit: int) -> list[object]:
+        """Return the smallest values of the column among the rows that fulfil it."""
+        values = self._rows.filter(condition).project(f"{identifier(column)} AS value").distinct()
+        return [value for (value,) in self._fetch(values.order("value").limit(limit))]
+
+    @property
+    def _rows(self) -> duckdb.DuckDBPyRelation:
+        return self._relation.connection.sql(f"FROM {self._relation.sql}")
+
+    def _fetch(self, rows: duckdb.DuckDBPyRelation) -> list[Any]:
+        """Fetch rows without a look at the files' statistics.
+
+        Those of Parquet files leave NaN out, and DuckDB would conclude that there is none:
+        https://github.com/duckdb/duckdb/issues/25521.
+        """
+        connection = self._relation.connection
+        connection.execute("SET disabled_optimizers = 'statistics_propagation,filter_pushdown'")
+        try:
+            found: list[Any] = rows.fetchall()
+        finally:
+            connection.execute("RESET disabled_optimizers")
+        return found
+
+
+# Whether the DuckDB at hand computes the bins that numpy does: tried once in a process.
+
+
+def duckdb_bin(value: str, rule: Rule) -> str:
+    """Return DuckDB's expression for the bin of a value, a SMALLINT.
+
+    Parameters
+    ----------
+    value : str
+        An expression of type DOUBLE or FLOAT.
+    rule : {"probability", "tail", "margin"}
+        As in `assay.core.bins`.
+
+    Examples
+    --------
+    >>> duckdb.sql("SELECT " + duckdb_bin("0.9::DOUBLE", "probability")).fetchall()
+    [(1295,)]
+    """
+    return f"({spread_sql(value, rule)})::SMALLINT"  # the cast rounds halves to even
+
+
+@cache
+def refuse_other_bins() -> None:
+    """Raise an error if this DuckDB would make other strata than every other engine."""
+    with duckdb.connect() as connection:
+        for rule, values in TRIED.items():
+            rows = ", ".join(f"({double_sql(value)})" for value in values)
+            found = connection.sql(f"FROM (VALUES {rows}) AS tried(x)").project(
+                duckdb_bin("x", rule)
+            )
+            if [bin for (bin,) in found.fetchall()] != bins_of(np.array(values), rule).tolist():
+                raise PredictionsError(
+                    f"this DuckDB computes otherwise than numpy: the bin of a {rule}",
+                    details=f"version {duckdb.__version__}; it would make other strata",
+                    hint="read the predictions with engine 'memory'",
+                )
+
 
 # How many ids the first pass brings along: enough for 2,000 cards of every stratum that holds a
 # hundredth of all items, and 4 MB at most.

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from assay.errors import AssayError, MissingDependencyError, PredictionsError
-from assay.predictions.duckdb.conditions import bad_condition
-from assay.predictions.duckdb.queries import is_query
-from assay.predictions.duckdb.readable import first_lines
+from assay.predictions.duckdb.databases import is_query
+from assay.predictions.duckdb.readable import bad_condition, first_lines
 from assay.predictions.scan import Scan
 from assay.predictions.spark.columns import column_name
 

@@ -1,6 +1,10 @@
 """The bins of `assay.core.bins` in SQL that DuckDB and Spark both read."""
 
+from collections.abc import Sequence
+from math import isfinite
+
 from assay.core.bins import MARGIN_STEPS, PROBABILITY_STEPS, Rule
+from assay.predictions.engine import Span
 
 TRIED: dict[Rule, list[float]] = {
     "probability": [0, 5e-324, 1e-300, 2.4e-7, 1e-6, 0.1, 0.25, 0.5, 2 / 3, 0.9, 1 - 2**-53, 1],
@@ -52,3 +56,36 @@ def _shrunk(value: str) -> str:
 
 def _root(value: str) -> str:
     return f"sqrt(sqrt(sqrt({value})))"
+
+
+# Spans of the stratification variable as SQL that DuckDB and Spark both read.
+#
+# The conditions are on a column ``value`` and on one named ``says``, 1 where the row says yes.
+
+
+def inside_sql(span: Span) -> str:
+    """Return the condition that a row is in a span, whatever its number.
+
+    Examples
+    --------
+    >>> inside_sql(Span(True, float("-inf"), 0.5, 0))
+    'says = 1 AND value < 5.0000000000000000e-01'
+    """
+    tests = [] if span.side is None else [f"says = {int(span.side)}"]
+    if isfinite(span.low):
+        tests.append(f"value >= {double_sql(span.low)}")
+    if isfinite(span.high):
+        tests.append(f"value < {double_sql(span.high)}")
+    return " AND ".join(tests) or "TRUE"
+
+
+def case_sql(spans: Sequence[Span], then: Sequence[str]) -> str:
+    """Return an expression with one of several values, by the span a row is in; NULL in none.
+
+    Examples
+    --------
+    >>> case_sql([Span(None, 0.5, float("inf"), 7)], ["7"])
+    'CASE WHEN value >= 5.0000000000000000e-01 THEN 7 END'
+    """
+    cases = [f"WHEN {inside_sql(span)} THEN {what}" for span, what in zip(spans, then, strict=True)]
+    return f"CASE {' '.join(cases)} END"

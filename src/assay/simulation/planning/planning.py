@@ -13,7 +13,7 @@ from assay.core.variable import SCALES, Scale, scale_of
 from assay.core.venn import CellStrata
 from assay.errors import InputError
 from assay.predictions import Predictions, read_predictions
-from assay.predictions.values import refuse_improbable
+from assay.predictions.roles import refuse_improbable
 from assay.predictions.weighted import WeightedPredictions
 from assay.simulation.planning.assumed import Supposed
 from assay.simulation.planning.by_rank import RankEvidence
