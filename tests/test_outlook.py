@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from assay.results.estimates import Estimate
-from assay.results.outlook import Outlook, outlook_of
+from assay.results.progress import Outlook, outlook_of
 
 
 def estimate(**changed: Any) -> Estimate:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from assay.core.goal import Goal
 from assay.results.estimates import Estimate, StratumRow
-from assay.results.stretch import stretch
+from assay.results.html import stretch
 from assay.results.text import (
     difference_words,
     ends_text,

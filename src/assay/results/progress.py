@@ -1,10 +1,13 @@
 """How a campaign's interval has narrowed: the numbers, whoever draws them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil, floor, log10
 from typing import Self
 
+from assay.core.forecast import labels_at_width
 from assay.core.standing import Standing
+from assay.results.estimates import Estimate
 
 
 @dataclass(frozen=True)
@@ -40,3 +43,87 @@ def thinned(points: Sequence[HistoryPoint], at_most: int) -> list[HistoryPoint]:
     by_stretch = {-(-point.labels * at_most // max(most, 1)): point for point in points}
     by_stretch.pop(0, None)  # before the first label
     return list(by_stretch.values())
+
+
+# What a goal is still likely to take.
+
+
+_LEAST = 20  # labels; with fewer, the interval tells more about them than about what is to come
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """How many more answers a goal is likely to take, and how that is known.
+
+    Attributes
+    ----------
+    answers : int or None
+        In two digits where it is a forecast; None where nothing can be said.
+    words : str
+        What the number is, or why there is none.
+    """
+
+    answers: int | None
+    words: str
+
+
+def outlook_of(
+    estimates: Mapping[str, Estimate], *, answers: int, items: int, budget: int | None
+) -> Outlook:
+    """Return what a goal is still likely to take.
+
+    Parameters
+    ----------
+    estimates : mapping of str to Estimate
+        As `Campaign.estimates` gives them.
+    answers : int
+        The items that have an answer.
+    items : int
+        The items that may be asked for.
+    budget : int, optional
+        The answers that may be asked for.
+
+    Notes
+    -----
+    Of several metrics, the one that takes most. Items that cannot be judged are taken to be as
+    frequent as they have been.
+    """
+    every = list(estimates.values())
+    if any(each.stopped is not None for each in every):
+        return Outlook(0, "no more are needed")
+    left = None if budget is None else max(budget - answers, 0)
+    wanted = [each for each in every if each.within is not None]
+    more = None
+    if not wanted:
+        words = "nobody can say: it depends on how near the truth is to the limit"
+    elif min(each.labels for each in wanted) < _LEAST:
+        words = "too few labels to say"
+    else:
+        more = max(_more(each, items) for each in wanted)
+        words = "a forecast, from how wide the interval is now"
+        if more <= 0:
+            return Outlook(None, "the next round must confirm that the goal is met")
+    if left is not None and (more is None or left <= more):
+        return Outlook(left, "to the end of the budget" + (", before the goal" if more else ""))
+    return Outlook(None if more is None else _two_digits(more), words)
+
+
+def _more(estimate: Estimate, items: int) -> float:
+    """Return the answers that a metric is still likely to take."""
+    within = estimate.within or 1.0
+    if estimate.half_width <= within:
+        return 0.0
+    labels = labels_at_width(estimate.labels, estimate.half_width, within, max(items, 1))
+    return (labels - estimate.labels) * (1 + estimate.cannot_judge / estimate.labels)
+
+
+def _two_digits(number: float) -> int:
+    """Return a number with as many digits as a forecast deserves.
+
+    Examples
+    --------
+    >>> [_two_digits(number) for number in (0.4, 7.2, 234.5, 12_345)]
+    [1, 8, 240, 13000]
+    """
+    step: int = 10 ** max(floor(log10(max(number, 1.0))) - 1, 0)
+    return ceil(number / step) * step

@@ -11,8 +11,7 @@ from assay.core.answers import Answer
 from assay.core.goal import Goal, JointGoal
 from assay.report.charts import Curve, draw_curve
 from assay.results.estimates import Estimate, StratumRow, notes_once
-from assay.results.outlook import Outlook, outlook_of
-from assay.results.progress import HistoryPoint
+from assay.results.progress import HistoryPoint, Outlook, outlook_of
 from assay.results.reviewing import ReviewerRow
 from assay.results.text import (
     ends_text,
