@@ -12,8 +12,7 @@ from assay.audit.snapshot import Snapshot
 from assay.core.deck import number
 from assay.core.strata import Strata
 from assay.exchange.cells import guard
-from assay.labelling.counting import strata_in
-from assay.labelling.estimates import estimates_of
+from assay.labelling.estimates import estimates_of, strata_in
 from assay.labelling.state import Table
 from assay.results.estimates import Estimate, Estimates, StratumRow
 from assay.storage import CardRow, Event

@@ -9,8 +9,7 @@ from assay.core.answers import Answer
 from assay.core.deck import number
 from assay.core.goal import JointGoal
 from assay.core.weights import seed_of_arrival
-from assay.labelling.counting import strata_in
-from assay.labelling.estimates import estimates_of
+from assay.labelling.estimates import estimates_of, strata_in
 from assay.labelling.rounds import Ledger
 from assay.labelling.state import Table
 from assay.results.estimates import Estimate

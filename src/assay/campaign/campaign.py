@@ -22,9 +22,15 @@ from assay.labelling.accept import (
     told_by_several,
 )
 from assay.labelling.assignments import LEASE_SECONDS, Desk
-from assay.labelling.campaign_frames import Frame, campaign_frame
-from assay.labelling.counting import agreement_in, reviewers_in, strata_in, waiting_in
-from assay.labelling.estimates import estimates_of
+from assay.labelling.estimates import (
+    Frame,
+    agreement_in,
+    campaign_frame,
+    estimates_of,
+    reviewers_in,
+    strata_in,
+    waiting_in,
+)
 from assay.labelling.reserve import ShortReserveError
 from assay.labelling.review_rule import WITHDRAWN, Review
 from assay.labelling.settings import Settings

@@ -17,8 +17,7 @@ from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
 from assay.errors import DesignError, InputError, did_you_mean
 from assay.labelling.settings import Settings
-from assay.labelling.slice_answers import SliceAnswers
-from assay.labelling.slice_values import slice_values
+from assay.labelling.slice_items import SliceAnswers, slice_values
 from assay.labelling.state import Table
 from assay.results.slices import SliceRow, Slices
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from assay.core.answers import Answer
-from assay.labelling.counting import waiting_in
+from assay.labelling.estimates import waiting_in
 from assay.labelling.review_rule import FROM_BEFORE, SKIP, WITHDRAWN, Review
 from assay.labelling.state import Table
 from assay.report.facts import Deviations

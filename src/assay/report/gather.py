@@ -6,8 +6,7 @@ from importlib.metadata import version
 
 from assay.core.answers import Answer
 from assay.core.goal import JointGoal
-from assay.labelling.counting import agreement_in, reviewers_in
-from assay.labelling.estimates import estimates_of
+from assay.labelling.estimates import agreement_in, estimates_of, reviewers_in
 from assay.labelling.settings import Settings
 from assay.labelling.slices import slices_of
 from assay.labelling.state import Table

@@ -8,7 +8,7 @@ from assay.core.cuts import Cuts
 from assay.core.intervals import wilson
 from assay.core.strata import Strata
 from assay.core.venn import CellStrata
-from assay.labelling.counting import strata_in
+from assay.labelling.estimates import strata_in
 from assay.labelling.settings import Settings
 from assay.labelling.state import Table
 from assay.report.facts import Range, StratumFacts
