@@ -7,10 +7,8 @@ import pytest
 
 from assay.core.answers import Answer
 from assay.errors import AssayError
-from assay.exchange.content import Content
-from assay.exchange.limits import LimitError, Limits
-from assay.exchange.read import LabelFile, read_label_file
-from assay.exchange.tables import Columns, parquet_rows
+from assay.exchange.content import Content, LimitError, Limits
+from assay.exchange.tables import Columns, LabelFile, parquet_rows, read_label_file
 
 
 def _read(file: Path, kind: str = "integer", ids: tuple[str, ...] = ("id",)) -> LabelFile:

@@ -12,8 +12,8 @@ import pytest
 
 import assay
 from assay.audit.archive import packed
-from assay.exchange import zips
-from assay.exchange.limits import LimitError
+from assay.exchange import content as zips
+from assay.exchange.content import LimitError
 from tests.bundle.zips import members, sealed
 from tests.kinds import create, label, several, sliced, team, weighted
 

@@ -13,7 +13,7 @@ from assay.campaign.writing import write_batch
 from assay.core.answers import Answer
 from assay.errors import InputError
 from assay.exchange import LimitError, Limits
-from assay.exchange import zips as module
+from assay.exchange import content as module
 from tests.exchange.campaigns import campaign_of
 
 

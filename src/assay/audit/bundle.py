@@ -12,7 +12,7 @@ from assay.audit.everything import members_of
 from assay.audit.manifest import MANIFEST, manifest_of
 from assay.audit.snapshot import laid_out, take
 from assay.errors import InputError
-from assay.exchange.zips import MOST_BYTES
+from assay.exchange.content import MOST_BYTES
 from assay.labelling.state import Table
 from assay.results.files import write_whole
 

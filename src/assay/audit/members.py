@@ -11,7 +11,7 @@ from typing import Any
 from assay.audit.snapshot import Snapshot
 from assay.core.deck import number
 from assay.core.strata import Strata
-from assay.exchange.cells import guard
+from assay.exchange.rows import guard
 from assay.labelling.estimates import estimates_of, strata_in
 from assay.labelling.state import Table
 from assay.results.estimates import Estimate, Estimates, StratumRow

@@ -12,7 +12,7 @@ from assay.audit.manifest import MANIFEST
 from assay.audit.members import CARD_COLUMNS, EVENT_FIELDS
 from assay.audit.snapshot import Snapshot
 from assay.errors import AssayError, InputError
-from assay.exchange.cells import unguard
+from assay.exchange.rows import unguard
 from assay.labelling.settings import Settings
 from assay.storage import CardRow, Event
 

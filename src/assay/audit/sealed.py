@@ -11,8 +11,7 @@ from assay.audit.books import Checked, checked
 from assay.audit.manifest import FORMAT, FORMAT_VERSION, MANIFEST, versions
 from assay.audit.parsing import json_of
 from assay.errors import InputError
-from assay.exchange.content import Content
-from assay.exchange.zips import is_zip, unzip
+from assay.exchange.content import Content, is_zip, unzip
 
 # It stands in a command of README.txt, and must not add another one.
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.+]{0,40}")

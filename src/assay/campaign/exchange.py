@@ -6,13 +6,10 @@ from os import PathLike
 
 from assay.campaign.campaign import Campaign
 from assay.errors import LabelConflictError, LabelError
-from assay.exchange.content import Content
+from assay.exchange.content import Content, Limits
 from assay.exchange.formats import find_format, format_of
-from assay.exchange.limits import Limits
-from assay.exchange.people import People
-from assay.exchange.rows import Labelled, check_rows
+from assay.exchange.rows import Labelled, People, check_rows, count, first
 from assay.exchange.tables import Columns
-from assay.exchange.words import count, first
 from assay.results.reviewing import Told
 
 

@@ -20,7 +20,7 @@ from assay.core.strata import Strata, stratify
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable
 from assay.errors import LabelError
-from assay.exchange.read import read_label_file
+from assay.exchange.tables import read_label_file
 from assay.predictions import Card, Predictions, Side
 
 """The reviewer of labels that were there before the campaign."""

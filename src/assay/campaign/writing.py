@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 from assay.campaign.campaign import Campaign
 from assay.errors import InputError
-from assay.exchange.batch import Batch
 from assay.exchange.formats import FORMATS, Format, find_format
-from assay.exchange.sheets import Sheet, sheet_of
+from assay.exchange.sheets import Batch, Sheet, sheet_of
 from assay.labelling.review_rule import SKIP, WITHDRAWN
 from assay.storage import Event
 

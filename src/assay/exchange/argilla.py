@@ -15,11 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.errors import InputError, LabelError
-from assay.exchange.batch import Batch
-from assay.exchange.content import Content
-from assay.exchange.json_texts import as_text, ascii_json, records_of
-from assay.exchange.limits import Limits
-from assay.exchange.rows import Row
+from assay.exchange.content import Content, Limits
+from assay.exchange.rows import Row, as_text, ascii_json, records_of
+from assay.exchange.sheets import Batch
 from assay.exchange.tables import Columns
 
 _QUESTION = "answer"

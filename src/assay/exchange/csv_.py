@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable
 
-from assay.exchange.batch import Batch
-from assay.exchange.content import Content
-from assay.exchange.limits import Limits
+from assay.exchange.content import Content, Limits
 from assay.exchange.rows import Row
-from assay.exchange.sheets import Sheet, sheet_of
+from assay.exchange.sheets import Batch, Sheet, sheet_of
 from assay.exchange.tables import Columns, csv_rows
 
 

@@ -16,13 +16,10 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from assay.errors import InputError
-from assay.exchange.batch import Batch
-from assay.exchange.content import Content
-from assay.exchange.json_texts import as_text, ascii_json, records_of_lines
-from assay.exchange.limits import Limits
-from assay.exchange.rows import Row
+from assay.exchange.content import Content, Limits, is_zip, unzip
+from assay.exchange.rows import Row, as_text, ascii_json, records_of_lines
+from assay.exchange.sheets import Batch
 from assay.exchange.tables import Columns
-from assay.exchange.zips import is_zip, unzip
 from assay.results.estimates import Item
 
 ID = "assay_id"

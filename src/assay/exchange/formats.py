@@ -6,13 +6,10 @@ from dataclasses import dataclass
 
 from assay.errors import InputError, did_you_mean
 from assay.exchange import argilla, csv_, doccano, jsonl, label_studio
-from assay.exchange.batch import Batch
-from assay.exchange.content import Content
-from assay.exchange.limits import Limits
+from assay.exchange.content import Content, Limits, is_zip
 from assay.exchange.rows import Row
-from assay.exchange.sheets import Sheet
+from assay.exchange.sheets import Batch, Sheet
 from assay.exchange.tables import Columns, parquet_rows
-from assay.exchange.zips import is_zip
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,9 @@
 import json
 from collections.abc import Iterable, Iterator
 
-from assay.exchange.batch import Batch
-from assay.exchange.content import Content
-from assay.exchange.json_texts import records_of_lines
-from assay.exchange.limits import Limits
-from assay.exchange.rows import Row, row_of
-from assay.exchange.sheets import Sheet
+from assay.exchange.content import Content, Limits
+from assay.exchange.rows import Row, records_of_lines, row_of
+from assay.exchange.sheets import Batch, Sheet
 from assay.exchange.tables import Columns
 
 

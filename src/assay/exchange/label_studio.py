@@ -18,11 +18,9 @@ from xml.sax.saxutils import quoteattr
 
 from assay.core.answers import Answer
 from assay.errors import InputError, LabelError
-from assay.exchange.batch import Batch
-from assay.exchange.content import Content
-from assay.exchange.json_texts import as_text, ascii_json, records_of
-from assay.exchange.limits import Limits
-from assay.exchange.rows import Row
+from assay.exchange.content import Content, Limits
+from assay.exchange.rows import Row, as_text, ascii_json, records_of
+from assay.exchange.sheets import Batch
 from assay.exchange.tables import Columns
 
 ID = "assay_id"

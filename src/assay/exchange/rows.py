@@ -1,14 +1,86 @@
 """From rows as they stand in a file to answers that can be recorded, or to what is wrong."""
 
+import json
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from assay.core.answers import Answer, parse_answer
 from assay.core.deck import Id
-from assay.errors import AssayError, LabelError
-from assay.exchange.limits import Limits
-from assay.exchange.words import count, first
+from assay.errors import AssayError, InputError, LabelError, did_you_mean
+from assay.exchange.content import Content, Limits
+from assay.labelling.accept import reviewer_of
+
+# Problems and numbers in words.
+
+
+_SHOW_AT_MOST = 3  # examples in an error
+_LONGEST = 300  # characters of one, as a stranger's label may have a million
+
+
+def first(problems: Sequence[str]) -> str:
+    """Return the first few problems, and how many more there are."""
+    more = len(problems) - _SHOW_AT_MOST
+    shown = [shorten(problem) for problem in problems[:_SHOW_AT_MOST]]
+    return "\n".join([*shown, *([f"and {more:,} more"] if more > 0 else [])])
+
+
+def shorten(text: str) -> str:
+    """Return a text that is not too long for an error: of a long one, how it begins and ends.
+
+    Examples
+    --------
+    >>> shorten("brief"), len(shorten("long" * 1000))
+    ('brief', 305)
+    """
+    half = _LONGEST // 2
+    return text if len(text) <= _LONGEST else f"{text[:half]} ... {text[-half:]}"
+
+
+def count(things: Sequence[object], name: str) -> str:
+    """Return a number of things in words.
+
+    Examples
+    --------
+    >>> count([1, 2], "row")
+    '2 rows'
+    """
+    return f"{len(things):,} {name}{'' if len(things) == 1 else 's'}"
+
+
+# Cells that a spreadsheet leaves alone.
+#
+# A spreadsheet runs a cell that begins like a formula, and whoever wrote the item may have wanted
+# that. Such cells are written with an apostrophe before them, which spreadsheets take for "this is
+# text", and read without it; cells that begin with an apostrophe get a second one, so that every
+# text comes back as it was.
+
+
+_GUARDED = ("=", "+", "-", "@", "\t", "\r", "'")
+
+
+def guard(text: str) -> str:
+    """Return a cell's text as a spreadsheet may have it.
+
+    Examples
+    --------
+    >>> guard("=1+1"), guard("plain")
+    ("'=1+1", 'plain')
+    """
+    return f"'{text}" if text.startswith(_GUARDED) else text
+
+
+def unguard(text: str) -> str:
+    """Return the text that `guard` was given.
+
+    Examples
+    --------
+    >>> unguard("'=1+1"), unguard("'tis plain")
+    ('=1+1', "'tis plain")
+    """
+    return text[1:] if text.startswith("'") and text[1:].startswith(_GUARDED) else text
+
 
 _FLAGS = {"": False, "false": False, "true": True}
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,19})")
@@ -158,3 +230,145 @@ def _parse_id(item: object, id_kind: str) -> Id:
         return int(item)
     wanted = "whole number" if id_kind == "integer" else "string"
     raise LabelError(f"{item!r} is not a {wanted}, as the ids of this campaign are")
+
+
+# Who gave the answers of a file: people have other names in other tools.
+
+
+_LIST_AT_MOST = 20  # names in an error
+
+
+class People:
+    """From the names in a file to the names of a campaign's reviewers.
+
+    Parameters
+    ----------
+    unnamed : str
+        Who gave the answers that the file names nobody for.
+    rename : mapping of str to str
+        Who people are here, by their names in the file.
+
+    Examples
+    --------
+    >>> people = People("", {"label-studio:5": "ann"})
+    >>> [row.reviewer for row in people.name([Row("task 1", reviewer="label-studio:5")])]
+    ['ann']
+    """
+
+    def __init__(self, unnamed: str, rename: Mapping[str, str]) -> None:
+        self._unnamed = reviewer_of(unnamed, empty=True)
+        self._rename: dict[str, str] = {}
+        for there, here in rename.items():
+            name = reviewer_of(here)
+            if self._rename.setdefault(reviewer_of(there), name) != name:
+                raise InputError(f"{there!r} is renamed to more than one name")
+        self._found: set[str] = set()
+
+    def name(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Yield the rows, each with the name of somebody whom the store can keep."""
+        for row in rows:
+            try:
+                there = reviewer_of(row.reviewer, empty=True)
+            except InputError as error:
+                yield replace(row, problem=row.problem or error.problem)
+                continue
+            if there:
+                self._found.add(there)
+            yield replace(row, reviewer=self._rename.get(there, there) or self._unnamed)
+
+    def check(self, file: str) -> None:
+        """Raise where somebody was to be renamed who is not in the file: it is a slip."""
+        absent = [name for name in self._rename if name not in self._found]
+        if absent:
+            found = sorted(self._found)
+            more = ", ..." if len(found) > _LIST_AT_MOST else ""
+            names = ", ".join(map(repr, found[:_LIST_AT_MOST])) or "none"
+            raise LabelError(
+                f"{absent[0]!r} is to be renamed, but not in {file}; nothing was recorded",
+                details=f"names in it: {names}{more}",
+                hint=did_you_mean(absent[0], found),
+            )
+
+
+# JSON from strangers: whatever is wrong with it is told as an error about their file.
+
+
+def records_of(content: Content, limits: Limits, word: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return the objects of a JSON list, each with its place, such as "task 3"."""
+    try:
+        document = json.loads(content.text())
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{content.name} is not JSON: {_why(error)}") from None
+    if not isinstance(document, list):
+        raise InputError(f"{content.name} holds no list of {word}s, but {_kind(document)}")
+    limits.check_rows(len(document), content.name)
+    records = [(f"{word} {number}", each) for number, each in enumerate(document, start=1)]
+    for where, record in records:
+        if not isinstance(record, dict):
+            raise InputError(f"{where} of {content.name} is no {word}, but {_kind(record)}")
+        limits.check_field(record, content.name, where)
+    return records
+
+
+def records_of_lines(
+    content: Content, limits: Limits
+) -> Iterator[tuple[str, dict[str, Any]] | Row]:
+    """Yield the objects of a file with one a line, each with its line; or what is wrong there."""
+    for count, (number, line) in enumerate(_lines(content.text()), start=1):
+        limits.check_rows(count, content.name)
+        where = f"line {number}"
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            yield Row(where, problem=f"not JSON: {_why(error)}")
+            continue
+        limits.check_field(record, content.name, where)
+        if isinstance(record, dict):
+            yield where, record
+        else:
+            yield Row(where, problem=f"no JSON object, but {_kind(record)}")
+
+
+def as_text(value: object) -> str:
+    """Return what an item shows as text: texts as they are, nothing for nothing, or JSON.
+
+    Examples
+    --------
+    >>> as_text("a"), as_text(None), as_text(1.5)
+    ('a', '', '1.5')
+    """
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def ascii_json(value: object, indent: int | None = None) -> bytes:
+    r"""Return JSON in ASCII, for tools that guess at encodings.
+
+    Examples
+    --------
+    >>> ascii_json({"text": "é"})
+    b'{"text": "\\u00e9"}'
+    """
+    return json.dumps(value, indent=indent).encode()
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not blank with their numbers, one at a time: there may be many."""
+    number, end = 1, 0
+    # A JSON text may hold any line end but this one.
+    for found in re.finditer(r"\S[^\n]*", text):
+        number += text.count("\n", end, found.start())
+        start, end = text.rfind("\n", 0, found.start()) + 1, found.end()
+        yield number, text[start:end]
+
+
+def _why(error: ValueError | RecursionError) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} (line {error.lineno}, column {error.colno})"
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
+def _kind(value: object) -> str:
+    kinds = {dict: "an object", list: "a list", str: "a text", type(None): "null"}
+    return kinds.get(type(value), f"a {type(value).__name__}")

@@ -4,9 +4,29 @@ import csv
 import io
 from dataclasses import dataclass
 
-from assay.exchange.batch import Batch
-from assay.exchange.cells import guard
-from assay.exchange.json_texts import as_text
+from assay.exchange.rows import as_text, guard
+from assay.results.estimates import Item
+
+# A batch of items to judge, with the columns that their reviewers see.
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Items to judge.
+
+    Attributes
+    ----------
+    question : str
+        What is asked of each.
+    columns : tuple of str
+        What the items show.
+    items : tuple of Item
+    """
+
+    question: str
+    columns: tuple[str, ...]
+    items: tuple[Item, ...]
+
 
 _READ = ("id", "label", "reviewer", "ruling")  # what these columns say is read back
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.writing import shown_columns
-from assay.exchange.json_texts import as_text
+from assay.exchange.rows import as_text
 from assay.results.estimates import Item
 from assay.web.options import Options
 
