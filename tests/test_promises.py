@@ -9,7 +9,7 @@ import pytest
 
 import assay
 from assay.core.design import MODES
-from assay.report.how import how_facts
+from assay.report.gather import how_facts
 from assay.web.dashboard import dashboard_of
 
 ROOT = Path(__file__).parent.parent

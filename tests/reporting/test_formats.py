@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 import assay
 from assay.report import Report
-from assay.report.elements import element
+from assay.report.html import element
 from assay.report.markdown import markdown_of
 from assay.report.sections import document_of
 from assay.results.text import printable

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.report.blocks import Block, Code, Document, Lines, Pairs, Paragraph, Section, Table
+from assay.report.charts import draw_reliability
 from assay.report.facts import Facts
-from assay.report.reliability import draw_reliability
 from assay.report.result import about, estimates, narrowing, worth
 from assay.results.text import as_heading, value_text
 

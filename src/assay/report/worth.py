@@ -11,7 +11,7 @@ from assay.core.metrics import METRICS
 from assay.core.standing import Standing
 from assay.labelling.state import Table
 from assay.report.facts import MetricFacts
-from assay.report.strata import is_weighted
+from assay.report.gather import is_weighted
 from assay.results.estimates import Estimate
 from assay.results.progress import HistoryPoint, thinned
 from assay.results.text import state_text
