@@ -15,8 +15,7 @@ from typer.testing import CliRunner
 
 import assay
 from assay.audit import books as bookkeeping
-from assay.audit.checks import check_cards
-from assay.audit.log import check_events
+from assay.audit.checks import check_cards, check_events
 from assay.cli import app
 from assay.core.answers import Answer
 from assay.labelling.review_rule import Review

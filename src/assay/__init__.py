@@ -1,7 +1,7 @@
 """Assay: how good is a classifier, from as few human labels as the mathematics allows."""
 
-from assay.audit.bundles import verify_bundle
 from assay.audit.verify import verify_campaign
+from assay.audit.verify_bundle import verify_bundle
 from assay.campaign.campaign import Campaign
 from assay.campaign.compare import compare_campaign
 from assay.campaign.create import create_campaign, load_campaign

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.audit.archive import packed
+from assay.audit.bundle import packed
 from assay.exchange import content as zips
 from assay.exchange.content import LimitError
 from tests.bundle.zips import members, sealed

@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import assay
-from assay.audit.archive import packed
+from assay.audit.bundle import packed
 
 FIGURES = ("value", "low", "high", "standard_error")
 

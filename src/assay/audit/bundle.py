@@ -1,20 +1,129 @@
 """Write a bundle."""
 
-from dataclasses import asdict, dataclass
+import io
+import zipfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from html import escape
+from importlib.metadata import version
+from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from assay.audit.archive import packed
-from assay.audit.everything import members_of
-from assay.audit.manifest import MANIFEST, manifest_of
-from assay.audit.snapshot import laid_out, take
+from assay.audit.members import MANIFEST, manifest_of, tables_of
+from assay.audit.snapshot import Snapshot, laid_out, take
+from assay.core.goal import Goal
+from assay.core.strata import Strata
 from assay.errors import InputError
 from assay.exchange.content import MOST_BYTES
+from assay.labelling.settings import Settings
 from assay.labelling.state import Table
+from assay.report import Report, report_of
 from assay.results.files import write_whole
+
+# Zips that are the same bytes whenever they hold the same.
+
+
+_ALWAYS = (1980, 1, 1, 0, 0, 0)  # the first time that a zip can hold
+_READABLE = 0o644 << 16
+_UNIX = 3  # what packed it, whatever really did
+
+
+def packed(members: Mapping[str, bytes]) -> bytes:
+    """Return a zip of files.
+
+    Examples
+    --------
+    >>> packed({"a.txt": b"yes"}) == packed({"a.txt": b"yes"})
+    True
+    """
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for name, content in members.items():
+            info = zipfile.ZipInfo(name, _ALWAYS)
+            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, _READABLE
+            info.create_system = _UNIX
+            archive.writestr(info, content)
+    return data.getvalue()
+
+
+# All files of a bundle but the manifest, from what lies on the table.
+
+
+_README = """\
+An audit bundle of Assay: all that the estimates of a campaign rest on.
+
+To check it, on any machine, with nothing else at hand:
+
+    pip install assay=={version}
+    assay verify audit.zip
+
+That puts the campaign together again from these files alone, counts the labels again, works out
+every estimate again, and compares every figure to the last bit. The exit code is 1 where something
+is wrong.
+
+manifest.json   the format, the versions it was made with, and the SHA-256 of every file
+settings.json   the question, the goal, the design, the strata and the seed
+strata.csv      every stratum: its items, how many were drawn, and what was said of them
+cards.csv       every drawn item: its stratum and place in the deck, its number under the seed (the
+                deck is in this order), the round that dealt it first, how many of its stratum were
+                drawn, the probability of each to be (drawn / size; where items have weights, at
+                each draw: weight / the stratum's), and the answer that counts
+rounds.json     how many items of each stratum each round dealt
+events.jsonl    every label, in the order they came; "chain" is the SHA-256 of the link before it
+                and of the line without it
+estimate.json   the estimates; "hex" has their bits
+report.json     all that Campaign.report says
+{more}
+A cell that begins like a formula has an apostrophe before it, so that spreadsheets leave it alone.
+Reviewers are {reviewers}. What they saw of the items is {shown}.
+
+What this cannot show: that the predictions were what they are said to be (their fingerprint is in
+the manifest; who has them can compare), and that nobody made up the labels and all that follows
+from them. Who keeps the SHA-256 of this zip, or the last link of the log, can tell a later one that
+was made up from one that goes on from here.
+"""
+_PROGRAM = "recompute.py"
+_MORE = {
+    "columns.jsonl": "columns.jsonl   what else is known of each drawn item\n",
+    _PROGRAM: "recompute.py    the value once more, from the tables alone: python recompute.py\n",
+}
+
+REPORT = "report.json"
+
+
+def members_of(snapshot: Snapshot, table: Table, *, by: str | None = None) -> dict[str, bytes]:
+    """Return the files by their names; the snapshot's cards lie on the table.
+
+    They say that the version `by` of Assay wrote them, by default this one.
+    """
+    by = by or version("assay")
+    made = tables_of(snapshot, table)
+    report = report_of(table, names=snapshot.names)
+    made[REPORT] = Report(replace(report.facts, assay=by)).json.encode()
+    if _is_plain(snapshot.settings):
+        made[_PROGRAM] = files("assay.audit").joinpath(_PROGRAM).read_bytes()
+    return {"README.txt": _readme(snapshot, made, by), **made}
+
+
+def _is_plain(settings: Settings) -> bool:
+    """Tell whether the value is made of shares and sizes alone, as the program has it."""
+    counted = isinstance(settings.strata, Strata) and not settings.strata.weighted
+    single = isinstance(settings.goal, Goal) and settings.design.estimator == "unbiased"
+    return counted and single
+
+
+def _readme(snapshot: Snapshot, made: Mapping[str, bytes], by: str) -> bytes:
+    named = "called by their names"
+    told = _README.format(
+        version=by,
+        more="".join(line for name, line in _MORE.items() if name in made),
+        reviewers=named if snapshot.names else "numbered, and their names are not here",
+        shown="in columns.jsonl" if snapshot.shown else "not here",
+    )
+    return told.encode()
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,15 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from datetime import datetime
+from itertools import pairwise
+from math import isfinite
 
-from assay.audit.books import Books, Checked, Row, checked, counts_of
-from assay.audit.draws import in_order
+from assay.audit.books import Books, Checked, Row, checked, counts_of, in_order
 from assay.core.deck import number
 from assay.core.strata import Strata
 from assay.core.venn import CellStrata
-from assay.labelling.review_rule import FROM_BEFORE
+from assay.labelling.review_rule import FROM_BEFORE, WORDS
 
 
 def check_strata(books: Books) -> Checked:
@@ -148,3 +150,87 @@ def _round_findings(books: Books) -> Iterator[str]:
         there = len(books.drawn.get(stratum, ()))
         if cards > there:
             yield f"{cards} cards of stratum {stratum} were dealt, and {there} are there"
+
+
+# Checks of the log of labels.
+
+
+_COPIED = ("item_id", "answer", "reviewer", "told_at", "late", "ruling")
+
+
+def check_events(books: Books) -> Checked:
+    """See that labels are of items that were asked for, in words that there are."""
+    own = books.events[len(books.before or ()) :]  # others' labels were told side by side
+    late_clock = sum(one["told_at"] > two["told_at"] for one, two in pairwise(own))
+    notes = [f"the clock was set back {late_clock} times between labels"] if late_clock else []
+    return checked("labels can be read", len(books.events), _event_findings(books), notes)
+
+
+def _event_findings(books: Books) -> Iterator[str]:
+    asked = books.dealt_items | books.asked_before
+    for row in books.events:
+        which = f"label {row['id']} of item {row['item_id']!r}"
+        if row["answer"] not in WORDS:
+            yield f"{which} says {row['answer']!r}, which is no answer"
+        if row["ruling"] and row["answer"] == "skip":
+            yield f"{which} is a ruling that says nothing"
+        if row["item_id"] not in asked:
+            yield f"{which}: nobody was asked about it"
+        if not _is_time(row["told_at"]):
+            yield f"{which} was told at {row['told_at']!r}, which is no time"
+    keys = Counter(row["submit_key"] for row in books.events if row["submit_key"] is not None)
+    yield from (f"{often} labels were sent as {key!r}" for key, often in keys.items() if often > 1)
+
+
+def _is_time(text: str) -> bool:
+    with suppress(ValueError):
+        return datetime.fromisoformat(text).tzinfo is not None
+    return False
+
+
+def check_numbers(books: Books) -> Checked:
+    """See that no label is gone from the log, of whichever campaign."""
+    if books.lost is None:
+        note = "PostgreSQL does not tell a label that was deleted from one that was never stored"
+        return checked("no label is gone", len(books.events), (), [note])
+    findings = (f"label {number} of the storage is gone" for number in books.lost)
+    return checked("no label is gone", len(books.events), findings)
+
+
+def check_copies(books: Books) -> Checked:
+    """See that the labels of the campaign whose place it took are all there, as they were."""
+    name = "labels from before a rebase are as they were"
+    if books.before is None:
+        return checked(name, 0, ())
+    copies = [_content(row) for row in books.events[: len(books.before)]]
+    originals = [_content(row) for row in books.before]
+    findings = [
+        f"label {old['id']} of item {old['item_id']!r} from before is not as it was"
+        for place, old in enumerate(books.before)
+        if place >= len(copies) or copies[place] != originals[place]
+    ]
+    if not books.before and books.settings.before is not None and books.settings.before.judged:
+        findings = [f"campaign {books.settings.before.campaign!r} and its labels are gone"]
+    return checked(name, len(originals), findings)
+
+
+def _content(row: Row) -> tuple[object, ...]:
+    return tuple(row[name] for name in _COPIED)
+
+
+# The check of claims.
+
+
+def check_claims(books: Books) -> Checked:
+    """See that claims are on items that were dealt, here or before a rebase."""
+    return checked("claims are on items", len(books.claims), _findings(books))
+
+
+def _findings(books: Books) -> Iterator[str]:
+    dealt = books.dealt_items
+    for row in books.claims:
+        which = f"the claim of {row['reviewer']!r} on item {row['item_id']!r}"
+        if books.settings.before is None and row["item_id"] not in dealt:
+            yield f"{which}, which was never dealt"
+        if not isfinite(row["since"]) or not isfinite(row["until"]):
+            yield f"{which} has no time"

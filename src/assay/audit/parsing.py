@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from assay.audit.manifest import MANIFEST
-from assay.audit.members import CARD_COLUMNS, EVENT_FIELDS
+from assay.audit.members import CARD_COLUMNS, EVENT_FIELDS, MANIFEST
 from assay.audit.snapshot import Snapshot
 from assay.errors import AssayError, InputError
 from assay.exchange.rows import unguard

@@ -7,8 +7,8 @@ import typer
 from rich.text import Text
 
 from assay.audit.books import Verification
-from assay.audit.bundles import verify_bundle
 from assay.audit.verify import verify_campaign
+from assay.audit.verify_bundle import verify_bundle
 from assay.cli.output import AsJson, console, emit, telling_errors, working
 from assay.cli.render import new_table, note_lines
 from assay.cli.storage import StorageUrl, existing
