@@ -11,7 +11,7 @@ from sklearn import metrics as sk
 from typer.testing import CliRunner
 
 import assay
-from assay.campaign.writing import write_batch
+from assay.campaign.exchange import write_batch
 from assay.cli import app
 from assay.core.strata import Strata
 from assay.core.subgroups import domain

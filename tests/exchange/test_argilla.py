@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.campaign.exchange import Imported, import_labels
-from assay.campaign.writing import write_batch
+from assay.campaign.exchange import Imported, import_labels, write_batch
 from assay.core.answers import Answer
 from assay.errors import InputError, LabelError
 from tests.exchange.campaigns import campaign_of

@@ -11,8 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.campaign.create import create_campaign
-from assay.campaign.exchange import Imported, import_labels
-from assay.campaign.writing import labels_sheet, shown_columns, write_batch
+from assay.campaign.exchange import (
+    Imported,
+    import_labels,
+    labels_sheet,
+    shown_columns,
+    write_batch,
+)
 from assay.core.answers import Answer
 from assay.core.deck import Id
 from assay.errors import AssayError, InputError, LabelConflictError, LabelError

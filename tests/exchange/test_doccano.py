@@ -8,8 +8,7 @@ import zipfile
 
 import pytest
 
-from assay.campaign.exchange import Imported, import_labels, read_labels
-from assay.campaign.writing import write_batch
+from assay.campaign.exchange import Imported, import_labels, read_labels, write_batch
 from assay.core.answers import Answer
 from assay.errors import InputError
 from assay.exchange import LimitError, Limits

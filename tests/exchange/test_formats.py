@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.campaign.exchange import import_labels, read_labels
-from assay.campaign.writing import write_labels
+from assay.campaign.exchange import import_labels, read_labels, write_labels
 from assay.errors import AssayError, InputError
 from assay.exchange import FORMATS, LimitError, Limits
 from tests.exchange.campaigns import campaign_of

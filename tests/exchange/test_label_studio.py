@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from assay.campaign.campaign import Campaign
-from assay.campaign.exchange import Imported, import_labels
-from assay.campaign.writing import write_batch
+from assay.campaign.exchange import Imported, import_labels, write_batch
 from assay.core.answers import Answer
 from assay.core.deck import Id
 from assay.errors import InputError, LabelError

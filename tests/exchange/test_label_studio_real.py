@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from assay.campaign.campaign import Campaign
-from assay.campaign.exchange import Imported, import_labels
-from assay.campaign.writing import write_batch
+from assay.campaign.exchange import Imported, import_labels, write_batch
 from assay.core.answers import Answer
 from assay.errors import InputError
 from tests.exchange.campaigns import AWKWARD, campaign_of

@@ -6,8 +6,7 @@ import pytest
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.create import create_campaign
-from assay.campaign.exchange import import_labels, read_labels
-from assay.campaign.writing import write_batch
+from assay.campaign.exchange import import_labels, read_labels, write_batch
 from assay.errors import InputError, LabelError
 from tests.exchange.campaigns import campaign_of
 

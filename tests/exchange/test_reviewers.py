@@ -9,9 +9,8 @@ import pytest
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.create import create_campaign, load_campaign
-from assay.campaign.exchange import Imported, import_labels
+from assay.campaign.exchange import Imported, import_labels, labels_sheet, write_batch, write_labels
 from assay.campaign.rebase import rebase_campaign
-from assay.campaign.writing import labels_sheet, write_batch, write_labels
 from assay.core.answers import Answer
 from assay.core.deck import Id
 from assay.errors import InputError, LabelConflictError, LabelError

@@ -9,8 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from assay.campaign.exchange import Imported, import_labels
-from assay.campaign.writing import write_batch
+from assay.campaign.exchange import Imported, import_labels, write_batch
 from assay.core.answers import Answer
 from assay.errors import LabelError
 from assay.exchange import FORMATS

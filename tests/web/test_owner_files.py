@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import assay
-from assay.campaign.writing import write_labels
+from assay.campaign.exchange import write_labels
 from assay.exchange import FORMATS
 from assay.web.options import Options
 from tests.web.conftest import Web

@@ -1,10 +1,12 @@
 """The same question week after week: each period a campaign that goes on from the one before."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from warnings import warn
+
+import numpy as np
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import go_on_beside, refuse_other_ids
@@ -15,20 +17,81 @@ from assay.campaign.compare import (
     reviewing_with,
 )
 from assay.campaign.create import settings_of
-from assay.campaign.periods import Member, members, prior_of, refuse_if_begun
 from assay.campaign.setup import begin_with_several
+from assay.core.answers import Answer
 from assay.core.design import Design
+from assay.core.evaluation import Prior
 from assay.core.goal import JointGoal
 from assay.core.metrics import canonical_metric
-from assay.core.venn import refuse_bad_names
-from assay.errors import AssayWarning, DesignError, InputError, PredictionsError
-from assay.labelling.settings import Part, Reviewing, Series, Settings
+from assay.core.venn import CellStrata, refuse_bad_names
+from assay.errors import AssayWarning, DesignError, InputError, PredictionsError, StorageError
+from assay.labelling.settings import Part, Reviewing, Series, Settings, find_campaign
 from assay.predictions import Predictions, Scan
 from assay.predictions.engines import engine_of
-from assay.predictions.pair import read_compared
+from assay.predictions.pair import IN_NEW, IN_OLD, NEW, OLD, ComparedPredictions, read_compared
 from assay.predictions.scan import as_scan
-from assay.storage import Store
+from assay.storage import Session, Store
 from assay.storage.store import open_storage
+
+# The periods of a series: which there are, and what the last one tells the next.
+
+
+_WORTH = 0.5  # what a label of the last period tells about where to look now
+
+
+@dataclass(frozen=True)
+class Member:
+    """A period's campaign, as it is stored."""
+
+    key: int
+    settings: Settings
+    series: Series
+
+
+def members(session: Session, series: str) -> list[Member]:
+    """Return the periods of a series, oldest first."""
+    found = []
+    for name in session.names():
+        # A period that was rebased is kept under another name, and is no longer one of them.
+        if name.startswith(f"{series}/") and " until " not in name:
+            key, settings = find_campaign(session, name)
+            if settings.series is not None and settings.series.name == series:
+                found.append(Member(key, settings, settings.series))
+    return sorted(found, key=lambda member: member.series.number)
+
+
+def refuse_if_begun(session: Session, *, series: Series) -> None:
+    """Raise where somebody has begun a period since this one was thought of."""
+    there = [member.series.period for member in members(session, series.name)]
+    if len(there) > series.number:
+        raise StorageError(
+            f"somebody else has begun period {there[-1]!r} of series {series.name!r} meanwhile",
+            hint="look at it with `assay follow`, and begin the one after it",
+        )
+
+
+def prior_of(campaign: Campaign, found: ComparedPredictions, settings: Settings) -> Prior | None:
+    """Return last period's labels by the part where the items would be if they were new.
+
+    Of items that are still there the labels themselves count again, and need no prior.
+    """
+    strata = settings.strata
+    if not isinstance(strata, CellStrata):
+        return None
+    answers = {item: answer for item, answer in campaign.answers().items() if answer.judged}
+    items = found.find(list(answers), variable="rank", scale=settings.source.scale)
+    labels, positives = np.zeros((2, len(strata.parts)))
+    for answer, item in zip(answers.values(), items, strict=True):
+        if item is None or not item.card.predicted & IN_OLD:
+            continue
+        code = IN_NEW | (NEW if item.card.predicted & OLD else 0)
+        stratum = int(strata.assign(np.array([item.value]), np.array([code]))[0])
+        if stratum >= 0 and strata.has_part(stratum, code):
+            place = strata.part_of(stratum, code)
+            labels[place] += _WORTH
+            positives[place] += _WORTH * (answer is Answer.YES)
+    return Prior(tuple(labels.tolist()), tuple(positives.tolist()))
+
 
 _WITHIN = 0.02
 # As many strata as the comparisons that follow have: cut alike, most cards lie in the same order.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from assay.campaign.campaign import Campaign
-from assay.campaign.periods import Member, members
+from assay.campaign.series import Member, members
 from assay.errors import InputError, StorageError, did_you_mean
 from assay.labelling.settings import Series
 from assay.report.trend_picture import Mark, draw_trend

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from assay.campaign.campaign import Campaign
-from assay.campaign.writing import shown_columns
+from assay.campaign.exchange import shown_columns
 from assay.cli.created_several import (
     classifiers_document,
     classifiers_table,

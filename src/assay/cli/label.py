@@ -12,8 +12,8 @@ from rich.rule import Rule
 from rich.text import Text
 
 from assay.campaign.campaign import Campaign
+from assay.campaign.exchange import shown_columns
 from assay.campaign.rebase import rebase_campaign
-from assay.campaign.writing import shown_columns
 from assay.cli.keys import Command, reading_commands
 from assay.cli.labelling import Labelling
 from assay.cli.output import AsJson, collecting_warnings, console, emit, say_next, telling_errors

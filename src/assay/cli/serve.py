@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from assay.campaign.campaign import Campaign
-from assay.campaign.writing import shown_columns
+from assay.campaign.exchange import shown_columns
 from assay.cli.output import AsJson, console, emit, telling_errors
 from assay.cli.storage import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.errors import InputError, MissingDependencyError, did_you_mean

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from assay.campaign.campaign import Campaign
-from assay.campaign.writing import shown_columns
+from assay.campaign.exchange import shown_columns
 from assay.exchange.rows import as_text
 from assay.results.estimates import Item
 from assay.web.options import Options
