@@ -1,11 +1,12 @@
 """What is stored of a campaign, read once; and what checks of it found."""
 
+import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from itertools import accumulate, count, takewhile
+from itertools import accumulate, takewhile
 from math import inf, log1p
 from typing import Any
 
@@ -29,7 +30,7 @@ Row = Mapping[str, Any]
 
 def _arrivals(id: Id, weight: int, seed: int) -> Iterator[float]:
     """Yield when an item arrives, again and again."""
-    drawn = (number(id, seed_of_arrival(seed, j)) >> 12 for j in count())
+    drawn = (number(id, seed_of_arrival(seed, j)) >> 12 for j in itertools.count())
     return accumulate(-log1p(-(each + 0.5) / 2**52) / weight for each in drawn)
 
 

@@ -6,8 +6,6 @@ All texts are plain: whoever writes them escapes them.
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.report.charts import Curve
-
 
 @dataclass(frozen=True)
 class Paragraph:
@@ -82,39 +80,6 @@ class Figure:
     upwards: tuple[str, ...]
     unit: str
     table: Table | None = None
-
-    @classmethod
-    def of_curve(cls, curve: Curve, name: str, goal: str) -> "Figure":
-        """Return the picture of an interval that narrows; `goal` is what its dashed lines mean."""
-        first, last = curve.rows[0], curve.rows[-1]
-        key = [("line", "estimate"), ("band", "interval")]
-        return cls(
-            title=f"How the interval of {name} narrowed",
-            words=f"After {first.labels:,} labels it reached from {first.low:.3f} to "
-            f"{first.high:.3f}, after {last.labels:,} from {last.low:.3f} to {last.high:.3f}.",
-            layers=tuple(
-                (each, path)
-                for each in ("grid", "band", "goal", "line", "last")
-                if (path := getattr(curve, each))
-            ),
-            key=(*key, ("goal", goal)) if curve.goal else tuple(key),
-            across=curve.across,
-            upwards=curve.upwards,
-            unit="labels",
-            table=Table(
-                f"{name} after so many labels",
-                ("Labels", "Estimate", "From", "To"),
-                tuple(
-                    (
-                        f"{point.labels:,}",
-                        f"{point.value or 0.0:.3f}",
-                        f"{point.low:.3f}",
-                        f"{point.high:.3f}",
-                    )
-                    for point in curve.rows
-                ),
-            ),
-        )
 
 
 Block = Paragraph | Headline | Notice | Pairs | Table | Lines | Code | Figure

@@ -10,7 +10,7 @@ from math import ceil, floor, log10
 from operator import attrgetter
 from typing import Self
 
-from assay.report.blocks import Figure
+from assay.report.blocks import Figure, Table
 from assay.report.facts import Facts, Range, StratumFacts
 from assay.results.progress import HistoryPoint, thinned
 
@@ -271,3 +271,36 @@ def _known(ends: Range, said_yes: bool | None, facts: Facts) -> list[float]:
         least = 0.0 if least is None and said_yes is not True else least
         most = 1.0 if most is None and said_yes is not False else most
     return [end for end in (least, most) if end is not None]
+
+
+def figure_of(curve: Curve, name: str, goal: str) -> Figure:
+    """Return the picture of an interval that narrows; `goal` is what its dashed lines mean."""
+    first, last = curve.rows[0], curve.rows[-1]
+    key = [("line", "estimate"), ("band", "interval")]
+    return Figure(
+        title=f"How the interval of {name} narrowed",
+        words=f"After {first.labels:,} labels it reached from {first.low:.3f} to "
+        f"{first.high:.3f}, after {last.labels:,} from {last.low:.3f} to {last.high:.3f}.",
+        layers=tuple(
+            (each, path)
+            for each in ("grid", "band", "goal", "line", "last")
+            if (path := getattr(curve, each))
+        ),
+        key=(*key, ("goal", goal)) if curve.goal else tuple(key),
+        across=curve.across,
+        upwards=curve.upwards,
+        unit="labels",
+        table=Table(
+            f"{name} after so many labels",
+            ("Labels", "Estimate", "From", "To"),
+            tuple(
+                (
+                    f"{point.labels:,}",
+                    f"{point.value or 0.0:.3f}",
+                    f"{point.low:.3f}",
+                    f"{point.high:.3f}",
+                )
+                for point in curve.rows
+            ),
+        ),
+    )

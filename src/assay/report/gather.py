@@ -36,7 +36,7 @@ from assay.report.facts import (
     ReviewerFacts,
     StratumFacts,
 )
-from assay.report.worth import metric_facts
+from assay.report.worth import is_weighted, metric_facts
 from assay.results.estimates import notes_once
 from assay.results.slices import Slices
 from assay.results.text import goal_words, strata_words
@@ -169,11 +169,6 @@ def _design_words(settings: Settings) -> str:
 
 
 # A report's strata: what was found in each, and where on the line of scores it lies.
-
-
-def is_weighted(strata: Strata | CellStrata) -> bool:
-    """Tell whether items count by weight."""
-    return isinstance(strata, Strata) and strata.weighted
 
 
 def outcome_of(strata: Strata | CellStrata) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from assay.report.blocks import Block, Figure, Headline, Notice, Pairs, Paragraph, Section, Table
-from assay.report.charts import draw_curve
+from assay.report.charts import draw_curve, figure_of
 from assay.report.facts import Facts, MetricFacts
 from assay.results.text import as_heading, difference_words, ends_text, metric_name, value_text
 
@@ -166,4 +166,4 @@ def _figure(each: MetricFacts, facts: Facts) -> Figure | None:
     goal = "the limit asked about" if each.estimate.within is None else "the goal"
     if each.estimate.within is not None:
         goal = f"±{each.estimate.within:g}, the goal"
-    return Figure.of_curve(curve, about(each), goal)
+    return figure_of(curve, about(each), goal)

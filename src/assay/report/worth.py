@@ -9,9 +9,10 @@ from assay.core.forecast import effective_labels, labels_at_random, labels_per_s
 from assay.core.goal import is_difference
 from assay.core.metrics import METRICS
 from assay.core.standing import Standing
+from assay.core.strata import Strata
+from assay.core.venn import CellStrata
 from assay.labelling.state import Table
 from assay.report.facts import MetricFacts
-from assay.report.gather import is_weighted
 from assay.results.estimates import Estimate
 from assay.results.progress import HistoryPoint, thinned
 from assay.results.text import state_text
@@ -120,3 +121,8 @@ def _with_first_answers(table: Table) -> dict[str, float | None]:
         return dict.fromkeys((each.name for each in table.evaluation.standings(state)), None)
     found = table.evaluation.standings(replace(state, tallies=state.first or state.tallies))
     return {each.name: HistoryPoint.of(each).value for each in found}
+
+
+def is_weighted(strata: Strata | CellStrata) -> bool:
+    """Tell whether items count by weight."""
+    return isinstance(strata, Strata) and strata.weighted
