@@ -29,8 +29,7 @@ from assay.core.stopping import Reason
 from assay.core.types import Floats, Ints
 from assay.predictions import from_arrays
 from assay.simulation import Frame, Population, Task
-from assay.simulation.planning.assumed import Supposed
-from assay.simulation.planning.assumptions import calibrated, doubtful
+from assay.simulation.planning.assumed import Supposed, calibrated, doubtful
 from assay.simulation.planning.evidence import Evidence
 
 METRICS = ("precision", "accuracy", "recall")

@@ -13,8 +13,8 @@ from scipy import stats
 from assay.core.deck import numbers
 from assay.core.types import Ints, Words
 from assay.errors import InputError
-from assay.simulation.recycling.coordinate import coordinated_sample
 from assay.simulation.recycling.formulas import expected_savings
+from assay.simulation.recycling.samples import coordinated_sample
 
 
 def dealt(size: int) -> Iterator[Ints]:

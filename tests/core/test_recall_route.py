@@ -10,7 +10,7 @@ from assay.core.metrics import METRICS
 from assay.core.types import Floats
 from assay.errors import AssayError
 from assay.simulation.recycling.formulas import recall_of_one, recall_of_others
-from assay.simulation.recycling.recall_route import route_values, route_variances
+from assay.simulation.recycling.route import route_values, route_variances
 
 YES, N = np.array([1000.0, 1400.0, 300.0]), 10_000.0
 P, F = np.array([0.9, 0.7, 0.95]), 0.02

@@ -12,8 +12,14 @@ import pytest
 
 from assay.core.types import Ints
 from assay.errors import DesignError, InputError, PredictionsError
-from assay.simulation.recycling.mix_sequence import Option, mix_sequence, uniform_sample
-from assay.simulation.recycling.samples import Overlap, overlap, recycle
+from assay.simulation.recycling.samples import (
+    Option,
+    Overlap,
+    mix_sequence,
+    overlap,
+    recycle,
+    uniform_sample,
+)
 
 OPTIONS: tuple[Option, ...] = get_args(Option)
 T = TypeVar("T")

@@ -18,8 +18,7 @@ from assay.simulation.recycling.formulas import (
     recall_of_others,
     sample_size,
 )
-from assay.simulation.recycling.mix_sequence import Option, uniform_sample
-from assay.simulation.recycling.samples import overlap, recycle
+from assay.simulation.recycling.samples import Option, overlap, recycle, uniform_sample
 
 OPTIONS: tuple[Option, ...] = get_args(Option)
 

@@ -17,9 +17,13 @@ from assay.experiments.recycling.populations import Trial, trials
 from assay.experiments.recycling.recycling_deck import deal
 from assay.experiments.recycling.recycling_real import made_ensemble, offensive_mix
 from assay.experiments.recycling.table1 import PAPER, Table1, run_table1
-from assay.simulation.recycling.coordinate import coordinated_sample
-from assay.simulation.recycling.mix_sequence import Option, uniform_sample
-from assay.simulation.recycling.samples import overlap, recycle
+from assay.simulation.recycling.samples import (
+    Option,
+    coordinated_sample,
+    overlap,
+    recycle,
+    uniform_sample,
+)
 
 DATA = Path(
     os.environ.get("ASSAY_DATA", Path(__file__).parents[2] / ".." / "shared" / "data")

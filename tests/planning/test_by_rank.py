@@ -15,7 +15,7 @@ import assay
 from assay.core.types import Bools, Floats
 from assay.core.venn import CellStrata
 from assay.simulation.planning.assumed import Supposed
-from assay.simulation.planning.by_rank import RankEvidence
+from assay.simulation.planning.evidence import RankEvidence
 
 N, RUNS, WITHIN, NEAR = 8_000, 30, 0.07, 0.10
 COLUMNS: dict[str, Any] = {"id": "id", "score": "p", "threshold": 0.4}

@@ -11,7 +11,7 @@ from assay.core.types import Floats
 from assay.predictions import from_arrays
 from assay.simulation import Population, replay
 from assay.simulation.planning import Supposed
-from assay.simulation.planning.rate_curve import rate_curve
+from assay.simulation.planning.assumed import rate_curve
 
 RNG = np.random.default_rng(11)
 SCORE = RNG.normal(0, 2, 5000).round(2)

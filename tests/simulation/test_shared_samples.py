@@ -13,8 +13,7 @@ from assay.core.types import Floats, Ints
 from assay.simulation import Ensemble
 from assay.simulation.recycling.designs import FIXED, SharedSamples
 from assay.simulation.recycling.formulas import expected_savings
-from assay.simulation.recycling.recall_route import route_values, route_variances
-from assay.simulation.recycling.route import Route, choose_parent
+from assay.simulation.recycling.route import Route, choose_parent, route_values, route_variances
 from assay.simulation.recycling.sizes import Sizes, covariance_of_hits, plan_sizes
 
 NAMES = ("a", "b", "c")

@@ -12,13 +12,13 @@ from assay.simulation.sweeps import (
     LIMIT,
     Question,
     budget_grid,
+    half_widths,
     labels_by_value,
     share_of_limit,
     variance_by_bins,
     variance_by_labels,
     widths_by_labels,
 )
-from assay.simulation.trajectory import half_widths
 
 _rng = np.random.default_rng(3)
 SCORE = _rng.beta(3, 1.5, 20_000)

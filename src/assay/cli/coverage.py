@@ -12,7 +12,7 @@ from assay.cli.output import AsJson, console, emit, telling_errors
 from assay.experiments.coverage import study
 from assay.experiments.coverage.extent import FULL, QUICK, Part
 from assay.experiments.coverage.tables import metrics_table, parts_table, targets_table
-from assay.simulation.plot import new_figure
+from assay.simulation.figures import new_figure
 
 
 def coverage(

@@ -16,7 +16,7 @@ from assay.experiments.bennett_carvalho import study as bennett_carvalho
 from assay.experiments.kumar_raj import study as kumar_raj
 from assay.experiments.recycling import study as recycling
 from assay.experiments.tables import Table
-from assay.simulation.plot import new_figure
+from assay.simulation.figures import new_figure
 
 
 class Paper(StrEnum):

@@ -36,8 +36,7 @@ from assay.simulation import (
     Simulation,
 )
 from assay.simulation import simulate as run_simulation
-from assay.simulation.figures import draw
-from assay.simulation.plot import new_figure
+from assay.simulation.figures import draw, new_figure
 from assay.simulation.sweeps import AtThreshold, Question
 
 

@@ -20,7 +20,7 @@ from assay.simulation import (
     TargetRow,
     simulate_several,
 )
-from assay.simulation.pictures_several import draw_several
+from assay.simulation.figures import draw_several
 from assay.simulation.recycling.sizes import Sizes
 
 _MEANINGS = {

@@ -1,7 +1,6 @@
 """Whole evaluations on populations whose truth is known, thousands at a time."""
 
 from assay.simulation.ensemble import Ensemble
-from assay.simulation.names import DESIGN_NAMES, named_design
 from assay.simulation.population import Frame, Population, Truth, frame_of
 from assay.simulation.replay import Runs, replay
 from assay.simulation.several import (
@@ -11,7 +10,14 @@ from assay.simulation.several import (
     TargetRow,
     simulate_several,
 )
-from assay.simulation.simulate import Row, Simulation, simulate, summarise
+from assay.simulation.simulate import (
+    DESIGN_NAMES,
+    Row,
+    Simulation,
+    named_design,
+    simulate,
+    summarise,
+)
 from assay.simulation.workers import Replayed, Task, run_tasks
 
 __all__ = [

@@ -1,18 +1,19 @@
 """Pictures of a simulation: what designs cost, how their intervals narrow, what is left to gain."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.simulation import Simulation
-from assay.simulation.plot import COLOURS, new_figure, save
+from assay.errors import MissingDependencyError
+from assay.simulation import SEVERAL_DESIGNS, SeveralSimulation, Simulation
 from assay.simulation.sweeps import (
     LIMIT,
     AtThreshold,
     Curves,
     Question,
+    Trajectory,
     budget_grid,
     labels_by_value,
     share_of_limit,
@@ -20,7 +21,69 @@ from assay.simulation.sweeps import (
     variance_by_labels,
     widths_by_labels,
 )
-from assay.simulation.trajectory import Trajectory
+
+# Pictures: one house style, each saved as SVG and PNG. Needs the extra ``plot``.
+
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's, which people with colour blindness can tell apart; black last.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255", "#000000")
+
+_STYLE: dict[Any, Any] = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "legend.frameon": False,
+    "svg.hashsalt": "assay",  # the same picture is the same file
+}
+
+
+def new_figure(
+    columns: int = 1, rows: int = 1, *, width: float = 6.4, height: float = 4.0
+) -> "tuple[Figure, Sequence[Axes]]":
+    """Return a figure and its axes, row by row; `width` and `height` are of one of them, in inches.
+
+    Examples
+    --------
+    >>> figure, (left, right) = new_figure(columns=2)
+    >>> lines = left.plot([1, 2, 3], [3, 1, 2])
+    """
+    try:
+        import matplotlib as mpl
+        from cycler import cycler
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingDependencyError(
+            "pictures need matplotlib", hint="pip install 'assay[plot]'"
+        ) from None
+    with mpl.rc_context({**_STYLE, "axes.prop_cycle": cycler(color=COLOURS)}):
+        figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.subplots(rows, columns, squeeze=False)
+    return figure, [axis for row in axes for axis in row]
+
+
+def save(figure: "Figure", folder: Path, name: str) -> list[Path]:
+    """Write the finished figure as SVG and PNG into the folder, and return the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    # Laid out once: matplotlib would do it again for each file, and draw each twice for it.
+    if (layout := figure.get_layout_engine()) is not None:
+        layout.execute(figure)
+        figure.set_layout_engine(None)
+    files = [folder / f"{name}.svg", folder / f"{name}.png"]
+    for file in files:
+        figure.savefig(file, dpi=110, metadata={"Date": None} if file.suffix == ".svg" else None)
+    return files
+
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -171,3 +234,49 @@ def _count_axis(axes: "Axes", which: str, ticks: list[float] | None = None) -> N
         axis.set_ticks(ticks)
         axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+
+
+# The picture of a simulation of several classifiers: what each design costs, and how it hits.
+
+
+def draw_several(result: SeveralSimulation, folder: Path) -> list[Path]:
+    """Draw labels by design beside the share of runs within the half-width, metric by metric.
+
+    The bars tell the colours. Returns the files: ``labels_by_design`` as SVG and PNG; none where
+    a budget is all that was given, as there is nothing to show but the budget.
+    """
+    if all(target.within is None for target in result.goal.targets):
+        return []
+    metrics = [each.metric for each in result.rows[0].metrics]
+    height = 1.2 + 0.35 * max(len(metrics), len(result.rows))
+    figure, (left, right) = new_figure(columns=2, width=5.2, height=height)
+    names = [row.design for row in result.rows]
+    labels = [row.labels_mean for row in result.rows]
+    bars = left.barh(names, labels, color=[_colour(name) for name in names], height=0.6)
+    left.bar_label(bars, [f"{each:,.0f}" for each in labels], padding=4)
+    left.set_xlim(0, 1.15 * max(labels))
+    left.set_title("Labels for all metrics together", loc="left")
+    left.set_xlabel("labels, mean")
+    left.xaxis.set_major_formatter("{x:,.0f}")
+    left.invert_yaxis()
+    left.grid(visible=False, axis="y")
+    left.set_axisbelow(True)
+    for place, row in enumerate(result.rows):
+        hits = [(each.metric, each.within) for each in row.metrics if each.within is not None]
+        # A little apart, as several designs often hit alike.
+        offset = 0.12 * (place - (len(names) - 1) / 2)
+        heights = [metrics.index(metric) + offset for metric, _ in hits]
+        shares = [share for _, share in hits]
+        right.plot(shares, heights, "o", color=_colour(row.design), clip_on=False)
+    right.axvline(result.goal.goals[0].confidence, color=_DARK, lw=1, ls="--", zorder=0)
+    right.set_yticks(range(len(metrics)), metrics)
+    right.set_ylim(len(metrics) - 0.5, -0.5)
+    right.set_xlim(right=1.0)
+    right.set_title("Runs that came as near as asked", loc="left")
+    right.set_xlabel("share of runs; dashed: what was asked for")
+    return save(figure, folder, "labels_by_design")
+
+
+def _colour(design: str) -> str:
+    """Return a design's colour, the same whatever it is drawn beside."""
+    return (_GREY, *COLOURS)[SEVERAL_DESIGNS.index(design)]

@@ -18,7 +18,7 @@ from assay.simulation.joint_replay import replay_jointly
 from assay.simulation.recycling.designs import FIXED, SharedSamples
 from assay.simulation.recycling.route import Route, choose_parent
 from assay.simulation.recycling.sizes import Sizes, plan_sizes
-from assay.simulation.several_runs import Replay, SeveralRuns, run_blocks
+from assay.simulation.workers import Replay, SeveralRuns, run_blocks
 
 SEVERAL_DESIGNS = (*FIXED, "joint")
 

@@ -2,21 +2,77 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from assay.core import forecast
-from assay.core.design import Design, check_together, fitted
+from assay.core.cut_methods import METHODS
+from assay.core.design import MODES, Allocation, Design, check_together, fitted
 from assay.core.goal import Goal
 from assay.core.metrics import canonical_metric
 from assay.core.stopping import Reason
-from assay.errors import InputError
+from assay.errors import DesignError, InputError, did_you_mean
 from assay.results import html as notebook
-from assay.simulation.names import named_design
 from assay.simulation.population import Population
 from assay.simulation.replay import Runs
 from assay.simulation.workers import Task, run_tasks
+
+# Designs by the names that papers and people call them.
+
+
+_PAPER_1 = [f"{strata}-{how}" for strata in ("equal", "perc") for how in ("uni", "pps", "opt")]
+_PAPER_2 = [
+    f"{strata}-{how}"
+    for strata in ("sqrt", "cbrt", "wtmn", "km", "gmm", "eqsz", "eqwd")
+    for how in ("pro", "equ", "opt-a1", "opt-a2")
+]
+
+DESIGN_NAMES: tuple[str, ...] = (*MODES, "random", *_PAPER_1, *_PAPER_2)
+
+
+def named_design(name: str, *, bins: int | None = None) -> Design:
+    """Return the design of a name.
+
+    ``default`` is ``Design()``; ``centred``, ``guaranteed`` and ``fixed`` are its other modes;
+    ``random`` is simple random sampling; paper 1's are ``perc-opt`` and the like; paper 2's are
+    STRATA-ALLOCATION, ``km-opt-a2`` and the like.
+
+    Parameters
+    ----------
+    name : str
+        One of `DESIGN_NAMES`, in any case.
+    bins : int, optional
+        Strata for each predicted label; otherwise as the design has them. ``random`` has one.
+
+    Examples
+    --------
+    >>> named_design("perc-opt", bins=4) == Design.bennett_carvalho(bins=4)
+    True
+    >>> named_design("km-opt-a2").strata
+    'km'
+    """
+    known = str(name).strip().lower()
+    if known not in DESIGN_NAMES:
+        raise DesignError(
+            f"unknown design {name!r}",
+            details=f"designs: {', '.join(MODES)}, random, {', '.join(_PAPER_1)}, and paper 2's "
+            f"STRATA-ALLOCATION such as km-opt-a2 (strata {', '.join(METHODS)}, eqsz, eqwd; "
+            "allocation pro, equ, opt-a1, opt-a2)",
+            hint=did_you_mean(known, DESIGN_NAMES),
+        )
+    if known == "random":
+        return Design.simple_random()
+    if known in MODES:
+        return MODES[known] if bins is None else replace(MODES[known], bins=bins)
+    strata, _, how = known.partition("-")
+    allocation = cast(Allocation, how)
+    if known in _PAPER_1:
+        count = 4 if bins is None else bins
+        return Design.bennett_carvalho(strata=strata, allocation=allocation, bins=count)
+    count = 6 if bins is None else bins
+    return Design.kumar_raj(strata=strata, allocation=allocation, bins=count)
+
 
 # Designs that leave out the finite population correction, as the papers' do, are compared with
 # random sampling that does so too; that row is not shown.

@@ -9,7 +9,7 @@ import numpy as np
 from assay.core.types import Floats
 from assay.experiments.bennett_carvalho.cells import BEST, RANDOM
 from assay.experiments.bennett_carvalho.result import Average, Result
-from assay.simulation import plot
+from assay.simulation import figures as plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

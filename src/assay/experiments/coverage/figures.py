@@ -12,7 +12,7 @@ from assay.experiments.coverage.coverage_shapes import SHAPES
 from assay.experiments.coverage.extent import Part
 from assay.experiments.coverage.result import Result
 from assay.experiments.coverage.rows import Row
-from assay.simulation import plot
+from assay.simulation import figures as plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,7 +18,7 @@ from assay.experiments.kumar_raj.kumar_raj_plan import (
     STRATA,
     smoothed,
 )
-from assay.simulation.plot import new_figure, save
+from assay.simulation.figures import new_figure, save
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.core.types import Ints
-from assay.simulation.recycling.mix_sequence import Option
-from assay.simulation.recycling.samples import mixed_size
+from assay.simulation.recycling.samples import Option, mixed_size
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from assay.experiments.recycling.populations import MODELS, Trial
 from assay.experiments.recycling.recycling_deck import deal
 from assay.experiments.recycling.table1 import SAMPLE
 from assay.simulation.recycling.formulas import sample_size
-from assay.simulation.recycling.mix_sequence import Option
+from assay.simulation.recycling.samples import Option
 
 ALGORITHMS = ("random", "recycle-sample", "recycle-shuffle", "coordinated")
 _OPTIONS: tuple[Option, ...] = ("UniformSample", "UniformShuffle")

@@ -7,7 +7,7 @@ import numpy as np
 from assay.experiments.recycling.ensembles import ALGORITHMS, Ensembles
 from assay.experiments.recycling.populations import MODELS
 from assay.experiments.recycling.table1 import RATIOS, Table1
-from assay.simulation import plot
+from assay.simulation import figures as plot
 
 _SHOWN = (*ALGORITHMS, "joint")
 _COLOURS = dict(zip(_SHOWN, (plot.COLOURS[7], *plot.COLOURS[:4]), strict=True))

@@ -1,7 +1,7 @@
 """What an evaluation is likely to cost, before anybody labels: `plan`."""
 
 from assay.simulation.planning.assumed import Supposed
-from assay.simulation.planning.planning import plan
+from assay.simulation.planning.plan import plan
 from assay.simulation.planning.result import (
     BudgetRow,
     CheaperRow,

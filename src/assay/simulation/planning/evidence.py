@@ -1,5 +1,6 @@
 """What earlier labels say about the share of positives at each score."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -13,10 +14,10 @@ from assay.core.profile import Profile
 from assay.core.strata import Strata, stratify
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable, confidence
+from assay.core.venn import CellStrata
 from assay.errors import InputError
 from assay.predictions import Predictions, Side
-from assay.simulation.planning.assumed import Supposed
-from assay.simulation.planning.rate_curve import rate_curve
+from assay.simulation.planning.assumed import Supposed, rate_curve
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,3 +125,136 @@ class Evidence:
     def _of(self, side: bool) -> Bools:
         each = [layer.side is side for layer in self.strata.layers for _ in layer.sizes]
         return np.array(each, dtype=np.bool_)
+
+
+# What the labels of a period, a comparison or several metrics say about the share of positives.
+#
+# Such campaigns are cut by rank and not by score, and into the cells of what the classifiers say
+# of an item, so a stratum is known by the ranks that it holds. Ranks carry over to other items of
+# the same classifier: the tenth that scores highest is as good then as now.
+
+
+_SIDES = (True, False)
+_ENOUGH = 0.9  # of a predicted label's items, in strata that labels are drawn from
+_EDGE = 1e-9  # so that every piece of the ranks has a length
+
+
+@dataclass(frozen=True, eq=False)
+class RankEvidence:
+    """Labels of the newest classifier's items, by stratum, for each predicted label.
+
+    Attributes
+    ----------
+    sides : mapping of bool to SideByRank
+        The predicted labels that enough is known of.
+    words : str
+        What the labels are, for people.
+    doubts : tuple of str
+        Why they may not be what they should.
+    """
+
+    sides: Mapping[bool, "SideByRank"]
+    words: str
+    doubts: tuple[str, ...] = ()
+
+    @classmethod
+    def from_campaign(cls, campaign: Campaign, strata: CellStrata) -> Self:
+        """Take the labels of a campaign with strata by cell; within each they are random."""
+        named = f"campaign {campaign.name!r}"
+        if len(strata.classifiers) > 1 and not strata.groups.among:
+            raise InputError(
+                f"{named} is of {len(strata.classifiers)} classifiers, and a plan is for one",
+                hint="give labels= of items that were drawn at random, or leave both out",
+            )
+        rows = campaign.strata()
+        labels = np.array([row.labels for row in rows])
+        positives = np.array([row.positives for row in rows])
+        every = ((side, _side_of(side, strata, labels, positives)) for side in _SIDES)
+        sides = {side: each for side, each in every if each is not None and each.labels.sum() > 0}
+        if labels.sum() > 0 and not sides:
+            raise InputError(
+                f"the labels of {named} are of too few of its items to plan with",
+                details=f"where {' and '.join(strata.classifiers)} say the same, none are drawn",
+                hint="take a campaign with a target of one classifier's metric (level_within=), "
+                "or leave it out",
+            )
+        total = sum(int(each.labels.sum()) for each in sides.values())
+        return cls(sides, f"{total:,} labels of {named}")
+
+    def knows(self, side: bool) -> bool:
+        """Tell whether there is any label of a predicted label's items."""
+        return side in self.sides
+
+    def draw(self, side: bool, supposed: Supposed, truths: int, rng: np.random.Generator) -> Floats:
+        """Return possible shares of positives in the cells of a side, shape (truths, M)."""
+        return self.sides[side].draw(supposed.profiles[side], truths, rng)
+
+
+@dataclass(frozen=True, eq=False)
+class SideByRank:
+    """Labels of the items with one predicted label, by stratum, and where the ranks of these lie.
+
+    Attributes
+    ----------
+    labels, positives : array, shape (H,)
+        Labels in each stratum, and how many of them say yes.
+    items : array, shape (H, S)
+        Each stratum's items in each piece of the ranks. Strata of different cells overlap: in a
+        piece each counts by its items, so that it makes no difference that it was drawn from more
+        often.
+    """
+
+    labels: Ints
+    positives: Ints
+    items: Floats
+
+    def draw(self, profile: Profile, truths: int, rng: np.random.Generator) -> Floats:
+        """Return possible shares of positives in the cells of a profile, shape (truths, M)."""
+        pieces = self.items.sum(axis=0)
+        ends = np.cumsum(pieces) / pieces.sum()
+        middle = ends - pieces / pieces.sum() / 2
+        position = self.items @ middle / self.items.sum(axis=1)
+        known = rate_curve(position, self.labels.astype(float), self.positives.astype(float))
+        drawn = rng.beta(*known, (truths, position.size)) @ (self.items / pieces)
+        place = (np.cumsum(profile.count) - profile.count / 2) / profile.total
+        return np.asarray(drawn[:, np.minimum(np.searchsorted(ends, place), pieces.size - 1)])
+
+
+def _side_of(side: bool, strata: CellStrata, labels: Ints, positives: Ints) -> SideByRank | None:
+    """Return what is known of a predicted label; None where most of its items are in no stratum."""
+    sizes = {each: _items(each, strata) for each in _SIDES}
+    pure, first = [], 0
+    for heap in strata.heaps:
+        # A few small cells may share a heap, and not be of one predicted label.
+        if all(_is_of(side, code, strata) for code in heap.codes):
+            pure += [(heap.cuts, own, first + own) for own in range(heap.cuts.n_strata)]
+        first += heap.cuts.n_strata
+    here = np.array([stratum for *_, stratum in pure], dtype=np.int64)
+    if not pure or strata.sizes[here].sum() < _ENOUGH * sizes[side]:
+        return None
+    share = sizes[False] / (sizes[True] + sizes[False])
+    points = np.unique([point for cuts, *_ in pure for point in cuts.points])
+    low, high = (share, 1.0) if side else (0.0, share)
+    if points.size:
+        low, high = min(low, points[0] - _EDGE), max(high, points[-1] + _EDGE)
+    edges = np.concatenate([[low], points, [high]])
+    middle = (edges[1:] + edges[:-1]) / 2
+    items = np.array([np.diff(edges) * (cuts.assign(middle) == own) for cuts, own, _ in pure])
+    items *= (strata.sizes[here] / items.sum(axis=1))[:, None]
+    return SideByRank(labels[here], positives[here], items)
+
+
+def _is_of(side: bool, code: int, strata: CellStrata) -> bool:
+    """Tell whether a code is of items that the newest classifier judged, and so."""
+    newest = len(strata.classifiers) - 1
+    needed = strata.groups.bits(newest + 1, strata.classifiers[newest], None)
+    return code & needed == needed and bool(code >> newest & 1) == side
+
+
+def _items(side: bool, strata: CellStrata) -> int:
+    """Return how many items the newest classifier judged so."""
+    if strata.groups or strata.items is None or strata.yes_items is None:
+        every = [*((code, items) for _, code, items in strata.parts), *strata.rest]
+        return sum(items for code, items in every if _is_of(side, code, strata))
+    yes = strata.yes_items[-1]
+    return yes if side else strata.items - yes

@@ -18,12 +18,17 @@ import numpy as np
 
 from assay.core.types import Ints
 from assay.simulation.ensemble import Ensemble
-from assay.simulation.recycling.coordinate import coordinated_sample
-from assay.simulation.recycling.mix_sequence import Option, uniform_sample
 from assay.simulation.recycling.route import Route
-from assay.simulation.recycling.samples import Overlap, overlap, recycle
+from assay.simulation.recycling.samples import (
+    Option,
+    Overlap,
+    coordinated_sample,
+    overlap,
+    recycle,
+    uniform_sample,
+)
 from assay.simulation.recycling.sizes import Sizes
-from assay.simulation.several_runs import SeveralRuns
+from assay.simulation.workers import SeveralRuns
 
 FIXED = ("independent", "recycle-sample", "recycle-shuffle", "coordinated")
 

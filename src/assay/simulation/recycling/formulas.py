@@ -25,8 +25,7 @@ from scipy.special import gammaln, ndtri, xlog1py, xlogy
 
 from assay.core.types import Floats, Ints, amounts
 from assay.errors import DesignError, InputError
-from assay.simulation.recycling.mix_sequence import Option, unknown_option, whole_number
-from assay.simulation.recycling.samples import mixed_size
+from assay.simulation.recycling.samples import Option, mixed_size, unknown_option, whole_number
 
 
 def sample_size(epsilon: float, delta: float, p0: float = 0.5) -> int:

@@ -32,18 +32,91 @@ References
 """
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.core.types import Bools, Ints
-from assay.errors import PredictionsError
-from assay.simulation.recycling.mix_sequence import (
-    Option,
-    mix_sequence,
-    uniform_sample,
-    whole_number,
-)
+from assay.core.types import Bools, Ints, Words
+from assay.errors import DesignError, InputError, PredictionsError, did_you_mean
+
+# Paper 3's two ways to draw from a sequence: UniformSample, UniformShuffle; Algorithm 2 [1]_.
+#
+# References
+# ----------
+# .. [1] RecycleSamplesForPrecision, section 4.1 (``papers/recycle-samples-for-precision.txt``).
+
+
+Option = Literal["UniformSample", "UniformShuffle"]
+
+
+def mix_sequence(S: Ints, option: Option, rng: np.random.Generator) -> Ints:
+    """Return the sequence rearranged: Algorithm 2.
+
+    Parameters
+    ----------
+    S : array of int
+    option : {"UniformSample", "UniformShuffle"}
+        As many draws from S with replacement, or S in random order.
+    rng : numpy.random.Generator
+
+    Examples
+    --------
+    >>> mix_sequence(np.array([1, 2, 3, 4]), "UniformShuffle", np.random.default_rng(2))
+    array([4, 3, 1, 2])
+    """
+    if option == "UniformSample":
+        return uniform_sample(S, S.size, rng)
+    if option == "UniformShuffle":
+        return rng.permutation(S)
+    raise unknown_option(option)
+
+
+def uniform_sample(population: Ints, size: int, rng: np.random.Generator) -> Ints:
+    """Return that many random ids of the population, with replacement.
+
+    Examples
+    --------
+    >>> uniform_sample(np.array([5, 6, 7]), 4, np.random.default_rng(1))
+    array([6, 6, 7, 7])
+    """
+    size = whole_number("size", size, least=0)
+    if size == 0:
+        return population[:0]
+    if population.size == 0:
+        raise InputError(f"{size} ids cannot be drawn from an empty set")
+    return population[rng.integers(population.size, size=size)]
+
+
+def unknown_option(option: object) -> DesignError:
+    """Return the error that names the options there are.
+
+    Examples
+    --------
+    >>> print(unknown_option("UniformSampel"))
+    unknown option 'UniformSampel'
+    options: UniformSample, UniformShuffle
+    hint: did you mean 'UniformSample'?
+    """
+    known = get_args(Option)
+    return DesignError(
+        f"unknown option {option!r}",
+        details=f"options: {', '.join(known)}",
+        hint=did_you_mean(str(option), known),
+    )
+
+
+def whole_number(name: str, value: int, *, least: int) -> int:
+    """Return the number, or raise.
+
+    Examples
+    --------
+    >>> whole_number("n", 3, least=1)
+    3
+    """
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    return int(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,3 +272,47 @@ def _ids(name: str, value: ArrayLike) -> Ints:
             details="ids form one column of integers of at most 64 bits, signed",
         )
     return ids.astype(np.int64)
+
+
+# Coordinated samples: one deck for several classifiers, each dealt the cards that it calls yes.
+#
+# Each is a sample without replacement in which every subset is equally likely. As an id keeps its
+# number in every set, the samples share what they can: of two, the first min(a, b) of the ids that
+# both call yes, where the one sample holds a and the other b such ids. No classifier need be a
+# parent, any number can take part, nothing is mixed, and a child's child is as good as a child.
+#
+# Recycling shares min(X, n_C CIR) on average (`formulas.expected_savings`). That is the same
+# number where one side always decides: a child within its parent, if the parent's sample is
+# without replacement, or samples so unequal that a <= b. Else both fall short of min(n_P PIR, n_C
+# CIR) by at most a fraction of a binomial's standard deviation s. With n labels each, PIR = CIR =
+# c and s^2 = n c (1 - c), that is 0.4 s for recycling and 0.4 s sqrt(2c) here, as a and b have
+# correlation 1 - c: less for c < 1/2, more for c > 1/2.
+
+
+def coordinated_sample(members: Ints, numbers: Words, n: int) -> Ints:
+    """Return the first n cards of the deck restricted to a set: its ids with the least numbers.
+
+    Parameters
+    ----------
+    members : array of int
+        The set: distinct ids in any order.
+    numbers : array of uint64
+        Their numbers, as `assay.core.deck.numbers` gives them.
+    n : int
+        At most so many; all of a smaller set.
+
+    Examples
+    --------
+    >>> from assay.core.deck import numbers
+    >>> model, next_model = np.arange(0, 100), np.arange(10, 110)
+    >>> first = coordinated_sample(model, numbers(model, seed=1), 10)
+    >>> second = coordinated_sample(next_model, numbers(next_model, seed=1), 10)
+    >>> np.intersect1d(first, second).size
+    9
+    """
+    n = whole_number("n", n, least=0)
+    if numbers.shape != members.shape:
+        raise InputError(f"{members.size} ids came with {numbers.size} numbers")
+    # The cut comes before the sort: a set may hold millions, its sample a thousand.
+    first = np.argpartition(numbers, n)[:n] if n < members.size else np.arange(members.size)
+    return members[first[np.argsort(numbers[first])]]
