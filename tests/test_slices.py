@@ -17,8 +17,8 @@ from assay.core.strata import Strata
 from assay.core.subgroups import domain
 from assay.errors import DesignError, InputError, PredictionsError
 from assay.exchange import FORMATS
-from assay.web.options import Options
-from assay.web.shown import item_json
+from assay.web.pages import Options
+from assay.web.review import item_json
 
 SIZE = 1200
 RNG = np.random.default_rng(5)

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from assay.core.answers import Answer
 from assay.results.reviewing import Submit
-from assay.web.hosts import cookie_name
+from assay.web.middleware import cookie_name
 from tests.browser.house import PHONE, SETTLED, House, Visit
 
 Enter = Callable[..., Visit]

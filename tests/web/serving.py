@@ -19,9 +19,9 @@ import httpx2
 import assay
 from assay import Campaign, Design
 from assay.storage import open_store
-from assay.web.options import Options
+from assay.web.auth import digest_of, new_token
+from assay.web.pages import Options
 from assay.web.serve import address_of, listen, make_server
-from assay.web.tokens import digest_of, new_token
 
 T = TypeVar("T")
 

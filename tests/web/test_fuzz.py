@@ -25,7 +25,7 @@ from assay.exchange import FORMATS
 from assay.labelling.review_rule import WORDS
 from assay.web.app import ROUTES
 from assay.web.auth import needs
-from assay.web.options import Options
+from assay.web.pages import Options
 from tests.web.conftest import Web
 from tests.web.serving import make_campaign, run_apart
 

@@ -12,7 +12,7 @@ from assay.exchange import FORMATS
 from assay.web.app import PUBLIC, ROUTES
 from assay.web.auth import needs, role_needed
 from assay.web.middleware import content_policy
-from assay.web.options import Options
+from assay.web.pages import Options
 from tests.web.conftest import Web, revoke
 
 MakeWeb = Callable[..., Web]

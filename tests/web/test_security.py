@@ -16,7 +16,7 @@ import assay.web
 from assay.errors import StorageError
 from assay.web.app import ROUTES
 from assay.web.auth import needs
-from assay.web.options import Options
+from assay.web.pages import Options
 from tests.web.conftest import Web
 
 MakeWeb = Callable[..., Web]

@@ -14,8 +14,8 @@ from assay.cli.output import AsJson, console, emit, telling_errors
 from assay.cli.storage import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.errors import InputError, MissingDependencyError, did_you_mean
 from assay.results.text import printable
-from assay.web.options import Options
-from assay.web.tokens import new_token
+from assay.web.auth import new_token
+from assay.web.pages import Options
 
 _PACKAGES = ("starlette", "uvicorn", "jinja2")
 _LONGEST_GUIDELINES = 100_000

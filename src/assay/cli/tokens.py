@@ -16,7 +16,7 @@ from assay.errors import InputError, did_you_mean
 from assay.labelling.accept import reviewer_of
 from assay.labelling.review_rule import FROM_BEFORE
 from assay.results.text import printable
-from assay.web.tokens import ROLES, digest_of, new_token
+from assay.web.auth import ROLES, digest_of, new_token
 
 _LONGEST_NAME = 100
 

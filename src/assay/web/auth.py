@@ -1,19 +1,79 @@
 """Who is asking, and whether they may: `needs` guards every handler but the public ones."""
 
+import hashlib
+import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import wraps
+from hmac import compare_digest
 from typing import Literal
 
 from anyio import to_thread
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
 
-from assay.web.hosts import cookie_name
-from assay.web.options import Options
-from assay.web.origins import refuse_other_sites
-from assay.web.tokens import digest_of, is_same
+from assay.web.middleware import cookie_name
+from assay.web.pages import Options, render
+from assay.web.requests import read_document, text_in
+
+# Requests that a page elsewhere made the browser send: they must change nothing.
+
+
+SAFE_METHODS = frozenset({"GET", "HEAD"})
+
+
+def refuse_other_sites(request: Request) -> None:
+    """Raise where a request that may change something does not show that our own page sent it."""
+    if request.method not in SAFE_METHODS and not _is_ours(request):
+        raise HTTPException(403, "this was sent by a page of another site, and changed nothing")
+
+
+def _is_ours(request: Request) -> bool:
+    # Browsers set these two headers themselves; the first only where the address is one that they
+    # trust (https, or this machine). A proxy may have changed the scheme that the second names.
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site == "same-origin"
+    own = f"{request.url.scheme}://{request.headers.get('host', '')}"
+    return request.headers.get("origin", "").lower() == own.lower()
+
+
+# Tokens: random texts that open a campaign's page, of which only a digest is ever stored.
+#
+# A token has 256 random bits, so that nobody guesses one, and no salt or slow hash is needed.
+
+
+ROLES = ("owner", "reviewer")
+
+
+def new_token() -> str:
+    """Return a new token.
+
+    Examples
+    --------
+    >>> len(new_token()), new_token() == new_token()
+    (43, False)
+    """
+    return secrets.token_urlsafe(32)
+
+
+def digest_of(token: str) -> str:
+    """Return what is stored of a token.
+
+    Examples
+    --------
+    >>> digest_of("abc")[:16]
+    'ba7816bf8f01cfea'
+    """
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def is_same(token: str, other: str) -> bool:
+    """Tell whether two tokens are the same, in a time that does not tell how alike they are."""
+    return compare_digest(digest_of(token), digest_of(other))
+
 
 LOCAL_OWNER = "owner"  # the name under which whoever started the server reviews
 
@@ -92,3 +152,62 @@ async def _person_asking(request: Request) -> Person:
     if not by_header:
         refuse_other_sites(request)
     return person
+
+
+# Logging in: a token is exchanged for a cookie that scripts cannot read.
+
+
+_SEE_OTHER = 303
+_LONGEST_TOKEN = 200
+_A_MONTH = 30 * 86_400  # seconds; a token that is revoked opens nothing from then on, cookie or not
+
+
+async def show(request: Request) -> Response:
+    """Show the form; a script also sends what stands behind # in the address."""
+    return render(request, "login.html")
+
+
+async def log_in(request: Request) -> Response:
+    """Set the cookie, where the token is valid."""
+    refuse_other_sites(request)
+    token = text_in(await read_document(request), "token", at_most=_LONGEST_TOKEN)
+    person = await find_person(request, token)
+    if person is None:
+        raise HTTPException(401, "this token is not valid here, or was revoked")
+    response = JSONResponse({"next": _home(person)})
+    response.set_cookie(
+        cookie_of(request),
+        token,
+        max_age=_A_MONTH,
+        path="/",
+        secure=request.url.scheme == "https",
+        httponly=True,
+        samesite="strict",
+    )
+    return response
+
+
+@needs("reviewer")
+async def log_out(request: Request) -> Response:
+    """Forget the cookie."""
+    response = RedirectResponse("/login", _SEE_OTHER)
+    response.delete_cookie(cookie_of(request), path="/", httponly=True, samesite="strict")
+    return response
+
+
+@needs("reviewer")
+async def home(request: Request) -> Response:
+    """Go where this person works."""
+    return RedirectResponse(_home(request.state.person), _SEE_OTHER)
+
+
+def _home(person: Person) -> str:
+    return "/owner" if person.role == "owner" else "/review"
+
+
+routes = [
+    Route("/", home),
+    Route("/login", show),
+    Route("/login", log_in, methods=["POST"]),
+    Route("/logout", log_out, methods=["POST"]),
+]

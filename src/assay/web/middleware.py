@@ -1,7 +1,21 @@
 """Headers on every response, errors included: item content is hostile, and must stay text."""
 
-from starlette.datastructures import MutableHeaders
+import logging
+import re
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from assay.web.errors import respond
 
 STATIC = "/static"
 
@@ -61,3 +75,187 @@ class SecurityHeaders:
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
+
+
+# The names by which the server may be called.
+
+
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]@/]+)(:[0-9]{1,5})?", re.ASCII)
+
+
+def host_name(header: str) -> str:
+    """Return the name in a ``Host`` header, without its port; nothing where it is not one.
+
+    Examples
+    --------
+    >>> host_name("LocalHost:8000"), host_name("[::1]:8000"), host_name("a@b")
+    ('localhost', '::1', '')
+    """
+    found = _HOST.fullmatch(header.lower())
+    return "" if found is None else found[1].strip("[]")
+
+
+def cookie_name(header: str) -> str:
+    """Return what the cookie is called on a server that is called by a ``Host`` header.
+
+    Browsers keep one cookie of a name for all ports of a host: without the port in the name, two
+    servers on one machine would log each other's people out.
+
+    Examples
+    --------
+    >>> cookie_name("localhost:8000"), cookie_name("labels.example.org")
+    ('assay_token_8000', 'assay_token')
+    """
+    found = _HOST.fullmatch(header.lower())
+    port = "" if found is None or found[2] is None else found[2]
+    return f"assay_token{port.replace(':', '_')}"
+
+
+class HostList:
+    """Refuse requests for other names.
+
+    Otherwise a page elsewhere could let its own name point to this address (DNS rebinding), and
+    the browser would take what we serve for that page's own.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
+        self._app, self._hosts = app, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["type"] == "http":
+            given = Headers(scope=scope).getlist("host")
+            if len(given) != 1 or host_name(given[0]) not in self._hosts:
+                problem = "this server is not called by that name"
+                hint = "whoever runs it can allow a name with --allow-host"
+                refusal = respond(Request(scope), 421, problem, hint=hint)
+                await refusal(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+# What a request may hold: how much is counted while it arrives, whatever its headers claim.
+
+
+_USUAL = 64 * 1024
+_UNUSUAL = {"/api/import": 10 * 1024 * 1024}
+
+
+def limit_of(path: str) -> int:
+    """Return how many bytes a request to this path may send."""
+    return _UNUSUAL.get(path, _USUAL)
+
+
+class BodyLimit:
+    """Refuse requests that are too large, before more of them than allowed is in memory.
+
+    Addresses that no server should let through are refused, too: no library expects them.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        at_most, seen = limit_of(scope["path"]), 0
+        problem = f"the request holds more than the {at_most:,} bytes that are allowed here"
+
+        async def counted() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > at_most:
+                raise HTTPException(413, problem)
+            return message
+
+        claimed = Headers(scope=scope).get("content-length", "0")
+        if _is_over(claimed, at_most):
+            await respond(Request(scope), 413, problem)(scope, receive, send)
+        elif not scope["query_string"].isascii():
+            refusal = respond(Request(scope), 400, "an address is written in ASCII, and %-escapes")
+            await refusal(scope, receive, send)
+        else:
+            await self._app(scope, counted, send)
+
+
+def _is_over(claimed: str, at_most: int) -> bool:
+    digits = claimed.strip().lstrip("0")
+    return len(digits) > len(str(at_most)) or (digits.isdecimal() and int(digits) > at_most)
+
+
+# What is logged: method, route, status and time. Never a token, an address or an item's text.
+
+
+log = logging.getLogger("assay.web")
+
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
+class RequestLog:
+    """Log each request by its route's template, and crashes by where they happened."""
+
+    def __init__(self, app: ASGIApp, templates: Mapping[Callable[..., Any], str]) -> None:
+        self._app, self._templates = app, templates
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status = 0
+
+        async def noting_status(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        began = time.perf_counter()
+        with _Crash():
+            await self._app(scope, receive, noting_status)
+        if status == 0:
+            await PlainTextResponse("something went wrong", 500)(scope, receive, noting_status)
+        method = scope["method"] if scope["method"] in _METHODS else "-"
+        route = self._templates.get(scope.get("endpoint", self), "-")
+        taken = 1000 * (time.perf_counter() - began)
+        log.info("%s %s %d %.1f ms", method, route, status, taken)
+
+
+class _Crash:
+    """Tell where a crash happened, and no more.
+
+    An exception's text may quote an item or a token, so it ends here: the server that runs us
+    would log it whole.
+    """
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        frames = traceback.extract_tb(at)[-3:]
+        places = " > ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames)
+        log.error("crashed: %s at %s", type(error).__name__, places)
+        return True
+
+
+def log_to_terminal() -> None:
+    """Write the log to the standard error stream."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    # The server's own log names clients and addresses; its warnings are enough.
+    server = logging.getLogger("uvicorn")
+    server.addHandler(handler)
+    server.setLevel(logging.WARNING)

@@ -18,12 +18,10 @@ from assay.results.reviewing import Dispute
 from assay.web import files as owner_files
 from assay.web.auth import Person, needs
 from assay.web.dashboard import Dashboard, dashboard_of, heading_of
-from assay.web.guidelines import guideline_blocks
-from assay.web.options import Options
-from assay.web.pages import render
+from assay.web.pages import Options, render
 from assay.web.queue import Counter
 from assay.web.requests import item_in, read_document, text_in, word_in
-from assay.web.shown import item_json
+from assay.web.review import guideline_blocks, item_json
 
 _ANSWERS = tuple(answer.value for answer in Answer)
 

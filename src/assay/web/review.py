@@ -1,9 +1,11 @@
 """The reviewer's page, and what it sends and gets."""
 
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -11,14 +13,108 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from assay.campaign.campaign import Campaign
+from assay.campaign.exchange import shown_columns
 from assay.errors import PredictionsError
+from assay.exchange.rows import as_text
+from assay.results.estimates import Item
 from assay.web.auth import Person, needs
-from assay.web.guidelines import guideline_blocks
-from assay.web.options import Options
-from assay.web.pages import render
+from assay.web.pages import Options, render
 from assay.web.queue import Counter
 from assay.web.requests import number_in, read_document, submits_in
-from assay.web.shown import item_json
+
+# How to judge, as the owner wrote it: headings, paragraphs and lists, and no other markup.
+
+
+_HEADING = re.compile(r"#{1,6}\s+(.*)")
+_LISTED = re.compile(r"\s*(?:[-*•]|\d{1,3}[.)])\s+(.*)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A part of the guidelines; its lines are plain text, which the template escapes."""
+
+    kind: Literal["heading", "paragraph", "list"]
+    lines: tuple[str, ...]
+
+
+def guideline_blocks(text: str) -> list[Block]:
+    r"""Return the parts of a text.
+
+    Examples
+    --------
+    >>> for block in guideline_blocks("# Spam\nUnwanted\nmail.\n\n- sells\n- begs"):
+    ...     print(block.kind, block.lines)
+    heading ('Spam',)
+    paragraph ('Unwanted', 'mail.')
+    list ('sells', 'begs')
+    """
+    blocks: list[Block] = []
+    fresh = True
+    for line in text.splitlines():
+        kind, words = _read(line)
+        if words and not fresh and blocks[-1].kind == kind != "heading":
+            blocks[-1] = Block(kind, (*blocks[-1].lines, words))
+        elif words:
+            blocks.append(Block(kind, (words,)))
+        fresh = not words
+    return blocks
+
+
+def _read(line: str) -> tuple[Literal["heading", "paragraph", "list"], str]:
+    if heading := _HEADING.fullmatch(line):
+        return "heading", heading[1].strip()
+    if listed := _LISTED.fullmatch(line):
+        return "list", listed[1].strip()
+    return "paragraph", line.strip()
+
+
+# What of an item and its campaign a reviewer may see: nothing that would sway them.
+
+
+Kind = Literal["text", "link", "image"]
+
+
+def item_json(item: Item, campaign: Campaign, options: Options) -> dict[str, Any]:
+    """Return an item as the pages get it: every value is a text, and how to show it."""
+    return {
+        "id": str(item.id),
+        "fields": [
+            _field(name, item.shown, options)
+            for name in shown_columns(campaign)
+            if name in item.shown
+        ],
+    }
+
+
+def _field(name: str, shown: Mapping[str, Any], options: Options) -> dict[str, str]:
+    text = as_text(shown[name])
+    return {"name": name, "kind": _kind(name, text, options), "value": text}
+
+
+def _kind(name: str, text: str, options: Options) -> Kind:
+    if not _is_https(text):
+        return "text"
+    if name in options.images:
+        return "image"
+    return "link" if name in options.links else "text"
+
+
+def _is_https(text: str) -> bool:
+    """Tell whether a text is an https address, written so that nobody can take it for another.
+
+    Examples
+    --------
+    >>> [_is_https(text) for text in ("https://a.example/x", "http://a.example", "https://u@a.b")]
+    [True, False, False]
+    """
+    if not text.isprintable() or any(sign.isspace() or sign == "\\" for sign in text):
+        return False
+    try:
+        parts = urlsplit(text)
+        return parts.scheme == "https" and bool(parts.hostname) and "@" not in parts.netloc
+    except ValueError:
+        return False
+
 
 _MOST_ITEMS = 20
 _NO_MORE_ITEMS = "there are no more items just now; the owner has been told"
