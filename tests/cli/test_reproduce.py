@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assay.experiments.kumar_raj import kumar_raj_plan
+from assay.experiments.kumar_raj import cells as kumar_raj_plan
 from assay.experiments.recycling import joint as recycling_joint
 from assay.experiments.recycling import study as recycling
 from assay.experiments.recycling.table1 import PAPER

@@ -11,10 +11,9 @@ from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.errors import DesignError, InputError
 from assay.experiments.coverage import study as coverage
-from assay.experiments.coverage.coverage_shapes import MONOTONE, POCKET, SHAPES
 from assay.experiments.coverage.extent import FULL, QUICK, LeftOut, Part, Scope
 from assay.experiments.coverage.plan import Plan, valid_deltas
-from assay.experiments.coverage.populations import classifiers, of_shape
+from assay.experiments.coverage.populations import MONOTONE, POCKET, SHAPES, classifiers, of_shape
 from assay.experiments.coverage.result import Result
 from assay.experiments.coverage.rows import Row, share_error
 from assay.experiments.coverage.tables import every_table

@@ -8,22 +8,20 @@ import pytest
 from assay.core.design import Design
 from assay.core.types import Floats
 from assay.errors import InputError
-from assay.experiments.coverage.coverage_shapes import (
+from assay.experiments.coverage.populations import (
     MONOTONE,
     NO_SIGNAL,
     POCKET,
     SHAPES,
-    least_share,
-    ranks,
-    scaled,
-    spread_errors,
-)
-from assay.experiments.coverage.populations import (
     Subject,
     classifiers,
+    least_share,
     of_classifier,
     of_shape,
     random_subject,
+    ranks,
+    scaled,
+    spread_errors,
 )
 
 RANKS = ranks(100_000)

@@ -13,21 +13,19 @@ from assay.errors import InputError
 from assay.experiments.data import generated_classifiers, kumar_raj_stand_ins
 from assay.experiments.kumar_raj import study as kumar_raj
 from assay.experiments.kumar_raj.cells import (
-    Cell,
-    Facts,
-    Row,
-    Setting,
-    labels_at,
-    measure,
-    random_mae,
-)
-from assay.experiments.kumar_raj.kumar_raj_plan import (
     ADAPTIVE,
     ALLOCATIONS,
     EXAMPLE_SETTING,
     FIRST_ROUNDS,
     STRATA,
+    Cell,
+    Facts,
+    Row,
+    Setting,
     cells,
+    labels_at,
+    measure,
+    random_mae,
     smoothed,
 )
 from assay.experiments.kumar_raj.result import random_labels, reductions, target_of

@@ -12,10 +12,8 @@ from assay.core.types import Ints
 from assay.errors import InputError
 from assay.experiments.recycling import study as recycling
 from assay.experiments.recycling.counts import Pair, coordinated_savings, recycled
-from assay.experiments.recycling.ensembles import measure, pair_of
-from assay.experiments.recycling.populations import Trial, trials
-from assay.experiments.recycling.recycling_deck import deal
-from assay.experiments.recycling.recycling_real import made_ensemble, offensive_mix
+from assay.experiments.recycling.ensembles import deal, measure, pair_of
+from assay.experiments.recycling.populations import Trial, made_ensemble, offensive_mix, trials
 from assay.experiments.recycling.table1 import PAPER, Table1, run_table1
 from assay.simulation.recycling.samples import (
     Option,

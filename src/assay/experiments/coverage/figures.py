@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.core.types import Floats
-from assay.experiments.coverage.coverage_shapes import SHAPES
 from assay.experiments.coverage.extent import Part
+from assay.experiments.coverage.populations import SHAPES
 from assay.experiments.coverage.result import Result
 from assay.experiments.coverage.rows import Row
 from assay.simulation import figures as plot

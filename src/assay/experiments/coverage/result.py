@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from assay.experiments.coverage.cells import BESIDE, RANDOM
-from assay.experiments.coverage.coverage_shapes import MONOTONE, POCKET
 from assay.experiments.coverage.extent import LeftOut, Part
 from assay.experiments.coverage.plan import GUARANTEED
+from assay.experiments.coverage.populations import MONOTONE, POCKET
 from assay.experiments.coverage.rows import Row
 
 LARGE = 5000  # items from which on n_W, made for endless populations, is a fair measure

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.experiments.kumar_raj.cells import Facts, Row, Setting, random_mae
-from assay.experiments.kumar_raj.kumar_raj_plan import (
+from assay.experiments.kumar_raj.cells import (
     ADAPTIVE,
     ALLOCATIONS,
     ALLOCATIONS_BY_BINS,
@@ -16,6 +15,10 @@ from assay.experiments.kumar_raj.kumar_raj_plan import (
     EXAMPLE_STRATA,
     FIRST_ROUNDS,
     STRATA,
+    Facts,
+    Row,
+    Setting,
+    random_mae,
     smoothed,
 )
 from assay.simulation.figures import new_figure, save

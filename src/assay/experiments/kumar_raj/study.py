@@ -11,8 +11,15 @@ import numpy as np
 from assay.errors import InputError
 from assay.experiments.data import NamedPopulation, generated_classifiers, kumar_raj_stand_ins
 from assay.experiments.kumar_raj import figures as kumar_raj_figures
-from assay.experiments.kumar_raj.cells import Facts, Row, measure
-from assay.experiments.kumar_raj.kumar_raj_plan import ALLOCATIONS, BUDGETS, EXAMPLE_LABELS, cells
+from assay.experiments.kumar_raj.cells import (
+    ALLOCATIONS,
+    BUDGETS,
+    EXAMPLE_LABELS,
+    Facts,
+    Row,
+    cells,
+    measure,
+)
 from assay.experiments.kumar_raj.result import Reduction, reductions
 from assay.experiments.tables import Table
 from assay.predictions import read_labelled

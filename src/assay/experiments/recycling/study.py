@@ -19,8 +19,12 @@ from assay.experiments.recycling.joint import (
     run_pairs,
     runs_of,
 )
-from assay.experiments.recycling.populations import trials
-from assay.experiments.recycling.recycling_real import NamedEnsemble, made_ensemble, offensive_mix
+from assay.experiments.recycling.populations import (
+    NamedEnsemble,
+    made_ensemble,
+    offensive_mix,
+    trials,
+)
 from assay.experiments.recycling.table1 import Table1, run_table1
 from assay.experiments.recycling.tables import (
     figure2_dict,

@@ -8,8 +8,7 @@ import numpy as np
 from assay.core.types import Floats
 from assay.experiments.recycling.ensembles import Ensembles
 from assay.experiments.recycling.joint import Joint, PairRow
-from assay.experiments.recycling.populations import MODELS
-from assay.experiments.recycling.recycling_real import NamedEnsemble
+from assay.experiments.recycling.populations import MODELS, NamedEnsemble
 from assay.experiments.recycling.table1 import PAPER, PAPER_ERROR, PAPER_MEAN_SAVINGS, Table1
 from assay.experiments.tables import Table
 
