@@ -10,6 +10,7 @@ from rich.console import Console, RenderableType
 
 from assay.cli.render import (
     estimate_view,
+    estimates_view,
     facts,
     half_width_bar,
     interval_bar,
@@ -18,7 +19,6 @@ from assay.cli.render import (
     sizes_table,
     strata_table,
 )
-from assay.cli.terminal_several import estimates_view
 from assay.core.goal import Goal, JointGoal, Target
 from assay.results.estimates import Estimate, StratumRow, notes_once
 from assay.results.text import printable

@@ -8,7 +8,7 @@ from rich.console import Console
 from sklearn import metrics as sk
 
 import assay
-from assay.cli.sliced import slices_view
+from assay.cli.render import slices_view
 from assay.core.strata import Strata
 from assay.results.slices import SliceRow, Slices
 

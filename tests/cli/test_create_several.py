@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.cli.classifiers import parse_classifiers
+from assay.cli.options import parse_classifiers
 from assay.errors import InputError
 
 Fixture = Callable[..., Any]

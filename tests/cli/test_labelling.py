@@ -5,7 +5,7 @@ from pathlib import Path
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.create import create_campaign, load_campaign
-from assay.cli.labelling import Labelling
+from assay.cli.label import Labelling
 from assay.core.answers import Answer
 
 

@@ -10,23 +10,17 @@ import typer
 from typer.exceptions import TyperException
 
 from assay.cli.compare import compare
-from assay.cli.coverage import coverage
 from assay.cli.create import create
 from assay.cli.demo import demo
-from assay.cli.estimate import estimate
 from assay.cli.exchange import export, import_
-from assay.cli.extend import extend
 from assay.cli.label import label
 from assay.cli.plan import plan
-from assay.cli.rebase import rebase
-from assay.cli.report import report
-from assay.cli.reproduce import reproduce
-from assay.cli.series import follow
-from assay.cli.serve import serve
+from assay.cli.report import report, verify
+from assay.cli.reproduce import coverage, reproduce
+from assay.cli.series import extend, follow, rebase
+from assay.cli.serve import serve, tokens
 from assay.cli.simulate import simulate
-from assay.cli.status import status
-from assay.cli.tokens import tokens
-from assay.cli.verify import verify
+from assay.cli.status import estimate, status
 
 __all__ = ["app", "main"]
 

@@ -8,39 +8,37 @@ import typer
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.create import create_campaign
-from assay.cli.classifiers import (
-    ClassifierColumns,
-    Metrics,
-    Simultaneous,
-    about_goal,
-    is_one_metric,
-    parse_classifiers,
-    refuse_beside_classifiers,
-)
-from assay.cli.created import document, view
 from assay.cli.options import (
+    CheckIds,
+    ClassifierColumns,
+    EngineName,
     IdColumn,
+    Metrics,
     Positive,
     PredictedColumn,
     PredictionsFile,
     ScaleName,
     ScoreColumn,
     Shown,
+    Simultaneous,
+    SparkUrl,
+    StorageUrl,
+    TableName,
     Threshold,
     WeightColumn,
+    Where,
     about_data,
+    about_goal,
+    follow_up,
+    is_one_metric,
+    parse_classifiers,
+    reading,
+    refuse_beside_classifiers,
+    scan_of,
+    storage_url,
 )
 from assay.cli.output import AsJson, collecting_warnings, tell, telling_errors
-from assay.cli.scans import (
-    CheckIds,
-    EngineName,
-    SparkUrl,
-    TableName,
-    Where,
-    reading,
-    scan_of,
-)
-from assay.cli.storage import StorageUrl, follow_up, storage_url
+from assay.cli.summary import document, view
 from assay.core.cut_methods import METHODS
 from assay.core.design import ALLOCATIONS, MODES, Design
 from assay.core.goal import one_of

@@ -9,8 +9,8 @@ import typer
 from rich.text import Text
 
 from assay.campaign.exchange import Written, import_labels, write_batch, write_labels
+from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
-from assay.cli.storage import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.errors import InputError, did_you_mean
 from assay.exchange import FORMATS
 from assay.results.text import printable

@@ -3,8 +3,14 @@
 Reviewers see the item and nothing else: no prediction, score, stratum or running estimate.
 """
 
-from contextlib import suppress
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from enum import StrEnum
 from typing import Annotated
+from uuid import uuid4
 
 import typer
 from rich.console import Console, Group, RenderableType
@@ -14,16 +20,207 @@ from rich.text import Text
 from assay.campaign.campaign import Campaign
 from assay.campaign.exchange import shown_columns
 from assay.campaign.rebase import rebase_campaign
-from assay.cli.keys import Command, reading_commands
-from assay.cli.labelling import Labelling
+from assay.cli.options import CampaignName, StorageUrl, existing, follow_up, open_campaign, reading
 from assay.cli.output import AsJson, collecting_warnings, console, emit, say_next, telling_errors
 from assay.cli.render import facts
-from assay.cli.scans import reading
-from assay.cli.storage import CampaignName, StorageUrl, existing, follow_up, open_campaign
 from assay.core.answers import Answer
-from assay.errors import InputError
+from assay.core.deck import Id
+from assay.errors import InputError, LabelConflictError, LabelError
+from assay.labelling.review_rule import SKIP
 from assay.results.estimates import Item
+from assay.results.reviewing import Submit
 from assay.results.text import printable
+
+# What a reviewer types: one key on a terminal, one line elsewhere.
+
+
+if sys.platform != "win32":
+    import termios
+    import tty
+
+_CTRL_D = "\x04"
+
+
+class Command(StrEnum):
+    """What a reviewer can do."""
+
+    YES = Answer.YES
+    NO = Answer.NO
+    CANNOT_JUDGE = Answer.CANNOT_JUDGE
+    BROKEN = Answer.BROKEN
+    UNDO = "undo"
+    SKIP = "skip for now"
+    QUIT = "quit"
+
+    @property
+    def key(self) -> str:
+        """The key for it: its first letter."""
+        return self[0]
+
+
+_KNOWN = {text: command for command in Command for text in (command.key, command.value)}
+
+
+@contextmanager
+def reading_commands() -> Iterator[Iterator[Command | None]]:
+    """Read commands until the input ends; None stands for a key that means nothing."""
+    if not sys.stdin.isatty():
+        yield _read_lines()
+    elif sys.platform == "win32":
+        yield _read_keys(typer.getchar)
+    else:
+        with _keys_without_enter() as read:
+            yield _read_keys(read)
+
+
+def _read_keys(read: Callable[[], str]) -> Iterator[Command | None]:
+    # A fast typist's keys come together; an arrow key comes as several characters.
+    while typed := read():
+        for key in [typed] if typed.startswith("\x1b") else typed:
+            if key == _CTRL_D:
+                return
+            yield _KNOWN.get(key.lower())
+
+
+def _read_lines() -> Iterator[Command]:
+    for number, line in enumerate(sys.stdin, 1):
+        text = line.strip().lower()
+        if text not in _KNOWN:
+            # To go on would give the answers that follow to the wrong items.
+            raise LabelError(
+                f"line {number} of the input is {line.strip()!r}, which is no answer",
+                details=f"answers: {', '.join(f'{known.key} {known}' for known in Command)}",
+                hint="what stood before it is saved",
+            )
+        yield _KNOWN[text]
+
+
+if sys.platform != "win32":
+
+    @contextmanager
+    def _keys_without_enter() -> Iterator[Callable[[], str]]:
+        """Give each key as it is pressed.
+
+        `typer.getchar` throws away what was typed since it was last called, and a practised
+        reviewer is faster than that.
+        """
+        terminal = sys.stdin.fileno()
+        before = termios.tcgetattr(terminal)
+
+        def read() -> str:
+            # Again each time: after Ctrl-Z and fg the shell has changed it.
+            tty.setcbreak(terminal, termios.TCSANOW)
+            return os.read(terminal, 1024).decode(errors="replace")
+
+        try:
+            yield read
+        finally:
+            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+# The order in which one person judges items: batch by batch, with skipping and undoing.
+
+
+_BATCH = 20
+
+
+class Labelling:
+    """One person's sitting with a campaign. Every answer is told, and so saved, at once.
+
+    Where the person has a name, nobody else is given the same items: every answer renews the claims
+    on the rest of the batch.
+    """
+
+    def __init__(self, campaign: Campaign, reviewer: str | None = None) -> None:
+        self._campaign, self._reviewer = campaign, reviewer
+        self._queue: deque[Item] = deque(campaign.ask(_BATCH, reviewer=reviewer))
+        self._before: list[Item] = []
+        self._answers: dict[Id, Answer] = {}
+
+    @property
+    def item(self) -> Item | None:
+        """The item to judge now; None when the campaign is done."""
+        return self._queue[0] if self._queue else None
+
+    @property
+    def left(self) -> int:
+        """Items left in this batch."""
+        return len(self._queue)
+
+    @property
+    def judged(self) -> int:
+        """Items that were judged in this sitting."""
+        return len(self._answers)
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether an item was judged before this one, in this sitting."""
+        return bool(self._before)
+
+    def given(self, item: Item) -> Answer | None:
+        """Return the answer that was given to an item in this sitting."""
+        return self._answers.get(item.id)
+
+    def answer(self, answer: Answer) -> bool:
+        """Judge the item and go on; False where somebody else has judged it otherwise meanwhile."""
+        item = self._queue[0]
+        if self._reviewer is not None:
+            self._submit(item, answer.value)
+        elif not self._tell(item, answer):
+            self._queue.popleft()
+            self._ask_for_more()
+            return False
+        self._answers[item.id] = answer
+        self._go_on()
+        return True
+
+    def skip(self) -> str:
+        """Put the item off to the end of the batch, or keep its answer, and say which."""
+        before = self.given(self._queue[0])
+        if before is not None:
+            self._go_on()
+            return f"{before}, kept"
+        if self._reviewer is not None:
+            self._submit(self._queue.popleft(), SKIP)
+            self._ask_for_more()
+            return "put off"
+        self._queue.rotate(-1)
+        return "put off" if len(self._queue) > 1 else "the only item left in this batch"
+
+    def undo(self) -> None:
+        """Go back to the item before; its answer counts until there is another."""
+        self._queue.appendleft(self._before.pop())
+
+    def _tell(self, item: Item, answer: Answer) -> bool:
+        try:
+            self._campaign.tell({item.id: answer}, revise=item.id in self._answers)
+        except LabelConflictError:
+            return False
+        return True
+
+    def _submit(self, item: Item, word: str) -> None:
+        submit = Submit(uuid4().hex, item.id, word)
+        self._campaign.review([submit], reviewer=self._reviewer or "")
+
+    def _go_on(self) -> None:
+        self._before.append(self._queue.popleft())
+        self._ask_for_more()
+
+    def _ask_for_more(self) -> None:
+        # Not before the batch is empty: a new round is dealt when the old one is answered, so that
+        # the stopping rule looks as often as the design has it, however fast the person is.
+        if not self._queue:
+            self._queue.extend(self._campaign.ask(_BATCH, reviewer=self._reviewer))
+        elif self._reviewer is not None:
+            self._renew()
+
+    def _renew(self) -> None:
+        """Renew the claims on the batch, and leave out what somebody else was given meanwhile."""
+        open_ = [item for item in self._queue if item.id not in self._answers]
+        if open_:
+            held = self._campaign.ask(len(open_), reviewer=self._reviewer)
+            kept = [item for item in self._queue if item in held or item.id in self._answers]
+            self._queue = deque([*kept, *(item for item in held if item not in kept)])
 
 
 def label(

@@ -1,10 +1,28 @@
 """Which columns of a file of predictions mean what: the same options wherever one is read."""
 
-from typing import Annotated, Any
+import os
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, cast
 
 import typer
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
 
+from assay.campaign.campaign import Campaign
+from assay.campaign.create import load_campaign
+from assay.cli.output import console
+from assay.core.metrics import METRICS
 from assay.core.variable import SCALES
+from assay.core.venn import refuse_bad_names
+from assay.errors import InputError, StorageError
+from assay.predictions import ENGINES, Scan
+from assay.predictions.scan import Engine
+from assay.predictions.scanned import telling_progress
+from assay.results.text import printable
 
 
 def about_data(text: str, *names: str, metavar: str | None = "COL") -> Any:
@@ -41,3 +59,280 @@ Threshold = Annotated[
     float | None, about_data("The score from which on the label is yes.", metavar="SCORE")
 ]
 Positive = Annotated[str | None, about_data("The predicted label that means yes.", metavar="VALUE")]
+
+
+# Which storage a command works on.
+
+
+_DEFAULT = "sqlite:///assay.db"
+
+CampaignName = Annotated[str, typer.Argument(metavar="NAME", help="The campaign's name.")]
+NameOption = Annotated[str, typer.Option("--name", metavar="NAME", help="The campaign's name.")]
+StorageUrl = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help=f"Where campaigns are kept: $ASSAY_STORAGE, or else {_DEFAULT} in this folder.",
+        show_default=False,
+    ),
+]
+
+
+def storage_url(given: str | None) -> str:
+    """Return the storage to use; one that outlives the command."""
+    url = given or os.environ.get("ASSAY_STORAGE") or _DEFAULT
+    if _database(url) in ("", ":memory:"):
+        raise StorageError(
+            f"the storage {url} is in memory and would be gone with this command",
+            hint=f"use a file, such as {_DEFAULT}",
+        )
+    return url
+
+
+def existing(given: str | None) -> str:
+    """Return the storage to use, and raise where there is none: looking must not make one."""
+    url = storage_url(given)
+    database = _database(url)
+    if database is not None and not Path(database).is_file():
+        raise StorageError(
+            f"there is no storage at {url}",
+            details=f"no file {database}, seen from {Path.cwd()}",
+            hint="`assay create` makes one; --storage or ASSAY_STORAGE names another",
+        )
+    return url
+
+
+def open_campaign(name: str, storage: str | None) -> Campaign:
+    """Return a campaign that was created before."""
+    return load_campaign(name, storage=existing(storage))
+
+
+def follow_up(command: str, name: str, storage: str | None) -> str:
+    """Return the command line to type next, on the same campaign; a password is not repeated."""
+    where = ["--storage", _without_password(storage)] if storage else []
+    return shlex.join(["assay", *command.split(), name, *where])
+
+
+def _without_password(url: str) -> str:
+    try:
+        return make_url(url).render_as_string(hide_password=True)
+    except (ArgumentError, ValueError):
+        return url  # which no storage has; whoever opens it will say so
+
+
+def _database(url: str) -> str | None:
+    """Return the path in a SQLite URL; None for any other, on which `open_store` has the word."""
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        return None
+    return parsed.database or "" if parsed.get_backend_name() == "sqlite" else None
+
+
+# ``--classifier`` and ``--metric``: several classifiers and what is asked of them, as typed.
+
+
+def about_goal(text: str, metavar: str | None = None, *names: str) -> Any:
+    """Return an option about what is wanted."""
+    return typer.Option(*names, help=text, metavar=metavar, rich_help_panel="Goal")
+
+
+ClassifierColumns = Annotated[
+    list[str] | None,
+    about_data(
+        "One of several classifiers; repeatable. NAME=,PREDICTED has no score, "
+        "NAME=SCORE>=0.5 says yes from 0.5 on.",
+        "--classifier",
+        metavar="NAME=SCORE,PREDICTED",
+    ),
+]
+
+Metrics = Annotated[
+    list[str] | None,
+    about_goal(
+        f"{', '.join(METRICS)}; repeatable. Of several classifiers: precision:cnn, "
+        "'recall:cnn within 0.05', 'f1:new - f1:old'; a bare name is of each. "
+        "Left out: precision.",
+        "METRIC",
+    ),
+]
+Simultaneous = Annotated[
+    bool, about_goal("Be so sure of all metrics at once, not of each.", None, "--simultaneous")
+]
+
+
+def parse_classifiers(
+    given: list[str], *, positive: str | None = None
+) -> dict[str, dict[str, object]]:
+    """Return what each classifier has, as `create_campaign` and `simulate` take it.
+
+    Parameters
+    ----------
+    given : list of str
+        NAME=SCORE,PREDICTED or NAME=,PREDICTED or NAME=SCORE>=THRESHOLD.
+    positive : str, optional
+        The predicted label that means yes, in the predicted column of every classifier.
+
+    Examples
+    --------
+    >>> parse_classifiers(["cnn=p_cnn,said_cnn", "mve=,vote"])
+    {'cnn': {'score': 'p_cnn', 'predicted': 'said_cnn'}, 'mve': {'predicted': 'vote'}}
+    >>> parse_classifiers(["cnn=p_cnn>=0.5"])
+    {'cnn': {'score': 'p_cnn', 'threshold': 0.5}}
+    """
+    for text in given:
+        if "=" not in text:
+            raise _misread(text, "it does not say NAME=")
+    refuse_bad_names([text.partition("=")[0] for text in given])
+    found = {text.partition("=")[0]: _options(text, positive) for text in given}
+    if positive is not None and not any("predicted" in each for each in found.values()):
+        raise InputError(
+            f"--positive {positive} is given, and no classifier has a predicted column",
+            details="it is the value in that column that means yes",
+        )
+    return found
+
+
+def is_one_metric(metrics: list[str]) -> bool:
+    """Tell whether one metric is asked for, by its mere name.
+
+    Examples
+    --------
+    >>> is_one_metric(["recall"]), is_one_metric(["recall:cnn"]), is_one_metric(["recall", "f1"])
+    (True, False, False)
+    """
+    single, *others = metrics
+    return not others and not any(sign in single for sign in (":", "[", " within "))
+
+
+def refuse_beside_classifiers(**given: object) -> None:
+    """Raise where a column of one classifier alone is given beside ``--classifier``.
+
+    Examples
+    --------
+    >>> refuse_beside_classifiers(score="p", predicted=None)
+    Traceback (most recent call last):
+    assay.errors.InputError: --score p is given beside --classifier
+    hint: say whose it is: --classifier NAME=SCORE,PREDICTED
+    """
+    for option, value in given.items():
+        if value is not None:
+            raise InputError(
+                f"--{option} {value} is given beside --classifier",
+                hint="say whose it is: --classifier NAME=SCORE,PREDICTED",
+            )
+
+
+def _options(text: str, positive: str | None) -> dict[str, object]:
+    name, _, columns = text.partition("=")
+    left, _, predicted = columns.partition(",")
+    score, at_least, threshold = left.rpartition(">=") if ">=" in left else (left, "", "")
+    if "," in predicted:
+        raise _misread(text, "it names more than two columns")
+    if at_least and not score:
+        raise _misread(text, f"no column of scores is named before >={threshold}")
+    if not predicted and not at_least:
+        raise _misread(text, f"nothing tells what {name} says yes to")
+    options: dict[str, object] = {}
+    if score:
+        options["score"] = score
+    if at_least:
+        options["threshold"] = _number(threshold, text)
+    if predicted:
+        options["predicted"] = predicted
+    if predicted and positive is not None:
+        options["positive"] = positive
+    return options
+
+
+def _number(threshold: str, text: str) -> float:
+    try:
+        return float(threshold)
+    except ValueError:
+        raise _misread(text, f"{threshold!r} is not a number") from None
+
+
+def _misread(text: str, why: str) -> InputError:
+    name = text.partition("=")[0] if "=" in text else "cnn"
+    return InputError(
+        f"--classifier {text!r} cannot be read: {why}",
+        details="it is NAME=SCORE,PREDICTED or NAME=,PREDICTED or NAME=SCORE>=THRESHOLD",
+        hint=f"for example: --classifier '{name}=p_{name},said_{name}' or '{name}=p_{name}>=0.5'",
+    )
+
+
+# Where predictions are and what reads them: options, and how far the reading is.
+
+
+EngineName = Annotated[
+    str | None,
+    about_data(f"{', '.join(ENGINES)}; by the input when left out.", metavar="ENGINE"),
+]
+Where = Annotated[
+    str | None, about_data("Only rows that fulfil it: \"lang = 'en'\".", metavar="SQL")
+]
+TableName = Annotated[
+    str | None, about_data("The table of a database, or of Spark's catalog.", metavar="TABLE")
+]
+SparkUrl = Annotated[
+    str | None,
+    about_data("Read with this Spark: spark://host:7077, sc://host:15002.", metavar="URL"),
+]
+CheckIds = Annotated[
+    bool,
+    about_data(
+        "Look at every id for repetitions, not at those drawn only.", "--check-ids", metavar=None
+    ),
+]
+
+
+def scan_of(
+    file: str | None,
+    *,
+    engine: str | None,
+    where: str | None,
+    table: str | None,
+    spark: str | None,
+    check_ids: bool,
+) -> Scan:
+    """Return what the options say; raise where they name nothing to read."""
+    if file is None and (table is None or (spark is None and engine != "spark")):
+        raise typer.BadParameter("no predictions are named: give FILE, or with --spark a --table")
+    chosen = cast(Engine | None, engine)  # what is not one is refused by name
+    return Scan(file, table, where, chosen, spark, check_ids)
+
+
+def other_scan(
+    file: str | None,
+    *,
+    engine: str | None,
+    where: str | None,
+    table: str | None,
+    spark: str | None,
+) -> Scan | str | None:
+    """Return predictions for a campaign that has some; where nothing is said, what it has holds.
+
+    A file alone is read as the campaign's own were.
+    """
+    if engine is None and where is None and table is None and spark is None:
+        return file
+    return scan_of(file, engine=engine, where=where, table=table, spark=spark, check_ids=False)
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Show, on a terminal, how far the reading is; it pulses where that cannot be told."""
+    screen = console(stderr=True)
+    if not screen.is_terminal:
+        yield
+        return
+    columns = (
+        TextColumn(f"reading {printable(what)}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=screen, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        with telling_progress(lambda share: bar.update(task, total=1.0, completed=share)):
+            yield

@@ -4,13 +4,17 @@ import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table as ScreenTable
 from rich.text import Text
 
-from assay.errors import AssayError, AssayWarning
+from assay.errors import AssayError, AssayWarning, InputError
+from assay.experiments.tables import Table
 from assay.results.text import printable
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
@@ -97,3 +101,61 @@ def _show(error: AssayError) -> None:
         lines.append_text(Text.assemble(("\nhint: ", "bold cyan"), printable(error.hint)))
     # A long path or list must stay in one piece, to be copied.
     console(stderr=True).print(lines, soft_wrap=True)
+
+
+# What commands that work for minutes share: a progress bar, a folder, tables and last words.
+
+
+INTERRUPTED = 130  # what a shell calls a program that Ctrl-C ended
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[float], None] | None]:
+    """Show how much is done, on a terminal only; in a pipe there is nothing to tell it to."""
+    screen = console(stderr=True)
+    if not screen.is_terminal:
+        yield None
+        return
+    columns = (TextColumn(what), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=screen, transient=True) as bar:
+        task = bar.add_task("", total=1.0)
+        yield lambda share: bar.update(task, completed=share)
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder for the results, before the work that would be lost without it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made a folder: {error.strerror}") from None
+
+
+def show(table: Table) -> None:
+    """Print a table as its Markdown would read."""
+    screen = console()
+    shown = ScreenTable(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="cyan")
+    for heading, how in table.columns.items():
+        shown.add_column(heading, justify="right" if how else "left")
+    for row in table.written():
+        shown.add_row(*row)
+    notes = [Text(note, "dim") for note in table.notes]
+    screen.print(Group(Text(table.title, "bold"), Text(), shown, Text(), *notes))
+
+
+def say(what: str, colour: str, text: str) -> None:
+    """Tell how the work ended, beside what it printed."""
+    line = Text.assemble((what, colour), printable(text))
+    console(stderr=True).print(line, soft_wrap=True)
+
+
+def save_rows(rows: str, out: Path) -> list[Path]:
+    """Write the rows of a CSV file, and return the file."""
+    table = out / "rows.csv"
+    table.write_text(rows, encoding="utf-8")
+    return [table]
+
+
+def say_saved(files: list[Path], out: Path) -> None:
+    """Tell what was written, after what was printed."""
+    line = Text.assemble(("saved: ", "cyan"), printable(f"{len(files)} files in {out}"))
+    console().print(line, soft_wrap=True)

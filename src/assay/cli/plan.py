@@ -6,20 +6,26 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from assay.cli.long_work import progress_bar
 from assay.cli.options import (
+    CheckIds,
+    EngineName,
     IdColumn,
     Positive,
     PredictedColumn,
     PredictionsFile,
     ScaleName,
     ScoreColumn,
+    SparkUrl,
+    StorageUrl,
+    TableName,
     Threshold,
+    Where,
+    open_campaign,
+    reading,
+    scan_of,
 )
-from assay.cli.output import AsJson, console, emit, telling_errors
+from assay.cli.output import AsJson, console, emit, progress_bar, telling_errors
 from assay.cli.render import new_table, note_lines
-from assay.cli.scans import CheckIds, EngineName, SparkUrl, TableName, Where, reading, scan_of
-from assay.cli.storage import StorageUrl, open_campaign
 from assay.core.metrics import METRICS
 from assay.core.variable import Scale
 from assay.predictions import read_predictions

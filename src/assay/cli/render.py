@@ -4,18 +4,21 @@ What comes out of data (ids, texts, names) goes through `printable` first: a ter
 sequences wherever they stand, and an item may have been written to exploit that.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.core.goal import Goal
+from assay.core.goal import Goal, JointGoal
 from assay.results.estimates import Estimate, StratumRow
 from assay.results.html import stretch
+from assay.results.slices import Slices
 from assay.results.text import (
     difference_words,
     ends_text,
+    goal_words,
     metric_name,
     printable,
     shortened,
@@ -181,3 +184,130 @@ def estimate_view(estimate: Estimate, goal: Goal | None) -> RenderableType:
 def note_lines(notes: Sequence[str]) -> RenderableType:
     """Return the notes, one paragraph each."""
     return Group(*(Text.assemble(("note: ", "yellow"), printable(note)) for note in notes))
+
+
+# Several metrics of a campaign as people read them in a terminal.
+
+
+def estimates_view(
+    estimates: Mapping[str, Estimate], goal: JointGoal, *, answers: int
+) -> RenderableType:
+    """Return all estimates, what they rest on, and what the goal still takes.
+
+    Parameters
+    ----------
+    estimates : mapping of str to Estimate
+        As `Campaign.estimates` gives them.
+    goal : JointGoal
+    answers : int
+        The items that were looked at, whichever metrics they count for.
+    """
+    any_one = next(iter(estimates.values()))
+    over = any_one.stopped is not None
+    good = over and all(state_text(each)[0] != "unjudged" for each in estimates.values())
+    rows: list[tuple[str, RenderableType]] = [
+        *(("difference", told) for each in estimates.values() if (told := difference_words(each))),
+        ("answers", f"{answers:,}"),
+        ("done" if over else "not done", Text(_progress(estimates), "green" if good else "yellow")),
+        ("goal", goal_words(goal)),
+        ("interval", any_one.interval),
+    ]
+    if waiting := max(each.open for each in estimates.values()):
+        rows.insert(-2, ("open", f"up to {waiting:,} wait for an answer, and may be of any kind"))
+    blocks: list[RenderableType] = [_table(estimates), Text(), facts(rows)]
+    if any(each.worst_case is not None for each in estimates.values()):
+        blocks += [Text(), _unjudged_table(estimates)]
+    return Group(*blocks)
+
+
+def _table(estimates: Mapping[str, Estimate]) -> Table:
+    table = new_table("metric", "estimate", "interval", "±", "goal", "labels", "state")
+    table.padding = (0, 2, 0, 0)  # so that it fits 80 columns
+    for column in table.columns[1:]:
+        column.no_wrap = True  # what does not fit is broken in the metric's name
+    for name, estimate in estimates.items():
+        state, colour = state_text(estimate)
+        table.add_row(
+            metric_name(name),
+            "–" if estimate.value is None else value_text(estimate),
+            interval_text(estimate),
+            f"{estimate.half_width:.4f}",
+            "–" if estimate.within is None else f"{estimate.within:g}",
+            f"{estimate.labels:,}",
+            Text(state, colour),
+        )
+    return table
+
+
+def _unjudged_table(estimates: Mapping[str, Estimate]) -> Table:
+    table = new_table("metric", "cannot judge", "whatever they are, between", "and")
+    for name, estimate in estimates.items():
+        if estimate.worst_case is not None:
+            low, high = estimate.worst_case
+            unjudged = f"{estimate.cannot_judge:,}"
+            table.add_row(metric_name(name), unjudged, f"{low:.3f}", f"{high:.3f}")
+    return table
+
+
+def _progress(estimates: Mapping[str, Estimate]) -> str:
+    every = list(estimates.values())
+    with_goal = [each for each in every if each.within is not None]
+    near = sum(state_text(each)[1] == "green" for each in with_goal)
+    parts = [f"{near} of {len(with_goal)} metrics are within their goals"] if with_goal else []
+    if every[0].stopped is not None:
+        parts.append(every[0].stopped)
+    return "; ".join(parts) or "the budget is not spent"
+
+
+# A metric in every slice, as ``assay status --by COLUMN`` shows it.
+
+
+_LONGEST = 30  # cells of a name; a longer one is folded
+_GAP = 2  # cells between columns: with the numbers, a name of thirty then has room in eighty
+_SIMULTANEOUS = "simultaneous=True"
+
+
+def slices_view(slices: Slices) -> RenderableType:
+    """Return the slices as a table; beneath those that are too few to say, in a fainter tone, why.
+
+    The reason has a line of its own: beside the numbers, neither it nor a name would have room.
+    """
+    # What is written in Python has another name here.
+    notes = [note.replace(_SIMULTANEOUS, "--simultaneous") for note in slices.notes]
+    return Group(
+        Text(printable(slices.headline), "bold"), Text(), *_lines(slices), Text(), note_lines(notes)
+    )
+
+
+def _lines(slices: Slices) -> Iterator[RenderableType]:
+    headings = slices.headings[:-1]
+    cells = [[printable(cell) for cell in (row.slice, *row.cells)] for row in slices.rows]
+    shown = [[printable(heading) for heading in headings], *cells]
+    name, *wide = (max(map(cell_len, column)) for column in zip(*shown, strict=True))
+    widths = [min(name, _LONGEST), *wide]
+    yield _line(shown[0], widths, "dim")
+    for row, its in zip(slices.rows, cells, strict=True):
+        yield _line(its, widths, "dim" if row.too_few else "")
+        if row.too_few:
+            yield Text(f"  {row.verdict}", "yellow")
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], style: str) -> Table:
+    """Return a line of the table.
+
+    Cells are filled up and columns left free, so that on a narrow screen all lines yield alike:
+    names are folded, and numbers are not.
+    """
+    line = Table.grid(padding=(0, _GAP, 0, 0))
+    filled = []
+    for place, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+        line.add_column(
+            max_width=width,
+            justify="right" if place else "left",
+            no_wrap=place > 0,
+            overflow="fold",
+        )
+        space = " " * (width - cell_len(cell))
+        filled.append(Text(space + cell if place else cell + space))
+    line.add_row(*filled, style=style)
+    return line

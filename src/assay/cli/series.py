@@ -1,29 +1,41 @@
 """``assay follow``: the same question week after week."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from assay.campaign.campaign import Campaign
+from assay.campaign.extend import extend_campaign
+from assay.campaign.rebase import rebase_campaign
 from assay.campaign.series import follow_campaign
 from assay.campaign.trend import PeriodRow, Trend, trend
-from assay.cli.classifiers import about_goal
 from assay.cli.options import (
+    EngineName,
     ItemId,
+    NameOption,
     Positive,
     PredictedColumn,
     ScoreColumn,
     Shown,
+    SparkUrl,
+    StorageUrl,
+    TableName,
     Threshold,
+    Where,
     about_data,
+    about_goal,
+    existing,
+    follow_up,
+    other_scan,
+    reading,
+    storage_url,
 )
 from assay.cli.output import AsJson, collecting_warnings, tell, telling_errors
-from assay.cli.render import interval_bar, interval_text, new_table
-from assay.cli.scans import reading
-from assay.cli.storage import StorageUrl, existing, follow_up, storage_url
+from assay.cli.render import facts, interval_bar, interval_text, new_table
 from assay.core.metrics import METRICS
 from assay.errors import InputError
 from assay.results.estimates import Estimate
@@ -159,14 +171,14 @@ def _tell(found: Trend, warnings: list[str], storage: str | None, *, as_json: bo
     next_command = follow_up(command, last.campaign, storage)
     tell(
         found.to_dict,
-        partial(_view, found),
+        partial(_view_of_trend, found),
         warnings=warnings,
         next_command=next_command,
         as_json=as_json,
     )
 
 
-def _view(found: Trend) -> RenderableType:
+def _view_of_trend(found: Trend) -> RenderableType:
     headline = Text.assemble(
         (printable(found.series), "bold"),
         (f"  {metric_name(found.metric)} at {100 * found.confidence:.4g}% confidence", "dim"),
@@ -200,3 +212,126 @@ def _told(estimate: Estimate) -> Text:
     if estimate.value is None:
         return Text("–")
     return Text(f"{value_text(estimate)} {interval_text(estimate)}")
+
+
+# What is told of a campaign that goes on with the labels of another.
+
+
+def tell_succeeded(
+    campaign: Campaign, storage: str | None, warnings: Sequence[str], *, as_json: bool
+) -> None:
+    """Tell what became of the labels, how the campaign stands, and what to do next."""
+    next_command = follow_up("status" if campaign.done else "label", campaign.name, storage)
+    tell(
+        partial(_document, campaign),
+        partial(_view_of_campaign, campaign),
+        warnings=warnings,
+        next_command=next_command,
+        as_json=as_json,
+    )
+
+
+def _document(campaign: Campaign) -> dict[str, Any]:
+    source, before = campaign.settings.source, campaign.settings.before
+    return {
+        "campaign": campaign.name,
+        "before": None if before is None else before.campaign,
+        "read": {
+            "source": source.description,
+            "rows": source.rows,
+            "parts": [{"source": part.description, "rows": part.rows} for part in source.parts],
+        },
+        "labels": labels_before(campaign),
+        "done": campaign.done,
+        "estimates": campaign.estimates().to_dict(),
+    }
+
+
+def _view_of_campaign(campaign: Campaign) -> RenderableType:
+    source, before = campaign.settings.source, campaign.settings.before
+    headline = Text.assemble((printable(campaign.name), "bold"), (" goes on", "dim"))
+    lines: list[tuple[str, RenderableType]] = [
+        ("read", f"{source.description}: {source.rows:,} items"),
+        ("labels", labels_told(campaign)),
+        ("now", str(campaign.estimates())),
+        ("before", "" if before is None else f"kept as {before.campaign}"),
+    ]
+    return Group(headline, Text(), facts(lines))
+
+
+def labels_told(campaign: Campaign, *, gone: str = "no longer apply") -> str:
+    """Say what became of the labels from before, and in which words of those that are `gone`."""
+    labels = labels_before(campaign)
+    told = [f"{labels['judged']:,} items judged before: {labels['counting']:,} count now"]
+    if labels["waiting"]:
+        told.append(f"{labels['waiting']:,} will when their items are drawn")
+    if labels["gone"]:
+        told.append(f"{labels['gone']:,} {gone}")
+    return ", ".join(told)
+
+
+def labels_before(campaign: Campaign) -> dict[str, int]:
+    """Return of how many items the labels from before count, wait, or no longer apply."""
+    before, counting = campaign.settings.before, len(campaign.answers())
+    judged, gone = (0, 0) if before is None else (before.judged, before.gone)
+    waiting = len(campaign.waiting_answers()) - gone
+    return {"judged": judged, "counting": counting, "waiting": waiting, "gone": gone}
+
+
+# ``assay extend``: predictions of new items join a campaign.
+
+
+def extend(
+    file: Annotated[
+        str | None,
+        typer.Argument(metavar="FILE", help="Predictions of the new items, and no others."),
+    ] = None,
+    *,
+    where: Where = None,
+    table: TableName = None,
+    engine: EngineName = None,
+    spark: SparkUrl = None,
+    name: NameOption = "campaign",
+    storage: StorageUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let predictions of new items join a campaign; all labels are kept."""
+    with telling_errors(as_json=as_json):
+        url = existing(storage)
+        scan = other_scan(file, engine=engine, where=where, table=table, spark=spark)
+        if scan is None:
+            raise typer.BadParameter(
+                "no predictions are named: give FILE, or with --spark a --table"
+            )
+        with reading(file or str(table)), collecting_warnings() as warnings:
+            campaign = extend_campaign(scan, name, storage=url)
+        tell_succeeded(campaign, storage, warnings, as_json=as_json)
+
+
+# ``assay rebase``: go on with a campaign on predictions that have changed.
+
+
+def rebase(
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE]",
+            help="The predictions as they are now; from where they were when left out.",
+        ),
+    ] = None,
+    *,
+    where: Where = None,
+    table: TableName = None,
+    engine: EngineName = None,
+    spark: SparkUrl = None,
+    name: NameOption = "campaign",
+    storage: StorageUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Go on with a campaign on predictions that have changed; all labels are kept."""
+    with telling_errors(as_json=as_json):
+        url = existing(storage)
+        scan = other_scan(file, engine=engine, where=where, table=table, spark=spark)
+        with reading(file or "the predictions"), collecting_warnings() as warnings:
+            campaign = rebase_campaign(name, storage=url, predictions=scan)
+        tell_succeeded(campaign, storage, warnings, as_json=as_json)

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.cli.classifiers import (
+from assay.cli.options import (
     ClassifierColumns,
     Metrics,
     Simultaneous,
@@ -14,17 +14,20 @@ from assay.cli.classifiers import (
     parse_classifiers,
     refuse_beside_classifiers,
 )
-from assay.cli.long_work import (
+from assay.cli.output import (
     INTERRUPTED,
+    AsJson,
+    console,
+    emit,
     make_folder,
     progress_bar,
     save_rows,
     say,
     say_saved,
+    telling_errors,
+    working,
 )
-from assay.cli.output import AsJson, console, emit, telling_errors, working
-from assay.cli.simulated import rows_csv, view
-from assay.cli.simulated_several import run_several
+from assay.cli.simulation_tables import rows_csv, run_several, view
 from assay.core.goal import ALONE
 from assay.core.metrics import canonical_metric
 from assay.errors import DesignError

@@ -9,12 +9,31 @@ from rich.text import Text
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.create import load_campaign
+from assay.campaign.poststratified import estimate as estimate_from
+from assay.cli.options import (
+    IdColumn,
+    Positive,
+    PredictedColumn,
+    ScoreColumn,
+    StorageUrl,
+    Threshold,
+    about_data,
+    existing,
+    follow_up,
+    open_campaign,
+)
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
-from assay.cli.render import estimate_view, interval_text, new_table, note_lines, strata_table
-from assay.cli.sliced import slices_view
-from assay.cli.storage import StorageUrl, existing, follow_up, open_campaign
-from assay.cli.terminal_several import estimates_view
+from assay.cli.render import (
+    estimate_view,
+    estimates_view,
+    interval_text,
+    new_table,
+    note_lines,
+    slices_view,
+    strata_table,
+)
 from assay.core.goal import JointGoal
+from assay.core.metrics import METRICS
 from assay.errors import DesignError
 from assay.results.estimates import notes_once
 from assay.results.slices import Slices
@@ -144,3 +163,56 @@ def _document(campaign: Campaign) -> dict[str, object]:
         "strata_notes": list(settings.strata.notes),
         "source": {"description": settings.source.description, "rows": settings.source.rows},
     }
+
+
+# ``assay estimate``: the interval from labels that were drawn at random before.
+
+
+def estimate(
+    labels: Annotated[
+        str,
+        typer.Argument(
+            metavar="LABELS",
+            help="Ids and labels (yes, no, cannot judge) of items that were drawn at random: "
+            ".csv or .parquet, columns 'id' (or named as --id) and 'label'.",
+        ),
+    ],
+    *,
+    predictions: Annotated[
+        str, about_data("All items, labelled or not: .parquet, .csv, .csv.gz.", metavar="FILE")
+    ],
+    id_column: IdColumn = None,
+    score: ScoreColumn = None,
+    predicted: PredictedColumn = None,
+    threshold: Threshold = None,
+    positive: Positive = None,
+    metric: Annotated[str, typer.Option(help=f"{', '.join(METRICS)}.")] = "precision",
+    confidence: Annotated[float, typer.Option(help="How sure the interval must be.")] = 0.95,
+    as_json: AsJson = False,
+) -> None:
+    """Estimate a metric from labels of items that were drawn at random before.
+
+    They must be a random sample, of all items or of those with one predicted label.
+
+    Items that somebody chose to look at give a wrong answer, whatever the interval says.
+    """
+    with telling_errors(as_json=as_json):
+        with working(f"reading {predictions}"):
+            found = estimate_from(
+                labels,
+                predictions=predictions,
+                id=id_column,
+                score=score,
+                predicted=predicted,
+                threshold=threshold,
+                positive=positive,
+                metric=metric,
+                confidence=confidence,
+            )
+        if as_json:
+            emit(found.to_dict())
+            return
+        screen = console()
+        screen.print(estimate_view(found, None))
+        screen.print()
+        screen.print(note_lines(found.notes))

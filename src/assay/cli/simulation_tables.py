@@ -1,7 +1,8 @@
-"""``assay simulate`` of several classifiers: in total, then metric by metric."""
+"""What is told of a simulation: the population, a row for each design, and what they mean."""
 
 import csv
 import io
+from collections.abc import Iterable
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -10,18 +11,126 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.cli.long_work import progress_bar, save_rows, say_saved
-from assay.cli.output import console, emit, working
+from assay.cli.output import console, emit, progress_bar, save_rows, say_saved, working
 from assay.cli.render import facts
+from assay.results.text import metric_name
 from assay.simulation import (
     Ensemble,
+    Row,
     SeveralRow,
     SeveralSimulation,
+    Simulation,
     TargetRow,
     simulate_several,
 )
 from assay.simulation.figures import draw_several
 from assay.simulation.recycling.sizes import Sizes
+from assay.simulation.sweeps import Question
+
+_OF_A_TARGET = {
+    "change": "labels against random sampling's",
+    "oracle": "labels against knowing every stratum's rate beforehand",
+    "within": "share of runs whose estimate is that near to the truth",
+}
+_OF_A_QUESTION = {
+    "change": _OF_A_TARGET["change"],
+    "yes": "share of runs that were sure that it is at least that",
+    "no": "share of runs that were sure that it is below",
+}
+_OF_ALL = {
+    "covers": "share of runs whose interval holds the truth",
+    "bias": "",
+    "rmse": "",
+    "mvr": "estimated variance over random sampling's, at as many labels",
+    "mae": "",
+}
+
+
+def view(file: str, question: Question, result: Simulation) -> RenderableType:
+    """Return what people are told; it fits 80 columns."""
+    meanings = _meanings(question)
+    return Group(
+        facts(_facts(file, question, result)),
+        Text(),
+        _table(result.rows, meanings),
+        Text(),
+        facts([(name, Text(text, "dim")) for name, text in meanings.items() if text]),
+    )
+
+
+def rows_csv(result: Simulation) -> str:
+    """Return the rows as CSV, under the names of the JSON document."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [field.name for field in fields(Row)], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(row) for row in result.rows)
+    return text.getvalue()
+
+
+def _facts(file: str, question: Question, result: Simulation) -> list[tuple[str, RenderableType]]:
+    found = result.population
+    yes, positive = found["predicted_positives"], found["positives"]
+    goal = f"at {100 * question.confidence:.4g}% confidence"
+    if question.budgets is not None:
+        budgets = ", ".join(f"{budget:,}" for budget in question.budgets)
+        goal = f"after {budgets} labels, intervals {goal}"
+    if question.within is not None:
+        goal = f"within ±{question.within:g}, {goal}"
+    if question.at_least is not None:
+        goal = f"is it at least {question.at_least:g}? {goal}"
+    limit = f"any design by score needs at least {found['limit']:.0%} of random sampling's labels"
+    return [
+        ("read", f"{file}: {found['rows']:,} items, {yes:,} predicted yes, {positive:,} are yes"),
+        ("truth", f"{metric_name(found['metric'])} {found['value']:.4f}"),
+        ("goal", goal),
+        ("runs", f"{question.replications:,} of each design, seed {question.seed}"),
+        ("limit", limit),
+    ]
+
+
+def _meanings(question: Question) -> dict[str, str]:
+    """Return the columns that say something about the question, and what they mean.
+
+    With a budget alone all designs take the same labels and hit nothing.
+    """
+    if question.at_least is not None:
+        return {**_OF_A_QUESTION, **_OF_ALL}
+    return {**_OF_A_TARGET, **_OF_ALL} if question.within is not None else _OF_ALL
+
+
+def _table(rows: tuple[Row, ...], columns: Iterable[str]) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)
+    for place, heading in enumerate(["design", "labels", *columns]):
+        table.add_column(heading, justify="right" if place else "left", no_wrap=True)
+    for row in rows:
+        error = f" ±{row.labels_se:.2g}" if row.labels_se else ""
+        cells = {
+            "change": _percent(row.change_pct),
+            "oracle": _percent(row.oracle_pct),
+            "within": _share(row.within),
+            "yes": _share(row.yes),
+            "no": _share(row.no),
+            "covers": _share(row.coverage),
+            "bias": f"{row.bias:+.4f}",
+            "rmse": f"{row.rmse:.4f}",
+            "mvr": "–" if row.mvr is None else f"{row.mvr:.2f}",
+            "mae": f"{row.mae:.4f}",
+        }
+        shown = [cells[column] for column in columns]
+        table.add_row(row.design, f"{row.labels_mean:,.0f}{error}", *shown)
+    return table
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.1f}%"
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+# ``assay simulate`` of several classifiers: in total, then metric by metric.
+
 
 _MEANINGS = {
     "labels": "distinct items labelled; of a metric, those that it was read off",
@@ -59,7 +168,10 @@ def run_several(
 
 def several_view(file: str, result: SeveralSimulation, *, runs: str) -> RenderableType:
     """Return what people are told; it fits 80 columns, unless names are long."""
-    parts: list[RenderableType] = [facts([*_facts(file, result), ("runs", runs)]), Text()]
+    parts: list[RenderableType] = [
+        facts([*_facts_of_several(file, result), ("runs", runs)]),
+        Text(),
+    ]
     parts += [_totals(result.rows), Text()]
     for place, target in enumerate(result.goal.targets):
         value = result.rows[0].metrics[place].value if result.rows else 0.0
@@ -82,7 +194,7 @@ def several_rows_csv(result: SeveralSimulation) -> str:
     return text.getvalue()
 
 
-def _facts(file: str, result: SeveralSimulation) -> list[tuple[str, RenderableType]]:
+def _facts_of_several(file: str, result: SeveralSimulation) -> list[tuple[str, RenderableType]]:
     found, goal = result.ensemble, result.goal
     yes = ", ".join(f"{name} {items:,}" for name, items in found["predicted_positives"].items())
     sure = f"{100 * goal.confidence:.4g}% confidence"
@@ -112,7 +224,7 @@ def _sizes(sizes: Sizes) -> str:
 
 
 def _totals(rows: tuple[SeveralRow, ...]) -> Table:
-    table = _table("design", "labels", "change", "within", "")
+    table = _empty_table("design", "labels", "change", "within", "")
     for row in rows:
         error = f" ±{row.labels_se:.2g}" if row.labels_se else ""
         change = "–" if row.change_pct is None else f"{row.change_pct:+.1f}%"
@@ -123,7 +235,7 @@ def _totals(rows: tuple[SeveralRow, ...]) -> Table:
 
 
 def _of_one(found: dict[str, TargetRow]) -> Table:
-    table = _table("design", "labels", "within", "covers", "bias", "rmse")
+    table = _empty_table("design", "labels", "within", "covers", "bias", "rmse")
     for design, row in found.items():
         table.add_row(
             design,
@@ -136,13 +248,9 @@ def _of_one(found: dict[str, TargetRow]) -> Table:
     return table
 
 
-def _table(*headings: str) -> Table:
+def _empty_table(*headings: str) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)
     for heading in headings:
         left = heading in ("design", "")
         table.add_column(heading, justify="left" if left else "right", no_wrap=True)
     return table
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
