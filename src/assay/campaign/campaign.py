@@ -164,7 +164,7 @@ class Campaign:
         Examples
         --------
         >>> import assay
-        >>> from assay.results.estimates.reviewing import Submit
+        >>> from assay.results.reviewing import Submit
         >>> campaign = assay.create_campaign(
         ...     {"p": [0.9, 0.8, 0.7]}, score="p", threshold=0.5, budget=3)
         >>> turn = campaign.review([], reviewer="ann", want=1)

@@ -28,7 +28,7 @@ def types_of(kind: type) -> dict[str, type]:
 
     Examples
     --------
-    >>> from assay.results.estimates.progress import HistoryPoint
+    >>> from assay.results.progress import HistoryPoint
     >>> types_of(HistoryPoint)["value"]
     <class 'float'>
     """
