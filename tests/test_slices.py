@@ -17,7 +17,7 @@ from assay.core.strata import Strata
 from assay.core.subgroups import domain
 from assay.errors import DesignError, InputError, PredictionsError
 from assay.exchange import FORMATS
-from assay.web.pages import Options
+from assay.web import Options
 from assay.web.review import item_json
 
 SIZE = 1200

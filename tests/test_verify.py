@@ -15,11 +15,14 @@ from typer.testing import CliRunner
 
 import assay
 from assay.audit import books as bookkeeping
+from assay.audit import recount
 from assay.audit.checks import check_cards, check_events
 from assay.cli import app
 from assay.core.answers import Answer
+from assay.labelling.estimates import estimates_of
 from assay.labelling.review_rule import Review
 from assay.labelling.settings import find_campaign
+from assay.labelling.state import Table
 from assay.storage import open_store, schema
 from tests.bundle.zips import check_same_bits
 from tests.kinds import KINDS, create, label, rebased, team
@@ -210,29 +213,26 @@ def last_word(review: Review) -> Answer | None:
     return next(reversed(review.answers.values()), None)
 
 
-ESTIMATES = assay.Campaign.estimates
-
-
-def nearly(campaign: assay.Campaign) -> assay.Estimates:
-    found = ESTIMATES(campaign)
+def nearly(table: Table) -> assay.Estimates:
+    found = estimates_of(table)
     return assay.Estimates(
         {name: replace(each, low=float(np.nextafter(each.low, -1))) for name, each in found.items()}
     )
 
 
-def biased(campaign: assay.Campaign) -> assay.Estimates:
+def biased(table: Table) -> assay.Estimates:
     return assay.Estimates(
         {
             name: replace(each, value=(each.value or 0) + 1e-9)
-            for name, each in ESTIMATES(campaign).items()
+            for name, each in estimates_of(table).items()
         }
     )
 
 
-LIARS: dict[str, tuple[type, str, object, str]] = {
+LIARS: dict[str, tuple[object, str, object, str]] = {
     "another rule": (Review, "settled", property(last_word), "answers follow from the log: item"),
-    "another value": (assay.Campaign, "estimates", biased, "from the counts: precision is"),
-    "another bit": (assay.Campaign, "estimates", nearly, "to the last bit: precision: low is"),
+    "another value": (recount, "estimates_of", biased, "from the counts: precision is"),
+    "another bit": (recount, "estimates_of", nearly, "to the last bit: precision: low is"),
 }
 
 

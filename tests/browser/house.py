@@ -22,9 +22,9 @@ from playwright.sync_api import (
 import assay
 from assay.campaign.campaign import Campaign
 from assay.storage import Event
+from assay.web import Options
 from assay.web import app as web_app
 from assay.web.middleware import cookie_name
-from assay.web.pages import Options
 from tests.web.serving import Served, add_token, make_campaign
 
 DESKTOP: ViewportSize = {"width": 1280, "height": 800}

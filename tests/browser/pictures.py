@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, sync_playwright
 from assay.campaign.create import create_campaign
 from assay.demo import make_population
 from assay.results.reviewing import Submit
-from assay.web.pages import Options
+from assay.web import Options
 from tests.browser.house import PHONE, House, Visit
 
 GUIDELINES = """# What is spam

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 import assay.web
 from assay.core.answers import Answer
 from assay.results.reviewing import Told
-from assay.web.pages import Options
+from assay.web import Options
 from tests.browser.house import DESKTOP, PHONE, House, Visit, press, shown, wait_until_saved
 
 STATIC = Path(assay.web.__file__).parent / "static"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from assay.web.pages import Options
+from assay.web import Options
 from tests.browser.house import House, Visit, press, shown, wait_until_saved
 
 LEASE = 1.5  # seconds; the page looks again after a third of it

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Browser, expect
 
-from assay.web.pages import Options
+from assay.web import Options
 from tests.browser.house import House, Visit
 
 

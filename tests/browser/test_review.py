@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from assay.web.pages import Options
+from assay.web import Options
 from tests.browser.house import House, Visit, press, shown, wait_until_saved
 
 ANSWERS = {"y": "yes", "n": "no", "c": "cannot judge", "b": "broken", "s": "skip"}

@@ -12,8 +12,8 @@ from playwright.sync_api import expect
 
 from assay.core.answers import Answer
 from assay.results.reviewing import Submit, Told
+from assay.web import Options
 from assay.web import app as web_app
-from assay.web.pages import Options
 from tests.browser.house import House, Visit, shown
 
 CORPUS: list[str] = json.loads((Path(__file__).parent / "xss.json").read_text())

@@ -19,8 +19,8 @@ import httpx2
 import assay
 from assay import Campaign, Design
 from assay.storage import open_store
+from assay.web import Options
 from assay.web.auth import digest_of, new_token
-from assay.web.pages import Options
 from assay.web.serve import address_of, listen, make_server
 
 T = TypeVar("T")

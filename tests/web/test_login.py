@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from assay.web import Options
 from assay.web.auth import is_same, new_token
-from assay.web.pages import Options
 from tests.web.conftest import ADDRESS, Web, revoke
 
 MakeWeb = Callable[..., Web]

@@ -19,9 +19,9 @@ from assay.core.answers import Answer
 from assay.results.estimates import StratumRow
 from assay.results.progress import HistoryPoint
 from assay.results.reviewing import Submit
+from assay.web import Options
 from assay.web import owner as owner_module
 from assay.web.app import ROUTES
-from assay.web.pages import Options
 from tests.web.conftest import Web
 from tests.web.reading import Read, read
 from tests.web.serving import make_campaign

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import assay
 from assay.campaign.exchange import write_labels
 from assay.exchange import FORMATS
-from assay.web.pages import Options
+from assay.web import Options
 from tests.web.conftest import Web
 from tests.web.test_owner import review, truth
 

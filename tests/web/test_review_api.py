@@ -15,10 +15,10 @@ from starlette.testclient import TestClient
 from assay.campaign.rebase import rebase_campaign
 from assay.core.answers import Answer
 from assay.results.reviewing import Told
+from assay.web import Options
 from assay.web import review as shown
 from assay.web.app import ROUTES
 from assay.web.auth import role_needed
-from assay.web.pages import Options
 from tests.web.conftest import Web
 from tests.web.serving import make_campaign_without_predictions
 

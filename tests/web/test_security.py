@@ -14,9 +14,9 @@ from starlette.routing import Route
 import assay.storage
 import assay.web
 from assay.errors import StorageError
+from assay.web import Options
 from assay.web.app import ROUTES
 from assay.web.auth import needs
-from assay.web.pages import Options
 from tests.web.conftest import Web
 
 MakeWeb = Callable[..., Web]

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from assay.errors import InputError
-from assay.web.pages import Options
+from assay.web import Options
 from assay.web.serve import address_of, allowed_hosts, listen
 from tests.web.serving import (
     PATIENCE,

@@ -21,8 +21,8 @@ from assay.errors import InputError, MissingDependencyError, did_you_mean
 from assay.labelling.accept import reviewer_of
 from assay.labelling.review_rule import FROM_BEFORE
 from assay.results.text import printable
+from assay.web import Options
 from assay.web.auth import ROLES, digest_of, new_token
-from assay.web.pages import Options
 
 _PACKAGES = ("starlette", "uvicorn", "jinja2")
 _LONGEST_GUIDELINES = 100_000

@@ -11,12 +11,12 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from assay.campaign.campaign import Campaign
+from assay.web import Options, owner, review
 from assay.web import auth as login
-from assay.web import owner, review
 from assay.web.auth import role_needed
 from assay.web.errors import EXCEPTION_HANDLERS
 from assay.web.middleware import STATIC, BodyLimit, HostList, RequestLog, SecurityHeaders
-from assay.web.pages import Options, make_templates
+from assay.web.pages import make_templates
 from assay.web.queue import Counter
 
 PUBLIC = frozenset({"/login", STATIC})  # what answers without a token

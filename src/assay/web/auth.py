@@ -14,8 +14,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from assay.web import Options
 from assay.web.middleware import cookie_name
-from assay.web.pages import Options, render
+from assay.web.pages import render
 from assay.web.requests import read_document, text_in
 
 # Requests that a page elsewhere made the browser send: they must change nothing.

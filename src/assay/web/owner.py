@@ -15,10 +15,11 @@ from assay.campaign.campaign import Campaign
 from assay.core.answers import Answer
 from assay.exchange import FORMATS
 from assay.results.reviewing import Dispute
+from assay.web import Options
 from assay.web import files as owner_files
 from assay.web.auth import Person, needs
 from assay.web.dashboard import Dashboard, dashboard_of, heading_of
-from assay.web.pages import Options, render
+from assay.web.pages import render
 from assay.web.queue import Counter
 from assay.web.requests import item_in, read_document, text_in, word_in
 from assay.web.review import guideline_blocks, item_json

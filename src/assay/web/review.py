@@ -17,8 +17,9 @@ from assay.campaign.exchange import shown_columns
 from assay.errors import PredictionsError
 from assay.exchange.rows import as_text
 from assay.results.estimates import Item
+from assay.web import Options
 from assay.web.auth import Person, needs
-from assay.web.pages import Options, render
+from assay.web.pages import render
 from assay.web.queue import Counter
 from assay.web.requests import number_in, read_document, submits_in
 

@@ -15,9 +15,9 @@ import uvicorn
 
 from assay.campaign.campaign import Campaign
 from assay.errors import InputError
+from assay.web import LOOPBACK_HOSTS, Options
 from assay.web.app import make_app
 from assay.web.middleware import host_name, log_to_terminal
-from assay.web.pages import LOOPBACK_HOSTS, Options
 
 _NAME = re.compile(r"[a-z0-9_.-]+")
 _TROUBLE = {
