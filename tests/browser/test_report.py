@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from assay.report import Report
 from tests.browser.house import DESKTOP, PHONE
 from tests.browser.test_accessible import WIDE, hard_to_read
-from tests.reporting.campaigns import make
-from tests.reporting.hostile import poisoned
+from tests.report.campaigns import make
+from tests.report.hostile import poisoned
 
 CORPUS: list[str] = json.loads((Path(__file__).parent / "xss.json").read_text())
 Scheme = Literal["light", "dark"]

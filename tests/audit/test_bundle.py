@@ -15,7 +15,7 @@ import assay
 from assay.audit.recompute import main as recompute
 from assay.cli import app
 from assay.core.deck import number
-from tests.bundle.zips import members
+from tests.audit.zips import members
 from tests.kinds import NAMES, TRUTH, create, label, team
 
 

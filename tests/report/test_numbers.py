@@ -15,7 +15,7 @@ from assay.audit.recompute import Form, Stratum, left_of, quoted
 from assay.results.reviewing import Submit, Told
 from assay.results.text import difference_words
 from tests import kinds
-from tests.reporting.campaigns import Made, make, make_several
+from tests.report.campaigns import Made, make, make_several
 
 
 def by_hand(made: Made) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import assay
 from assay.errors import StorageError
 from assay.storage import migrations, open_store
 from assay.storage.schema import SCHEMA_VERSION
-from tests.store.data.make_schema_2 import document
+from tests.storage.data.make_schema_2 import document
 
 DATA = Path(__file__).parent / "data"
 

@@ -1,6 +1,6 @@
 """What schema_3.db holds: made by this program when schema 3 was new, and never again.
 
-``python -m tests.store.data.make_schema_3 schema_3.db schema_3.json``
+``python -m tests.storage.data.make_schema_3 schema_3.db schema_3.json``
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import assay
-from tests.store.data.make_schema_2 import document
+from tests.storage.data.make_schema_2 import document
 
 
 def main(database: Path, told: Path) -> None:

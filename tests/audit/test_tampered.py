@@ -14,7 +14,7 @@ import assay
 from assay.audit.bundle import packed
 from assay.exchange import content as zips
 from assay.exchange.content import LimitError
-from tests.bundle.zips import members, sealed
+from tests.audit.zips import members, sealed
 from tests.kinds import create, label, several, sliced, team, weighted
 
 Files = dict[str, bytes]

@@ -1,6 +1,6 @@
 """Record again what old storages say, after a change of how values and intervals are made or told.
 
-    python -m tests.store.data.record_again
+    python -m tests.storage.data.record_again
 
 What a storage holds must not change: events, answers, the labels of every stratum and the standard
 errors that follow from them are compared before anything is written.
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import assay
-from tests.store.data.make_schema_2 import document
+from tests.storage.data.make_schema_2 import document
 
 DATA = Path(__file__).parent
 _STAYS = ("standard_error", "labels", "cannot_judge")

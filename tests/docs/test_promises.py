@@ -12,7 +12,7 @@ from assay.core.design import MODES
 from assay.report.gather import how_facts
 from assay.web.dashboard import dashboard_of
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 EVERY_LOOK = re.compile(
     r"right at (every|each|any) look|however often (one|you) looks?|whenever (one|you) looks?"
     r"|holds? (at|for) (every|each|any) look|stays right|survives? (repeated looks|peeking)"

@@ -24,7 +24,7 @@ from assay.labelling.review_rule import Review
 from assay.labelling.settings import find_campaign
 from assay.labelling.state import Table
 from assay.storage import open_store, schema
-from tests.bundle.zips import check_same_bits
+from tests.audit.zips import check_same_bits
 from tests.kinds import KINDS, create, label, rebased, team
 
 

@@ -15,8 +15,8 @@ from assay.report.html import element
 from assay.report.markdown import markdown_of
 from assay.report.sections import document_of
 from assay.results.text import printable
-from tests.reporting.campaigns import make, make_several
-from tests.reporting.hostile import poisoned
+from tests.report.campaigns import make, make_several
+from tests.report.hostile import poisoned
 
 CORPUS: list[str] = json.loads((Path(__file__).parents[1] / "browser/xss.json").read_text())
 KNOWN = {
