@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.results.reviewing import Submit
 from assay.storage import open_store
-from assay.web.auth import digest_of, new_token
+from assay.web.tokens import digest_of, new_token
 
 PATIENCE = 90.0
 

@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from assay.web import Options
-from assay.web.auth import is_same, new_token
+from assay.web.tokens import is_same, new_token
 from tests.web.conftest import ADDRESS, Web, revoke
 
 MakeWeb = Callable[..., Web]

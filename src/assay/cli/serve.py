@@ -22,7 +22,7 @@ from assay.labelling.accept import reviewer_of
 from assay.labelling.review_rule import FROM_BEFORE
 from assay.results.text import printable
 from assay.web import Options
-from assay.web.auth import ROLES, digest_of, new_token
+from assay.web.tokens import ROLES, digest_of, new_token
 
 _PACKAGES = ("starlette", "uvicorn", "jinja2")
 _LONGEST_GUIDELINES = 100_000

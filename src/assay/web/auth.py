@@ -1,11 +1,8 @@
 """Who is asking, and whether they may: `needs` guards every handler but the public ones."""
 
-import hashlib
-import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import wraps
-from hmac import compare_digest
 from typing import Literal
 
 from anyio import to_thread
@@ -18,6 +15,7 @@ from assay.web import Options
 from assay.web.middleware import cookie_name
 from assay.web.pages import render
 from assay.web.requests import read_document, text_in
+from assay.web.tokens import digest_of, is_same
 
 # Requests that a page elsewhere made the browser send: they must change nothing.
 
@@ -39,41 +37,6 @@ def _is_ours(request: Request) -> bool:
         return site == "same-origin"
     own = f"{request.url.scheme}://{request.headers.get('host', '')}"
     return request.headers.get("origin", "").lower() == own.lower()
-
-
-# Tokens: random texts that open a campaign's page, of which only a digest is ever stored.
-#
-# A token has 256 random bits, so that nobody guesses one, and no salt or slow hash is needed.
-
-
-ROLES = ("owner", "reviewer")
-
-
-def new_token() -> str:
-    """Return a new token.
-
-    Examples
-    --------
-    >>> len(new_token()), new_token() == new_token()
-    (43, False)
-    """
-    return secrets.token_urlsafe(32)
-
-
-def digest_of(token: str) -> str:
-    """Return what is stored of a token.
-
-    Examples
-    --------
-    >>> digest_of("abc")[:16]
-    'ba7816bf8f01cfea'
-    """
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def is_same(token: str, other: str) -> bool:
-    """Tell whether two tokens are the same, in a time that does not tell how alike they are."""
-    return compare_digest(digest_of(token), digest_of(other))
 
 
 LOCAL_OWNER = "owner"  # the name under which whoever started the server reviews
