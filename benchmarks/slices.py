@@ -21,9 +21,10 @@ from assay.core.goal import Goal
 from assay.core.metrics import ratio
 from assay.core.stopping import Reason
 from assay.core.strata import Strata, stratify
+from assay.core.stratify import sides_to_cut
 from assay.core.subgroups import Domain, Doubt, as_f1, clopper_pearson, counted, domain, doubts
 from assay.core.types import Bools, Floats, Ints
-from assay.predictions import from_arrays, sides_to_cut
+from assay.predictions import from_arrays
 
 ITEMS = 100_000
 SHARES = (0.40, 0.23, 0.20, 0.10, 0.05, 0.02)

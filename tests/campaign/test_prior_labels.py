@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from assay.campaign.prior_labels import Earlier, find_earlier
+from assay.core.strata import Side
 from assay.errors import AssayError, LabelConflictError, LabelError
-from assay.predictions import Predictions, Side, from_arrays
+from assay.predictions import Predictions, from_arrays
 
 SCORE = np.linspace(0, 1, 1000)
 

@@ -15,7 +15,7 @@ from assay.core.strata import Strata
 from assay.core.weights import seed_of_arrival
 from assay.errors import StorageError
 from assay.labelling.settings import Before, Settings
-from assay.results import html as notebook
+from assay.results.html import html_block, html_headline, html_remarks, html_table
 from assay.storage import Session
 
 # Draws in proportion to weight, found again: all arrivals up to some time, sorted.
@@ -118,10 +118,10 @@ class Verification:
             for each in self.checks
         ]
         notes = [f"note: {note}" for each in self.checks for note in each.notes]
-        return notebook.block(
-            notebook.headline(self.campaign, told),
-            notebook.table(("check", "looked at", "found"), rows),
-            notebook.remarks([*self.findings, *notes]),
+        return html_block(
+            html_headline(self.campaign, told),
+            html_table(("check", "looked at", "found"), rows),
+            html_remarks([*self.findings, *notes]),
         )
 
 

@@ -38,9 +38,9 @@ from assay.labelling.slices import slices_of
 from assay.labelling.state import Table
 from assay.predictions import Predictions
 from assay.report import Report, report_of
-from assay.results import html as notebook
 from assay.results.estimates import Estimate, Estimates, Item, StratumRow
 from assay.results.frames import Backend
+from assay.results.html import html_block, html_headline
 from assay.results.progress import HistoryPoint
 from assay.results.reviewing import Dispute, Receipt, Recorded, ReviewerRow, Submit, Told, Turn
 from assay.results.slices import Slices
@@ -469,8 +469,8 @@ class Campaign:
         return f"<Campaign {self.name!r}: {str(self.estimates()).splitlines()[0]}>"
 
     def _repr_html_(self) -> str:
-        said = notebook.headline(self.name, self._settings.question)
-        return notebook.block(said, self.estimates()._repr_html_())
+        said = html_headline(self.name, self._settings.question)
+        return html_block(said, self.estimates()._repr_html_())
 
     def _reason(self) -> Reason:
         self._table.catch_up()

@@ -12,13 +12,14 @@ from assay.core.goal import Goal
 from assay.core.metrics import Ratio, ratio
 from assay.core.poststratify import bins_for, groups_with_labels
 from assay.core.standing import ends_at_worst
-from assay.core.strata import Strata, stratify
+from assay.core.strata import Side, Strata, stratify
+from assay.core.stratify import sides_to_cut
 from assay.core.tallies import Tallies
 from assay.core.types import Ints
 from assay.core.unjudged import movement
 from assay.core.variable import scale_of
 from assay.errors import LabelError, PredictionsError
-from assay.predictions import Predictions, Side, read_predictions, sides_to_cut
+from assay.predictions import Predictions, read_predictions
 from assay.predictions.weighted import WeightedPredictions
 from assay.results.estimates import Estimate
 

@@ -16,12 +16,12 @@ import numpy as np
 from assay.core.answers import Answer, parse_answers
 from assay.core.deck import Id
 from assay.core.poststratify import chance_of_spread
-from assay.core.strata import Strata, stratify
+from assay.core.strata import Side, Strata, stratify
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable
 from assay.errors import LabelError
 from assay.exchange.tables import read_label_file
-from assay.predictions import Card, Predictions, Side
+from assay.predictions import Card, Predictions
 
 """The reviewer of labels that were there before the campaign."""
 

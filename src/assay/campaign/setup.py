@@ -8,17 +8,11 @@ from assay.campaign.prior_labels import Earlier, find_earlier
 from assay.core.design import Design, check_together, default_design, fitted, price_of_peeking
 from assay.core.goal import ALONE, Goal, JointGoal, parse_targets, slices_in
 from assay.core.strata import Strata, stratify
-from assay.core.stratify import cell_strata, joint_of
+from assay.core.stratify import cell_strata, joint_of, sides_to_cut
 from assay.core.variable import SCALES, Scale, scale_of
 from assay.core.venn import CellStrata
 from assay.errors import DesignError
-from assay.predictions import (
-    Classifiers,
-    Predictions,
-    read_classifiers,
-    read_predictions,
-    sides_to_cut,
-)
+from assay.predictions import Classifiers, Predictions, read_classifiers, read_predictions
 from assay.predictions.weighted import WeightedPredictions
 
 

@@ -11,9 +11,9 @@ from assay.campaign.series import Member, members
 from assay.errors import InputError, StorageError, did_you_mean
 from assay.labelling.settings import Series
 from assay.report.trend_picture import Mark, draw_trend
-from assay.results import html as notebook
 from assay.results.estimates import Estimate
 from assay.results.files import write_whole
+from assay.results.html import html_block, html_headline, html_table
 from assay.storage import Event, Session
 from assay.storage.store import open_storage
 
@@ -156,10 +156,10 @@ class Trend:
 
     def _repr_html_(self) -> str:
         headings, *rows = _cells(self.rows)
-        return notebook.block(
-            notebook.headline(f"{self.metric} of {self.series}", f"{100 * self.confidence:g}%"),
+        return html_block(
+            html_headline(f"{self.metric} of {self.series}", f"{100 * self.confidence:g}%"),
             self._drawn(on_paper=False),
-            notebook.table(headings, rows),
+            html_table(headings, rows),
         )
 
 

@@ -6,8 +6,15 @@ from typing import Any
 
 from assay.core.deck import Id
 from assay.core.goal import is_difference
-from assay.results import html as notebook
 from assay.results.frames import Backend, frame_of, types_of
+from assay.results.html import (
+    html_block,
+    html_headline,
+    html_remarks,
+    html_table,
+    interval_bar,
+    scale_of,
+)
 
 _NAMES_AT_MOST = 3  # in front of a note that holds for several metrics, but not for all
 
@@ -132,16 +139,14 @@ class Estimate:
         return "\n".join([" ".join(self._said), *self._remarks])
 
     def _repr_html_(self) -> str:
-        return notebook.block(
-            notebook.headline(*self._said),
-            self._bar(notebook.scale_of(self._reach)),
-            notebook.remarks(self._remarks),
+        return html_block(
+            html_headline(*self._said),
+            self._bar(scale_of(self._reach)),
+            html_remarks(self._remarks),
         )
 
     def _bar(self, scale: tuple[float, float]) -> str:
-        return notebook.interval_bar(
-            self.low, self.high, self.value, scale=scale, within=self.within
-        )
+        return interval_bar(self.low, self.high, self.value, scale=scale, within=self.within)
 
     @property
     def _name(self) -> str:
@@ -243,13 +248,13 @@ class Estimates(Mapping[str, Estimate]):
                 "not known yet" if each.value is None else f"{each.value:.3f}",
                 f"[{each.low:.3f}, {each.high:.3f}]",
                 f"{each.labels:,}",
-                each._bar(notebook.scale_of(reach[each.is_difference])),
+                each._bar(scale_of(reach[each.is_difference])),
             )
             for each in self.values()
         ]
-        return notebook.block(
-            notebook.table(("metric", "estimate", "interval", "labels", ""), rows, bar=True),
-            notebook.remarks(f"note: {note}" for note in notes_once(self)),
+        return html_block(
+            html_table(("metric", "estimate", "interval", "labels", ""), rows, bar=True),
+            html_remarks(f"note: {note}" for note in notes_once(self)),
         )
 
 

@@ -35,29 +35,29 @@ _WIDTH, _HEIGHT, _MARGIN = 340, 16, 44  # of a bar; the numbers at its ends are 
 _FAINT = "opacity:.65"
 
 
-def block(*parts: str) -> str:
+def html_block(*parts: str) -> str:
     """Return parts below each other."""
     inner = "".join(f"<div>{part}</div>" for part in parts if part)
     return f'<div style="line-height:1.6;max-width:52em">{inner}</div>'
 
 
-def headline(said: str, more: str) -> str:
+def html_headline(said: str, more: str) -> str:
     """Return the most important words, and in a fainter tone what belongs to them.
 
     Examples
     --------
-    >>> headline("precision 0.9", "<3 labels")
+    >>> html_headline("precision 0.9", "<3 labels")
     '<b>precision 0.9</b> <span style="opacity:.65">&lt;3 labels</span>'
     """
     return f'<b>{escape(said)}</b> <span style="{_FAINT}">{escape(more)}</span>'
 
 
-def remarks(lines: Iterable[str]) -> str:
+def html_remarks(lines: Iterable[str]) -> str:
     """Return what is to be said beside a result, one line each."""
     return "".join(f'<div style="{_FAINT};font-size:90%">{escape(line)}</div>' for line in lines)
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, bar: bool = False) -> str:
+def html_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, bar: bool = False) -> str:
     """Return a table: words to the left, numbers to the right.
 
     Parameters

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from assay.results import html as notebook
 from assay.results.frames import Backend, frame_of, types_of
+from assay.results.html import html_block, html_headline, html_remarks, html_table
 from assay.results.text import metric_name, printable
 
 _HEADINGS = ("estimate", "interval", "labels", "worth", "share")
@@ -169,8 +169,8 @@ class Slices(Mapping[str, SliceRow]):
 
     def _repr_html_(self) -> str:
         rows = [(printable(row.slice), *row.cells, row.verdict) for row in self.rows]
-        return notebook.block(
-            notebook.headline(self.headline, ""),
-            notebook.table(self.headings, rows),
-            notebook.remarks(f"note: {note}" for note in self.notes),
+        return html_block(
+            html_headline(self.headline, ""),
+            html_table(self.headings, rows),
+            html_remarks(f"note: {note}" for note in self.notes),
         )

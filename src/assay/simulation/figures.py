@@ -72,7 +72,7 @@ def new_figure(
     return figure, [axis for row in axes for axis in row]
 
 
-def save(figure: "Figure", folder: Path, name: str) -> list[Path]:
+def save_figure(figure: "Figure", folder: Path, name: str) -> list[Path]:
     """Write the finished figure as SVG and PNG into the folder, and return the files."""
     folder.mkdir(parents=True, exist_ok=True)
     # Laid out once: matplotlib would do it again for each file, and draw each twice for it.
@@ -130,7 +130,7 @@ def draw(
         shares = share_of_limit(question, result)
         if shares:
             figures["share_of_limit"] = _share_of_limit(question, shares)
-    return [file for name, figure in figures.items() for file in save(figure, folder, name)]
+    return [file for name, figure in figures.items() for file in save_figure(figure, folder, name)]
 
 
 def _labels_by_value(question: Question, curves: Curves) -> "Figure":
@@ -274,7 +274,7 @@ def draw_several(result: SeveralSimulation, folder: Path) -> list[Path]:
     right.set_xlim(right=1.0)
     right.set_title("Runs that came as near as asked", loc="left")
     right.set_xlabel("share of runs; dashed: what was asked for")
-    return save(figure, folder, "labels_by_design")
+    return save_figure(figure, folder, "labels_by_design")
 
 
 def _colour(design: str) -> str:

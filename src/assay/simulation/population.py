@@ -15,10 +15,11 @@ from assay.core import forecast
 from assay.core.design import Design
 from assay.core.metrics import Ratio, canonical_metric, ratio
 from assay.core.profile import Profile, cells_of, profile_of
-from assay.core.strata import Strata, stratify
+from assay.core.strata import Side, Strata, stratify
+from assay.core.stratify import sides_to_cut
 from assay.core.types import Floats
 from assay.core.variable import Scale, Variable, confidence, scale_of
-from assay.predictions import Labelled, Side, read_labelled, sides_to_cut
+from assay.predictions import Labelled, read_labelled
 
 
 @dataclass(frozen=True, eq=False)

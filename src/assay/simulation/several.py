@@ -12,7 +12,7 @@ from assay.core.goal import JointGoal, Target, between, one_of, parse_targets, w
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.types import Floats
 from assay.errors import DesignError, did_you_mean
-from assay.results import html as notebook
+from assay.results.html import html_block, html_remarks, html_table
 from assay.simulation.ensemble import Ensemble
 from assay.simulation.joint_replay import replay_jointly
 from assay.simulation.recycling.designs import FIXED, SharedSamples
@@ -120,10 +120,10 @@ class SeveralSimulation:
             for each in row.metrics
         ]
         metric = ("metric", "design", "truth", "labels", "interval covers", "error (rms)")
-        return notebook.block(
-            notebook.table(("design", "labels", "against independent samples"), totals),
-            notebook.table(metric, sorted(single, key=itemgetter(0))),
-            notebook.remarks(["interrupted: runs are missing"] if self.interrupted else []),
+        return html_block(
+            html_table(("design", "labels", "against independent samples"), totals),
+            html_table(metric, sorted(single, key=itemgetter(0))),
+            html_remarks(["interrupted: runs are missing"] if self.interrupted else []),
         )
 
 

@@ -13,7 +13,7 @@ from assay.core.goal import Goal
 from assay.core.metrics import canonical_metric
 from assay.core.stopping import Reason
 from assay.errors import DesignError, InputError, did_you_mean
-from assay.results import html as notebook
+from assay.results.html import html_block, html_headline, html_remarks, html_table
 from assay.simulation.population import Population
 from assay.simulation.replay import Runs
 from assay.simulation.workers import Task, run_tasks
@@ -150,13 +150,13 @@ class Simulation:
             for row in self.rows
         ]
         headings = ("design", "labels", "against random", "interval covers", "error (rms)")
-        return notebook.block(
-            notebook.headline(
+        return html_block(
+            html_headline(
                 f"{facts['metric'].replace('_', ' ')} {facts['value']:.4f}",
                 f"of {facts['rows']:,} items whose truth is known",
             ),
-            notebook.table(headings, rows),
-            notebook.remarks(["interrupted: rows are missing"] if self.interrupted else []),
+            html_table(headings, rows),
+            html_remarks(["interrupted: rows are missing"] if self.interrupted else []),
         )
 
 

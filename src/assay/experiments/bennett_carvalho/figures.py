@@ -9,7 +9,7 @@ import numpy as np
 from assay.core.types import Floats
 from assay.experiments.bennett_carvalho.cells import BEST, RANDOM
 from assay.experiments.bennett_carvalho.result import Average, Result
-from assay.simulation import figures as plot
+from assay.simulation.figures import COLOURS, new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 # Designs keep their colour in all figures. equal-uni costs twice as much as random sampling; on
 # the same axis the others could not be told apart.
 _COLOURS = {
-    "random": plot.COLOURS[7],
-    "equal-pps": plot.COLOURS[5],
-    "equal-opt": plot.COLOURS[0],
-    "perc-pps": plot.COLOURS[4],
-    "perc-opt": plot.COLOURS[1],
+    "random": COLOURS[7],
+    "equal-pps": COLOURS[5],
+    "equal-opt": COLOURS[0],
+    "perc-pps": COLOURS[4],
+    "perc-opt": COLOURS[1],
 }
 _BIN = 0.1  # of precision
 _CONFIDENCE = 0.95
@@ -37,7 +37,7 @@ def savings_by_precision(result: Result, folder: Path) -> list[Path]:
     labels = np.array([cell.row.labels_mean for cell in random])
     saved = labels - np.array([cell.row.labels_mean for cell in best])
     large = labels < np.array([cell.items for cell in best])
-    figure, (left, right) = plot.new_figure(columns=2, width=4.6, height=3.6)
+    figure, (left, right) = new_figure(columns=2, width=4.6, height=3.6)
     panels = (
         (
             left,
@@ -47,7 +47,7 @@ def savings_by_precision(result: Result, folder: Path) -> list[Path]:
         ),
         (right, saved, "labels saved in a category", "absolute"),
     )
-    colour = plot.COLOURS[1]
+    colour = COLOURS[1]
     for axis, values, label, title in panels:
         middles, means = _binned(precision, values)
         axis.bar(middles, means, width=0.9 * _BIN, color=colour, alpha=0.3, label="mean of a bin")
@@ -61,12 +61,12 @@ def savings_by_precision(result: Result, folder: Path) -> list[Path]:
         axis.axhline(0, color="black", linewidth=0.8)
         axis.set(xlabel="true precision", ylabel=label, title=title)
     figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    return plot.save(figure, folder, "bennett-carvalho-figure2a")
+    return save_figure(figure, folder, "bennett-carvalho-figure2a")
 
 
 def labels_by_delta(result: Result, folder: Path) -> list[Path]:
     """Draw Figure 2b: labels, and their change against random sampling, as delta varies."""
-    figure, (left, right) = plot.new_figure(columns=2, width=4.6, height=3.6)
+    figure, (left, right) = new_figure(columns=2, width=4.6, height=3.6)
     categories = len(result.categories)
     _draw(left, result, lambda row: row.labels / categories)
     _draw(right, result, lambda row: row.change_pct)
@@ -76,12 +76,12 @@ def labels_by_delta(result: Result, folder: Path) -> list[Path]:
     left.minorticks_off()
     right.set(ylabel="labels against random, %", title="against random sampling")
     _legend(figure, left)
-    return plot.save(figure, folder, "bennett-carvalho-figure2b")
+    return save_figure(figure, folder, "bennett-carvalho-figure2b")
 
 
 def certainty_by_delta(result: Result, folder: Path) -> list[Path]:
     """Draw what the paper does not: how often the estimate was right, and where it leans."""
-    figure, (every, precise, bias) = plot.new_figure(columns=3, width=3.5, height=3.6)
+    figure, (every, precise, bias) = new_figure(columns=3, width=3.5, height=3.6)
     _draw(every, result, lambda row: row.in_conf)
     _draw(precise, result, lambda row: row.in_conf, result.precise)
     _draw(bias, result, lambda row: 100 * row.bias, result.precise)
@@ -92,7 +92,7 @@ def certainty_by_delta(result: Result, folder: Path) -> list[Path]:
     every.sharey(precise)
     bias.set(ylabel="mean estimate − truth, points", title="bias: precision above 0.8")
     _legend(figure, every)
-    return plot.save(figure, folder, "bennett-carvalho-certainty")
+    return save_figure(figure, folder, "bennett-carvalho-certainty")
 
 
 def _draw(

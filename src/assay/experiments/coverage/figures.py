@@ -12,7 +12,7 @@ from assay.experiments.coverage.extent import Part
 from assay.experiments.coverage.populations import SHAPES
 from assay.experiments.coverage.result import Result
 from assay.experiments.coverage.rows import Row
-from assay.simulation import figures as plot
+from assay.simulation.figures import new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,11 +45,11 @@ def draw(result: Result, folder: Path) -> list[Path]:
     grid = result.of(Part.GRID)
     if grid:
         coverage = _coverage(grid[0].confidence)
-        files += plot.save(_by_shape(grid, coverage), folder, "coverage-grid")
-        files += plot.save(_by_shape(grid, _LABELS), folder, "coverage-labels")
+        files += save_figure(_by_shape(grid, coverage), folder, "coverage-grid")
+        files += save_figure(_by_shape(grid, _LABELS), folder, "coverage-labels")
     cells = [row for row in result.ours if row.confidence == _CONFIDENCE]
     if cells:
-        files += plot.save(_by_metric(cells), folder, "coverage-metrics")
+        files += save_figure(_by_metric(cells), folder, "coverage-metrics")
     return files
 
 
@@ -80,7 +80,7 @@ def _by_shape(rows: Sequence[Row], measure: _Measure) -> "Figure":
     deltas = sorted({row.delta for row in rows})
     precisions = sorted({round(row.value, 6) for row in rows})
     width, height = 1.2 + 0.55 * len(deltas), 0.9 + 0.3 * len(precisions)
-    figure, panels = plot.new_figure(columns=3, rows=2, width=width, height=height)
+    figure, panels = new_figure(columns=3, rows=2, width=width, height=height)
     for number, (shape, axes) in enumerate(zip(SHAPES, panels, strict=True)):
         cells = {
             (precisions.index(round(row.value, 6)), deltas.index(row.delta)): row
@@ -102,7 +102,7 @@ def _by_shape(rows: Sequence[Row], measure: _Measure) -> "Figure":
 def _by_metric(rows: Sequence[Row]) -> "Figure":
     """Draw a dot a cell, a line a metric; what is right too seldom stands out."""
     kinds = list(dict.fromkeys(row.kind for row in rows))
-    figure, (axes,) = plot.new_figure(width=7.5, height=1.2 + 0.75 * len(kinds))
+    figure, (axes,) = new_figure(width=7.5, height=1.2 + 0.75 * len(kinds))
     for place, kind in enumerate(kinds):
         mine = sorted((row for row in rows if row.kind == kind), key=lambda row: row.right)
         right = np.maximum([row.right for row in mine], _LEAST_SHOWN)

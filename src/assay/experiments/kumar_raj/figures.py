@@ -21,7 +21,8 @@ from assay.experiments.kumar_raj.cells import (
     random_mae,
     smoothed,
 )
-from assay.simulation.figures import new_figure, save
+from assay.simulation.figures import new_figure
+from assay.simulation.figures import save_figure as save
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -7,10 +7,10 @@ import numpy as np
 from assay.experiments.recycling.ensembles import ALGORITHMS, Ensembles
 from assay.experiments.recycling.populations import MODELS
 from assay.experiments.recycling.table1 import RATIOS, Table1
-from assay.simulation import figures as plot
+from assay.simulation.figures import COLOURS, new_figure, save_figure
 
 _SHOWN = (*ALGORITHMS, "joint")
-_COLOURS = dict(zip(_SHOWN, (plot.COLOURS[7], *plot.COLOURS[:4]), strict=True))
+_COLOURS = dict(zip(_SHOWN, (COLOURS[7], *COLOURS[:4]), strict=True))
 _WIDTH = 0.15  # of a box; models stand at whole numbers
 
 
@@ -21,7 +21,7 @@ def draw(table1: Table1, figure2: Ensembles, folder: Path) -> list[Path]:
 
 def _boxes(figure2: Ensembles, folder: Path) -> list[Path]:
     """Draw Figure 2: one panel a measure, a group of boxes a model, a box an algorithm."""
-    figure, panels = plot.new_figure(columns=3, width=4.0, height=3.8)
+    figure, panels = new_figure(columns=3, width=4.0, height=3.8)
     titles = {
         "savings": "(a) savings of labels, %",
         "error": "(b) error of the precision, %",
@@ -46,7 +46,7 @@ def _boxes(figure2: Ensembles, folder: Path) -> list[Path]:
         panel.set(title=title)
     handles = panels[1].get_legend_handles_labels()
     figure.legend(*handles, loc="outside lower center", ncols=len(_SHOWN))
-    return plot.save(figure, folder, "recycling-figure2")
+    return save_figure(figure, folder, "recycling-figure2")
 
 
 def _surface(table1: Table1, folder: Path) -> list[Path]:
@@ -54,7 +54,7 @@ def _surface(table1: Table1, folder: Path) -> list[Path]:
     shape = (len(RATIOS), len(RATIOS))
     savings = np.array([row.savings_mean for row in table1.surface]).reshape(shape)
     coordinated = np.array([row.coordinated_mean for row in table1.surface]).reshape(shape)
-    figure, (left, right) = plot.new_figure(columns=2, width=4.8, height=4.0)
+    figure, (left, right) = new_figure(columns=2, width=4.8, height=4.0)
     filled = left.contourf(RATIOS, RATIOS, savings, levels=np.arange(0, 101, 10), cmap="viridis")
     figure.colorbar(filled, ax=left)
     left.set(title="mean savings of recycled samples, %")
@@ -67,4 +67,4 @@ def _surface(table1: Table1, folder: Path) -> list[Path]:
         panel.set(xlabel="child intersection ratio", ylabel="parent intersection ratio")
         panel.set_aspect("equal")
         panel.grid(visible=False)
-    return plot.save(figure, folder, "recycling-figure3")
+    return save_figure(figure, folder, "recycling-figure3")

@@ -11,12 +11,12 @@ from assay.campaign.prior_labels import find_earlier
 from assay.core.answers import Answer
 from assay.core.design import Design
 from assay.core.profile import Profile
-from assay.core.strata import Strata, stratify
+from assay.core.strata import Side, Strata, stratify
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable, confidence
 from assay.core.venn import CellStrata
 from assay.errors import InputError
-from assay.predictions import Predictions, Side
+from assay.predictions import Predictions
 from assay.simulation.planning.assumed import Supposed, rate_curve
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from assay.results import html as notebook
+from assay.results.html import html_block, html_headline, html_remarks, html_table
 
 _FEW = 0.05  # of all evaluations: the others make up the range
 
@@ -184,14 +184,14 @@ class Planning:
             part
             for table in self.tables
             for part in (
-                notebook.headline(table.title, ""),
-                notebook.table(table.headings, table.rows),
+                html_headline(table.title, ""),
+                html_table(table.headings, table.rows),
             )
         )
-        return notebook.block(
-            notebook.headline(*self.headline),
+        return html_block(
+            html_headline(*self.headline),
             *tables,
-            notebook.remarks([*self.advice, *(f"note: {each}" for each in self.cautions)]),
+            html_remarks([*self.advice, *(f"note: {each}" for each in self.cautions)]),
         )
 
 
