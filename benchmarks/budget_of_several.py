@@ -22,8 +22,7 @@ from assay.core.goal import JointGoal, parse_targets
 from assay.core.joint import Joint, View
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.types import Floats
-from assay.simulation import Ensemble
-from assay.simulation.joint_replay import replay_jointly
+from assay.simulation import Ensemble, replay_jointly
 
 NAMES = ("bilstm", "cnn", "logreg")
 PRECISIONS = [f"precision:{name}" for name in NAMES]

@@ -16,8 +16,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from assay.core.goal import JointGoal, parse_targets
-from assay.simulation import Ensemble, simulate_several
-from assay.simulation.recycling.formulas import expected_savings, sample_size
+from assay.simulation import Ensemble, expected_savings, sample_size, simulate_several
 from assay.simulation.recycling.route import Route
 from assay.simulation.recycling.sizes import covariance_of_hits
 

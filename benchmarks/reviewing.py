@@ -27,7 +27,7 @@ import pytest
 import sqlalchemy as sa
 
 import assay
-from assay.results.reviewing import Submit
+from assay.results import Submit
 from benchmarks.any_size import make_few, make_rows
 from tests.torture.pages import Page, token_for
 from tests.torture.postgres import running_postgres

@@ -16,8 +16,7 @@ from assay.core.design import Design
 from assay.core.goal import JointGoal, parse_targets
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.types import Floats
-from assay.simulation import Ensemble
-from assay.simulation.joint_replay import JointRuns, replay_jointly
+from assay.simulation import Ensemble, JointRuns, replay_jointly
 
 WITHIN = 0.03
 ITEMS = 100_000

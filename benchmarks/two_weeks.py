@@ -28,8 +28,8 @@ from assay.core.stratify import cell_strata, joint_of
 from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
 from assay.demo import make_population
-from assay.predictions.pair import read_compared
-from assay.simulation.joint_replay import JointRuns, replay_jointly
+from assay.predictions import read_compared
+from assay.simulation import JointRuns, replay_jointly
 
 ITEMS = 100_000
 DROP = 0.03

@@ -14,8 +14,8 @@ from assay.core.deck import Id, number
 from assay.core.strata import Strata
 from assay.core.weights import seed_of_arrival
 from assay.errors import StorageError
-from assay.labelling.settings import Before, Settings
-from assay.results.html import html_block, html_headline, html_remarks, html_table
+from assay.labelling import Before, Settings
+from assay.results import html_block, html_headline, html_remarks, html_table
 from assay.storage import Session
 
 # Draws in proportion to weight, found again: all arrivals up to some time, sorted.

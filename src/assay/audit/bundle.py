@@ -17,11 +17,10 @@ from assay.audit.snapshot import Snapshot, laid_out, take
 from assay.core.goal import Goal
 from assay.core.strata import Strata
 from assay.errors import InputError
-from assay.exchange.content import MOST_BYTES
-from assay.labelling.settings import Settings
-from assay.labelling.state import Table
+from assay.exchange import MOST_BYTES
+from assay.labelling import Settings, Table
 from assay.report import Report, report_of
-from assay.results.files import write_whole
+from assay.results import write_whole
 
 # Zips that are the same bytes whenever they hold the same.
 

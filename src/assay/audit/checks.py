@@ -12,7 +12,7 @@ from assay.audit.books import Books, Checked, Row, checked, counts_of, in_order
 from assay.core.deck import number
 from assay.core.strata import Strata
 from assay.core.venn import CellStrata
-from assay.labelling.review_rule import FROM_BEFORE, WORDS
+from assay.labelling import FROM_BEFORE, WORDS
 
 
 def check_strata(books: Books) -> Checked:

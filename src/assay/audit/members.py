@@ -14,10 +14,9 @@ from typing import Any
 from assay.audit.snapshot import Snapshot
 from assay.core.deck import number
 from assay.core.strata import Strata
-from assay.exchange.rows import guard
-from assay.labelling.estimates import estimates_of, strata_in
-from assay.labelling.state import Table
-from assay.results.estimates import Estimate, Estimates, StratumRow
+from assay.exchange import guard
+from assay.labelling import Table, estimates_of, strata_in
+from assay.results import Estimate, Estimates, StratumRow
 from assay.storage import CardRow, Event
 
 _FLOATS = ("value", "low", "high", "standard_error", "confidence")

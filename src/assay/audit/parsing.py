@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from assay.audit.members import CARD_COLUMNS, EVENT_FIELDS, MANIFEST
 from assay.audit.snapshot import Snapshot
 from assay.errors import AssayError, InputError
-from assay.exchange.rows import unguard
-from assay.labelling.settings import Settings
+from assay.exchange import unguard
+from assay.labelling import Settings
 from assay.storage import CardRow, Event
 
 _STORED = tuple(field for field in fields(CardRow) if field.name != "shown")

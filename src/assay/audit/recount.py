@@ -9,10 +9,8 @@ from assay.core.answers import Answer
 from assay.core.deck import number
 from assay.core.goal import JointGoal
 from assay.core.weights import seed_of_arrival
-from assay.labelling.estimates import estimates_of, strata_in
-from assay.labelling.rounds import Ledger
-from assay.labelling.state import Table
-from assay.results.estimates import Estimate
+from assay.labelling import Ledger, Table, estimates_of, strata_in
+from assay.results import Estimate
 from assay.storage import CardRow
 
 _NEAR = 1e-12  # sums in another order differ in their last digits

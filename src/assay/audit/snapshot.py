@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.labelling.review_rule import FROM_BEFORE
-from assay.labelling.settings import Settings
-from assay.labelling.state import Table
+from assay.labelling import FROM_BEFORE, Settings, Table
 from assay.storage import CardRow, Event, Session, Store, open_store
 
 _KEY = 1  # the campaign's number in a storage of its own

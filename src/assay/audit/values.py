@@ -11,7 +11,7 @@ from assay.core.design import Design
 from assay.core.goal import Goal, JointGoal, Target
 from assay.core.strata import Strata
 from assay.core.venn import CellStrata
-from assay.labelling.settings import Settings
+from assay.labelling import Settings
 
 T = TypeVar("T")
 

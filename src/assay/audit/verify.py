@@ -25,12 +25,10 @@ from assay.audit.compare import differences
 from assay.audit.recount import check_answers, check_estimates, check_values
 from assay.audit.snapshot import laid_out, take, until
 from assay.errors import InputError
-from assay.exchange.content import Content
-from assay.labelling.settings import Settings, find_campaign
-from assay.labelling.state import Table
+from assay.exchange import Content
+from assay.labelling import Settings, Table, find_campaign
 from assay.report import report_of
-from assay.storage import Session, Store
-from assay.storage.store import open_storage
+from assay.storage import Session, Store, open_storage
 
 # A saved report, worked out again from the log as it was then.
 

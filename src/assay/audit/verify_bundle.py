@@ -18,8 +18,8 @@ from assay.audit.parsing import json_of, snapshot_of
 from assay.audit.recount import check_answers, check_estimates, check_values
 from assay.audit.snapshot import Snapshot, restore
 from assay.errors import AssayError, InputError
-from assay.exchange.content import Content, is_zip, unzip
-from assay.labelling.state import Table
+from assay.exchange import Content, is_zip, unzip
+from assay.labelling import Table
 
 # A bundle as it was sealed: its zip, its manifest, and the digest of every file.
 

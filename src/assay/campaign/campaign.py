@@ -8,42 +8,54 @@ from operator import attrgetter
 from os import PathLike
 from typing import Any
 
-from assay.audit.bundle import Bundle, write_bundle
+from assay.audit import Bundle, write_bundle
 from assay.core.agreement import Agreement
 from assay.core.answers import Answer, parse_answer, parse_answers
 from assay.core.deck import Id
 from assay.core.stopping import Reason
 from assay.errors import InputError, did_you_mean
-from assay.labelling.accept import (
-    check_lease,
-    check_submit,
-    reviewer_of,
-    told_by_one,
-    told_by_several,
-)
-from assay.labelling.assignments import LEASE_SECONDS, Desk
-from assay.labelling.estimates import (
+from assay.labelling import (
+    LEASE_SECONDS,
+    WITHDRAWN,
+    Desk,
     Frame,
+    Review,
+    Settings,
+    ShortReserveError,
+    Table,
     agreement_in,
     campaign_frame,
+    check_lease,
+    check_submit,
     estimates_of,
+    reviewer_of,
     reviewers_in,
+    slices_of,
     strata_in,
+    told_by_one,
+    told_by_several,
     waiting_in,
 )
-from assay.labelling.reserve import ShortReserveError
-from assay.labelling.review_rule import WITHDRAWN, Review
-from assay.labelling.settings import Settings
-from assay.labelling.slices import slices_of
-from assay.labelling.state import Table
 from assay.predictions import Predictions
 from assay.report import Report, report_of
-from assay.results.estimates import Estimate, Estimates, Item, StratumRow
-from assay.results.frames import Backend
-from assay.results.html import html_block, html_headline
-from assay.results.progress import HistoryPoint
-from assay.results.reviewing import Dispute, Receipt, Recorded, ReviewerRow, Submit, Told, Turn
-from assay.results.slices import Slices
+from assay.results import (
+    Backend,
+    Dispute,
+    Estimate,
+    Estimates,
+    HistoryPoint,
+    Item,
+    Receipt,
+    Recorded,
+    ReviewerRow,
+    Slices,
+    StratumRow,
+    Submit,
+    Told,
+    Turn,
+    html_block,
+    html_headline,
+)
 from assay.storage import Event, Store
 
 
@@ -164,7 +176,7 @@ class Campaign:
         Examples
         --------
         >>> import assay
-        >>> from assay.results.reviewing import Submit
+        >>> from assay.results import Submit
         >>> campaign = assay.create_campaign(
         ...     {"p": [0.9, 0.8, 0.7]}, score="p", threshold=0.5, budget=3)
         >>> turn = campaign.review([], reviewer="ann", want=1)

@@ -16,9 +16,7 @@ import numpy as np
 from assay.campaign.campaign import Campaign
 from assay.core.goal import JointGoal
 from assay.errors import AssayWarning, PredictionsError, StorageError
-from assay.labelling.reserve import depth, more_cards
-from assay.labelling.review_rule import FROM_BEFORE, Review, answered
-from assay.labelling.settings import Before, Settings
+from assay.labelling import FROM_BEFORE, Before, Review, Settings, answered, depth, more_cards
 from assay.predictions import Predictions
 from assay.storage import CardRow, Event, Session, Store
 

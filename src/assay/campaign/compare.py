@@ -10,12 +10,9 @@ from assay.campaign.create import settings_of
 from assay.campaign.setup import begin_with_several
 from assay.core.design import Design
 from assay.errors import DesignError, InputError
-from assay.labelling.settings import Reviewing, Settings, find_campaign
-from assay.predictions import Classifiers, Scan
-from assay.predictions.pair import ComparedPredictions, read_compared
-from assay.predictions.scan import as_scan
-from assay.storage import Store
-from assay.storage.store import open_storage
+from assay.labelling import Reviewing, Settings, find_campaign
+from assay.predictions import Classifiers, ComparedPredictions, Scan, as_scan, read_compared
+from assay.storage import Store, open_storage
 
 
 def compare_campaign(

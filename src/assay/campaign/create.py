@@ -16,15 +16,22 @@ from assay.core.goal import Goal
 from assay.core.strata import Strata
 from assay.core.variable import Scale
 from assay.errors import AssayWarning, DesignError
-from assay.labelling.reserve import card_row, check_same, depth, more_cards, read_again, scans_of
-from assay.labelling.review_rule import FROM_BEFORE
-from assay.labelling.settings import Part, Reviewing, Settings, Source, find_campaign
-from assay.predictions import Classifiers, Predictions, Scan
-from assay.predictions.pair import parts_in
-from assay.predictions.roles import refuse_bad_show
-from assay.predictions.scan import as_scan
-from assay.storage import CardRow, Said, Session, Store
-from assay.storage.store import open_storage
+from assay.labelling import (
+    FROM_BEFORE,
+    Part,
+    Reviewing,
+    Settings,
+    Source,
+    card_row,
+    check_same,
+    depth,
+    find_campaign,
+    more_cards,
+    read_again,
+    scans_of,
+)
+from assay.predictions import Classifiers, Predictions, Scan, as_scan, parts_in, refuse_bad_show
+from assay.storage import CardRow, Said, Session, Store, open_storage
 
 
 def create_campaign(

@@ -12,7 +12,7 @@ from assay.core.answers import Answer, parse_answer
 from assay.core.design import Design
 from assay.core.types import Ints
 from assay.errors import InputError, LabelError, PredictionsError, did_you_mean
-from assay.results.estimates import Estimate
+from assay.results import Estimate
 
 Oracle = Callable[[Ints], Iterable[object]]
 _LISTED = 5  # values in an error

@@ -6,13 +6,25 @@ from os import PathLike
 
 from assay.campaign.campaign import Campaign
 from assay.errors import InputError, LabelConflictError, LabelError
-from assay.exchange.content import Content, Limits
-from assay.exchange.formats import FORMATS, Format, find_format, format_of
-from assay.exchange.rows import Labelled, People, check_rows, count, first
-from assay.exchange.sheets import Batch, Sheet, sheet_of
-from assay.exchange.tables import Columns
-from assay.labelling.review_rule import SKIP, WITHDRAWN
-from assay.results.reviewing import Told
+from assay.exchange import (
+    FORMATS,
+    Batch,
+    Columns,
+    Content,
+    Format,
+    Labelled,
+    Limits,
+    People,
+    Sheet,
+    check_rows,
+    count,
+    find_format,
+    first,
+    format_of,
+    sheet_of,
+)
+from assay.labelling import SKIP, WITHDRAWN
+from assay.results import Told
 from assay.storage import Event
 
 

@@ -14,13 +14,9 @@ from assay.core.metrics import sides
 from assay.core.strata import Strata
 from assay.core.types import Ints
 from assay.errors import DesignError, PredictionsError
-from assay.labelling.reserve import card_row, depth, read_again, scans_of
-from assay.labelling.review_rule import answered
-from assay.labelling.settings import Settings, find_campaign
-from assay.predictions import Card, Predictions
-from assay.predictions.union import Top, merge
-from assay.storage import CardRow, Session
-from assay.storage.store import open_storage
+from assay.labelling import Settings, answered, card_row, depth, find_campaign, read_again, scans_of
+from assay.predictions import Card, Predictions, Top, merge
+from assay.storage import CardRow, Session, open_storage
 
 
 def extend_campaign(

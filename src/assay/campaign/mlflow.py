@@ -8,9 +8,7 @@ from importlib.metadata import version
 
 from assay.campaign.campaign import Campaign
 from assay.errors import InputError, MissingDependencyError, StorageError
-from assay.results.estimates import Estimate
-from assay.results.progress import HistoryPoint, thinned
-from assay.results.text import goal_words
+from assay.results import Estimate, HistoryPoint, goal_words, thinned
 
 _POINTS = 100  # of a metric's history, at most; a chart shows no more
 _AT_ONCE = 1000  # metrics in one call, by MLflow's rule

@@ -19,9 +19,8 @@ from assay.core.types import Ints
 from assay.core.unjudged import movement
 from assay.core.variable import scale_of
 from assay.errors import LabelError, PredictionsError
-from assay.predictions import Predictions, read_predictions
-from assay.predictions.weighted import WeightedPredictions
-from assay.results.estimates import Estimate
+from assay.predictions import Predictions, WeightedPredictions, read_predictions
+from assay.results import Estimate
 
 # The labels fell by size, whatever the answers: nothing is to be made up for, as it is where they
 # followed the errors.

@@ -20,7 +20,7 @@ from assay.core.strata import Side, Strata, stratify
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable
 from assay.errors import LabelError
-from assay.exchange.tables import read_label_file
+from assay.exchange import read_label_file
 from assay.predictions import Card, Predictions
 
 """The reviewer of labels that were there before the campaign."""

@@ -9,11 +9,18 @@ from assay.campaign.create import settings_of
 from assay.campaign.setup import Beginning, begin_with_one, begin_with_several
 from assay.core.goal import JointGoal, Target
 from assay.errors import AssayWarning, PredictionsError
-from assay.labelling.reserve import depth, more_cards, read_again, scans_of, whereabouts
-from assay.labelling.review_rule import answered
-from assay.labelling.settings import Settings, find_campaign
+from assay.labelling import (
+    Settings,
+    answered,
+    depth,
+    find_campaign,
+    more_cards,
+    read_again,
+    scans_of,
+    whereabouts,
+)
 from assay.predictions import Predictions, Scan
-from assay.storage.store import open_storage
+from assay.storage import open_storage
 
 
 def rebase_campaign(

@@ -25,13 +25,20 @@ from assay.core.goal import JointGoal
 from assay.core.metrics import canonical_metric
 from assay.core.venn import CellStrata, refuse_bad_names
 from assay.errors import AssayWarning, DesignError, InputError, PredictionsError, StorageError
-from assay.labelling.settings import Part, Reviewing, Series, Settings, find_campaign
-from assay.predictions import Predictions, Scan
-from assay.predictions.engines import engine_of
-from assay.predictions.pair import IN_NEW, IN_OLD, NEW, OLD, ComparedPredictions, read_compared
-from assay.predictions.scan import as_scan
-from assay.storage import Session, Store
-from assay.storage.store import open_storage
+from assay.labelling import Part, Reviewing, Series, Settings, find_campaign
+from assay.predictions import (
+    IN_NEW,
+    IN_OLD,
+    NEW,
+    OLD,
+    ComparedPredictions,
+    Predictions,
+    Scan,
+    as_scan,
+    engine_of,
+    read_compared,
+)
+from assay.storage import Session, Store, open_storage
 
 # The periods of a series: which there are, and what the last one tells the next.
 

@@ -12,8 +12,13 @@ from assay.core.stratify import cell_strata, joint_of, sides_to_cut
 from assay.core.variable import SCALES, Scale, scale_of
 from assay.core.venn import CellStrata
 from assay.errors import DesignError
-from assay.predictions import Classifiers, Predictions, read_classifiers, read_predictions
-from assay.predictions.weighted import WeightedPredictions
+from assay.predictions import (
+    Classifiers,
+    Predictions,
+    WeightedPredictions,
+    read_classifiers,
+    read_predictions,
+)
 
 
 @dataclass(frozen=True, eq=False)

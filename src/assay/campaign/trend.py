@@ -9,13 +9,10 @@ from typing import Any, Literal
 from assay.campaign.campaign import Campaign
 from assay.campaign.series import Member, members
 from assay.errors import InputError, StorageError, did_you_mean
-from assay.labelling.settings import Series
-from assay.report.trend_picture import Mark, draw_trend
-from assay.results.estimates import Estimate
-from assay.results.files import write_whole
-from assay.results.html import html_block, html_headline, html_table
-from assay.storage import Event, Session
-from assay.storage.store import open_storage
+from assay.labelling import Series
+from assay.report import Mark, draw_trend
+from assay.results import Estimate, html_block, html_headline, html_table, write_whole
+from assay.storage import Event, Session, open_storage
 
 
 @dataclass(frozen=True)

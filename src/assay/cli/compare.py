@@ -8,8 +8,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from assay.campaign.campaign import Campaign
-from assay.campaign.compare import compare_campaign
+from assay.campaign import Campaign, compare_campaign
 from assay.cli.options import (
     ItemId,
     NameOption,
@@ -32,9 +31,9 @@ from assay.cli.summary import several_facts, targets_table
 from assay.core.goal import JointGoal
 from assay.core.metrics import METRICS
 from assay.core.venn import CellStrata
-from assay.labelling.settings import Settings
-from assay.predictions.pair import IN_NEW, IN_OLD, NEW, OLD
-from assay.results.text import printable
+from assay.labelling import Settings
+from assay.predictions import IN_NEW, IN_OLD, NEW, OLD
+from assay.results import printable
 
 # What is told of a new comparison: what the two have in common, and which labels count again.
 

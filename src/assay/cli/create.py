@@ -6,8 +6,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from assay.campaign.campaign import Campaign
-from assay.campaign.create import create_campaign
+from assay.campaign import Campaign, create_campaign
 from assay.cli.options import (
     CheckIds,
     ClassifierColumns,

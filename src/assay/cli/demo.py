@@ -9,7 +9,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from assay.campaign.campaign import Campaign
+from assay.campaign import Campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.cli.render import (
     facts,
@@ -21,7 +21,7 @@ from assay.cli.render import (
 )
 from assay.demo import DemoResult, Population, Watcher, run
 from assay.demo.run import BATCH, GOAL
-from assay.results.estimates import Estimate
+from assay.results import Estimate
 
 _WITHIN = GOAL.within or 0.0
 _ROUNDS_A_LINE = 4

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from assay.campaign.exchange import Written, import_labels, write_batch, write_labels
+from assay.campaign import Written, import_labels, write_batch, write_labels
 from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.errors import InputError, did_you_mean
 from assay.exchange import FORMATS
-from assay.results.text import printable
+from assay.results import printable
 
 _WHAT = ("labels", "batch")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}

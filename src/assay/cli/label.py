@@ -17,19 +17,15 @@ from rich.console import Console, Group, RenderableType
 from rich.rule import Rule
 from rich.text import Text
 
-from assay.campaign.campaign import Campaign
-from assay.campaign.exchange import shown_columns
-from assay.campaign.rebase import rebase_campaign
+from assay.campaign import Campaign, rebase_campaign, shown_columns
 from assay.cli.options import CampaignName, StorageUrl, existing, follow_up, open_campaign, reading
 from assay.cli.output import AsJson, collecting_warnings, console, emit, say_next, telling_errors
 from assay.cli.render import facts
 from assay.core.answers import Answer
 from assay.core.deck import Id
 from assay.errors import InputError, LabelConflictError, LabelError
-from assay.labelling.review_rule import SKIP
-from assay.results.estimates import Item
-from assay.results.reviewing import Submit
-from assay.results.text import printable
+from assay.labelling import SKIP
+from assay.results import Item, Submit, printable
 
 # What a reviewer types: one key on a terminal, one line elsewhere.
 

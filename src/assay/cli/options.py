@@ -12,17 +12,14 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
-from assay.campaign.campaign import Campaign
-from assay.campaign.create import load_campaign
+from assay.campaign import Campaign, load_campaign
 from assay.cli.output import console
 from assay.core.metrics import METRICS
 from assay.core.variable import SCALES
 from assay.core.venn import refuse_bad_names
 from assay.errors import InputError, StorageError
-from assay.predictions import ENGINES, Scan
-from assay.predictions.scan import Engine
-from assay.predictions.scanned import telling_progress
-from assay.results.text import printable
+from assay.predictions import ENGINES, Engine, Scan, telling_progress
+from assay.results import printable
 
 
 def about_data(text: str, *names: str, metavar: str | None = "COL") -> Any:

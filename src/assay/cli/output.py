@@ -15,7 +15,7 @@ from rich.text import Text
 
 from assay.errors import AssayError, AssayWarning, InputError
 from assay.experiments.tables import Table
-from assay.results.text import printable
+from assay.results import printable
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 

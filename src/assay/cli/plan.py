@@ -29,9 +29,9 @@ from assay.cli.render import new_table, note_lines
 from assay.core.metrics import METRICS
 from assay.core.variable import Scale
 from assay.predictions import read_predictions
-from assay.results.text import printable
-from assay.simulation.planning import Planning, TextTable
-from assay.simulation.planning import plan as plan_for
+from assay.results import printable
+from assay.simulation import Planning, TextTable
+from assay.simulation import plan as plan_for
 
 
 def plan(

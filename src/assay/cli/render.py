@@ -12,10 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.core.goal import Goal, JointGoal
-from assay.results.estimates import Estimate, StratumRow
-from assay.results.html import stretch
-from assay.results.slices import Slices
-from assay.results.text import (
+from assay.results import (
+    Estimate,
+    Slices,
+    StratumRow,
     difference_words,
     ends_text,
     goal_words,
@@ -23,6 +23,7 @@ from assay.results.text import (
     printable,
     shortened,
     state_text,
+    stretch,
     value_text,
 )
 

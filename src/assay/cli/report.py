@@ -6,16 +6,13 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from assay.audit.books import Verification
-from assay.audit.bundle import Bundle, named_zip
-from assay.audit.verify import verify_campaign
-from assay.audit.verify_bundle import verify_bundle
+from assay.audit import Bundle, Verification, named_zip, verify_bundle, verify_campaign
 from assay.cli.options import CampaignName, StorageUrl, existing, open_campaign
 from assay.cli.output import AsJson, console, emit, telling_errors, working
 from assay.cli.render import new_table, note_lines
 from assay.errors import InputError, did_you_mean
 from assay.report import SUFFIXES, Report, kind_of
-from assay.results.text import printable
+from assay.results import printable
 
 _FORMATS = tuple(SUFFIXES.values())
 

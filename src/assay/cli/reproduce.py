@@ -28,7 +28,7 @@ from assay.experiments.coverage.tables import metrics_table, parts_table, target
 from assay.experiments.kumar_raj import study as kumar_raj
 from assay.experiments.recycling import study as recycling
 from assay.experiments.tables import Table
-from assay.simulation.figures import new_figure
+from assay.simulation import new_figure
 
 
 class Paper(StrEnum):

@@ -8,11 +8,15 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from assay.campaign.campaign import Campaign
-from assay.campaign.extend import extend_campaign
-from assay.campaign.rebase import rebase_campaign
-from assay.campaign.series import follow_campaign
-from assay.campaign.trend import PeriodRow, Trend, trend
+from assay.campaign import (
+    Campaign,
+    PeriodRow,
+    Trend,
+    extend_campaign,
+    follow_campaign,
+    rebase_campaign,
+    trend,
+)
 from assay.cli.options import (
     EngineName,
     ItemId,
@@ -38,8 +42,7 @@ from assay.cli.output import AsJson, collecting_warnings, tell, telling_errors
 from assay.cli.render import facts, interval_bar, interval_text, new_table
 from assay.core.metrics import METRICS
 from assay.errors import InputError
-from assay.results.estimates import Estimate
-from assay.results.text import metric_name, printable, value_text
+from assay.results import Estimate, metric_name, printable, value_text
 
 _WRONG = 2  # as with wrong usage: 1 is for a metric below its floor, which a pipeline acts on
 _COLOURS = {"fell": "red", "rose": "green", None: "dim"}

@@ -12,15 +12,13 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from assay.campaign.campaign import Campaign
-from assay.campaign.exchange import shown_columns
+from assay.campaign import Campaign, shown_columns
 from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.cli.render import new_table
 from assay.errors import InputError, MissingDependencyError, did_you_mean
-from assay.labelling.accept import reviewer_of
-from assay.labelling.review_rule import FROM_BEFORE
-from assay.results.text import printable
+from assay.labelling import FROM_BEFORE, reviewer_of
+from assay.results import printable
 from assay.web import Options
 from assay.web.tokens import ROLES, digest_of, new_token
 

@@ -35,12 +35,14 @@ from assay.predictions import read_labelled
 from assay.simulation import (
     DESIGN_NAMES,
     SEVERAL_DESIGNS,
+    AtThreshold,
     Population,
+    Question,
     Simulation,
+    draw,
+    new_figure,
 )
 from assay.simulation import simulate as run_simulation
-from assay.simulation.figures import draw, new_figure
-from assay.simulation.sweeps import AtThreshold, Question
 
 
 def _data(text: str, metavar: str = "COL") -> Any:

@@ -13,19 +13,19 @@ from rich.text import Text
 
 from assay.cli.output import console, emit, progress_bar, save_rows, say_saved, working
 from assay.cli.render import facts
-from assay.results.text import metric_name
+from assay.results import metric_name
 from assay.simulation import (
     Ensemble,
+    Question,
     Row,
     SeveralRow,
     SeveralSimulation,
     Simulation,
+    Sizes,
     TargetRow,
+    draw_several,
     simulate_several,
 )
-from assay.simulation.figures import draw_several
-from assay.simulation.recycling.sizes import Sizes
-from assay.simulation.sweeps import Question
 
 _OF_A_TARGET = {
     "change": "labels against random sampling's",

@@ -7,9 +7,8 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from assay.campaign.campaign import Campaign
-from assay.campaign.create import load_campaign
-from assay.campaign.poststratified import estimate as estimate_from
+from assay.campaign import Campaign, load_campaign
+from assay.campaign import estimate as estimate_from
 from assay.cli.options import (
     IdColumn,
     Positive,
@@ -35,9 +34,7 @@ from assay.cli.render import (
 from assay.core.goal import JointGoal
 from assay.core.metrics import METRICS
 from assay.errors import DesignError
-from assay.results.estimates import notes_once
-from assay.results.slices import Slices
-from assay.results.text import metric_name, printable, value_text
+from assay.results import Slices, metric_name, notes_once, printable, value_text
 from assay.storage import open_store
 
 

@@ -8,16 +8,15 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.campaign.campaign import Campaign
-from assay.campaign.exchange import shown_columns
+from assay.campaign import Campaign, shown_columns
 from assay.cli.render import facts, new_table, note_lines, sizes_table
 from assay.core.design import Design
 from assay.core.goal import Goal, JointGoal
 from assay.core.metrics import METRICS
 from assay.core.variable import Scale
 from assay.core.venn import CellStrata
-from assay.labelling.settings import Settings, Source
-from assay.results.text import goal_words, metric_name, printable, strata_words
+from assay.labelling import Settings, Source
+from assay.results import goal_words, metric_name, printable, strata_words
 
 # What is told of a new campaign of several metrics: whose they are, and how exact each is.
 

@@ -5,14 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from assay.campaign.campaign import Campaign
-from assay.campaign.create import create_campaign
+from assay.campaign import Campaign, create_campaign
 from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.metrics import ratio
 from assay.core.types import Bools, Ints
 from assay.demo.population import Population, make_population
-from assay.results.estimates import Estimate, StratumRow
+from assay.results import Estimate, StratumRow
 from assay.simulation import replay
 
 GOAL = Goal("precision", within=0.02, confidence=0.95)

@@ -1,7 +1,33 @@
 """Files of labels: formats in which items go out to be judged and labels come back."""
 
-from assay.exchange.content import LimitError, Limits
-from assay.exchange.formats import FORMATS, Format
-from assay.exchange.sheets import Batch, Sheet
+from assay.exchange.content import MOST_BYTES, Content, LimitError, Limits, is_zip, unzip
+from assay.exchange.formats import FORMATS, Format, find_format, format_of
+from assay.exchange.rows import Labelled, People, as_text, check_rows, count, first, guard, unguard
+from assay.exchange.sheets import Batch, Sheet, sheet_of
+from assay.exchange.tables import Columns, read_label_file
 
-__all__ = ["FORMATS", "Batch", "Format", "LimitError", "Limits", "Sheet"]
+__all__ = [
+    "FORMATS",
+    "MOST_BYTES",
+    "Batch",
+    "Columns",
+    "Content",
+    "Format",
+    "Labelled",
+    "LimitError",
+    "Limits",
+    "People",
+    "Sheet",
+    "as_text",
+    "check_rows",
+    "count",
+    "find_format",
+    "first",
+    "format_of",
+    "guard",
+    "is_zip",
+    "read_label_file",
+    "sheet_of",
+    "unguard",
+    "unzip",
+]

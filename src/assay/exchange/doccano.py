@@ -20,7 +20,7 @@ from assay.exchange.content import Content, Limits, is_zip, unzip
 from assay.exchange.rows import Row, as_text, ascii_json, records_of_lines
 from assay.exchange.sheets import Batch
 from assay.exchange.tables import Columns
-from assay.results.estimates import Item
+from assay.results import Item
 
 ID = "assay_id"
 _SHARED = "all"  # what doccano calls the file of everybody's labels

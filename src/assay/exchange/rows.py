@@ -10,7 +10,7 @@ from assay.core.answers import Answer, parse_answer
 from assay.core.deck import Id
 from assay.errors import AssayError, InputError, LabelError, did_you_mean
 from assay.exchange.content import Content, Limits
-from assay.labelling.accept import reviewer_of
+from assay.labelling import reviewer_of
 
 # Problems and numbers in words.
 

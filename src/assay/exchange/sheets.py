@@ -5,7 +5,7 @@ import io
 from dataclasses import dataclass
 
 from assay.exchange.rows import as_text, guard
-from assay.results.estimates import Item
+from assay.results import Item
 
 # A batch of items to judge, with the columns that their reviewers see.
 

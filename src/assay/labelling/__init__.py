@@ -1,1 +1,83 @@
 """The labelling of a campaign: its items drawn, assigned, answered and counted."""
+
+from assay.labelling.accept import (
+    check_lease,
+    check_submit,
+    reviewer_of,
+    told_by_one,
+    told_by_several,
+)
+from assay.labelling.assignments import LEASE_SECONDS, Desk
+from assay.labelling.estimates import (
+    Frame,
+    agreement_in,
+    campaign_frame,
+    estimates_of,
+    reviewers_in,
+    strata_in,
+    waiting_in,
+)
+from assay.labelling.reserve import (
+    ShortReserveError,
+    card_row,
+    check_same,
+    depth,
+    more_cards,
+    read_again,
+    scans_of,
+    whereabouts,
+)
+from assay.labelling.review_rule import FROM_BEFORE, SKIP, WITHDRAWN, WORDS, Review, answered
+from assay.labelling.rounds import Ledger
+from assay.labelling.settings import (
+    Before,
+    Part,
+    Reviewing,
+    Series,
+    Settings,
+    Source,
+    find_campaign,
+)
+from assay.labelling.slices import slices_of
+from assay.labelling.state import Table
+
+__all__ = [
+    "FROM_BEFORE",
+    "LEASE_SECONDS",
+    "SKIP",
+    "WITHDRAWN",
+    "WORDS",
+    "Before",
+    "Desk",
+    "Frame",
+    "Ledger",
+    "Part",
+    "Review",
+    "Reviewing",
+    "Series",
+    "Settings",
+    "ShortReserveError",
+    "Source",
+    "Table",
+    "agreement_in",
+    "answered",
+    "campaign_frame",
+    "card_row",
+    "check_lease",
+    "check_same",
+    "check_submit",
+    "depth",
+    "estimates_of",
+    "find_campaign",
+    "more_cards",
+    "read_again",
+    "reviewer_of",
+    "reviewers_in",
+    "scans_of",
+    "slices_of",
+    "strata_in",
+    "told_by_one",
+    "told_by_several",
+    "waiting_in",
+    "whereabouts",
+]

@@ -9,7 +9,7 @@ from assay.core.answers import Answer
 from assay.errors import InputError, LabelConflictError, LabelError, is_storable
 from assay.labelling.review_rule import WORDS, Review
 from assay.labelling.state import Table
-from assay.results.reviewing import Recorded, Submit, Told
+from assay.results import Recorded, Submit, Told
 from assay.storage import Said
 
 LONGEST_TEXT = 200  # characters of a reviewer's name, or of a key

@@ -15,8 +15,7 @@ from assay.errors import AssayError
 from assay.labelling.reserve import ShortReserveError
 from assay.labelling.review_rule import SKIP, WITHDRAWN
 from assay.labelling.state import Table
-from assay.results.estimates import Item
-from assay.results.reviewing import Dispute, Receipt, Submit, Turn
+from assay.results import Dispute, Item, Receipt, Submit, Turn
 from assay.storage import CardRow, Claim, Event, Said, Session
 
 LEASE_SECONDS = 600.0

@@ -16,10 +16,16 @@ from assay.core.stopping import Reason
 from assay.core.strata import Strata
 from assay.errors import InputError, did_you_mean
 from assay.labelling.state import Table
-from assay.results.estimates import Estimate, Estimates, StratumRow
-from assay.results.frames import Backend, frame_of, types_of
-from assay.results.progress import HistoryPoint
-from assay.results.reviewing import ReviewerRow
+from assay.results import (
+    Backend,
+    Estimate,
+    Estimates,
+    HistoryPoint,
+    ReviewerRow,
+    StratumRow,
+    frame_of,
+    types_of,
+)
 
 
 def estimates_of(table: Table) -> Estimates:

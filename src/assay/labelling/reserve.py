@@ -16,10 +16,18 @@ from assay.core.types import Floats
 from assay.core.weights import Arrivals, seed_of_arrival
 from assay.errors import AssayError, PredictionsError
 from assay.labelling.settings import Settings, Source
-from assay.predictions import Card, Predictions, Scan, read_classifiers, read_predictions
-from assay.predictions.pair import parts_in, read_compared
-from assay.predictions.scan import as_scan
-from assay.predictions.union import UnionPredictions, as_it_is_now
+from assay.predictions import (
+    Card,
+    Predictions,
+    Scan,
+    UnionPredictions,
+    as_it_is_now,
+    as_scan,
+    parts_in,
+    read_classifiers,
+    read_compared,
+    read_predictions,
+)
 from assay.storage import CardRow, Session, Store
 
 _LONGEST_ID = 10_000  # characters

@@ -30,7 +30,7 @@ from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
 from assay.core.types import Floats, Ints
 from assay.core.weights import Once
-from assay.results.progress import HistoryPoint
+from assay.results import HistoryPoint
 from assay.storage import CardRow
 
 # The rows of a count table, (10, places): cards, and then the items behind them, each once.

@@ -13,7 +13,7 @@ from assay.core.strata import Strata
 from assay.core.variable import Scale
 from assay.core.venn import CellStrata
 from assay.errors import DesignError
-from assay.predictions.union import joint_fingerprint, listed
+from assay.predictions import joint_fingerprint, listed
 from assay.storage import Session
 
 MOST_REVIEWERS = 20  # of one item

@@ -20,8 +20,7 @@ from assay.errors import AssayError, PredictionsError, did_you_mean
 from assay.labelling.reserve import check_same, read_again, scans_of, whereabouts
 from assay.labelling.settings import Settings
 from assay.labelling.state import Table
-from assay.predictions import Scan
-from assay.predictions.slices import slice_text
+from assay.predictions import Scan, slice_text
 
 
 @dataclass(frozen=True, eq=False)

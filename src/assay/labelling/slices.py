@@ -19,7 +19,7 @@ from assay.errors import DesignError, InputError, did_you_mean
 from assay.labelling.settings import Settings
 from assay.labelling.slice_items import SliceAnswers, slice_values
 from assay.labelling.state import Table
-from assay.results.slices import SliceRow, Slices
+from assay.results import SliceRow, Slices
 
 _MOST = 50  # slices; of more, those with the fewest labels are put together
 _WHY = {

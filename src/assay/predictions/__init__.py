@@ -3,21 +3,49 @@
 from assay.core.strata import Side
 from assay.core.stratify import sides_to_cut
 from assay.predictions.contract import Card, CellPredictions, Decks, Found, IdKind, Predictions
+from assay.predictions.engines import engine_of
+from assay.predictions.pair import (
+    IN_NEW,
+    IN_OLD,
+    NEW,
+    OLD,
+    ComparedPredictions,
+    parts_in,
+    read_compared,
+)
 from assay.predictions.read import Labelled, from_arrays, read_labelled, read_predictions
-from assay.predictions.scan import ENGINES, Scan
+from assay.predictions.roles import refuse_bad_show, refuse_improbable
+from assay.predictions.scan import ENGINES, Engine, Scan, as_scan
+from assay.predictions.scanned import telling_progress
 from assay.predictions.several import (
     Classifiers,
     LabelledClassifiers,
     read_classifiers,
     read_labelled_classifiers,
 )
+from assay.predictions.slices import slice_text
+from assay.predictions.union import (
+    Top,
+    UnionPredictions,
+    as_it_is_now,
+    joint_fingerprint,
+    listed,
+    merge,
+)
+from assay.predictions.weighted import WeightedPredictions
 
 __all__ = [
     "ENGINES",
+    "IN_NEW",
+    "IN_OLD",
+    "NEW",
+    "OLD",
     "Card",
     "CellPredictions",
     "Classifiers",
+    "ComparedPredictions",
     "Decks",
+    "Engine",
     "Found",
     "IdKind",
     "Labelled",
@@ -25,10 +53,25 @@ __all__ = [
     "Predictions",
     "Scan",
     "Side",
+    "Top",
+    "UnionPredictions",
+    "WeightedPredictions",
+    "as_it_is_now",
+    "as_scan",
+    "engine_of",
     "from_arrays",
+    "joint_fingerprint",
+    "listed",
+    "merge",
+    "parts_in",
     "read_classifiers",
+    "read_compared",
     "read_labelled",
     "read_labelled_classifiers",
     "read_predictions",
+    "refuse_bad_show",
+    "refuse_improbable",
     "sides_to_cut",
+    "slice_text",
+    "telling_progress",
 ]

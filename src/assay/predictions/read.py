@@ -31,7 +31,7 @@ def load(source: object, used: Sequence[str], show: Sequence[str], id: str | Non
     Parameters
     ----------
     source : path, query, URL, mapping, table or Scan
-        As in `assay.predictions.read_predictions`.
+        As in `assay.predictions.read.read_predictions`.
     used, show : sequence of str
         The columns to read, and those that people see.
     id : str or None

@@ -11,7 +11,7 @@ from assay.errors import PredictionsError, did_you_mean
 
 @dataclass(frozen=True)
 class Roles:
-    """The arguments of `assay.predictions.read_predictions`, checked against each other.
+    """The arguments of `assay.predictions.read.read_predictions`, checked against each other.
 
     Examples
     --------

@@ -6,6 +6,17 @@
 JSON is the facts as they are; so whatever a page says can be recomputed from the store.
 """
 
+from assay.report.charts import Curve, draw_curve
 from assay.report.report import SUFFIXES, Report, kind_of, report_of
+from assay.report.trend_picture import Mark, draw_trend
 
-__all__ = ["SUFFIXES", "Report", "kind_of", "report_of"]
+__all__ = [
+    "SUFFIXES",
+    "Curve",
+    "Mark",
+    "Report",
+    "draw_curve",
+    "draw_trend",
+    "kind_of",
+    "report_of",
+]

@@ -12,7 +12,7 @@ from typing import Self
 
 from assay.report.blocks import Figure, Table
 from assay.report.facts import Facts, Range, StratumFacts
-from assay.results.progress import HistoryPoint, thinned
+from assay.results import HistoryPoint, thinned
 
 SIDE = 1000  # of the square
 _POINTS = 200  # at most; no screen shows more

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.core.agreement import Agreement
-from assay.results.estimates import Estimate
-from assay.results.progress import HistoryPoint
-from assay.results.slices import Slices
+from assay.results import Estimate, HistoryPoint, Slices
 
 Range = tuple[float | None, float | None]  # of scores; None where it has no end
 

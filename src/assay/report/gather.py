@@ -14,17 +14,20 @@ from assay.core.goal import JointGoal
 from assay.core.intervals import wilson
 from assay.core.strata import Strata
 from assay.core.venn import CellStrata
-from assay.labelling.estimates import (
+from assay.labelling import (
+    FROM_BEFORE,
+    SKIP,
+    WITHDRAWN,
+    Review,
+    Settings,
+    Table,
     agreement_in,
     estimates_of,
     reviewers_in,
+    slices_of,
     strata_in,
     waiting_in,
 )
-from assay.labelling.review_rule import FROM_BEFORE, SKIP, WITHDRAWN, Review
-from assay.labelling.settings import Settings
-from assay.labelling.slices import slices_of
-from assay.labelling.state import Table
 from assay.report.facts import (
     AnswerFacts,
     CampaignFacts,
@@ -37,9 +40,7 @@ from assay.report.facts import (
     StratumFacts,
 )
 from assay.report.worth import is_weighted, metric_facts
-from assay.results.estimates import notes_once
-from assay.results.slices import Slices
-from assay.results.text import goal_words, strata_words
+from assay.results import Slices, goal_words, notes_once, strata_words
 from assay.storage import Event
 
 # What did not go straight from a question to its answer, by the log.

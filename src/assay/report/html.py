@@ -19,7 +19,7 @@ from assay.report.blocks import (
     Table,
 )
 from assay.report.charts import SIDE
-from assay.results.text import printable
+from assay.results import printable
 
 # HTML that is escaped unless it says that it is HTML already.
 

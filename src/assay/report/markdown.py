@@ -15,7 +15,7 @@ from assay.report.blocks import (
     Paragraph,
     Table,
 )
-from assay.results.text import printable
+from assay.results import printable
 
 # What would be read as something else than a text; brackets, so that no link can be written.
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~&$])")

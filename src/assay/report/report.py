@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
-from assay.labelling.state import Table
+from assay.labelling import Table
 from assay.report.blocks import Document
 from assay.report.facts import Facts, MetricFacts
 from assay.report.gather import facts_of
 from assay.report.html import html_of
 from assay.report.markdown import markdown_of
 from assay.report.sections import document_of
-from assay.results.files import write_whole
+from assay.results import write_whole
 
 FORMAT = 1  # of `to_dict`; it grows when a key changes its meaning or goes
 SUFFIXES = {".html": "html", ".md": "markdown", ".json": "json"}

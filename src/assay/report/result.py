@@ -6,7 +6,7 @@ from operator import attrgetter
 from assay.report.blocks import Block, Figure, Headline, Notice, Pairs, Paragraph, Section, Table
 from assay.report.charts import draw_curve, figure_of
 from assay.report.facts import Facts, MetricFacts
-from assay.results.text import as_heading, difference_words, ends_text, metric_name, value_text
+from assay.results import as_heading, difference_words, ends_text, metric_name, value_text
 
 _PICTURES = 4  # at most; of more metrics, those that are farthest from their goals
 _RANDOM = (

@@ -9,7 +9,7 @@ from assay.report.blocks import Block, Code, Document, Lines, Pairs, Paragraph, 
 from assay.report.charts import draw_reliability
 from assay.report.facts import Facts
 from assay.report.result import about, estimates, narrowing, worth
-from assay.results.text import as_heading, value_text
+from assay.results import as_heading, value_text
 
 
 def document_of(facts: Facts) -> Document:

@@ -11,11 +11,9 @@ from assay.core.metrics import METRICS
 from assay.core.standing import Standing
 from assay.core.strata import Strata
 from assay.core.venn import CellStrata
-from assay.labelling.state import Table
+from assay.labelling import Table
 from assay.report.facts import MetricFacts
-from assay.results.estimates import Estimate
-from assay.results.progress import HistoryPoint, thinned
-from assay.results.text import state_text
+from assay.results import Estimate, HistoryPoint, state_text, thinned
 
 _POINTS = 200  # of a metric's history; no screen shows more
 _ALL_POINTS = 2400  # of all metrics'

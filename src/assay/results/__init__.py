@@ -1,1 +1,61 @@
 """Results that are handed out, as text, HTML and DataFrames."""
+
+from assay.results.estimates import Estimate, Estimates, Item, StratumRow, notes_once
+from assay.results.files import write_whole
+from assay.results.frames import Backend, frame_of, types_of
+from assay.results.html import html_block, html_headline, html_remarks, html_table, stretch
+from assay.results.progress import HistoryPoint, Outlook, outlook_of, thinned
+from assay.results.reviewing import Dispute, Receipt, Recorded, ReviewerRow, Submit, Told, Turn
+from assay.results.slices import SliceRow, Slices
+from assay.results.text import (
+    as_heading,
+    difference_words,
+    ends_text,
+    goal_words,
+    metric_name,
+    printable,
+    shortened,
+    state_text,
+    strata_words,
+    value_text,
+)
+
+__all__ = [
+    "Backend",
+    "Dispute",
+    "Estimate",
+    "Estimates",
+    "HistoryPoint",
+    "Item",
+    "Outlook",
+    "Receipt",
+    "Recorded",
+    "ReviewerRow",
+    "SliceRow",
+    "Slices",
+    "StratumRow",
+    "Submit",
+    "Told",
+    "Turn",
+    "as_heading",
+    "difference_words",
+    "ends_text",
+    "frame_of",
+    "goal_words",
+    "html_block",
+    "html_headline",
+    "html_remarks",
+    "html_table",
+    "metric_name",
+    "notes_once",
+    "outlook_of",
+    "printable",
+    "shortened",
+    "state_text",
+    "strata_words",
+    "stretch",
+    "thinned",
+    "types_of",
+    "value_text",
+    "write_whole",
+]

@@ -16,11 +16,7 @@ from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
 from assay.core.views import views_of
 from assay.errors import InputError
-from assay.predictions.several import (
-    Classifiers,
-    LabelledClassifiers,
-    read_labelled_classifiers,
-)
+from assay.predictions import Classifiers, LabelledClassifiers, read_labelled_classifiers
 
 
 class CellCounts(NamedTuple):
@@ -85,7 +81,7 @@ class Ensemble:
         Parameters
         ----------
         source, label, classifiers, positive
-            As in `assay.predictions.several.read_labelled_classifiers`.
+            As in `assay.predictions.read_labelled_classifiers`.
         """
         ensemble = cls.__new__(cls)
         ensemble._take(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.errors import MissingDependencyError
-from assay.simulation import SEVERAL_DESIGNS, SeveralSimulation, Simulation
+from assay.simulation.several import SEVERAL_DESIGNS, SeveralSimulation
+from assay.simulation.simulate import Simulation
 from assay.simulation.sweeps import (
     LIMIT,
     AtThreshold,

@@ -12,7 +12,7 @@ from assay.core.goal import JointGoal, Target, between, one_of, parse_targets, w
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.types import Floats
 from assay.errors import DesignError, did_you_mean
-from assay.results.html import html_block, html_remarks, html_table
+from assay.results import html_block, html_remarks, html_table
 from assay.simulation.ensemble import Ensemble
 from assay.simulation.joint_replay import replay_jointly
 from assay.simulation.recycling.designs import FIXED, SharedSamples

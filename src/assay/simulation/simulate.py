@@ -13,7 +13,7 @@ from assay.core.goal import Goal
 from assay.core.metrics import canonical_metric
 from assay.core.stopping import Reason
 from assay.errors import DesignError, InputError, did_you_mean
-from assay.results.html import html_block, html_headline, html_remarks, html_table
+from assay.results import html_block, html_headline, html_remarks, html_table
 from assay.simulation.population import Population
 from assay.simulation.replay import Runs
 from assay.simulation.workers import Task, run_tasks

@@ -1,6 +1,16 @@
 """What must never be lost: campaigns, their cards, and every label ever given."""
 
 from assay.storage.session import CardRow, Claim, Event, Said, Session, TokenRow
-from assay.storage.store import Store, open_store
+from assay.storage.store import Store, open_storage, open_store
 
-__all__ = ["CardRow", "Claim", "Event", "Said", "Session", "Store", "TokenRow", "open_store"]
+__all__ = [
+    "CardRow",
+    "Claim",
+    "Event",
+    "Said",
+    "Session",
+    "Store",
+    "TokenRow",
+    "open_storage",
+    "open_store",
+]

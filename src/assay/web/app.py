@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from assay.campaign.campaign import Campaign
+from assay.campaign import Campaign
 from assay.web import Options, owner, review
 from assay.web import auth as login
 from assay.web.auth import role_needed

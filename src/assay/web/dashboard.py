@@ -5,18 +5,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from assay.campaign.campaign import Campaign
+from assay.campaign import Campaign
 from assay.core.agreement import Agreement
 from assay.core.answers import Answer
 from assay.core.goal import Goal, JointGoal
-from assay.report.charts import Curve, draw_curve
-from assay.results.estimates import Estimate, StratumRow, notes_once
-from assay.results.progress import HistoryPoint, Outlook, outlook_of
-from assay.results.reviewing import ReviewerRow
-from assay.results.text import (
+from assay.report import Curve, draw_curve
+from assay.results import (
+    Estimate,
+    HistoryPoint,
+    Outlook,
+    ReviewerRow,
+    StratumRow,
     ends_text,
     goal_words,
     metric_name,
+    notes_once,
+    outlook_of,
     printable,
     shortened,
     state_text,

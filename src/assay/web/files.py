@@ -11,8 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from assay.campaign.campaign import Campaign
-from assay.campaign.exchange import Written, import_labels, write_batch, write_labels
+from assay.campaign import Campaign, Written, import_labels, write_batch, write_labels
 from assay.errors import is_storable
 from assay.exchange import FORMATS, LimitError
 from assay.report import SUFFIXES

@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from assay.campaign.campaign import Campaign
+from assay.campaign import Campaign
 from assay.core.answers import Answer
 from assay.exchange import FORMATS
-from assay.results.reviewing import Dispute
+from assay.results import Dispute
 from assay.web import Options
 from assay.web import files as owner_files
 from assay.web.auth import Person, needs

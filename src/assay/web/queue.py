@@ -5,8 +5,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from assay.campaign.campaign import Campaign
-from assay.labelling.settings import find_campaign
+from assay.campaign import Campaign
+from assay.labelling import find_campaign
 from assay.storage import Store
 
 T = TypeVar("T")

@@ -9,9 +9,8 @@ from starlette.requests import Request
 
 from assay.core.deck import Id
 from assay.errors import is_storable
-from assay.labelling.review_rule import WORDS
-from assay.labelling.settings import Settings
-from assay.results.reviewing import Submit
+from assay.labelling import WORDS, Settings
+from assay.results import Submit
 
 _MOST_SUBMITS = 100
 _LONGEST_KEY = 100

@@ -12,11 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from assay.campaign.campaign import Campaign
-from assay.campaign.exchange import shown_columns
+from assay.campaign import Campaign, shown_columns
 from assay.errors import PredictionsError
-from assay.exchange.rows import as_text
-from assay.results.estimates import Item
+from assay.exchange import as_text
+from assay.results import Item
 from assay.web import Options
 from assay.web.auth import Person, needs
 from assay.web.pages import render

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import uvicorn
 
-from assay.campaign.campaign import Campaign
+from assay.campaign import Campaign
 from assay.errors import InputError
 from assay.web import LOOPBACK_HOSTS, Options
 from assay.web.app import make_app

@@ -9,7 +9,7 @@ import numpy as np
 from assay.core.types import Floats
 from assay.experiments.bennett_carvalho.cells import BEST, RANDOM
 from assay.experiments.bennett_carvalho.result import Average, Result
-from assay.simulation.figures import COLOURS, new_figure, save_figure
+from assay.simulation import COLOURS, new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

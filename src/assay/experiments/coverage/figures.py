@@ -12,7 +12,7 @@ from assay.experiments.coverage.extent import Part
 from assay.experiments.coverage.populations import SHAPES
 from assay.experiments.coverage.result import Result
 from assay.experiments.coverage.rows import Row
-from assay.simulation.figures import new_figure, save_figure
+from assay.simulation import new_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

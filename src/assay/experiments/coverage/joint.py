@@ -19,8 +19,7 @@ from assay.experiments.coverage.cells import Cell, design_of, task_name
 from assay.experiments.coverage.extent import LeftOut, Part, Scope
 from assay.experiments.coverage.pairs import Pair, rare_pairs, real_pairs
 from assay.experiments.coverage.rows import Settings
-from assay.simulation import Ensemble, Runs, named_design
-from assay.simulation.joint_replay import replay_jointly
+from assay.simulation import Ensemble, Runs, named_design, replay_jointly
 
 NAMES = ("one", "other")
 _METRICS = (("recall",), ("f1",), ("recall", "f1"))

@@ -21,8 +21,8 @@ from assay.experiments.kumar_raj.cells import (
     random_mae,
     smoothed,
 )
-from assay.simulation.figures import new_figure
-from assay.simulation.figures import save_figure as save
+from assay.simulation import new_figure
+from assay.simulation import save_figure as save
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

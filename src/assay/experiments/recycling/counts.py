@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.core.types import Ints
-from assay.simulation.recycling.samples import Option, mixed_size
+from assay.simulation import Option, mixed_size
 
 
 @dataclass(frozen=True)

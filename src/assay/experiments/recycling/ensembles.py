@@ -11,8 +11,7 @@ from assay.core.types import Bools, Floats, Ints
 from assay.experiments.recycling.counts import Pair, recycled
 from assay.experiments.recycling.populations import MODELS, Trial
 from assay.experiments.recycling.table1 import SAMPLE
-from assay.simulation.recycling.formulas import sample_size
-from assay.simulation.recycling.samples import Option
+from assay.simulation import Option, sample_size
 
 # One deck dealt to all classifiers of a population that is known by cells.
 

@@ -7,7 +7,7 @@ import numpy as np
 from assay.experiments.recycling.ensembles import ALGORITHMS, Ensembles
 from assay.experiments.recycling.populations import MODELS
 from assay.experiments.recycling.table1 import RATIOS, Table1
-from assay.simulation.figures import COLOURS, new_figure, save_figure
+from assay.simulation import COLOURS, new_figure, save_figure
 
 _SHOWN = (*ALGORITHMS, "joint")
 _COLOURS = dict(zip(_SHOWN, (COLOURS[7], *COLOURS[:4]), strict=True))

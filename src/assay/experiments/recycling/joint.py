@@ -17,8 +17,7 @@ from assay.experiments.recycling.counts import Pair
 from assay.experiments.recycling.ensembles import Ensembles, Runs, percent_errors
 from assay.experiments.recycling.populations import ENSEMBLE, MODELS, Trial
 from assay.experiments.recycling.table1 import BOTH, PAPER, PRECISION, SAMPLE, pair_with
-from assay.simulation.joint_replay import JointRuns, replay_jointly
-from assay.simulation.recycling.formulas import expected_savings
+from assay.simulation import JointRuns, expected_savings, replay_jointly
 
 WITHIN = 0.03
 CONFIDENCE = 0.95

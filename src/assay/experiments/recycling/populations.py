@@ -31,7 +31,7 @@ import numpy as np
 from assay.core import deck
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import InputError
-from assay.predictions.several import read_labelled_classifiers
+from assay.predictions import read_labelled_classifiers
 
 MODELS = ("ml1", "ml2", "ml3")
 ENSEMBLE = "mve"

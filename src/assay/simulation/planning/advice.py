@@ -10,9 +10,11 @@ from assay.core.design import Design, fitted, price_of_peeking
 from assay.core.goal import Goal
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError
-from assay.simulation import Frame, Runs, Task
 from assay.simulation.planning.assumed import Supposed
 from assay.simulation.planning.result import BudgetRow, CheaperRow, Cost, Reading, WithinRow
+from assay.simulation.population import Frame
+from assay.simulation.replay import Runs
+from assay.simulation.workers import Task
 
 _CLEARLY, _A_LITTLE = 0.15, 0.05  # of random sampling's labels
 

@@ -15,7 +15,7 @@ from assay.core.stratify import sides_to_cut
 from assay.core.types import Floats
 from assay.core.variable import Scale
 from assay.predictions import Predictions
-from assay.simulation import Frame, Truth, frame_of
+from assay.simulation.population import Frame, Truth, frame_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from assay.campaign.campaign import Campaign
-from assay.campaign.prior_labels import find_earlier
+from assay.campaign import Campaign, find_earlier
 from assay.core.answers import Answer
 from assay.core.design import Design
 from assay.core.profile import Profile

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.campaign.campaign import Campaign
+from assay.campaign import Campaign
 from assay.core.design import Design, check_together
 from assay.core.forecast import labels_needed, random_variance
 from assay.core.goal import Goal, one_of, whole
@@ -14,9 +14,7 @@ from assay.core.types import Floats
 from assay.core.variable import SCALES, Scale, scale_of
 from assay.core.venn import CellStrata
 from assay.errors import DesignError, InputError
-from assay.predictions import Predictions, read_predictions
-from assay.predictions.roles import refuse_improbable
-from assay.predictions.weighted import WeightedPredictions
+from assay.predictions import Predictions, WeightedPredictions, read_predictions, refuse_improbable
 from assay.simulation.planning import advice
 from assay.simulation.planning.advice import Costs, at_one_half, cost_of
 from assay.simulation.planning.assumed import Supposed, calibrated, doubtful

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from assay.results.html import html_block, html_headline, html_remarks, html_table
+from assay.results import html_block, html_headline, html_remarks, html_table
 
 _FEW = 0.05  # of all evaluations: the others make up the range
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Protocol
 
 from assay.errors import StorageError
-from assay.storage import CardRow, Claim, Said, Session, Store
+from assay.storage.session import CardRow, Claim, Said, Session
+from assay.storage.store import Store
 
 # What the checks of a store are made of.
 

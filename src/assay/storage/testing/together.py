@@ -4,7 +4,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from assay.storage import Said, Store
+from assay.storage.session import Said
+from assay.storage.store import Store
 from assay.storage.testing.alone import Check, Opener, expect
 
 _WRITERS, _TURNS = 4, 15
