@@ -13,7 +13,7 @@ import assay
 from assay.campaign import series as follow
 from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import go_on_beside
-from assay.campaign.trend import PeriodRow
+from assay.campaign.trends import PeriodRow
 from assay.core.goal import JointGoal, parse_targets
 from assay.core.joint import Joint, Parts
 from assay.core.types import Bools, Floats, Ints

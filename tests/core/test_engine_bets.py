@@ -12,7 +12,7 @@ from assay.core.engine import State, begin, fold, look, plan
 from assay.core.goal import Goal
 from assay.core.metrics import Ratio, ratio
 from assay.core.types import Bools, Floats, Ints
-from assay.simulation.replay import _shuffled_kinds
+from assay.simulation.runs import _shuffled_kinds
 
 DESIGN = Design.guaranteed()
 

@@ -18,7 +18,7 @@ from assay.experiments.coverage.extent import FULL, QUICK, Part, Scope
 from assay.experiments.coverage.pairs import Pair, made_pairs, real_pairs
 from assay.experiments.coverage.plan import Plan
 from assay.experiments.coverage.rows import measured
-from assay.simulation.replay import replay
+from assay.simulation.runs import replay
 
 PAIRS = made_pairs(seed=1)
 SCORES = {"precision": sk.precision_score, "accuracy": sk.accuracy_score}

@@ -47,7 +47,7 @@ def check_same(one: Runs, other: Runs) -> None:
 
 
 def use(skip: Skip, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("assay.simulation.replay"), "cannot_stop", skip)
+    monkeypatch.setattr(import_module("assay.simulation.runs"), "cannot_stop", skip)
 
 
 def counted(skip: Skip, seen: list[Bools]) -> Skip:

@@ -2,8 +2,8 @@
 
 from assay.audit.books import Verification
 from assay.audit.bundle import Bundle, named_zip, write_bundle
+from assay.audit.bundle_checks import verify_bundle
 from assay.audit.verify import verify_campaign
-from assay.audit.verify_bundle import verify_bundle
 
 __all__ = [
     "Bundle",

@@ -1,17 +1,17 @@
 """Campaigns: what users create, label, extend, compare and follow."""
 
+from assay.campaign.arrays import evaluate
 from assay.campaign.campaign import Campaign
 from assay.campaign.compare import compare_campaign
 from assay.campaign.create import create_campaign, load_campaign
-from assay.campaign.evaluate import evaluate
 from assay.campaign.exchange import Written, import_labels, shown_columns, write_batch, write_labels
 from assay.campaign.extend import extend_campaign
 from assay.campaign.mlflow import log_to_mlflow
-from assay.campaign.poststratified import estimate
 from assay.campaign.prior_labels import find_earlier
+from assay.campaign.random_labels import estimate
 from assay.campaign.rebase import rebase_campaign
 from assay.campaign.series import follow_campaign
-from assay.campaign.trend import PeriodRow, Trend, trend
+from assay.campaign.trends import PeriodRow, Trend, trend
 
 __all__ = [
     "Campaign",

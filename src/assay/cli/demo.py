@@ -19,8 +19,7 @@ from assay.cli.render import (
     sizes_table,
     strata_table,
 )
-from assay.demo import DemoResult, Population, Watcher, run
-from assay.demo.run import BATCH, GOAL
+from assay.demo import BATCH, GOAL, DemoResult, Population, Watcher, run
 from assay.results import Estimate
 
 _WITHIN = GOAL.within or 0.0

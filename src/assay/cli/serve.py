@@ -19,8 +19,7 @@ from assay.cli.render import new_table
 from assay.errors import InputError, MissingDependencyError, did_you_mean
 from assay.labelling import FROM_BEFORE, reviewer_of
 from assay.results import printable
-from assay.web import Options
-from assay.web.tokens import ROLES, digest_of, new_token
+from assay.web import ROLES, Options, digest_of, new_token
 
 _PACKAGES = ("starlette", "uvicorn", "jinja2")
 _LONGEST_GUIDELINES = 100_000

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.core import deck
 from assay.core.types import Bools, Floats, Ints
-from assay.demo.population import fit_logistic
+from assay.demo import fit_logistic
 from assay.errors import InputError
 from assay.simulation import Population
 

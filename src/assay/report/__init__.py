@@ -8,7 +8,7 @@ JSON is the facts as they are; so whatever a page says can be recomputed from th
 
 from assay.report.charts import Curve, draw_curve
 from assay.report.report import SUFFIXES, Report, kind_of, report_of
-from assay.report.trend_picture import Mark, draw_trend
+from assay.report.trend_chart import Mark, draw_trend
 
 __all__ = [
     "SUFFIXES",

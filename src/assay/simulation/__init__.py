@@ -9,7 +9,7 @@ from assay.simulation.population import Frame, Population, Truth, frame_of
 from assay.simulation.recycling.formulas import expected_savings, sample_size
 from assay.simulation.recycling.samples import Option, mixed_size
 from assay.simulation.recycling.sizes import Sizes
-from assay.simulation.replay import Runs, replay
+from assay.simulation.runs import Runs, replay
 from assay.simulation.several import (
     SEVERAL_DESIGNS,
     SeveralRow,
@@ -17,14 +17,7 @@ from assay.simulation.several import (
     TargetRow,
     simulate_several,
 )
-from assay.simulation.simulate import (
-    DESIGN_NAMES,
-    Row,
-    Simulation,
-    named_design,
-    simulate,
-    summarise,
-)
+from assay.simulation.study import DESIGN_NAMES, Row, Simulation, named_design, simulate, summarise
 from assay.simulation.sweeps import AtThreshold, Question
 from assay.simulation.workers import Replayed, Task, run_tasks
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from assay.errors import MissingDependencyError
 from assay.simulation.several import SEVERAL_DESIGNS, SeveralSimulation
-from assay.simulation.simulate import Simulation
+from assay.simulation.study import Simulation
 from assay.simulation.sweeps import (
     LIMIT,
     AtThreshold,

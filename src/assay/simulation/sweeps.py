@@ -14,7 +14,7 @@ from assay.core.metrics import ratio
 from assay.core.types import Floats
 from assay.errors import PredictionsError
 from assay.simulation.population import Population
-from assay.simulation.simulate import Row, Simulation, named_design, simulate
+from assay.simulation.study import Row, Simulation, named_design, simulate
 from assay.simulation.workers import Task
 
 # How an interval narrows while labels come in.

@@ -24,7 +24,7 @@ from assay.core.goal import Goal
 from assay.core.types import Floats, Ints
 from assay.errors import InputError
 from assay.simulation.population import Frame
-from assay.simulation.replay import Runs, Watch, replay
+from assay.simulation.runs import Runs, Watch, replay
 
 BLOCK = 1000  # replications; large enough for numpy, small enough to share out
 

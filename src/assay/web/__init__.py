@@ -5,6 +5,10 @@ Nothing here is imported by the library; it needs the packages of the extra ``as
 
 from dataclasses import dataclass, field
 
+from assay.web.tokens import ROLES, digest_of, new_token
+
+__all__ = ["LOOPBACK_HOSTS", "ROLES", "Options", "digest_of", "new_token"]
+
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 
 

@@ -13,7 +13,7 @@ from assay.errors import DesignError
 from assay.simulation.planning.assumed import Supposed
 from assay.simulation.planning.result import BudgetRow, CheaperRow, Cost, Reading, WithinRow
 from assay.simulation.population import Frame
-from assay.simulation.replay import Runs
+from assay.simulation.runs import Runs
 from assay.simulation.workers import Task
 
 _CLEARLY, _A_LITTLE = 0.15, 0.05  # of random sampling's labels

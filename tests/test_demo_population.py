@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import precision_score
 
 from assay.core.profile import profile_of
-from assay.demo.population import Population, fit_logistic, make_population, predict
+from assay.demo import Population, fit_logistic, make_population, predict
 
 
 def test_the_regression_is_scikit_learns() -> None:

@@ -15,7 +15,7 @@ from assay.core.stopping import Reason
 from assay.errors import DesignError, InputError, did_you_mean
 from assay.results import html_block, html_headline, html_remarks, html_table
 from assay.simulation.population import Population
-from assay.simulation.replay import Runs
+from assay.simulation.runs import Runs
 from assay.simulation.workers import Task, run_tasks
 
 # Designs by the names that papers and people call them.
