@@ -106,7 +106,7 @@ def growing(url: str) -> None:
     n_strata = campaign.settings.strata.n_strata
     label(campaign, 3)
     with campaign.store.read() as session:
-        assert sum(session.reserve(campaign._table.key, n_strata)) > 2 * n_strata
+        assert sum(session.reserve(campaign._labelling.key, n_strata)) > 2 * n_strata
 
 
 def weighted(url: str) -> None:

@@ -22,7 +22,7 @@ from assay.core.answers import Answer
 from assay.labelling.estimates import estimates_of
 from assay.labelling.review_rule import Review
 from assay.labelling.settings import find_campaign
-from assay.labelling.state import Table
+from assay.labelling.state import Labelling
 from assay.storage import open_store, schema
 from tests.audit.zips import check_same_bits
 from tests.kinds import KINDS, create, label, rebased, team
@@ -213,18 +213,18 @@ def last_word(review: Review) -> Answer | None:
     return next(reversed(review.answers.values()), None)
 
 
-def nearly(table: Table) -> assay.Estimates:
-    found = estimates_of(table)
+def nearly(labelling: Labelling) -> assay.Estimates:
+    found = estimates_of(labelling)
     return assay.Estimates(
         {name: replace(each, low=float(np.nextafter(each.low, -1))) for name, each in found.items()}
     )
 
 
-def biased(table: Table) -> assay.Estimates:
+def biased(labelling: Labelling) -> assay.Estimates:
     return assay.Estimates(
         {
             name: replace(each, value=(each.value or 0) + 1e-9)
-            for name, each in estimates_of(table).items()
+            for name, each in estimates_of(labelling).items()
         }
     )
 

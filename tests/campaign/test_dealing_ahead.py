@@ -6,7 +6,7 @@ import pytest
 import assay
 from assay.core.deck import Id
 from assay.core.engine import State
-from assay.labelling.state import Table
+from assay.labelling.state import Labelling
 
 
 def labels_until_nothing_is_left_to_ask() -> tuple[int, assay.Campaign, Id]:
@@ -40,10 +40,10 @@ def test_a_campaign_that_waits_for_one_answer_deals_no_more_than_it_needs() -> N
 
 
 def test_dealing_on_regardless_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def regardless(table: Table, state: State) -> bool:
-        return table.evaluation.deals_ahead(state.rounds)
+    def regardless(labelling: Labelling, state: State) -> bool:
+        return labelling.evaluation.deals_ahead(state.rounds)
 
-    monkeypatch.setattr(Table, "_deals_ahead", regardless)
+    monkeypatch.setattr(Labelling, "_deals_ahead", regardless)
     judged, campaign, _ = labels_until_nothing_is_left_to_ask()
     assert judged >= 2000
     assert not campaign.done

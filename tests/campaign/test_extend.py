@@ -62,7 +62,7 @@ def label(campaign: assay.Campaign, rounds: int = 10**6) -> list[str]:
     for _ in range(rounds):
         if campaign.done:
             break
-        batch = campaign.ask(len(campaign._table.ledger.outstanding) or 20)
+        batch = campaign.ask(len(campaign._labelling.rounds.outstanding) or 20)
         told = answers(batch)
         asked += told
         campaign.tell(told)
@@ -71,11 +71,11 @@ def label(campaign: assay.Campaign, rounds: int = 10**6) -> list[str]:
 
 def reserve(campaign: assay.Campaign) -> list[list[Card]]:
     settings = campaign.settings
-    with campaign._table._store.read() as session:
+    with campaign._labelling._store.read() as session:
         return [
             [
                 Card(row.item_id, row.predicted, {"text": row.shown})
-                for row in session.cards(campaign._table.key, stratum, 0, 10**6)
+                for row in session.cards(campaign._labelling.key, stratum, 0, 10**6)
             ]
             for stratum in range(settings.strata.n_strata)
         ]

@@ -114,7 +114,7 @@ def test_the_estimate_is_told_at_once_and_people_are_asked_for_the_rest(storage:
     rebased = assay.rebase_campaign(storage=storage, predictions=table(NEW))
     now = rebased.estimate()
     assert now.labels > 5
-    outstanding = len(rebased._table.ledger.outstanding)
+    outstanding = len(rebased._labelling.rounds.outstanding)
     assert any(note.startswith(f"{outstanding} drawn items have no") for note in now.notes)
     fresh = create(None, NEW, budget=200)
     label(fresh)
@@ -244,7 +244,9 @@ def test_two_who_rebase_at_once_do_not_undo_each_other(storage: str) -> None:
     old = create(storage)
     assay.rebase_campaign(storage=storage, predictions=table(NEW))
     with pytest.raises(assay.StorageError, match="somebody else has rebased"):
-        succeed(old._table._store, old._table.key, old.settings, [], gone=0, predictions=None)
+        succeed(
+            old._labelling._store, old._labelling.key, old.settings, [], gone=0, predictions=None
+        )
     with open_store(storage).read() as session:
         assert len(session.names()) == 2
 

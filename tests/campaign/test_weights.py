@@ -104,7 +104,7 @@ def test_a_budget_is_of_answers_and_draws_that_come_again_are_free() -> None:
     estimate = label(campaign)
     assert estimate.stopped == "the budget is spent"
     assert estimate.labels == len(campaign.answers()) == len(campaign.events()) == 60
-    draws = campaign._table.ledger.state.tallies.answers
+    draws = campaign._labelling.rounds.state.tallies.answers
     assert draws > 60
     assert f"{draws:,.0f} draws met 60 items" in str(estimate)
     assert sum(row.labels for row in campaign.strata()) == 60
@@ -128,7 +128,7 @@ def test_items_that_are_most_of_the_weight_settle_it() -> None:
     assert estimate.stopped == "the goal is met"
     assert estimate.low <= right <= estimate.high
     assert estimate.labels < (SCORE[:40] >= 0.5).sum()
-    assert campaign._table.ledger.state.tallies.answers < 2000
+    assert campaign._labelling.rounds.state.tallies.answers < 2000
     heavy = np.where(np.arange(40) == 39, 1e12, 1.0)
     campaign = create(40, heavy, within=0.002, metric="prevalence", design=assay.Design(bins=1))
     while items := campaign.ask(50):  # the one that is nearly all cannot be judged
@@ -144,9 +144,9 @@ def test_resumed_revised_and_withdrawn_answers_count_every_time(
     for _ in range(3):
         batch = campaign.ask(10, reviewer="ann")
         campaign.tell({item.id: bool(TRUTH[int(item.id)]) for item in batch}, reviewer="ann")
-    ledger = campaign._table.ledger
-    often = max(ledger._dealt_in, key=lambda item_id: len(ledger._dealt_in[item_id]))
-    assert len(ledger._dealt_in[often]) > 1
+    rounds = campaign._labelling.rounds
+    often = max(rounds._dealt_in, key=lambda item_id: len(rounds._dealt_in[item_id]))
+    assert len(rounds._dealt_in[often]) > 1
     assert assay.load_campaign(storage=storage_url).estimate() == campaign.estimate()
 
     before = campaign.estimate()

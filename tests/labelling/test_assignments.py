@@ -11,7 +11,7 @@ import pytest
 import assay
 from assay.core.answers import Answer
 from assay.core.strata import Strata
-from assay.labelling.assignments import Desk
+from assay.labelling.assignments import Assignments
 from assay.labelling.review_rule import Review
 from assay.results.reviewing import Submit, Told
 from tests.clock import Clock, movable_clock
@@ -44,9 +44,9 @@ class Game:
     def play(self, moves: int) -> None:
         named = [self.turn, self.turn, self.ask, self.tell, self.record, self.rule, self.wait]
         for move in range(moves):
-            desk = self.some_desk()
-            named[self.rng.integers(len(named))](desk)
-            self.compare(desk)
+            assignments = self.some_desk()
+            named[self.rng.integers(len(named))](assignments)
+            self.compare(assignments)
             if move % 12 == 11:
                 for each in (*self.desks, assay.load_campaign(storage=self.url)):
                     self.compare(each)
@@ -60,20 +60,20 @@ class Game:
     def someone(self) -> str:
         return PEOPLE[self.rng.integers(len(PEOPLE))]
 
-    def dealt(self, desk: assay.Campaign) -> list[int]:
-        desk.answers()  # catches up
-        return sorted(int(item) for ids in desk._table.rounds for item in ids)
+    def dealt(self, assignments: assay.Campaign) -> list[int]:
+        assignments.answers()  # catches up
+        return sorted(int(item) for ids in assignments._labelling.items_of_rounds for item in ids)
 
-    def some_items(self, desk: assay.Campaign, most: int) -> list[int]:
-        dealt = self.dealt(desk)
+    def some_items(self, assignments: assay.Campaign, most: int) -> list[int]:
+        dealt = self.dealt(assignments)
         count = min(int(self.rng.integers(1, most + 1)), len(dealt))
         return [dealt[place] for place in self.rng.permutation(len(dealt))[:count]]
 
-    def turn(self, desk: assay.Campaign) -> None:
+    def turn(self, assignments: assay.Campaign) -> None:
         reviewer, want = self.someone(), int(self.rng.integers(0, 5))
         # Mostly about what they have before them, sometimes about anything.
         mine = [item for item, name in self.model.claims if name == reviewer]
-        items = mine[-3:] if mine and self.rng.random() < 0.7 else self.some_items(desk, 2)
+        items = mine[-3:] if mine and self.rng.random() < 0.7 else self.some_items(assignments, 2)
         submits, expected = [], []
         for item in items:
             submit = Submit(f"k{len(self.sent)}", item, WORDS[self.rng.integers(len(WORDS))])
@@ -88,26 +88,28 @@ class Game:
                     int(submit.item), submit.answer, reviewer, key=submit.key, lease=LEASE
                 )
             )
-        turn = desk.review(submits, reviewer=reviewer, want=want, lease=LEASE)
+        turn = assignments.review(submits, reviewer=reviewer, want=want, lease=LEASE)
         assert [(receipt.status, receipt.late) for receipt in turn.receipts] == expected
-        self.served(desk, reviewer, want, [int(item.id) for item in turn.items])
+        self.served(assignments, reviewer, want, [int(item.id) for item in turn.items])
         mine_now = [reviewer in self.model.answers(item) for item in self.model.items()]
         assert turn.yours == sum(mine_now)
         assert turn.team == sum(bool(self.model.answers(item)) for item in self.model.items())
-        assert turn.state in (("done",) if desk.done else ("go on",) if turn.items else ("wait",))
+        assert turn.state in (
+            ("done",) if assignments.done else ("go on",) if turn.items else ("wait",)
+        )
 
-    def ask(self, desk: assay.Campaign) -> None:
+    def ask(self, assignments: assay.Campaign) -> None:
         reviewer, n = self.someone(), int(self.rng.integers(1, 6))
-        items = desk.ask(n, reviewer=reviewer, lease=LEASE)
-        self.served(desk, reviewer, n, [int(item.id) for item in items])
+        items = assignments.ask(n, reviewer=reviewer, lease=LEASE)
+        self.served(assignments, reviewer, n, [int(item.id) for item in items])
 
-    def served(self, desk: assay.Campaign, reviewer: str, n: int, items: list[int]) -> None:
+    def served(self, assignments: assay.Campaign, reviewer: str, n: int, items: list[int]) -> None:
         """See that the right items were given out, and note the claims on them."""
         assert len(set(items)) == len(items) <= n
-        if desk.done or n == 0:
+        if assignments.done or n == 0:
             assert items == []
             return
-        free = [item for item in self.dealt(desk) if self.model.may_have(item, reviewer)]
+        free = [item for item in self.dealt(assignments) if self.model.may_have(item, reviewer)]
         assert set(items) <= set(free)
         ranks = [self.model.rank(item, reviewer) for item in items]
         assert ranks == sorted(ranks)
@@ -119,28 +121,29 @@ class Game:
                 self.model.wanted(item)
             )
 
-    def tell(self, desk: assay.Campaign) -> None:
+    def tell(self, assignments: assay.Campaign) -> None:
         reviewer, revise = self.someone(), bool(self.rng.random() < 0.5)
         given = {
-            item: ANSWERS[self.rng.integers(len(ANSWERS))] for item in self.some_items(desk, 3)
+            item: ANSWERS[self.rng.integers(len(ANSWERS))]
+            for item in self.some_items(assignments, 3)
         }
         if given:
             done = True
             try:
-                desk.tell(given, reviewer=reviewer, revise=revise)
+                assignments.tell(given, reviewer=reviewer, revise=revise)
             except assay.LabelConflictError:
                 done = False
             assert done == self.model.tell(given, reviewer, revise=revise)
 
-    def record(self, desk: assay.Campaign) -> None:
+    def record(self, assignments: assay.Campaign) -> None:
         revise = bool(self.rng.random() < 0.5)
         told = [
             (item, ANSWERS[self.rng.integers(len(ANSWERS))], self.someone())
-            for item in self.some_items(desk, 4)
+            for item in self.some_items(assignments, 4)
         ]
         expected = self.model.record(told, revise=revise)
         try:
-            found = desk.record(
+            found = assignments.record(
                 [Told(item, Answer(answer), name) for item, answer, name in told], revise=revise
             )
         except assay.LabelConflictError:
@@ -148,25 +151,25 @@ class Game:
             return
         assert (found.new, found.revised, found.unchanged, found.spare) == expected
 
-    def rule(self, desk: assay.Campaign) -> None:
-        disputes = desk.disputes()
+    def rule(self, assignments: assay.Campaign) -> None:
+        disputes = assignments.disputes()
         if not disputes:
             return
         item, answer = int(disputes[0].item.id), ANSWERS[self.rng.integers(2)]
         assert dict(disputes[0].answers) == self.model.counted(item)
         self.sent.append(Submit(f"k{len(self.sent)}", item, answer))
         key = self.sent[-1].key
-        receipt = desk.rule(item, answer, reviewer="owner", key=key)
+        receipt = assignments.rule(item, answer, reviewer="owner", key=key)
         expected = self.model.submit(item, answer, "owner", key=key, lease=0.0, ruling=True)
         assert (receipt.status, receipt.late) == expected
 
-    def wait(self, _desk: assay.Campaign) -> None:
+    def wait(self, _assignments: assay.Campaign) -> None:
         by = (400.0, 700.0, 700.0, DAY, -DAY)[self.rng.integers(5)]
         self.clock.move(by)
         self.model.now += by
 
-    def compare(self, desk: assay.Campaign) -> None:
-        assert desk.answers() == self.model.settled_answers()
+    def compare(self, assignments: assay.Campaign) -> None:
+        assert assignments.answers() == self.model.settled_answers()
         found = [
             (
                 event.item_id,
@@ -176,17 +179,17 @@ class Game:
                 event.late,
                 event.ruling,
             )
-            for event in desk.events()
+            for event in assignments.events()
         ]
         assert found == [
             (str(e.item), e.answer, e.reviewer, e.key, e.late, e.ruling) for e in self.model.events
         ]
         disputed = {item for item in self.model.items() if self.model.disputed(item)}
-        assert {int(dispute.item.id) for dispute in desk.disputes()} == disputed
-        assert self.tallies(desk) == [
-            (row.labels, row.positives, row.cannot_judge) for row in desk.strata()
+        assert {int(dispute.item.id) for dispute in assignments.disputes()} == disputed
+        assert self.tallies(assignments) == [
+            (row.labels, row.positives, row.cannot_judge) for row in assignments.strata()
         ]
-        rows = {row.name: row for row in desk.reviewers()}
+        rows = {row.name: row for row in assignments.reviewers()}
         for name in PEOPLE:
             said = [self.model.answers(item).get(name) for item in self.model.items()]
             if name in rows:
@@ -199,10 +202,10 @@ class Game:
                 kept = [self.model.counted(item).get(name) for item in self.model.items()]
                 assert row.spare == row.answers - sum(each is not None for each in kept)
 
-    def tallies(self, desk: assay.Campaign) -> list[tuple[int, int, int]]:
-        assert isinstance(desk.settings.strata, Strata)
-        strata = desk.settings.strata.assign(SCORES, SCORES >= 0.3)
-        counts = np.zeros((desk.settings.strata.n_strata, 3), dtype=int)
+    def tallies(self, assignments: assay.Campaign) -> list[tuple[int, int, int]]:
+        assert isinstance(assignments.settings.strata, Strata)
+        strata = assignments.settings.strata.assign(SCORES, SCORES >= 0.3)
+        counts = np.zeros((assignments.settings.strata.n_strata, 3), dtype=int)
         for item, answer in self.model.settled_answers().items():
             judged = answer in ("yes", "no")
             counts[strata[item]] += (judged, answer == "yes", not judged)
@@ -227,17 +230,17 @@ def last_word(review: Review) -> Answer | None:
     return list(review.answers.values())[-1] if review.complete else None
 
 
-def others_are_nobody(desk: Desk, _session: Any, reviewer: str | None) -> list[Any]:
+def others_are_nobody(assignments: Assignments, _session: Any, reviewer: str | None) -> list[Any]:
     return [
         card
-        for card in desk._table.ledger.outstanding
-        if reviewer not in desk._table.review(card.item_id).answers
+        for card in assignments._labelling.rounds.outstanding
+        if reviewer not in assignments._labelling.review(card.item_id).answers
     ]
 
 
 @pytest.mark.parametrize(
     ("where", "name", "wrong"),
-    [(Review, "settled", property(last_word)), (Desk, "_to_judge", others_are_nobody)],
+    [(Review, "settled", property(last_word)), (Assignments, "_to_judge", others_are_nobody)],
     ids=["the last word counts", "claims are ignored"],
 )
 def test_other_rules_are_found_out(

@@ -132,7 +132,9 @@ def test_items_that_wait_are_told_and_taken_at_their_worst(tmp_path: Path) -> No
     assert f"{told.labels} labels, {told.open} open" in str(told)
     assert told.value == 1.0
     assert told.low < TRUTH.mean() < told.high
-    plain = campaign._table.evaluation.decide(campaign._table.ledger.state).standings[0].look
+    plain = (
+        campaign._labelling.evaluation.decide(campaign._labelling.rounds.state).standings[0].look
+    )
     assert float(plain.low) > TRUTH.mean()  # as it was shown before
     assert assay.verify_campaign(campaign.name, storage=f"sqlite:///{tmp_path / 'a.db'}").clean
 

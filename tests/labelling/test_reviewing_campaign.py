@@ -152,7 +152,7 @@ def test_items_for_several_reviewers_are_a_random_share() -> None:
     campaign = assay.create_campaign(
         scores, score="p", threshold=0.0, budget=5, seed=12, reviewers_per_item=2, overlap=0.3
     )
-    wanted = campaign._table.wanted
+    wanted = campaign._labelling.wanted
     assert independence(lambda item: wanted(str(item))) < 5
 
     def by_the_deck(item: int) -> int:  # the same draw as the deck: those dealt first have two
@@ -234,5 +234,5 @@ def test_objects_that_lived_through_it_and_fresh_ones_agree(storage_url: str) ->
 
 
 def test_wanted_is_one_where_no_share_is_set() -> None:
-    wanted = create(None)._table.wanted
+    wanted = create(None)._labelling.wanted
     assert {wanted(name) for name in NAMES} == {1}

@@ -8,7 +8,7 @@ import pytest
 import assay
 from assay.core.deck import Id
 from assay.labelling.reserve import ShortReserveError
-from assay.labelling.state import Table
+from assay.labelling.state import Labelling
 from assay.results.reviewing import Submit, Told, Turn
 
 PREDICTIONS = {"p": [0.5 + number / 400 for number in range(200)]}
@@ -49,7 +49,7 @@ def test_what_was_sent_is_saved_even_if_there_are_no_more_items(
     def short(*_: object) -> bool:
         raise ShortReserveError([1])
 
-    monkeypatch.setattr(Table, "deal", short)
+    monkeypatch.setattr(Labelling, "deal", short)
     monkeypatch.setattr("assay.labelling.reserve.Reserve.grow", gone)
     sent = [Submit(str(item.id), item.id, "yes") for item in items]
     turn = campaign.review(sent, reviewer="ann", want=20)

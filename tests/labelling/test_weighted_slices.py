@@ -46,8 +46,8 @@ def labelled(unjudged: int = -1, **more: Any) -> assay.Campaign:
 
 def draws(campaign: assay.Campaign, which: np.ndarray[Any, Any]) -> dict[int, int]:
     """Return how often each of these items was drawn, for the variants that count that."""
-    ledger = campaign._table.ledger
-    return {int(item): ledger.times(item) for item in ledger.answers if which[int(item)]}
+    rounds = campaign._labelling.rounds
+    return {int(item): rounds.times(item) for item in rounds.answers if which[int(item)]}
 
 
 @pytest.mark.parametrize("metric", list(SCIKIT_LEARN))

@@ -18,7 +18,7 @@ from assay.core.goal import Goal
 from assay.core.strata import Strata
 from assay.errors import InputError
 from assay.exchange import MOST_BYTES
-from assay.labelling import Settings, Table
+from assay.labelling import Labelling, Settings
 from assay.report import Report, report_of
 from assay.results import write_whole
 
@@ -93,14 +93,16 @@ _MORE = {
 REPORT = "report.json"
 
 
-def members_of(snapshot: Snapshot, table: Table, *, by: str | None = None) -> dict[str, bytes]:
+def members_of(
+    snapshot: Snapshot, labelling: Labelling, *, by: str | None = None
+) -> dict[str, bytes]:
     """Return the files by their names; the snapshot's cards lie on the table.
 
     They say that the version `by` of Assay wrote them, by default this one.
     """
     by = by or version("assay")
-    made = tables_of(snapshot, table)
-    report = report_of(table, names=snapshot.names)
+    made = tables_of(snapshot, labelling)
+    report = report_of(labelling, names=snapshot.names)
     made[REPORT] = Report(replace(report.facts, assay=by)).json.encode()
     if _is_plain(snapshot.settings):
         made[_PROGRAM] = files("assay.audit").joinpath(_PROGRAM).read_bytes()
@@ -179,7 +181,7 @@ def named_zip(path: str | PathLike[str]) -> Path:
 
 
 def write_bundle(
-    table: Table, path: str | PathLike[str], *, names: bool = False, shown: bool = False
+    labelling: Labelling, path: str | PathLike[str], *, names: bool = False, shown: bool = False
 ) -> Bundle:
     """Write all that a campaign's estimates rest on into one zip.
 
@@ -194,8 +196,8 @@ def write_bundle(
         As in `Campaign.bundle`.
     """
     target = named_zip(path)
-    with table.read() as session:
-        snapshot = take(session, table.key, table.settings, names=names, shown=shown)
+    with labelling.read() as session:
+        snapshot = take(session, labelling.key, labelling.settings, names=names, shown=shown)
     members = members_of(snapshot, laid_out(snapshot))
     if sum(map(len, members.values())) > MOST_BYTES:
         raise InputError(

@@ -19,7 +19,7 @@ from assay.audit.recount import check_answers, check_estimates, check_values
 from assay.audit.snapshot import Snapshot, restore
 from assay.errors import AssayError, InputError
 from assay.exchange import Content, is_zip, unzip
-from assay.labelling import Table
+from assay.labelling import Labelling
 
 # A bundle as it was sealed: its zip, its manifest, and the digest of every file.
 
@@ -163,10 +163,10 @@ def _checks(sealed: Sealed) -> Iterator[Checked]:
     if any(each.findings for each in of_stored):  # it may well be impossible to load
         return
     store, key = restore(snapshot)
-    table = Table(store, key, snapshot.settings, None)
-    table.catch_up()
-    yield from (check(books, table) for check in _OF_WHAT_IS_SAID)
-    yield _check_content(sealed, snapshot, table)
+    labelling = Labelling(store, key, snapshot.settings, None)
+    labelling.catch_up()
+    yield from (check(books, labelling) for check in _OF_WHAT_IS_SAID)
+    yield _check_content(sealed, snapshot, labelling)
 
 
 def _check_drawn(snapshot: Snapshot) -> Checked:
@@ -182,9 +182,9 @@ def _check_drawn(snapshot: Snapshot) -> Checked:
     return checked("cards are those that were dealt", len(snapshot.cards), findings)
 
 
-def _check_content(sealed: Sealed, snapshot: Snapshot, table: Table) -> Checked:
+def _check_content(sealed: Sealed, snapshot: Snapshot, labelling: Labelling) -> Checked:
     """Write every file again, and compare."""
-    again = members_of(snapshot, table, by=sealed.made_by)
+    again = members_of(snapshot, labelling, by=sealed.made_by)
     # Digests have been compared; versions may differ.
     follows = json.loads(manifest_of(snapshot, again))
     own = {name: sealed.manifest.get(name) for name in ("versions", "sha256")}

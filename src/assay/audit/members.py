@@ -15,7 +15,7 @@ from assay.audit.snapshot import Snapshot
 from assay.core.deck import number
 from assay.core.strata import Strata
 from assay.exchange import guard
-from assay.labelling import Table, estimates_of, strata_in
+from assay.labelling import Labelling, estimates_of, strata_in
 from assay.results import Estimate, Estimates, StratumRow
 from assay.storage import CardRow, Event
 
@@ -34,15 +34,15 @@ _STRATUM = (
 EVENT_FIELDS = ("number", "item", "answer", "reviewer", "time", "late", "ruling", "chain")
 
 
-def tables_of(snapshot: Snapshot, table: Table) -> dict[str, bytes]:
+def tables_of(snapshot: Snapshot, labelling: Labelling) -> dict[str, bytes]:
     """Return the files by their names; the snapshot's cards lie on the table."""
     made = {
         "settings.json": _settings(snapshot),
-        "strata.csv": _strata(snapshot, strata_in(table)),
-        "cards.csv": _cards(snapshot, table),
+        "strata.csv": _strata(snapshot, strata_in(labelling)),
+        "cards.csv": _cards(snapshot, labelling),
         "rounds.json": _rounds(snapshot),
         "events.jsonl": _lines(_events(snapshot)),
-        "estimate.json": _estimates(estimates_of(table)),
+        "estimate.json": _estimates(estimates_of(labelling)),
     }
     if any(card.shown != "{}" for card in snapshot.cards):
         made["columns.jsonl"] = _lines(_columns(snapshot))
@@ -78,13 +78,13 @@ def _strata(snapshot: Snapshot, rows: Sequence[StratumRow]) -> bytes:
     return _csv(_STRATUM, ((*row, *counts) for *row, counts in cells))
 
 
-def _cards(snapshot: Snapshot, table: Table) -> bytes:
+def _cards(snapshot: Snapshot, labelling: Labelling) -> bytes:
     settings, drawn, weights = snapshot.settings, snapshot.drawn, _weights(snapshot)
-    rounds = enumerate(table.rounds)
+    rounds = enumerate(labelling.items_of_rounds)
     dealt_in = {item_id: place for place, ids in reversed(list(rounds)) for item_id in ids}
 
     def row(card: CardRow) -> Iterable[object]:
-        size, answer = snapshot.sizes[card.stratum], table.ledger.answers.get(card.item_id)
+        size, answer = snapshot.sizes[card.stratum], labelling.rounds.answers.get(card.item_id)
         yield from (_cell(getattr(card, name)) for name in _STORED)
         yield number(settings.item_id(card.item_id), settings.seed)
         yield dealt_in.get(card.item_id, "")

@@ -9,7 +9,7 @@ from assay.core.answers import Answer
 from assay.core.deck import number
 from assay.core.goal import JointGoal
 from assay.core.weights import seed_of_arrival
-from assay.labelling import Ledger, Table, estimates_of, strata_in
+from assay.labelling import Labelling, Rounds, estimates_of, strata_in
 from assay.results import Estimate
 from assay.storage import CardRow
 
@@ -25,11 +25,11 @@ class _Story:
     now: str | None
 
 
-def check_answers(books: Books, table: Table) -> Checked:
+def check_answers(books: Books, labelling: Labelling) -> Checked:
     """Compare the answer of every item, and the counts of every stratum."""
     stories = _stories(books)
     answers = {item_id: story.now for item_id, story in stories.items() if story.now is not None}
-    said = {item: answer.value for item, answer in table.ledger.answers.items()}
+    said = {item: answer.value for item, answer in labelling.rounds.answers.items()}
     findings = [
         f"item {item_id!r} is {answers.get(item_id)} by the log, and {said.get(item_id)} as told"
         for item_id in sorted(answers.keys() | said.keys())
@@ -44,7 +44,7 @@ def check_answers(books: Books, table: Table) -> Checked:
             judged = answer not in _NEITHER
             for place, more in enumerate((judged, answer == "yes", not judged)):
                 its[place] += more
-    for stratum, row in enumerate(strata_in(table)):
+    for stratum, row in enumerate(strata_in(labelling)):
         told, right = [row.labels, row.positives, row.cannot_judge], counts.get(stratum, [0, 0, 0])
         if told != right:
             findings.append(f"stratum {stratum} has {right} by the log, and {told} as told")
@@ -52,13 +52,13 @@ def check_answers(books: Books, table: Table) -> Checked:
     several = isinstance(books.settings.goal, JointGoal)  # whose metrics need not need them all
     findings += (
         f"{name}: {waiting} items wait for an answer by the log, and {estimate.open} as told"
-        for name, estimate in estimates_of(table).items()
+        for name, estimate in estimates_of(labelling).items()
         if (estimate.open > waiting if several else estimate.open != waiting)
     )
     return checked("answers follow from the log", len(answers), findings)
 
 
-def check_values(books: Books, table: Table) -> Checked:
+def check_values(books: Books, labelling: Labelling) -> Checked:
     """Compare every metric with its formula, worked out from sizes and counts in plain sums."""
     stories, counts = _stories(books), Counts()
     for card, before in _cards(books):
@@ -67,7 +67,7 @@ def check_values(books: Books, table: Table) -> Checked:
             counts.add(card["stratum"], card["predicted"], story.now)
             if books.weighted and not before:
                 counts.weigh(card["stratum"], card["predicted"], story.now, card["weight"])
-    estimates = estimates_of(table)
+    estimates = estimates_of(labelling)
     values = values_of(books.settings, counts)
     findings = []
     for name, estimate in estimates.items():
@@ -79,22 +79,22 @@ def check_values(books: Books, table: Table) -> Checked:
     return checked("metrics follow from the counts", len(estimates), findings)
 
 
-def check_estimates(books: Books, table: Table) -> Checked:
+def check_estimates(books: Books, labelling: Labelling) -> Checked:
     """Compare every figure of every estimate, to the last bit."""
     stories = _stories(books)
-    ledger = Ledger(books.settings.evaluation())
+    rounds = Rounds(books.settings.evaluation())
     for cards in books.dealt:
         in_order = sorted(cards, key=lambda dealt: _shown_at(books, *dealt))
-        ledger.deal([_card(card) for card, _ in in_order])
+        rounds.deal([_card(card) for card, _ in in_order])
     for item_id, story in stories.items():
-        ledger.record(item_id, Answer(story.first))
+        rounds.record(item_id, Answer(story.first))
         if story.now is None:
-            ledger.withdraw(item_id)
+            rounds.withdraw(item_id)
         elif story.now != story.first:
-            ledger.record(item_id, Answer(story.now))
-    stopped, estimates = ledger.stopped, estimates_of(table)
+            rounds.record(item_id, Answer(story.now))
+    stopped, estimates = rounds.stopped, estimates_of(labelling)
     findings = []
-    for standing in ledger.standings:
+    for standing in rounds.standings:
         look, told = standing.look, estimates[standing.name]
         right: dict[str, object] = {
             "low": float(look.low),
@@ -104,7 +104,7 @@ def check_estimates(books: Books, table: Table) -> Checked:
             "worst_case": standing.worst_case if standing.unjudged else None,
             "could_move": standing.could_move,
             "open": standing.open,
-            "verdict": ledger.reason.verdict,
+            "verdict": rounds.reason.verdict,
             "stopped": stopped,
         }
         if look.moments.defined:

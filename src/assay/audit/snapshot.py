@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.labelling import FROM_BEFORE, Settings, Table
+from assay.labelling import FROM_BEFORE, Labelling, Settings
 from assay.storage import CardRow, Event, Session, Store, open_store
 
 _KEY = 1  # the campaign's number in a storage of its own
@@ -94,12 +94,12 @@ def until(snapshot: Snapshot, last_at: str | None, rounds: int) -> Snapshot:
     )
 
 
-def laid_out(snapshot: Snapshot) -> Table:
+def laid_out(snapshot: Snapshot) -> Labelling:
     """Return the campaign's table as it is by the snapshot alone."""
     store, key = restore(snapshot)
-    table = Table(store, key, snapshot.settings, None)
-    table.catch_up()
-    return table
+    labelling = Labelling(store, key, snapshot.settings, None)
+    labelling.catch_up()
+    return labelling
 
 
 def restore(snapshot: Snapshot) -> tuple[Store, int]:

@@ -26,7 +26,7 @@ from assay.audit.recount import check_answers, check_estimates, check_values
 from assay.audit.snapshot import laid_out, take, until
 from assay.errors import InputError
 from assay.exchange import Content
-from assay.labelling import Settings, Table, find_campaign
+from assay.labelling import Labelling, Settings, find_campaign
 from assay.report import report_of
 from assay.storage import Session, Store, open_storage
 
@@ -125,9 +125,9 @@ def verify_campaign(
         books = read_books(session, key, settings)
         checks = [check(books) for check in _OF_WHAT_IS_STORED]
         if not any(each.findings for each in checks):  # else it may well be impossible to load
-            table = Table(_Moment(session), key, settings, None)
-            table.catch_up()
-            checks += [check(books, table) for check in _OF_WHAT_IS_SAID]
+            labelling = Labelling(_Moment(session), key, settings, None)
+            labelling.catch_up()
+            checks += [check(books, labelling) for check in _OF_WHAT_IS_SAID]
             if report is not None:
                 checks.append(check_report(session, key, settings, report))
     return Verification(name, tuple(checks))

@@ -17,12 +17,12 @@ from assay.errors import InputError, did_you_mean
 from assay.labelling import (
     LEASE_SECONDS,
     WITHDRAWN,
-    Desk,
+    Assignments,
     Frame,
+    Labelling,
     Review,
     Settings,
     ShortReserveError,
-    Table,
     agreement_in,
     campaign_frame,
     check_lease,
@@ -70,8 +70,8 @@ class Campaign:
         self, store: Store, key: int, settings: Settings, predictions: Predictions | None
     ) -> None:
         self._settings, self._store = settings, store
-        self._table = Table(store, key, settings, predictions)
-        self._desk = Desk(self._table)
+        self._labelling = Labelling(store, key, settings, predictions)
+        self._assignments = Assignments(self._labelling)
 
     @property
     def name(self) -> str:
@@ -92,7 +92,7 @@ class Campaign:
     def is_current(self) -> bool:
         """Whether it still has its name, and not another campaign that took its place."""
         with self._store.read() as session:
-            return session.name_of(self._table.key) == self.name
+            return session.name_of(self._labelling.key) == self.name
 
     @property
     def identity(self) -> str:
@@ -102,7 +102,7 @@ class Campaign:
     @property
     def trouble(self) -> str:
         """Why no more items could be drawn when they were last wanted; otherwise empty."""
-        return self._table.trouble
+        return self._labelling.trouble
 
     @property
     def done(self) -> bool:
@@ -112,8 +112,8 @@ class Campaign:
     @property
     def version(self) -> str:
         """A text that changes whenever something is stored that estimates and counts rest on."""
-        self._table.catch_up()
-        return self._table.version
+        self._labelling.catch_up()
+        return self._labelling.version
 
     def ask(
         self, n: int = 20, *, reviewer: str | None = None, lease: float = LEASE_SECONDS
@@ -148,7 +148,7 @@ class Campaign:
                 "who asks",
                 hint="ask(..., reviewer='ann') and tell(..., reviewer='ann')",
             )
-        return self._desk.ask(int(n), reviewer=reviewer, lease=lease)
+        return self._assignments.ask(int(n), reviewer=reviewer, lease=lease)
 
     def review(
         self,
@@ -189,7 +189,9 @@ class Campaign:
         check_lease(lease)
         for submit in submits:
             check_submit(submit)
-        return self._desk.turn(submits, reviewer=reviewer_of(reviewer), want=want, lease=lease)
+        return self._assignments.turn(
+            submits, reviewer=reviewer_of(reviewer), want=want, lease=lease
+        )
 
     def rule(self, item: Id, answer: object, *, reviewer: str, key: str) -> Receipt:
         """Decide an item over the heads of its reviewers.
@@ -207,31 +209,33 @@ class Campaign:
         said = WITHDRAWN if answer == WITHDRAWN else parse_answer(answer).value
         submit = Submit(key, item, said)
         check_submit(submit)
-        return self._desk.rule(submit, reviewer=reviewer_of(reviewer))
+        return self._assignments.rule(submit, reviewer=reviewer_of(reviewer))
 
     @property
     def half_reviewed(self) -> int:
         """How many items have an answer, and wait for another reviewer's."""
-        self._table.catch_up()
-        waiting = (self._table.review(card.item_id) for card in self._table.ledger.outstanding)
+        self._labelling.catch_up()
+        waiting = (
+            self._labelling.review(card.item_id) for card in self._labelling.rounds.outstanding
+        )
         return sum(bool(review.answers) and not review.complete for review in waiting)
 
     def disputes(self) -> list[Dispute]:
         """Return the items on which reviewers disagree, and which wait for a ruling."""
-        return self._desk.disputes()
+        return self._assignments.disputes()
 
     def reviewers(self) -> list[ReviewerRow]:
         """Return what each reviewer has done."""
-        self._table.catch_up()
-        return reviewers_in(self._table)
+        self._labelling.catch_up()
+        return reviewers_in(self._labelling)
 
     def agreement(self) -> Agreement:
         """Return how often reviewers agree, on the items that were meant for several of them.
 
         Rulings do not matter here, nor do answers of more reviewers than an item wants.
         """
-        self._table.catch_up()
-        return agreement_in(self._table)
+        self._labelling.catch_up()
+        return agreement_in(self._labelling)
 
     def recall(self, sizes: Iterable[int]) -> None:
         """Deal rounds of these sizes, as long as answers from before a rebase complete them.
@@ -240,7 +244,7 @@ class Campaign:
         the same when its turn comes.
         """
         for size in sizes:
-            if self._table.ledger.outstanding or not self._deal_round(size):
+            if self._labelling.rounds.outstanding or not self._deal_round(size):
                 return
 
     def tell(
@@ -268,9 +272,11 @@ class Campaign:
         """
         given = parse_answers(labels, self._settings.id_kind)
         reviewer = reviewer_of(reviewer, empty=True)
-        with self._table.write() as session:
-            self._table.add(session, told_by_one(self._table, given, reviewer, revise=revise))
-            session.give_back(self._table.key, reviewer, given)
+        with self._labelling.write() as session:
+            self._labelling.add(
+                session, told_by_one(self._labelling, given, reviewer, revise=revise)
+            )
+            session.give_back(self._labelling.key, reviewer, given)
         return self.estimate()
 
     def record(self, told: Sequence[Told], *, revise: bool = False) -> Recorded:
@@ -289,11 +295,11 @@ class Campaign:
         items: dict[str, list[str]] = {}
         for each in told:
             items.setdefault(each.reviewer, []).append(str(each.item))
-        with self._table.write() as session:
-            said, recorded = told_by_several(self._table, told, revise=revise)
-            self._table.add(session, said)
+        with self._labelling.write() as session:
+            said, recorded = told_by_several(self._labelling, told, revise=revise)
+            self._labelling.add(session, said)
             for reviewer, item_ids in items.items():
-                session.give_back(self._table.key, reviewer, item_ids)
+                session.give_back(self._labelling.key, reviewer, item_ids)
         return recorded
 
     def estimate(self, metric: str | None = None) -> Estimate:
@@ -315,13 +321,13 @@ class Campaign:
 
     def estimates(self) -> Estimates:
         """Return what is known now of every metric that was asked for, by its name."""
-        self._table.catch_up()
-        return estimates_of(self._table)
+        self._labelling.catch_up()
+        return estimates_of(self._labelling)
 
     def strata(self) -> list[StratumRow]:
         """Return one row a stratum: what it is, its size, and its labels so far."""
-        self._table.catch_up()
-        return strata_in(self._table)
+        self._labelling.catch_up()
+        return strata_in(self._labelling)
 
     def slices(
         self,
@@ -356,9 +362,9 @@ class Campaign:
         >>> round(slices["en"].value, 3), slices["en"].verdict, list(slices)
         (0.667, 'too few to say: 2 of 30 labels', ['en', '(missing)'])
         """
-        self._table.catch_up()
+        self._labelling.catch_up()
         return slices_of(
-            self._table,
+            self._labelling,
             column,
             metric=metric,
             predictions=predictions,
@@ -367,8 +373,8 @@ class Campaign:
 
     def events(self) -> list[Event]:
         """Return every label ever told, oldest first."""
-        with self._table.read() as session:
-            return session.labels(self._table.key)
+        with self._labelling.read() as session:
+            return session.labels(self._labelling.key)
 
     def history(self, *, unfinished: int = 0) -> Mapping[str, Sequence[HistoryPoint]]:
         """Return what was known of each metric after each complete round, by what counts now.
@@ -388,8 +394,8 @@ class Campaign:
         >>> [point.labels for point in campaign.history()["precision"]]
         [1, 2]
         """
-        self._table.catch_up()
-        past, more = self._table.ledger.history, self._table.ledger.unfinished(unfinished)
+        self._labelling.catch_up()
+        past, more = self._labelling.rounds.history, self._labelling.rounds.unfinished(unfinished)
         return {name: (*past.get(name, ()), *more.get(name, ())) for name in {**past, **more}}
 
     def to_frame(self, what: Frame = "labels", *, backend: Backend = "pandas") -> Any:
@@ -409,23 +415,23 @@ class Campaign:
         >>> sorted(campaign.to_frame(backend="polars").select("id", "answer").rows())
         [(0, 'no'), (1, 'yes')]
         """
-        return campaign_frame(self, self._table, what, backend=backend)
+        return campaign_frame(self, self._labelling, what, backend=backend)
 
     def answers(self) -> dict[Id, Answer]:
         """Return the answer that counts for every judged item."""
         self._reason()
         return {
             self._settings.item_id(item_id): answer
-            for item_id, answer in self._table.ledger.answers.items()
+            for item_id, answer in self._labelling.rounds.answers.items()
         }
 
     def reviews(self) -> dict[Id, Review]:
         """Return what reviewers have said of every item that was drawn, by the rule's book."""
-        self._table.catch_up()
+        self._labelling.catch_up()
         return {
             self._settings.item_id(item_id): deepcopy(review)
-            for item_id, review in self._table.reviews.items()
-            if self._table.ledger.card(item_id) is not None
+            for item_id, review in self._labelling.reviews.items()
+            if self._labelling.rounds.card(item_id) is not None
         }
 
     def waiting_answers(self) -> dict[Id, Answer]:
@@ -433,10 +439,10 @@ class Campaign:
 
         They count as soon as their items are drawn, if these are still among the predictions.
         """
-        self._table.catch_up()
+        self._labelling.catch_up()
         return {
             self._settings.item_id(item_id): answer
-            for item_id, answer in waiting_in(self._table).items()
+            for item_id, answer in waiting_in(self._labelling).items()
         }
 
     def report(self, *, names: bool = False) -> Report:
@@ -455,7 +461,7 @@ class Campaign:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     campaign.report().save(f"{folder}/report.html")
         """
-        return report_of(self._table, names=names)
+        return report_of(self._labelling, names=names)
 
     def bundle(
         self, path: str | PathLike[str], *, names: bool = False, shown: bool = False
@@ -475,7 +481,7 @@ class Campaign:
         shown : bool
             Keep what reviewers saw of the items. The items' ids are there in any case.
         """
-        return write_bundle(self._table, path, names=names, shown=shown)
+        return write_bundle(self._labelling, path, names=names, shown=shown)
 
     def __repr__(self) -> str:
         return f"<Campaign {self.name!r}: {str(self.estimates()).splitlines()[0]}>"
@@ -485,15 +491,15 @@ class Campaign:
         return html_block(said, self.estimates()._repr_html_())
 
     def _reason(self) -> Reason:
-        self._table.catch_up()
-        return self._table.ledger.reason
+        self._labelling.catch_up()
+        return self._labelling.rounds.reason
 
     def _deal_round(self, n: int) -> bool:
         """Deal what is missing to `n` items, if it is time for that; tell whether it was."""
         while True:
             try:
-                with self._table.write() as session:
-                    waiting = len(self._table.ledger.outstanding)
-                    return waiting < n and self._table.deal(session, n - waiting)
+                with self._labelling.write() as session:
+                    waiting = len(self._labelling.rounds.outstanding)
+                    return waiting < n and self._labelling.deal(session, n - waiting)
             except ShortReserveError as short:
-                self._table.grow(short)
+                self._labelling.grow(short)

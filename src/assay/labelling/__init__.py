@@ -7,7 +7,7 @@ from assay.labelling.accept import (
     told_by_one,
     told_by_several,
 )
-from assay.labelling.assignments import LEASE_SECONDS, Desk
+from assay.labelling.assignments import LEASE_SECONDS, Assignments
 from assay.labelling.estimates import (
     Frame,
     agreement_in,
@@ -28,7 +28,7 @@ from assay.labelling.reserve import (
     whereabouts,
 )
 from assay.labelling.review_rule import FROM_BEFORE, SKIP, WITHDRAWN, WORDS, Review, answered
-from assay.labelling.rounds import Ledger
+from assay.labelling.rounds import Rounds
 from assay.labelling.settings import (
     Before,
     Part,
@@ -39,7 +39,7 @@ from assay.labelling.settings import (
     find_campaign,
 )
 from assay.labelling.slices import slices_of
-from assay.labelling.state import Table
+from assay.labelling.state import Labelling
 
 __all__ = [
     "FROM_BEFORE",
@@ -47,18 +47,18 @@ __all__ = [
     "SKIP",
     "WITHDRAWN",
     "WORDS",
+    "Assignments",
     "Before",
-    "Desk",
     "Frame",
-    "Ledger",
+    "Labelling",
     "Part",
     "Review",
     "Reviewing",
+    "Rounds",
     "Series",
     "Settings",
     "ShortReserveError",
     "Source",
-    "Table",
     "agreement_in",
     "answered",
     "campaign_frame",

@@ -8,7 +8,7 @@ from math import isfinite
 from assay.core.answers import Answer
 from assay.errors import InputError, LabelConflictError, LabelError, is_storable
 from assay.labelling.review_rule import WORDS, Review
-from assay.labelling.state import Table
+from assay.labelling.state import Labelling
 from assay.results import Recorded, Submit, Told
 from assay.storage import Said
 
@@ -50,16 +50,16 @@ def check_submit(submit: Submit) -> None:
 
 
 def told_by_one(
-    table: Table, given: Mapping[str, Answer], reviewer: str, *, revise: bool
+    labelling: Labelling, given: Mapping[str, Answer], reviewer: str, *, revise: bool
 ) -> list[Said]:
     """Return what is new of one reviewer's answers; raise where one cannot be taken.
 
     An item that has its answer is not answered again without `revise`, whoever does it.
     """
-    _refuse_unknown(table, given)
+    _refuse_unknown(labelling, given)
     new, changed = [], []
     for item_id, answer in given.items():
-        review = table.review(item_id)
+        review = labelling.review(item_id)
         # Those who count change their own answer; over their heads others can only rule.
         own = None if review.ruling is not None else review.counted.get(reviewer)
         before = review.settled if own is None else own
@@ -70,21 +70,21 @@ def told_by_one(
             changed.append(item_id)
         new.append(Said(item_id=item_id, answer=answer.value, reviewer=reviewer, ruling=ruling))
     if changed and not revise:
-        raise _conflict(changed, table.review(changed[0]), given[changed[0]], reviewer)
+        raise _conflict(changed, labelling.review(changed[0]), given[changed[0]], reviewer)
     return new
 
 
 def told_by_several(
-    table: Table, told: Sequence[Told], *, revise: bool
+    labelling: Labelling, told: Sequence[Told], *, revise: bool
 ) -> tuple[list[Said], Recorded]:
     """Return what is new of several reviewers' answers, and how many of each kind there are."""
-    _refuse_unknown(table, {str(each.item): each.answer for each in told})
+    _refuse_unknown(labelling, {str(each.item): each.answer for each in told})
     reviews: dict[str, Review] = {}
     said, revised, unchanged, spare = [], 0, 0, 0
     changed: list[tuple[str, Told, Answer]] = []
     for each in told:
         item_id = str(each.item)
-        review = reviews.setdefault(item_id, deepcopy(table.review(item_id)))
+        review = reviews.setdefault(item_id, deepcopy(labelling.review(item_id)))
         before = review.ruling if each.ruling else review.answers.get(each.reviewer)
         if before is each.answer:
             unchanged += 1
@@ -112,13 +112,13 @@ def told_by_several(
     return said, Recorded(len(said) - revised, revised, unchanged, spare)
 
 
-def _refuse_unknown(table: Table, given: Mapping[str, Answer]) -> None:
-    unknown = [item_id for item_id in given if table.ledger.card(item_id) is None]
+def _refuse_unknown(labelling: Labelling, given: Mapping[str, Answer]) -> None:
+    unknown = [item_id for item_id in given if labelling.rounds.card(item_id) is None]
     if unknown:
         raise LabelError(
             f"{_some(unknown)} not asked for in this campaign, so labels for them are refused",
             details="only labels of items that the design drew at random may count",
-            hint=f"ids are {table.settings.id_kind}s here; tell the ids that ask() returned",
+            hint=f"ids are {labelling.settings.id_kind}s here; tell the ids that ask() returned",
             ids=unknown,
         )
 

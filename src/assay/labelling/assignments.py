@@ -14,7 +14,7 @@ from assay.core.stopping import Reason
 from assay.errors import AssayError
 from assay.labelling.reserve import ShortReserveError
 from assay.labelling.review_rule import SKIP, WITHDRAWN
-from assay.labelling.state import Table
+from assay.labelling.state import Labelling
 from assay.results import Dispute, Item, Receipt, Submit, Turn
 from assay.storage import CardRow, Claim, Event, Said, Session
 
@@ -25,7 +25,7 @@ LEASE_SECONDS = 600.0
 _ROUND = 20
 
 
-class Desk:
+class Assignments:
     """A campaign's desk for its reviewers.
 
     Parameters
@@ -34,15 +34,15 @@ class Desk:
         What lies on it.
     """
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
+    def __init__(self, labelling: Labelling) -> None:
+        self._labelling = labelling
 
     def turn(self, submits: Sequence[Submit], *, reviewer: str, want: int, lease: float) -> Turn:
         """Record what a reviewer sends, and give them the next items, in one transaction."""
         receipts: tuple[Receipt, ...] = ()
         while True:
             short = None
-            with self._table.write() as session:
+            with self._labelling.write() as session:
                 for submit in submits:
                     receipts += (self._receive(session, submit, reviewer, lease=lease),)
                 try:
@@ -54,10 +54,10 @@ class Desk:
             # The answers are stored; the predictions are read outside of the transaction.
             submits = ()
             try:
-                self._table.grow(short)
+                self._labelling.grow(short)
             except AssayError:
                 # What was sent is saved all the same, and what lies on the table can be judged.
-                with self._table.write() as session:
+                with self._labelling.write() as session:
                     items = self._serve(session, reviewer, want, lease=lease, least=0)
                 if not receipts and not items:
                     raise
@@ -67,35 +67,36 @@ class Desk:
         """Give a reviewer up to so many items, for so many seconds; None: without a claim."""
         while True:
             try:
-                with self._table.write() as session:
+                with self._labelling.write() as session:
                     return self._serve(session, reviewer, n, lease=lease, least=1)
             except ShortReserveError as short:
-                self._table.grow(short)
+                self._labelling.grow(short)
 
     def rule(self, submit: Submit, *, reviewer: str) -> Receipt:
         """Decide an item over the heads of its reviewers."""
-        with self._table.write() as session:
+        with self._labelling.write() as session:
             return self._receive(session, submit, reviewer, lease=0.0, ruling=True)
 
     def disputes(self) -> list[Dispute]:
         """Return the items that wait for a ruling, in the order in which they were dealt."""
-        self._table.catch_up()
+        self._labelling.catch_up()
         waiting = [
-            (card, self._table.review(card.item_id)) for card in self._table.ledger.outstanding
+            (card, self._labelling.review(card.item_id))
+            for card in self._labelling.rounds.outstanding
         ]
         return [
             Dispute(self._item(card), review.counted) for card, review in waiting if review.disputed
         ]
 
     def _answer(self, receipts: tuple[Receipt, ...], items: Sequence[Item], reviewer: str) -> Turn:
-        done = self._table.ledger.reason is not Reason.GO_ON
+        done = self._labelling.rounds.reason is not Reason.GO_ON
         return Turn(
             receipts=receipts,
             items=tuple(items),
             state="done" if done else "go on" if items else "wait",
-            yours=self._table.answers_of[reviewer],
+            yours=self._labelling.answers_of[reviewer],
             # Not those that are settled: whoever can undo would see what others have said.
-            team=self._table.answered,
+            team=self._labelling.answered,
         )
 
     def _receive(
@@ -107,7 +108,7 @@ class Desk:
         lease: float,
         ruling: bool = False,
     ) -> Receipt:
-        key, item_id = self._table.key, str(submit.item)
+        key, item_id = self._labelling.key, str(submit.item)
         said = Said(
             item_id=item_id,
             answer=submit.answer,
@@ -121,12 +122,12 @@ class Desk:
             told = "something else was sent under this key before, and stands"
             return Receipt(submit.key, "conflict", message=told)
         # Claimed, but not drawn: since then the campaign may have been rebased.
-        drawn = self._table.ledger.card(item_id) is not None
+        drawn = self._labelling.rounds.card(item_id) is not None
         if not (drawn if ruling else session.claimed(key, reviewer, [item_id])):
             told = "this item is none that you were given"
             return Receipt(submit.key, "refused", message=told)
         late = not ruling and self._comes_late(session, said)
-        self._table.add(session, [replace(said, late=late)])
+        self._labelling.add(session, [replace(said, late=late)])
         if submit.answer == WITHDRAWN and self._is_free(session, item_id, reviewer):
             session.claim(key, reviewer, [item_id], lease)  # they will want to say something else
         else:
@@ -141,9 +142,9 @@ class Desk:
         """Tell whether a first answer comes when the lease has run out."""
         if said.answer in (SKIP, WITHDRAWN):
             return False
-        if said.reviewer in self._table.review(said.item_id).answers:
+        if said.reviewer in self._labelling.review(said.item_id).answers:
             return False
-        return Claim(said.item_id, said.reviewer) not in session.live_claims(self._table.key)
+        return Claim(said.item_id, said.reviewer) not in session.live_claims(self._labelling.key)
 
     def _serve(
         self, session: Session, reviewer: str | None, n: int, *, lease: float, least: int
@@ -156,25 +157,27 @@ class Desk:
             return []
         cards = self._to_judge(session, reviewer)
         # More than one round only where all of one was judged before a rebase.
-        while least and len(cards) < n and self._table.deal(session, max(n - len(cards), least)):
+        while (
+            least and len(cards) < n and self._labelling.deal(session, max(n - len(cards), least))
+        ):
             cards = self._to_judge(session, reviewer)
             if cards:
                 break
         cards = cards[:n]
-        if self._table.ledger.reason is not Reason.GO_ON:
+        if self._labelling.rounds.reason is not Reason.GO_ON:
             return []
         if reviewer is not None:
-            session.claim(self._table.key, reviewer, [card.item_id for card in cards], lease)
+            session.claim(self._labelling.key, reviewer, [card.item_id for card in cards], lease)
         return [self._item(card) for card in cards]
 
     def _to_judge(self, session: Session, reviewer: str | None) -> list[CardRow]:
         """Return what a reviewer may judge now: first what they have, last what they skipped."""
         holders: dict[str, set[str]] = {}
-        for claim in session.live_claims(self._table.key):
+        for claim in session.live_claims(self._labelling.key):
             holders.setdefault(claim.item_id, set()).add(claim.reviewer)
         found: list[tuple[int, CardRow]] = []
-        for card in self._table.ledger.outstanding:
-            review, held = self._table.review(card.item_id), holders.get(card.item_id, set())
+        for card in self._labelling.rounds.outstanding:
+            review, held = self._labelling.review(card.item_id), holders.get(card.item_id, set())
             if review.complete or reviewer in review.answers:
                 continue
             others = {name for name in held if name != reviewer and name not in review.answers}
@@ -185,7 +188,7 @@ class Desk:
         return [card for _, card in sorted(found, key=itemgetter(0))]
 
     def _item(self, card: CardRow) -> Item:
-        settings, kept = self._table.settings, json.loads(card.shown)
+        settings, kept = self._labelling.settings, json.loads(card.shown)
         seen = {name: kept[name] for name in settings.source.columns["show"] if name in kept}
         return Item(settings.item_id(card.item_id), seen)
 

@@ -15,7 +15,7 @@ from assay.core.standing import Standing
 from assay.core.stopping import Reason
 from assay.core.strata import Strata
 from assay.errors import InputError, did_you_mean
-from assay.labelling.state import Table
+from assay.labelling.state import Labelling
 from assay.results import (
     Backend,
     Estimate,
@@ -28,18 +28,21 @@ from assay.results import (
 )
 
 
-def estimates_of(table: Table) -> Estimates:
+def estimates_of(labelling: Labelling) -> Estimates:
     """Return what is known now of every metric that was asked for, by its name."""
-    stopped, around = table.ledger.stopped, _notes_on_answers(table)
+    stopped, around = labelling.rounds.stopped, _notes_on_answers(labelling)
     return Estimates(
-        {each.name: _estimate(table, each, stopped, around) for each in table.ledger.standings}
+        {
+            each.name: _estimate(labelling, each, stopped, around)
+            for each in labelling.rounds.standings
+        }
     )
 
 
 def _estimate(
-    table: Table, standing: Standing, stopped: str | None, around: tuple[str, ...]
+    labelling: Labelling, standing: Standing, stopped: str | None, around: tuple[str, ...]
 ) -> Estimate:
-    goal, design, now = standing.goal, table.settings.design, standing.look
+    goal, design, now = standing.goal, labelling.settings.design, standing.look
     defined = bool(now.moments.defined)
     return Estimate(
         metric=standing.name,
@@ -54,8 +57,12 @@ def _estimate(
         interval=INTERVALS[design.interval].reference,
         anytime=design.anytime,
         stopped=stopped,
-        notes=(*_notes_on_interval(table, standing), *_notes_on_weights(table, standing), *around),
-        verdict=table.ledger.reason.verdict,
+        notes=(
+            *_notes_on_interval(labelling, standing),
+            *_notes_on_weights(labelling, standing),
+            *around,
+        ),
+        verdict=labelling.rounds.reason.verdict,
         within=goal.within,
         open=standing.open,
         could_move=standing.could_move,
@@ -63,7 +70,7 @@ def _estimate(
     )
 
 
-def _notes_on_interval(table: Table, standing: Standing) -> list[str]:
+def _notes_on_interval(labelling: Labelling, standing: Standing) -> list[str]:
     moments, goal = standing.look.moments, standing.goal
     bounded = moments.bounded.nonzero()[0].tolist()
     notes: list[str] = []
@@ -72,19 +79,19 @@ def _notes_on_interval(table: Table, standing: Standing) -> list[str]:
     elif bounded:
         which = ", ".join(str(h + 1) for h in bounded)
         where = f"strata {which} of {standing.tallies.N.size}"
-        if isinstance(table.settings.goal, JointGoal):
+        if isinstance(labelling.settings.goal, JointGoal):
             where = "some strata"  # one metric's strata have no numbers that people see
         notes.append(
             f"too few labels in {where} to estimate their variance: "
             "its largest possible value is used"
         )
-    if moments.defined and not table.settings.design.may_stop:
+    if moments.defined and not labelling.settings.design.may_stop:
         if goal.within is not None:
             notes.append(
                 "the interval assumes one look; stopping on its width makes it hold less often "
                 "(docs/certainty.md)"
             )
-        elif table.ledger.reason is Reason.GO_ON:
+        elif labelling.rounds.reason is Reason.GO_ON:
             notes.append(
                 "the interval is made for one look, at the end of the budget; "
                 "do not stop on what it shows before"
@@ -92,39 +99,41 @@ def _notes_on_interval(table: Table, standing: Standing) -> list[str]:
     return notes
 
 
-def _notes_on_weights(table: Table, standing: Standing) -> list[str]:
+def _notes_on_weights(labelling: Labelling, standing: Standing) -> list[str]:
     """Return what is to be said where items count by weight."""
     once = standing.once
     if once is None:
         return []
     answered = int((once.judged + once.unjudged).sum())
-    tallies = table.ledger.state.tallies
+    tallies = labelling.rounds.state.tallies
     draws = int((tallies.n + tallies.u).sum())
     notes = ["items count by their weight, and are drawn in proportion to it"]
     if draws > answered:
         notes[0] += f": {draws:,} draws met {answered:,} items, some of them again"
     budget = standing.goal.budget
-    if table.ledger.reason is Reason.BUDGET_SPENT and (budget is None or answered < budget):
+    if labelling.rounds.reason is Reason.BUDGET_SPENT and (budget is None or answered < budget):
         notes.append("what was not met weighs so little that no more is drawn")
     return notes
 
 
-def _notes_on_answers(table: Table) -> tuple[str, ...]:
+def _notes_on_answers(labelling: Labelling) -> tuple[str, ...]:
     """Return what is to be said of answers that are missing, and not by chance."""
-    waiting = {card.item_id for card in table.ledger.outstanding}
+    waiting = {card.item_id for card in labelling.rounds.outstanding}
     notes: list[str] = []
-    half_answered = sum(len(ids & waiting) for ids in table.rounds if not ids <= waiting)
-    if table.settings.before is not None and half_answered:
+    half_answered = sum(
+        len(ids & waiting) for ids in labelling.items_of_rounds if not ids <= waiting
+    )
+    if labelling.settings.before is not None and half_answered:
         notes.append(
             f"{half_answered:,} drawn items have no answer yet, and what was drawn with them had "
             "one before; until they have, new items count too little"
         )
-    if waiting and table.ledger.reason is not Reason.GO_ON:
+    if waiting and labelling.rounds.reason is not Reason.GO_ON:
         notes.append(
             f"{len(waiting):,} drawn items had no answer when it stopped: the interval is that of "
             "the rounds before them, or takes them at their worst"
         )
-    if disputed := sum(table.review(item_id).disputed for item_id in waiting):
+    if disputed := sum(labelling.review(item_id).disputed for item_id in waiting):
         notes.append(
             f"reviewers disagree on {disputed:,} items, which count only when somebody has ruled"
         )
@@ -139,12 +148,12 @@ def _notes_on_answers(table: Table) -> tuple[str, ...]:
 _ROWS = {True: 0, False: 1, None: 2}  # by outcome
 
 
-def strata_in(table: Table) -> list[StratumRow]:
+def strata_in(labelling: Labelling) -> list[StratumRow]:
     """Return one row a stratum: what it is, its size, and its labels so far."""
-    strata = table.settings.strata
+    strata = labelling.settings.strata
     counts = np.zeros((3, strata.n_strata), dtype=np.int64)
-    for item_id, answer in table.ledger.answers.items():
-        card = table.ledger.card(item_id)
+    for item_id, answer in labelling.rounds.answers.items():
+        card = labelling.rounds.card(item_id)
         if card is not None:
             counts[_ROWS[answer.outcome], card.stratum] += 1
     shares: list[float] | list[None] = [None] * strata.n_strata
@@ -158,10 +167,10 @@ def strata_in(table: Table) -> list[StratumRow]:
     ]
 
 
-def reviewers_in(table: Table) -> list[ReviewerRow]:
+def reviewers_in(labelling: Labelling) -> list[ReviewerRow]:
     """Return what each reviewer has done, by name."""
-    people = {name: Counter[str]() for name in table.last_said}
-    for review in table.reviews.values():
+    people = {name: Counter[str]() for name in labelling.last_said}
+    for review in labelling.reviews.values():
         for name, times in review.skips.items():
             people[name]["skipped"] += times
         for name, answer in review.answers.items():
@@ -178,18 +187,18 @@ def reviewers_in(table: Table) -> list[ReviewerRow]:
             skipped=counts["skipped"],
             late=counts["late"],
             spare=counts["spare"],
-            last_at=table.last_said[name],
+            last_at=labelling.last_said[name],
         )
         for name, counts in sorted(people.items())
     ]
 
 
-def agreement_in(table: Table) -> Agreement:
+def agreement_in(labelling: Labelling) -> Agreement:
     """Return how often reviewers agree, on the items that were meant for several of them.
 
     Rulings do not matter here, nor do answers of more reviewers than an item wants.
     """
-    counted = (review.counted for review in table.reviews.values())
+    counted = (review.counted for review in labelling.reviews.values())
     return agreement_of(
         [
             {name: _category(answer) for name, answer in each.items()}
@@ -199,12 +208,12 @@ def agreement_in(table: Table) -> Agreement:
     )
 
 
-def waiting_in(table: Table) -> dict[str, Answer]:
+def waiting_in(labelling: Labelling) -> dict[str, Answer]:
     """Return answers from before a rebase to items that have not been drawn since."""
     return {
         item_id: answer
-        for item_id, review in table.reviews.items()
-        if (answer := review.settled) is not None and table.ledger.card(item_id) is None
+        for item_id, review in labelling.reviews.items()
+        if (answer := review.settled) is not None and labelling.rounds.card(item_id) is None
     }
 
 
@@ -225,7 +234,9 @@ class _Campaign(Protocol):
     def history(self) -> Mapping[str, Sequence[HistoryPoint]]: ...
 
 
-def campaign_frame(campaign: _Campaign, table: Table, what: Frame, *, backend: Backend) -> Any:
+def campaign_frame(
+    campaign: _Campaign, labelling: Labelling, what: Frame, *, backend: Backend
+) -> Any:
     """Return what `Campaign.to_frame` says it returns; `table` is the campaign's."""
     strata = campaign.strata()  # brings the table up to date
     if what == "strata":
@@ -239,9 +250,9 @@ def campaign_frame(campaign: _Campaign, table: Table, what: Frame, *, backend: B
         ]
         return frame_of(rows, {"metric": str, **types_of(HistoryPoint)}, backend=backend)
     if what == "labels":
-        kind = int if table.settings.id_kind == "integer" else str
+        kind = int if labelling.settings.id_kind == "integer" else str
         types = {"id": kind, "answer": str, "positive": bool, "stratum": str}
-        return frame_of(_label_rows(table, strata), types, backend=backend)
+        return frame_of(_label_rows(labelling, strata), types, backend=backend)
     raise InputError(
         f"there is no frame of {what!r}",
         details=f"frames: {', '.join(FRAMES)}",
@@ -249,15 +260,15 @@ def campaign_frame(campaign: _Campaign, table: Table, what: Frame, *, backend: B
     )
 
 
-def _label_rows(table: Table, strata: Sequence[StratumRow]) -> list[dict[str, Any]]:
+def _label_rows(labelling: Labelling, strata: Sequence[StratumRow]) -> list[dict[str, Any]]:
     """Return the answers that count, in the order in which they came to count."""
     return [
         {
-            "id": table.settings.item_id(item_id),
+            "id": labelling.settings.item_id(item_id),
             "answer": answer.value,
             "positive": answer.outcome,
             "stratum": strata[card.stratum].stratum,
         }
-        for item_id, answer in table.ledger.answers.items()
-        if (card := table.ledger.card(item_id)) is not None
+        for item_id, answer in labelling.rounds.answers.items()
+        if (card := labelling.rounds.card(item_id)) is not None
     ]

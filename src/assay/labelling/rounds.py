@@ -53,7 +53,7 @@ class _Round:
     missing: int = 0
 
 
-class Ledger:
+class Rounds:
     """Cards on the table, the answers to them, and what follows.
 
     Parameters

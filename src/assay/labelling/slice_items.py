@@ -19,7 +19,7 @@ from assay.core.types import Bools, Floats, Ints
 from assay.errors import AssayError, PredictionsError, did_you_mean
 from assay.labelling.reserve import check_same, read_again, scans_of, whereabouts
 from assay.labelling.settings import Settings
-from assay.labelling.state import Table
+from assay.labelling.state import Labelling
 from assay.predictions import Scan, slice_text
 
 
@@ -48,7 +48,9 @@ class SliceAnswers:
     looked: Floats
 
     @classmethod
-    def on(cls, table: Table, items: Sequence[str], *, supposed: Bools | None = None) -> Self:
+    def on(
+        cls, labelling: Labelling, items: Sequence[str], *, supposed: Bools | None = None
+    ) -> Self:
         """Return the answers to these items.
 
         Parameters
@@ -58,9 +60,9 @@ class SliceAnswers:
         supposed : array of bool, optional
             Take the items that wait for an answer as if they had one: positive where this is true.
         """
-        settings, ledger = table.settings, table.ledger
-        cards = [card for item in items if (card := ledger.card(item)) is not None]
-        answers = [ledger.answers.get(item) for item in items]
+        settings, rounds = labelling.settings, labelling.rounds
+        cards = [card for item in items if (card := rounds.card(item)) is not None]
+        answers = [rounds.answers.get(item) for item in items]
         waits = np.array([answer is None for answer in answers], dtype=np.bool_)
         judged = np.array([bool(answer and answer.judged) for answer in answers], dtype=np.bool_)
         positive = np.array(
@@ -76,9 +78,9 @@ class SliceAnswers:
             looked=np.zeros(settings.strata.n_strata),
         )
         if isinstance(settings.strata, Strata) and settings.strata.weighted:
-            draws = np.array([ledger.times(item) for item in items], dtype=np.float64)
+            draws = np.array([rounds.times(item) for item in items], dtype=np.float64)
             weight = np.array([card.weight for card in cards], dtype=np.float64)
-            return told._weighed(table, settings.strata, draws, weight)
+            return told._weighed(labelling, settings.strata, draws, weight)
         return told if settings.design.replacement else replace(told, looked=told.labels)
 
     @property
@@ -91,11 +93,11 @@ class SliceAnswers:
         sums = np.bincount(self.stratum, counts * self.judged, self.looked.size)
         return sums.astype(np.float64)
 
-    def _weighed(self, table: Table, strata: Strata, draws: Floats, weight: Floats) -> Self:
+    def _weighed(self, labelling: Labelling, strata: Strata, draws: Floats, weight: Floats) -> Self:
         """Let items count by their draws, and by weight where all of a stratum is known."""
-        once = table.ledger.state.once
+        once = labelling.rounds.state.once
         known = np.zeros(strata.n_strata, dtype=np.bool_)
-        if once is not None and not table.settings.design.replacement:
+        if once is not None and not labelling.settings.design.replacement:
             known = once.is_known(strata.sizes.astype(np.float64))
         counts = np.where(known[self.stratum], weight, draws)
         each = self.labels / np.maximum(self._by_stratum(counts), 1.0)
@@ -107,7 +109,7 @@ class SliceAnswers:
 
 
 def slice_values(
-    table: Table, items: Sequence[str], column: str, predictions: object = None
+    labelling: Labelling, items: Sequence[str], column: str, predictions: object = None
 ) -> list[str]:
     """Return the value of each item that was dealt, as it names a slice.
 
@@ -122,11 +124,13 @@ def slice_values(
         have the column, the predictions where they were.
     """
     if predictions is None:
-        cards = [table.ledger.card(item) for item in items]
+        cards = [labelling.rounds.card(item) for item in items]
         kept = [{} if card is None else json.loads(card.shown) for card in cards]
         if all(column in values for values in kept):
             return [slice_text(values[column]) for values in kept]
-    return [slice_text(value) for value in _looked_up(table.settings, items, column, predictions)]
+    return [
+        slice_text(value) for value in _looked_up(labelling.settings, items, column, predictions)
+    ]
 
 
 def _looked_up(

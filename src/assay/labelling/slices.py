@@ -18,7 +18,7 @@ from assay.core.venn import CellStrata
 from assay.errors import DesignError, InputError, did_you_mean
 from assay.labelling.settings import Settings
 from assay.labelling.slice_items import SliceAnswers, slice_values
-from assay.labelling.state import Table
+from assay.labelling.state import Labelling
 from assay.results import SliceRow, Slices
 
 _MOST = 50  # slices; of more, those with the fewest labels are put together
@@ -63,7 +63,7 @@ class _Target:
 
 
 def slices_of(
-    table: Table,
+    labelling: Labelling,
     column: str,
     *,
     metric: str | None = None,
@@ -71,23 +71,23 @@ def slices_of(
     simultaneous: bool = False,
 ) -> Slices:
     """Return a metric in every slice; the parameters are those of `Campaign.slices`."""
-    target = _target(table.settings, metric)
-    items = [*table.ledger.answers, *(card.item_id for card in table.ledger.outstanding)]
-    values = slice_values(table, items, column, predictions)
-    answered = SliceAnswers.on(table, items)
+    target = _target(labelling.settings, metric)
+    items = [*labelling.rounds.answers, *(card.item_id for card in labelling.rounds.outstanding)]
+    values = slice_values(labelling, items, column, predictions)
+    answered = SliceAnswers.on(labelling, items)
     about = target.about(answered.predicted)
     slots, names, others = _slots(values, about, answered.judged)
     confidence = 1 - (1 - target.confidence) / (max(len(names), 1) if simultaneous else 1)
     found, share = _estimate(
-        table, target, answered, slots, n_slices=len(names), confidence=confidence
+        labelling, target, answered, slots, n_slices=len(names), confidence=confidence
     )
     if answered.open.any():
         raises = target.raises(answered.predicted)
         (worst, _), (best, _) = (
             _estimate(
-                table,
+                labelling,
                 target,
-                SliceAnswers.on(table, items, supposed=supposed),
+                SliceAnswers.on(labelling, items, supposed=supposed),
                 slots,
                 n_slices=len(names),
                 confidence=confidence,
@@ -168,7 +168,7 @@ def _refuse_unknown(metric: str | None, names: Sequence[str]) -> None:
 
 
 def _estimate(
-    table: Table,
+    labelling: Labelling,
     target: _Target,
     answered: SliceAnswers,
     slots: Ints,
@@ -177,7 +177,7 @@ def _estimate(
     confidence: float,
 ) -> tuple[Domain, Floats]:
     """Return what is known of each slice, and its share of the items that the metric is about."""
-    strata, stratum, judged = table.settings.strata, answered.stratum, answered.judged
+    strata, stratum, judged = labelling.settings.strata, answered.stratum, answered.judged
     gains, loses = _possible(strata, target)
     matters = gains | loses
 
@@ -188,7 +188,7 @@ def _estimate(
 
     whole, part = target.counted(answered.predicted, answered.positive)
     n = answered.labels[matters]
-    sizes = table.evaluation.by_stratum(table.evaluation.sizes)[matters]
+    sizes = labelling.evaluation.by_stratum(labelling.evaluation.sizes)[matters]
     sizes, complete = _covered(sizes, n, 2 * gains[matters] + loses[matters])
     usable = judged & complete
     found = domain(

@@ -16,13 +16,13 @@ from assay.core.stopping import Reason
 from assay.errors import AssayError, StorageError
 from assay.labelling.reserve import Reserve, ShortReserveError
 from assay.labelling.review_rule import Review
-from assay.labelling.rounds import Ledger
+from assay.labelling.rounds import Rounds
 from assay.labelling.settings import Settings
 from assay.predictions import Predictions
 from assay.storage import Event, Said, Session, Store
 
 
-class Table:
+class Labelling:
     """What lies on the table.
 
     Parameters
@@ -44,12 +44,12 @@ class Table:
         self._clear()
 
     def _clear(self) -> None:
-        self.ledger = Ledger(self.evaluation)
+        self.rounds = Rounds(self.evaluation)
         self.reviews: dict[str, Review] = {}
         self.answers_of: Counter[str] = Counter()  # items that each reviewer has answered
         self.answered = 0  # items that anybody has answered
         self.last_said: dict[str, str] = {}  # when each reviewer last said something
-        self.rounds: list[frozenset[str]] = []  # the items of each
+        self.items_of_rounds: list[frozenset[str]] = []  # the items of each
         self._first: dict[str, Answer] = {}  # of items that are not dealt: the first settled answer
         self._last_event = 0
         self._ahead = False  # of what is known to be stored
@@ -78,7 +78,7 @@ class Table:
     @property
     def version(self) -> str:
         """What has been taken in: the campaign, its rounds, its events."""
-        return f"{self.key}-{len(self.rounds)}-{self._last_event}"
+        return f"{self.key}-{len(self.items_of_rounds)}-{self._last_event}"
 
     def catch_up(self) -> None:
         """Take in what was stored since the last time."""
@@ -104,10 +104,10 @@ class Table:
 
         Raises `ShortReserveError` where there are too few cards; nothing is changed then.
         """
-        if self.ledger.reason is not Reason.GO_ON:
+        if self.rounds.reason is not Reason.GO_ON:
             return False
-        state = self.ledger.state
-        if self.ledger.outstanding and not self._deals_ahead(state):
+        state = self.rounds.state
+        if self.rounds.outstanding and not self._deals_ahead(state):
             return False
         rng = np.random.default_rng([self.settings.seed, state.rounds])
         counts = self.evaluation.plan(state, asked, rng).tolist()
@@ -128,13 +128,13 @@ class Table:
         """
         if not self.evaluation.deals_ahead(state.rounds):
             return False
-        reviews = {card.item_id: self.review(card.item_id) for card in self.ledger.outstanding}
+        reviews = {card.item_id: self.review(card.item_id) for card in self.rounds.outstanding}
         first = {
             item_id: next(iter(review.answers.values()))
             for item_id, review in reviews.items()
             if review.answers
         }
-        return self.evaluation.decide(self.ledger.state_if(first)).reason is Reason.GO_ON
+        return self.evaluation.decide(self.rounds.state_if(first)).reason is Reason.GO_ON
 
     def grow(self, short: ShortReserveError) -> None:
         """Put down more cards; not in a transaction, because the predictions are read."""
@@ -153,17 +153,17 @@ class Table:
         self.answered += bool(review.answers) - any_before
         self.last_said[event.reviewer] = event.told_at
         self._last_event = event.id
-        if self.ledger.card(event.item_id) is not None:
+        if self.rounds.card(event.item_id) is not None:
             self._record(event.item_id)
         elif (settled := review.settled) is not None:
             self._first.setdefault(event.item_id, settled)
 
     def _record(self, item_id: str) -> None:
-        before, now = self.ledger.answers.get(item_id), self.review(item_id).settled
+        before, now = self.rounds.answers.get(item_id), self.review(item_id).settled
         if now is not None and now is not before:
-            self.ledger.record(item_id, now)
+            self.rounds.record(item_id, now)
         elif now is None and before is not None:
-            self.ledger.withdraw(item_id)
+            self.rounds.withdraw(item_id)
 
     def _catch_up(self, session: Session) -> None:
         self._take_rounds(session)
@@ -171,14 +171,14 @@ class Table:
             self._take(event)
 
     def _take_rounds(self, session: Session) -> None:
-        for counts in session.rounds(self.key, len(self.rounds)):
-            cards = self._reserve.take(session, self.ledger.state.dealt, counts)
-            self.ledger.deal(cards)
-            self.rounds.append(frozenset(card.item_id for card in cards))
+        for counts in session.rounds(self.key, len(self.items_of_rounds)):
+            cards = self._reserve.take(session, self.rounds.state.dealt, counts)
+            self.rounds.deal(cards)
+            self.items_of_rounds.append(frozenset(card.item_id for card in cards))
             for card in cards:
                 # Answers from before a rebase have waited for this.
                 if (first := self._first.pop(card.item_id, None)) is not None:
-                    self.ledger.record(card.item_id, first)
+                    self.rounds.record(card.item_id, first)
                     self._record(card.item_id)
 
     def _refuse_after_rebase(self, session: Session) -> None:

@@ -18,9 +18,9 @@ from assay.labelling import (
     FROM_BEFORE,
     SKIP,
     WITHDRAWN,
+    Labelling,
     Review,
     Settings,
-    Table,
     agreement_in,
     estimates_of,
     reviewers_in,
@@ -46,7 +46,7 @@ from assay.storage import Event
 # What did not go straight from a question to its answer, by the log.
 
 
-def deviations_in(table: Table, events: Iterable[Event]) -> Deviations:
+def deviations_in(labelling: Labelling, events: Iterable[Event]) -> Deviations:
     """Count what was revised, late, ruled, from before, or waits.
 
     Parameters
@@ -59,13 +59,13 @@ def deviations_in(table: Table, events: Iterable[Event]) -> Deviations:
     reviews: dict[str, Review] = {}
     first: dict[str, Answer] = {}
     for event in events:
-        review = reviews.setdefault(event.item_id, Review(table.wanted(event.item_id)))
+        review = reviews.setdefault(event.item_id, Review(labelling.wanted(event.item_id)))
         counts[_kind(event, review)] += 1
         counts["late"] += event.late
         review.take(event)
         if (settled := review.settled) is not None:
             first.setdefault(event.item_id, settled)
-    before = table.settings.before
+    before = labelling.settings.before
     return Deviations(
         revised_items=sum(answer is not reviews[id].settled for id, answer in first.items()),
         revised=counts["revised"],
@@ -74,7 +74,7 @@ def deviations_in(table: Table, events: Iterable[Event]) -> Deviations:
         rulings=counts["ruling"],
         from_before=counts["from before"],
         before=None if before is None else asdict(before),
-        waiting=len(waiting_in(table)),
+        waiting=len(waiting_in(labelling)),
     )
 
 
@@ -187,7 +187,7 @@ def interval_of(strata: Strata | CellStrata) -> str:
     return wilson if is_weighted(strata) else f"{wilson}, cut to what its items leave possible"
 
 
-def strata_facts(table: Table, confidence: float) -> tuple[StratumFacts, ...]:
+def strata_facts(labelling: Labelling, confidence: float) -> tuple[StratumFacts, ...]:
     """Return the strata with their rates, and an interval for each rate.
 
     Parameters
@@ -196,15 +196,15 @@ def strata_facts(table: Table, confidence: float) -> tuple[StratumFacts, ...]:
     confidence : float
         Of each interval by itself.
     """
-    strata, state = table.settings.strata, table.ledger.state
-    n, x = map(table.evaluation.by_stratum, (state.tallies.n, state.tallies.x))
+    strata, state = labelling.settings.strata, labelling.rounds.state
+    n, x = map(labelling.evaluation.by_stratum, (state.tallies.n, state.tallies.x))
     sizes = strata.sizes
     rate = x / np.maximum(n, 1.0)
     low, high = wilson(rate, np.zeros_like(rate), n, confidence)
     if not is_weighted(strata):
         # So many items have the outcome, and so many have not: the labels say so.
         low, high = np.maximum(low, x / sizes), np.minimum(high, (sizes - n + x) / sizes)
-    ranges, said = _ranges(table.settings), _said(strata)
+    ranges, said = _ranges(labelling.settings), _said(strata)
     return tuple(
         StratumFacts(
             stratum=row.stratum,
@@ -221,7 +221,7 @@ def strata_facts(table: Table, confidence: float) -> tuple[StratumFacts, ...]:
             low=float(low[h]),
             high=float(high[h]),
         )
-        for h, row in enumerate(strata_in(table))
+        for h, row in enumerate(strata_in(labelling))
     )
 
 
@@ -263,7 +263,7 @@ def _of_cuts(
     return owned
 
 
-def facts_of(table: Table, *, names: bool) -> Facts:
+def facts_of(labelling: Labelling, *, names: bool) -> Facts:
     """Return all that a report says, of one moment.
 
     Parameters
@@ -272,13 +272,13 @@ def facts_of(table: Table, *, names: bool) -> Facts:
     names : bool
         Call reviewers by their names, and not by numbers in the order of their first answers.
     """
-    with table.read() as session:  # what follows looks at the table only
-        events = session.labels(table.key)
-        created_at = session.created_at(table.key)
-    settings = table.settings
-    estimates = estimates_of(table)
-    metrics = metric_facts(table, estimates)
-    agreement = agreement_in(table)
+    with labelling.read() as session:  # what follows looks at the table only
+        events = session.labels(labelling.key)
+        created_at = session.created_at(labelling.key)
+    settings = labelling.settings
+    estimates = estimates_of(labelling)
+    metrics = metric_facts(labelling, estimates)
+    agreement = agreement_in(labelling)
     return Facts(
         made_at=events[-1].told_at if events else created_at,
         assay=version("assay"),
@@ -300,37 +300,37 @@ def facts_of(table: Table, *, names: bool) -> Facts:
         ),
         how=how_facts(settings),
         metrics=metrics,
-        answers=_answers(table),
+        answers=_answers(labelling),
         outcome=outcome_of(settings.strata),
         variable=settings.strata.variable if settings.source.has_score else "",
         is_probability=settings.source.scale == "probability"
         and settings.strata.variable in ("score", "confidence"),
         strata_interval=interval_of(settings.strata),
-        strata=strata_facts(table, settings.goal.confidence),
-        reviewers=_reviewers(table, events, names=names),
+        strata=strata_facts(labelling, settings.goal.confidence),
+        reviewers=_reviewers(labelling, events, names=names),
         agreement=agreement if agreement.items else None,
-        deviations=deviations_in(table, events),
-        slices=_slices(settings, table),
+        deviations=deviations_in(labelling, events),
+        slices=_slices(settings, labelling),
         notes=(*settings.strata.notes, *notes_once(estimates)),
     )
 
 
-def _slices(settings: Settings, table: Table) -> tuple[Slices, ...]:
+def _slices(settings: Settings, labelling: Labelling) -> tuple[Slices, ...]:
     """Return the first metric that is no difference, by the columns that were named as slices."""
     goal = settings.goal
     names: list[str | None] = [None]
     if isinstance(goal, JointGoal):
         names = [target.name for target in goal.targets if target.minus is None]
-    if not names or not table.ledger.answers:
+    if not names or not labelling.rounds.answers:
         return ()
-    return tuple(slices_of(table, column, metric=names[0]) for column in settings.source.slices)
+    return tuple(slices_of(labelling, column, metric=names[0]) for column in settings.source.slices)
 
 
-def _answers(table: Table) -> AnswerFacts:
-    given = Counter(table.ledger.answers.values())
-    waiting = [table.review(card.item_id) for card in table.ledger.outstanding]
+def _answers(labelling: Labelling) -> AnswerFacts:
+    given = Counter(labelling.rounds.answers.values())
+    waiting = [labelling.review(card.item_id) for card in labelling.rounds.outstanding]
     return AnswerFacts(
-        rounds=len(table.rounds),
+        rounds=len(labelling.items_of_rounds),
         drawn=given.total() + len(waiting),
         labels=sum(number for answer, number in given.items() if answer.judged),
         cannot_judge=given[Answer.CANNOT_JUDGE],
@@ -341,12 +341,14 @@ def _answers(table: Table) -> AnswerFacts:
     )
 
 
-def _reviewers(table: Table, events: Sequence[Event], *, names: bool) -> tuple[ReviewerFacts, ...]:
+def _reviewers(
+    labelling: Labelling, events: Sequence[Event], *, names: bool
+) -> tuple[ReviewerFacts, ...]:
     """Return what reviewers did, in the order in which they first said something.
 
     Who has only ruled has judged no item; labels from before were nobody's here.
     """
-    rows = {row.name: row for row in reviewers_in(table)}
+    rows = {row.name: row for row in reviewers_in(labelling)}
     order = dict.fromkeys(event.reviewer for event in events if not event.ruling)
     return tuple(
         ReviewerFacts(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import InputError
-from assay.labelling import Table
+from assay.labelling import Labelling
 from assay.report.blocks import Document
 from assay.report.facts import Facts, MetricFacts
 from assay.report.gather import facts_of
@@ -112,9 +112,9 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     return kind
 
 
-def report_of(table: Table, *, names: bool = False) -> Report:
+def report_of(labelling: Labelling, *, names: bool = False) -> Report:
     """Return the report of the campaign that lies on a table; `names` as in `Campaign.report`."""
-    return Report(facts_of(table, names=names))
+    return Report(facts_of(labelling, names=names))
 
 
 def _plain(each: MetricFacts) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from assay.core.metrics import METRICS
 from assay.core.standing import Standing
 from assay.core.strata import Strata
 from assay.core.venn import CellStrata
-from assay.labelling import Table
+from assay.labelling import Labelling
 from assay.report.facts import MetricFacts
 from assay.results import Estimate, HistoryPoint, state_text, thinned
 
@@ -20,16 +20,18 @@ _ALL_POINTS = 2400  # of all metrics'
 _LOOKS = 30  # at rounds that wait for answers, shared by all metrics
 
 
-def metric_facts(table: Table, estimates: Mapping[str, Estimate]) -> tuple[MetricFacts, ...]:
+def metric_facts(
+    labelling: Labelling, estimates: Mapping[str, Estimate]
+) -> tuple[MetricFacts, ...]:
     """Return every metric with what its labels are worth."""
-    past = table.ledger.history
-    more = table.ledger.unfinished(_LOOKS // len(estimates))
-    standings = table.ledger.standings
-    first = _with_first_answers(table)
+    past = labelling.rounds.history
+    more = labelling.rounds.unfinished(_LOOKS // len(estimates))
+    standings = labelling.rounds.standings
+    first = _with_first_answers(labelling)
     points = max(2, min(_POINTS, _ALL_POINTS // len(estimates)))
     return tuple(
         _facts(
-            table,
+            labelling,
             estimates[each.name],
             each,
             first_value=first[each.name],
@@ -41,7 +43,7 @@ def metric_facts(table: Table, estimates: Mapping[str, Estimate]) -> tuple[Metri
 
 
 def _facts(
-    table: Table,
+    labelling: Labelling,
     estimate: Estimate,
     standing: Standing,
     *,
@@ -51,11 +53,11 @@ def _facts(
 ) -> MetricFacts:
     now = HistoryPoint.of(standing)
     history = [*(point for point in past if point.labels < now.labels), now]
-    effective, at_random = _worth(table, standing, estimate)
+    effective, at_random = _worth(labelling, standing, estimate)
     return MetricFacts(
         estimate=estimate,
         state=state_text(estimate)[0],
-        items=_items(table, standing),
+        items=_items(labelling, standing),
         effective_labels=effective,
         random_labels=at_random,
         first_value=first_value,
@@ -63,14 +65,14 @@ def _facts(
     )
 
 
-def _items(table: Table, standing: Standing) -> int:
+def _items(labelling: Labelling, standing: Standing) -> int:
     """Return the items that a random sample for a metric would be drawn from."""
-    strata = table.settings.strata
+    strata = labelling.settings.strata
     return int((strata.sizes if is_weighted(strata) else standing.tallies.N).sum())
 
 
 def _worth(
-    table: Table, standing: Standing, estimate: Estimate
+    labelling: Labelling, standing: Standing, estimate: Estimate
 ) -> tuple[float | None, float | None]:
     """Return the random samples that would vary as much, and have an interval as narrow.
 
@@ -80,11 +82,11 @@ def _worth(
     metric, value = standing.goal.metric, estimate.value
     if value is None or is_difference(standing.name) or metric not in METRICS:
         return None, None
-    design = table.settings.design
+    design = labelling.settings.design
     found = rates(standing.tallies, design.estimator, replacement=design.replacement)
     denominator = float(standing.metric.denominator(standing.tallies.N * found))
-    weighted = is_weighted(table.settings.strata)
-    of_all = float((table.evaluation.sizes if weighted else standing.tallies.N).sum())
+    weighted = is_weighted(labelling.settings.strata)
+    of_all = float((labelling.evaluation.sizes if weighted else standing.tallies.N).sum())
     per_share = labels_per_share(metric, value, of_all, denominator)
     items = inf if weighted else of_all  # what is drawn by weight may be drawn again
     if (standing.tallies.n + standing.tallies.u >= standing.tallies.N).all():
@@ -108,16 +110,16 @@ def _finite(labels: float | None) -> float | None:
     return labels if labels is not None and isfinite(labels) else None
 
 
-def _with_first_answers(table: Table) -> dict[str, float | None]:
+def _with_first_answers(labelling: Labelling) -> dict[str, float | None]:
     """Return what each metric would be with the first answer to every item.
 
     There is no interval: where the design bets, bets were settled by the answers that count. Where
     items have weights it is not known: only draws are counted by their first answers, not items.
     """
-    state = replace(table.ledger.state, open=None)  # of which the values are asked for alone
-    if is_weighted(table.settings.strata):
-        return dict.fromkeys((each.name for each in table.evaluation.standings(state)), None)
-    found = table.evaluation.standings(replace(state, tallies=state.first or state.tallies))
+    state = replace(labelling.rounds.state, open=None)  # of which the values are asked for alone
+    if is_weighted(labelling.settings.strata):
+        return dict.fromkeys((each.name for each in labelling.evaluation.standings(state)), None)
+    found = labelling.evaluation.standings(replace(state, tallies=state.first or state.tallies))
     return {each.name: HistoryPoint.of(each).value for each in found}
 
 
