@@ -1,4 +1,4 @@
-"""Everything that Assay raises on purpose.
+"""Errors that Assay raises, as one tree.
 
 ::
 

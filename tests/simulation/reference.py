@@ -1,4 +1,4 @@
-"""Evaluations item by item, in plain Python: what `simulation.replay` must agree with.
+"""Evaluations item by item, in plain Python: what `simulation.runs` must agree with.
 
 Written from the papers with loops over items and the standard library alone; nothing of `assay`
 is imported. The outcome of every item is known, and the metric is the share of items that have it

@@ -1,4 +1,4 @@
-"""What is stored of a campaign, read once; and what checks of it found."""
+"""The stored rows of a campaign, read once, and the findings of checks on them."""
 
 import itertools
 import json

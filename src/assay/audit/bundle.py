@@ -1,4 +1,4 @@
-"""Write a bundle."""
+"""The audit bundle of a campaign: its files, written into one zip."""
 
 import io
 import zipfile
@@ -48,7 +48,7 @@ def packed(members: Mapping[str, bytes]) -> bytes:
     return data.getvalue()
 
 
-# All files of a bundle but the manifest, from what lies on the table.
+# All files of a bundle but the manifest.
 
 
 _README = """\
@@ -96,7 +96,7 @@ REPORT = "report.json"
 def members_of(
     snapshot: Snapshot, labelling: Labelling, *, by: str | None = None
 ) -> dict[str, bytes]:
-    """Return the files by their names; the snapshot's cards lie on the table.
+    """Return the files by their names; `labelling` has dealt the snapshot's cards.
 
     They say that the version `by` of Assay wrote them, by default this one.
     """
@@ -191,7 +191,7 @@ def write_bundle(
     Parameters
     ----------
     table : Table
-        What lies before the campaign.
+        The campaign's labelling so far.
     path, names, shown
         As in `Campaign.bundle`.
     """

@@ -1,4 +1,4 @@
-"""A bundle checked: put together again from its files alone, and compared with what it says."""
+"""Checks of a bundle: rebuilt from its files alone, and compared with what it says."""
 
 import json
 import re

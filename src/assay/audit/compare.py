@@ -1,4 +1,4 @@
-"""Where two files differ, in the words of whoever reads them: the row, the field, both values."""
+"""Differences between two files, as the row, the field and both values."""
 
 import csv
 import io

@@ -35,7 +35,7 @@ EVENT_FIELDS = ("number", "item", "answer", "reviewer", "time", "late", "ruling"
 
 
 def tables_of(snapshot: Snapshot, labelling: Labelling) -> dict[str, bytes]:
-    """Return the files by their names; the snapshot's cards lie on the table."""
+    """Return the files by their names; `labelling` has dealt the snapshot's cards."""
     made = {
         "settings.json": _settings(snapshot),
         "strata.csv": _strata(snapshot, strata_in(labelling)),

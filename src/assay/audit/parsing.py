@@ -1,4 +1,4 @@
-"""A bundle's files, read back: what is wrong is told with the file, the row and the field."""
+"""Parser of a bundle's files; errors name the file, the row and the field."""
 
 import csv
 import io

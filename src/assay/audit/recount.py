@@ -1,4 +1,4 @@
-"""Labels counted again, from the rows alone, and compared with what the campaign says."""
+"""Labels counted again from the stored rows, and compared with what the campaign says."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

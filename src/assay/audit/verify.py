@@ -1,4 +1,4 @@
-"""The books of a campaign, checked: what is stored is whole, and Assay says what it says.
+"""Verification of a stored campaign: rows complete, estimates recomputed, reports compared.
 
 Labels are counted here from the stored rows, by code of its own.
 """

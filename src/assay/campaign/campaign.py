@@ -1,4 +1,4 @@
-"""A campaign: ask for items, tell what they are, and be told when to stop."""
+"""Campaign: ask for items, record their labels, estimate, and stop."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy

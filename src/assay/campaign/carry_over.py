@@ -1,4 +1,4 @@
-"""One campaign in the place of another: on other predictions, with all its labels.
+"""Labels carried over from one campaign to another with other predictions.
 
 An item's number in the deck is permanent, so the new campaign deals mostly the same items, and an
 answer from before counts as soon as its item is dealt. It is exactly a new campaign whose reviewers

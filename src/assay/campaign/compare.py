@@ -1,4 +1,4 @@
-"""Two model versions, or two weeks: the difference, from labels where it is decided."""
+"""Comparison campaigns: the difference between two model versions or two weeks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

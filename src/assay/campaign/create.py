@@ -1,4 +1,4 @@
-"""Make a campaign, or go on with one."""
+"""Creation and loading of campaigns."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""From a file of labels to a campaign: all of them or, with an error, none."""
+"""Import and export of labels: all rows of a file or, with an error, none."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

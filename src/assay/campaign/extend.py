@@ -1,4 +1,4 @@
-"""Populations that grow: new predictions join a campaign, and the old ones are not read again."""
+"""Extension of a campaign by new predictions; the old ones are not read again."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Labels that were drawn at random before Assay came: read, matched with the predictions, checked.
+"""Prior labels, drawn at random before the campaign: read, matched with the predictions, checked.
 
 They must be a random sample of all items, or of each predicted label's items: then, given how many
 fell into a stratum, they are a random sample of the stratum, which is all that anything here

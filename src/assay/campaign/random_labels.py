@@ -1,4 +1,4 @@
-"""The best interval from labels that were drawn at random before Assay came."""
+"""Estimate from labels that were drawn at random outside of any campaign."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""Labels that outlive a change of the predictions."""
+"""Rebase of a campaign on changed predictions, with all its labels."""
 
 from dataclasses import replace
 from warnings import warn

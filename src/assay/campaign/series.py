@@ -1,4 +1,4 @@
-"""The same question week after week: each period a campaign that goes on from the one before."""
+"""Series of campaigns: each period goes on from the labels of the one before."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What a new campaign begins with: predictions that are read and cut, for one metric or several."""
+"""Setup of a new campaign: predictions read and cut into strata, for one metric or several."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A series of periods as a whole: how the metric went, where a change is real, where it is low."""
+"""Trend of a series: the metric by period, which changes are real, and where it is too low."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace

@@ -1,4 +1,4 @@
-"""Which columns of a file of predictions mean what: the same options wherever one is read."""
+"""Options that commands share: columns, classifiers, scans, storage."""
 
 import os
 import shlex

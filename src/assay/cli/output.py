@@ -1,4 +1,4 @@
-"""How commands speak: to people in colour, to machines in one JSON document, to both of errors."""
+"""Output of commands: coloured text for people, one JSON document for machines, progress."""
 
 import json
 import warnings

@@ -1,4 +1,4 @@
-"""``assay report``: what a careful reader wants to know of a campaign, and the audit bundle."""
+"""``assay report`` and ``assay verify``: reports, audit bundles, and their verification."""
 
 from pathlib import Path
 from typing import Annotated

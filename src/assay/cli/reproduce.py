@@ -1,4 +1,4 @@
-"""``assay reproduce``: a paper's tables and figures made again."""
+"""``assay reproduce`` and ``assay coverage``: the papers' tables, and the coverage study."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

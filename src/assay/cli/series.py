@@ -1,4 +1,4 @@
-"""``assay follow``: the same question week after week."""
+"""``assay follow``, ``trend``, ``extend`` and ``rebase``: campaigns that go on from others."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

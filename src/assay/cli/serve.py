@@ -1,4 +1,4 @@
-"""``assay serve``: a page on which people judge items, and the owner sees the estimate."""
+"""``assay serve`` and ``assay token``: the page for reviewers and owner, and who may open it."""
 
 import shlex
 import unicodedata

@@ -1,4 +1,4 @@
-"""What is told of a simulation: the population, a row for each design, and what they mean."""
+"""Tables of a simulation in the terminal: the population, and a row for each design."""
 
 import csv
 import io

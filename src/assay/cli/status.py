@@ -1,4 +1,4 @@
-"""``assay status``: where a campaign stands, or which there are."""
+"""``assay status`` and ``assay estimate``: the state of a campaign, estimates from given labels."""
 
 from dataclasses import asdict
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""What is told of a new campaign: what was read, how it is cut, and what for."""
+"""Summary of a new campaign in the terminal: what was read, how it is cut, and the goal."""
 
 from collections.abc import Mapping
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""How far reviewers agree who judged the same items.
+"""Agreement between reviewers who judged the same items.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""How many labels each stratum gets.
+"""Allocation of labels to strata: Neyman, exploration, and the draw of a round.
 
 Real-valued shares (`proportional`, `equal`, `neyman`) are made whole by `round_to_total`; paper 1
 draws whole counts at random instead (`draw`). Both keep to `room`, what a stratum still holds.

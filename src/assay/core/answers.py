@@ -1,4 +1,4 @@
-"""What a person can say about an item."""
+"""Answers that a person can give about an item."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum

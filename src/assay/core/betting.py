@@ -1,4 +1,4 @@
-"""Bets that become rich only if the metric is not what they bet against: a theorem, not a study.
+"""Betting intervals: wealth that grows only if the metric is not what was bet against (a theorem).
 
 For every value m that the metric might have, two people bet, card by card: one that the metric is
 above m, one that it is below. Nobody can hope to get rich by betting against the truth, however
@@ -132,7 +132,7 @@ _BY_SIZE = 0.05  # the share of cards that goes by size: the weights below hold 
 def chances(tallies: Tallies, metric: Ratio) -> Floats:
     """Return the chances with which the next card is of each stratum, (..., H); sum 1.
 
-    Where the errors are, and never quite nowhere else (`core.explore`), among strata with cards
+    Where the errors are, and never quite nowhere else (`core.allocation`), among strata with cards
     left. What a card pays is divided by its chance, so strata must not be starved.
 
     Examples

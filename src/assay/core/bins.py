@@ -1,4 +1,4 @@
-"""From a score to one of a few thousand bins, by a rule that every engine computes alike.
+"""Bins of a score, by a rule that every engine computes alike.
 
 The rules, in full (IEEE 754 double precision, each operation correctly rounded)::
 

@@ -1,4 +1,4 @@
-"""Heaps of Venn cells: where the items of several classifiers lie, and how many in each part."""
+"""Groups of Venn cells: where the items of several classifiers lie, and how many in each part."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""K-means of scores on a line, solved exactly.
+"""Clustering of scores on a line: k-means solved exactly, mixtures, densities.
 
 On a line the clusters are intervals, so the best K of them follow from the best K - 1 of every
 beginning of the line. No random start, no local optimum.

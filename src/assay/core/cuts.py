@@ -1,4 +1,4 @@
-"""Where a line of scores is cut, and which stratum each piece belongs to."""
+"""Cut points on a line of scores, and the stratum of each piece."""
 
 import operator
 from collections.abc import Mapping

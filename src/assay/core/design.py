@@ -1,4 +1,4 @@
-"""How to sample (`Design`), and which goals it can serve: frozen, checked once, kept as JSON."""
+"""Design: how to sample, and which goals that can serve. Frozen, checked once, kept as JSON."""
 
 import json
 from collections.abc import Mapping

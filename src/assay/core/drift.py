@@ -1,4 +1,4 @@
-"""A stop at a narrow interval misleads the rates, to first order; and a value that allows for it.
+"""Drift of the rates by a stop at a narrow interval, to first order, and the value without it.
 
 An evaluation that stops when its interval is narrow stops sooner where luck has made it narrow. If
 V is the metric's variance at a given number of labels, as a function of the stratum totals T, the

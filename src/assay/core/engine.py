@@ -1,4 +1,4 @@
-"""One step of the loop, for a campaign of people and for thousands of simulated ones alike.
+"""One step of the evaluation loop, for a campaign and for thousands of simulated ones alike.
 
     tallies -> look (estimate, interval, reason to stop) -> plan (cards to deal next) -> labels -> …
 
@@ -61,7 +61,7 @@ class State:
         The answers as they were first given, which the chances of the next round rest on: an
         answer that is revised later cannot change how cards were drawn. None: none was revised.
     once : Once, optional
-        The items behind the cards, where a card may be dealt again (`core.arrivals`).
+        The items behind the cards, where a card may be dealt again (`core.weights`).
     possible : (array, array), optional
         The fewest and the most outcomes that each stratum can have by the answers, where that is
         not told by the tallies.
@@ -457,7 +457,7 @@ def weights_now(tallies: Tallies, metric: Metric) -> tuple[Floats, Floats]:
 
 
 def explored_shares(tallies: Tallies, metric: Metric, *, replacement: bool = False) -> Floats:
-    """Return the share of all labels that each stratum should have had, by `core.explore`."""
+    """Return the share of all labels that each stratum should have had, by `core.allocation`."""
     w, rare = weights_now(tallies, metric)
     left = (tallies.N - tallies.n) / np.maximum(tallies.N - 1, 1.0)
     return explore(w, tallies.n, rare, 1.0 if replacement else left).shares

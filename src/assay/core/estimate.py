@@ -1,4 +1,4 @@
-"""From tallies to a metric and its variance.
+"""Estimate of a metric and its variance from tallies.
 
 Two estimators of a stratum's rate, named for what they do:
 

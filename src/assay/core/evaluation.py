@@ -1,6 +1,6 @@
-"""What a campaign runs: one metric (`engine`), or several targets at once (`joint`).
+"""Evaluation: one metric (`engine`), or several targets at once (`joint`), behind one protocol.
 
-Both answer the same questions, so that the ledger and the campaign need not know which it is.
+Both answer the same questions, so that rounds and campaigns need not know which it is.
 """
 
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""How many labels a target takes: when the truth is known, and on the way there."""
+"""Labels that a goal takes: with the truth known, and from the labels so far."""
 
 from math import inf
 

@@ -1,4 +1,4 @@
-"""What an evaluation is for: frozen, checked once, kept as plain values."""
+"""Goals and targets: what an evaluation is to estimate, and how closely. Frozen, checked once."""
 
 import json
 import re

@@ -1,12 +1,12 @@
-"""Several targets from one set of labels: what is known of each, and where to label next.
+"""Joint evaluation of several targets from one set of labels.
 
 Labels are counted by *part*: a stratum, and what the classifiers say of its items. A target (the
 recall of one classifier, the difference between two) sees them through its own `View`: parts of a
 stratum that its classifiers speak alike of are one, so in its eyes no stratum straddles a predicted
 label, and the statistics of a single metric apply unchanged (`engine.look`).
 
-The next labels go where all targets together can be met with the fewest (`core.bethel`): if
-target t alone would share its labels out as f_th (`core.explore`), its variance is proportional to
+The next labels go where all targets together can be met with the fewest (`joint_allocation`): if
+target t alone would share its labels out as f_th (`allocation`), its variance is proportional to
 Q_t = sum_h f_th^2 / n_h, and its interval, of half-width r now, is narrow enough about when Q_t has
 shrunk by (within / r)^2. The fewest further labels that do this for every t are asked for. This is
 worked out anew for every round, from the intervals themselves.

@@ -1,4 +1,4 @@
-"""The score's distribution in a few thousand exact counts, whatever the number of items."""
+"""Profile: the distribution of a score in a few thousand exact counts, by bin and label."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

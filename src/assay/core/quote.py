@@ -1,7 +1,7 @@
 """The value that is quoted: the metric at rates that allow for how the labels were drawn.
 
 At the stop of an adaptive evaluation the plain estimate, sum_h N_h x_h / n_h, leans towards what
-luck showed, for two reasons: labels followed the errors (`core.explore`), so that strata which
+luck showed, for two reasons: labels followed the errors (`core.allocation`), so that strata which
 looked clean stayed so; and the evaluation stopped because its interval was narrow (`core.drift`).
 What allocation hid is given back, and so is the shift that the stop makes. Nothing is added where
 all items are labelled: the value is then the metric itself.
@@ -29,7 +29,7 @@ def quoted_value(
     replacement : bool
         Whether the correction for a finite population is left out.
     explored : bool
-        Whether labels followed the errors, as `core.explore` allocates them.
+        Whether labels followed the errors, as `core.allocation` allocates them.
     stops : bool
         Whether the evaluation stops where its interval is narrow.
 

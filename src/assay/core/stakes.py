@@ -1,4 +1,4 @@
-"""How much a bettor stakes on the next card: enough to reach the goal in time, never all.
+"""Stakes of a bettor on the next card: enough to reach the goal in time, never everything.
 
 Any stake that is fixed before the card is drawn keeps the theorem of `core.betting`; its size
 decides only how many labels are needed. All quantities of this file are therefore estimates, made

@@ -1,4 +1,4 @@
-"""How one target stands: the answers as it counts them, and what can be said of them."""
+"""Standing of one target: its answers, its interval, and what open or unjudged items may change."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

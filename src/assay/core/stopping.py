@@ -1,4 +1,4 @@
-"""When to stop, and why."""
+"""Stopping: when an evaluation ends, and why."""
 
 from enum import IntEnum
 

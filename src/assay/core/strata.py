@@ -32,7 +32,7 @@ class Layer:
     sizes : tuple of int
         The items in each of its strata; at least one.
     weights : tuple of int, optional
-        The impressions in each (`core.arrivals`), where items have weights.
+        The impressions in each (`core.weights`), where items have weights.
     """
 
     side: bool | None

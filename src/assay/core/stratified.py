@@ -19,7 +19,7 @@ it honest for few labels, adaptive allocation and peeking.
 - b outcomes more are added there, and b are taken away before the lower end is sought: what a stop
   at the first narrow look costs. They are shared out as the variance is, because a stop misleads
   each stratum by its part of that (`core.drift`).
-- Where labels followed the errors (`core.explore`), each stratum gets back what its luck has
+- Where labels followed the errors (`core.allocation`), each stratum gets back what its luck has
   hidden: x/n with n growing as x^eta falls short of the rate by about eta/n, so eta is added to x;
   and the spread of few labels is taken with n - 1.
 - A metric whose denominator is estimated stops early where that came out too large. Half of the
@@ -79,7 +79,7 @@ class Sample:
         return None if E is None else E - np.where(self.open, 0.0, self.w * known).sum(axis=-1)
 
     def evened(self) -> "Sample":
-        """Return the sample with what allocation by `core.explore` has hidden given back."""
+        """Return the sample with what allocation by `core.allocation` has hidden given back."""
         n = np.where((self.x > 0) & (self.n > 1), self.n - 1, self.n)
         x = self.x * n / np.maximum(self.n, 1.0)
         hidden = explore(self.w, self.n, self.x, self.left).pull
@@ -177,7 +177,7 @@ class Strata:
     b : float
         Outcomes for peeking (`extra_outcomes`).
     explored : bool
-        Whether labels followed the errors, as `core.explore` allocates them.
+        Whether labels followed the errors, as `core.allocation` allocates them.
     stops : bool
         Whether the evaluation stops where its interval is narrow.
     """

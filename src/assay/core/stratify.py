@@ -1,4 +1,4 @@
-"""From several classifiers' predictions and a goal to strata: which cells, and how finely cut."""
+"""Stratification of several classifiers for a goal: which cells, and how finely cut."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -51,7 +51,7 @@ class Cells(Protocol):
 def cell_strata(found: Cells, goal: JointGoal, design: Design) -> CellStrata:
     """Cut the items that some target needs labels of.
 
-    Cells that are too small or too many are put together (`core.merge_cells`). A heap is cut by the
+    Cells that are too small or too many are put together (`core.cells`). A heap is cut by the
     mean rank as finely as its share of what any target is about pays for, and never more finely
     than ``design.bins``. With one classifier there are two cells at most, which are cut as for a
     single metric.

@@ -1,4 +1,4 @@
-"""What has been counted so far, stratum by stratum: everything the statistics ever see."""
+"""Tallies: labels and outcomes by stratum, all that the statistics see."""
 
 from dataclasses import dataclass
 from typing import Self

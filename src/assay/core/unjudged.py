@@ -1,4 +1,4 @@
-"""What items leave open that have no yes or no: those that could not be judged, and those dealt.
+"""Bounds on what items without a yes or no could change: unjudged ones, and open ones.
 
 An estimate takes such items to be like the rest of their stratum. Nobody knows whether they are:
 what cannot be judged may be all of one kind, and so may what a reviewer skips. At their worst they

@@ -1,4 +1,4 @@
-"""What the strata are cut by: the score itself, how sure the classifier was, or a rank.
+"""Variable that strata are cut by: the score, the confidence of the classifier, or a rank.
 
 Paper 1 cuts by the score. Paper 2 (section 3.5) cuts by z, the probability of the predicted class
 when the classifier is probabilistic and the magnitude of its output when it is not. Where several

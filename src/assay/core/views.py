@@ -1,4 +1,4 @@
-"""From a target's name to how it reads the labels: its view of the parts."""
+"""Views: how each target reads the labels of the parts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Draws in proportion to weight, by permanent numbers: who is met next in the traffic.
+"""Weighted draws: items drawn in proportion to their weight, by permanent numbers.
 
 A metric over weighted items is the plain metric over impressions: item i owns w_i of them. Think of
 every item as arriving again and again, by a Poisson process of rate w_i. Its j-th arrival comes at
@@ -159,7 +159,7 @@ class Arrivals:
 
 # Draws that put back what was drawn, of items that are soon all known.
 #
-# Where impressions are drawn in proportion to weight (`core.arrivals`), a few items may be most of
+# Where impressions are drawn in proportion to weight (`core.weights`), a few items may be most of
 # what there is: they come again and again, at no cost. Draws with replacement never say that all
 # is known. But a stratum whose every item has been looked at is known, as by a census, and
 # `settle` says so in the tallies: the statistics then treat it as they do any stratum that was

@@ -1,4 +1,4 @@
-"""What a file or an upload holds, and what to call it."""
+"""Content of a file or an upload, with limits on what it may unpack to."""
 
 import io
 import sys

@@ -1,4 +1,4 @@
-"""From rows as they stand in a file to answers that can be recorded, or to what is wrong."""
+"""Rows of a file of labels, checked: answers that can be recorded, or what is wrong."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The papers' tables and figures made again, one file a paper.
+"""Experiments: the tables and figures of the papers, and the coverage study, one package each.
 
 Each experiment has ``run(...)``, which returns a frozen result with ``to_dict()``, and
 ``write(result, folder)``, which writes its tables and figures and returns the files.

@@ -1,4 +1,4 @@
-"""What may be told: the checks that answers pass before they are recorded."""
+"""Checks that answers pass before they are recorded."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Where several people judge at once: who is given which item, and what becomes of their answers.
+"""Assignments: which item each reviewer is given, and what becomes of their answers.
 
 An item is before at most as many reviewers as it wants, each with a lease in the database's time.
 An item whose lease has run out is given to the next who asks. What comes late is recorded, flagged,
@@ -26,12 +26,12 @@ _ROUND = 20
 
 
 class Assignments:
-    """A campaign's desk for its reviewers.
+    """The items that reviewers of a campaign are given, and their answers.
 
     Parameters
     ----------
     table : Table
-        What lies on it.
+        The campaign's labelling so far.
     """
 
     def __init__(self, labelling: Labelling) -> None:
@@ -56,7 +56,7 @@ class Assignments:
             try:
                 self._labelling.grow(short)
             except AssayError:
-                # What was sent is saved all the same, and what lies on the table can be judged.
+                # What was sent is saved all the same, and what was dealt can be judged.
                 with self._labelling.write() as session:
                     items = self._serve(session, reviewer, want, lease=lease, least=0)
                 if not receipts and not items:

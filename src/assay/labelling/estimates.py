@@ -1,4 +1,4 @@
-"""What is known of each metric by the answers on the table, with what a reader should know."""
+"""Estimates, strata, reviewers and agreement of a campaign, from its labelling so far."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -140,9 +140,7 @@ def _notes_on_answers(labelling: Labelling) -> tuple[str, ...]:
     return tuple(notes)
 
 
-# What lies on the table, counted: by stratum, by reviewer, and how far reviewers agree.
-#
-# Nothing here looks at the store: all of it is of one moment, the one that the table shows.
+# Counts by stratum and by reviewer, and how far reviewers agree: all of one moment.
 
 
 _ROWS = {True: 0, False: 1, None: 2}  # by outcome

@@ -1,4 +1,4 @@
-"""The first cards of every deck, kept in the store so that the predictions can rest.
+"""Reserve: the first items of every deck, kept in the store so that predictions are read seldom.
 
 After a campaign is made its predictions are read again only when a reserve runs out.
 """

@@ -1,4 +1,4 @@
-"""From what reviewers said of an item to its answer: one rule, for pages, files and programs.
+"""Review rule: which answer an item has, by what its reviewers said.
 
 The latest event of a reviewer counts. An item wants one reviewer or more. The first so many who
 answered count; answers of further reviewers are kept as *spare*, and take the place of one that is

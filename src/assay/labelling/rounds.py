@@ -1,13 +1,13 @@
-"""From the rounds that were dealt and the answers that came back to where the evaluation stands.
+"""Rounds that were dealt, the answers to them, and where the evaluation stands.
 
-Nothing here is stored: a ledger is rebuilt from the store's rounds and label events, so a resumed
+Nothing here is stored: it is rebuilt from the store's rounds and label events, so a resumed
 campaign stands exactly where the interrupted one did.
 
 A round is complete when every card of it and of all rounds before it has an answer. The stopping
 rule looks once at each complete round, with the answers of the rounds up to it; the order in which
 people answered makes no difference. A revised answer to an earlier round makes the looks run again.
 
-What is shown counts every answer so far (`Ledger.standings`), and takes cards that wait for one at
+What is shown counts every answer so far (`Rounds.standings`), and takes cards that wait for one at
 their worst.
 
 Where the design bets, the bets on a round are settled when it is complete, in the order in which
@@ -54,7 +54,7 @@ class _Round:
 
 
 class Rounds:
-    """Cards on the table, the answers to them, and what follows.
+    """The rounds of a campaign, the answers to them, and what follows.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class Rounds:
         return len(self._dealt_in.get(item_id, ()))
 
     def deal(self, cards: Sequence[CardRow]) -> None:
-        """Put a round's cards on the table; those that have their answers are answered at once."""
+        """Add a round's cards; those that have their answers are answered at once."""
         its = _Round(list(cards), self._empty_table(), self._empty_table())
         self._rounds.append(its)
         for card in cards:

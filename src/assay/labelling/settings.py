@@ -1,4 +1,4 @@
-"""All that is fixed when a campaign is made, as it is kept in the store."""
+"""Settings: all that is fixed when a campaign is made, as the store keeps it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

@@ -1,8 +1,8 @@
-"""The answers of a campaign as slices count them: by stratum, each as often as it stands for.
+"""Items of slices: the answers of a campaign by stratum, each as often as it counts.
 
 Where items have weights they are drawn with replacement, and an answer counts in proportion to how
 often its item was drawn. But of a stratum whose every item has been looked at nothing is left to
-chance: there an item counts by its weight, as in `core.census`. In either, answers count together
+chance: there an item counts by its weight, as in `core.weights`. In either, answers count together
 as many as they are: a draw that meets an item again tells nothing new.
 """
 

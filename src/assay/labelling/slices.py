@@ -1,7 +1,7 @@
 """A campaign's metric in every slice of its items, from the labels that are there.
 
 The labels were drawn for the whole population. What they say of a part of it is worked out in
-`core.domains`; here they are counted by stratum and slice.
+`core.subgroups`; here they are counted by stratum and slice.
 """
 
 from collections import Counter

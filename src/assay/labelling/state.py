@@ -1,4 +1,4 @@
-"""The table that a campaign's cards lie on: what was dealt and said, as the store has it now.
+"""Labelling: what was dealt and answered in a campaign, as the store has it now.
 
 Every transaction begins by taking in what other processes have stored since the last one.
 """
@@ -23,7 +23,7 @@ from assay.storage import Event, Said, Session, Store
 
 
 class Labelling:
-    """What lies on the table.
+    """The labelling of a campaign so far, up to date with the store.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where predictions come from: one small contract, and what reads them."""
+"""Predictions: one contract, and the engines and readers behind it."""
 
 from assay.core.strata import Side
 from assay.core.stratify import sides_to_cut

@@ -1,4 +1,4 @@
-"""The contract: what the rest of Assay asks of predictions, wherever they are kept."""
+"""Contract of predictions: what the rest of Assay asks of them, wherever they are kept."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What an engine that reads predictions where they lie has to be able to do.
+"""Engine: what something that reads predictions in place must be able to do.
 
 `assay.predictions.scanned` makes `Predictions` of it; all that follows from the answers (strata,
 limits, the order of the cards, what to ask for again) is there, once for all engines. Only counts

@@ -1,4 +1,4 @@
-"""Which engine reads which predictions."""
+"""Registry of engines: which one reads which predictions."""
 
 from collections.abc import Sequence
 from math import inf

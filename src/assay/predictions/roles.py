@@ -1,4 +1,4 @@
-"""What is asked of the predictions: which column is what, and what says yes."""
+"""Roles of columns: which is the id, the score, the predicted label, and which value says yes."""
 
 import math
 from collections.abc import Sequence

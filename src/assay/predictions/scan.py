@@ -1,4 +1,4 @@
-"""Where predictions are, when a path or a table alone does not say it."""
+"""Scan: where predictions are, when a path or a table alone does not say it."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Predictions that stay where they are: an engine counts them, and hands out the cards drawn."""
+"""Scanned predictions: they stay where they are; an engine counts them and returns drawn items."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What a page is made of, whoever writes it: HTML and Markdown say the same.
+"""Blocks of a page: paragraphs, tables, figures; HTML and Markdown write the same ones.
 
 All texts are plain: whoever writes them escapes them.
 """

@@ -1,4 +1,4 @@
-"""The picture of an interval that narrows: where its lines run, in a square that a page stretches.
+"""Charts of a report as SVG paths: the interval that narrows, and reliability.
 
 The page puts the numbers beside the square, evenly spaced, as text of its own: so they stay
 readable on a phone.

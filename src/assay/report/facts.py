@@ -1,4 +1,4 @@
-"""What a report says, as plain values: one moment of a campaign, all of it from the store."""
+"""Facts of a report: one moment of a campaign as plain values, all from the store."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""From the table to all that a report says."""
+"""Facts of a report gathered from a campaign's labelling."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -113,7 +113,7 @@ def kind_of(path: str | os.PathLike[str]) -> str:
 
 
 def report_of(labelling: Labelling, *, names: bool = False) -> Report:
-    """Return the report of the campaign that lies on a table; `names` as in `Campaign.report`."""
+    """Return the report of a campaign by its labelling so far; `names` as in `Campaign.report`."""
     return Report(facts_of(labelling, names=names))
 
 

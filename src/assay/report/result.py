@@ -1,4 +1,4 @@
-"""The sections of a report about its numbers: the estimates, their worth, how they came about."""
+"""Sections of a report about its numbers: estimates, what they are worth, how they came about."""
 
 from collections.abc import Sequence
 from operator import attrgetter

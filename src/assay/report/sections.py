@@ -1,4 +1,4 @@
-"""A report as people read it: sections of what its numbers rest on, in the order of a reader."""
+"""Sections of a report about its method, in reading order."""
 
 import json
 import shlex

@@ -1,4 +1,4 @@
-"""What a metric's labels are worth: beside a simple random sample, and with the first answers."""
+"""Worth of a metric's labels: beside a simple random sample, and with the first answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

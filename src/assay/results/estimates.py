@@ -1,4 +1,4 @@
-"""What a campaign hands out: items to judge, and an estimate that says what it rests on."""
+"""Estimates and items that a campaign hands out."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field

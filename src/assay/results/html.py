@@ -1,4 +1,4 @@
-"""What a notebook shows of a result: quiet HTML in the colours of the page around it.
+"""HTML of results in a notebook, in the colours of the page around it.
 
 Everything that is shown is escaped here. Without a style sheet or a script of its own it looks the
 same wherever notebooks are shown, and it says all in words: a bar that a site strips is no loss.

@@ -1,4 +1,4 @@
-"""How a campaign's interval has narrowed: the numbers, whoever draws them."""
+"""Progress of a campaign: how its interval narrowed, and how many labels are still needed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What passes between a campaign and those who judge its items."""
+"""Messages between a campaign and its reviewers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

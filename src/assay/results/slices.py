@@ -1,4 +1,4 @@
-"""What a campaign hands out of its slices: a metric in each, and where that is too few to say."""
+"""Slices: a metric in each group of items, and where there are too few labels to say."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""A campaign in words: numbers, goals and states as people read them, wherever they do.
+"""Text for people: numbers, goals and states of a campaign in words.
 
 What comes out of data (ids, texts, names) goes through `printable` first.
 """

@@ -1,6 +1,6 @@
 """Replay an evaluation of several targets many times on a population whose truth is known.
 
-As `simulation.replay`, with the loop of `core.joint`: cards of a stratum fall into its parts by
+As `simulation.runs`, with the loop of `core.joint`: cards of a stratum fall into its parts by
 chance, and each part's outcomes are one hypergeometric variate.
 """
 

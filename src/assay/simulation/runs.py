@@ -1,4 +1,4 @@
-"""Replay an evaluation many times on a population whose truth is known.
+"""Runs of an evaluation, replayed many times on a population whose truth is known.
 
 The loop is the campaign's own (`engine.step`); only the people are replaced: the number of
 outcomes among m cards of a stratum is one hypergeometric variate (binomial with replacement).

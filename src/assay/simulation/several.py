@@ -1,4 +1,4 @@
-"""What several classifiers' metrics cost together, design by design: `simulate_several`."""
+"""Simulation of several classifiers' metrics, design by design: `simulate_several`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""Which design costs how many labels, and how often it is right: `simulate`."""
+"""Simulation of designs on one metric: their labels, and how often they are right: `simulate`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace

@@ -1,4 +1,4 @@
-"""Many replications on all cores, with the same numbers however many there are.
+"""Workers: many replications on all cores, with the same numbers however many there are.
 
 Replications are split into blocks of a fixed size, each with a random stream of its own that
 depends on the seed, the task and the block alone.

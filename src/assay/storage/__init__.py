@@ -1,4 +1,4 @@
-"""What must never be lost: campaigns, their cards, and every label ever given."""
+"""Storage of campaigns, their items, and every label ever given, in SQLite or PostgreSQL."""
 
 from assay.storage.session import CardRow, Claim, Event, Said, Session, TokenRow
 from assay.storage.store import Store, open_storage, open_store

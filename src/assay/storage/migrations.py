@@ -1,4 +1,4 @@
-"""How a database comes to the schema that this version knows: ordered steps, each recorded.
+"""Migrations of a database to the schema that this version knows: ordered steps, each recorded.
 
 A step and its record are one transaction: a process that dies in between has changed nothing. The
 steps are written out as they were then, because the tables of `schema` go on changing.

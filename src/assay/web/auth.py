@@ -1,4 +1,4 @@
-"""Who is asking, and whether they may: `needs` guards every handler but the public ones."""
+"""Authentication: who is asking, and whether they may. `needs` guards every handler."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

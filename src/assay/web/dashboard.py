@@ -1,4 +1,4 @@
-"""What the owner sees of a campaign: numbers and words, which a template puts on a page."""
+"""Dashboard: what the owner sees of a campaign, as values for a template."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

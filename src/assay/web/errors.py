@@ -1,4 +1,4 @@
-"""What is answered when something is wrong: JSON to programs, a page to people."""
+"""Errors as responses: JSON to programs, a page to people."""
 
 import logging
 import sqlite3

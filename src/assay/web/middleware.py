@@ -1,4 +1,4 @@
-"""Headers on every response, errors included: item content is hostile, and must stay text."""
+"""Middleware: headers on every response, host names, body limits, the request log."""
 
 import logging
 import re

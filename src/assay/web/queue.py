@@ -1,4 +1,4 @@
-"""The counter: where the page's requests queue for the campaign, one at a time."""
+"""Queue of the requests for a campaign, one at a time."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What JSON requests hold, checked before anything else sees it."""
+"""JSON requests, checked before anything else sees them."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What Bennett and Carvalho measure: one design on one category until the interval is narrow."""
+"""Cells of paper 1: one design on one category until the interval is narrow."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace

@@ -1,4 +1,4 @@
-"""What Bennett and Carvalho make of their runs: Table 1, with the paper's figures.
+"""Result of paper 1: Table 1, with the paper's figures.
 
 Averages are made as the paper's own figures show that it made them. Savings over %Change is 69,300
 labels in every row of its Table 1, more than seven times what any one precision can take at

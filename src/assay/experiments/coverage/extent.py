@@ -1,4 +1,4 @@
-"""How much of the coverage study is run: its parts, its extent, and what is left out of it."""
+"""Extent of the coverage study: its parts, how much of each is run, and what is left out."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum

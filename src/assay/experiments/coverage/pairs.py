@@ -1,4 +1,4 @@
-"""Two classifiers of the same items, for the coverage of differences: made pairs, and real ones.
+"""Pairs of classifiers of the same items, for the coverage of differences: made and real.
 
 Strata are within the cells of a Venn diagram: what both say yes to, only the first, only the
 second, neither. Each is cut by the mean of the items' ranks in the two scores.

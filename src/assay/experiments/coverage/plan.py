@@ -1,4 +1,4 @@
-"""Which cells each part of the coverage study has."""
+"""Cells of each part of the coverage study."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

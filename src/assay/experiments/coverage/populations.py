@@ -1,4 +1,4 @@
-"""What the coverage study evaluates: populations of a shape, random ones, rare and real classes."""
+"""Populations of the coverage study: by shape, random, rare and real."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace

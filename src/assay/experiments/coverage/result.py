@@ -1,4 +1,4 @@
-"""What the coverage study found: its rows, and the house's targets held against them."""
+"""Result of the coverage study: its rows, and the targets held against them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""How often a design is right whatever the scores look like, and what it costs: the study itself.
+"""Coverage study: how often a design is right whatever the scores look like, and what it costs.
 
 Every evaluation goes through the campaign's own loop to its stop, and is looked at after every
 batch as a campaign is. A cell is written to the folder as soon as it is done, and is not run again

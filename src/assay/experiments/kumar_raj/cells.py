@@ -1,4 +1,4 @@
-"""What Kumar and Raj measure at one point of a figure: a design, a population, a number of labels.
+"""Points of the figures of paper 2: a design, a population, a number of labels.
 
 The paper's mean variance ratio (MVR) is made of *estimated* variances. A stratum whose labels all
 agree is estimated not to vary, and the adaptive allocations give it nothing more, so that ratio

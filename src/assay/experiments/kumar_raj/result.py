@@ -1,4 +1,4 @@
-"""How many labels paper 2's designs save at 1% mean absolute error, beside what it reports."""
+"""Labels that the designs of paper 2 save at 1% mean absolute error, beside what it reports."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What paper 3 measures on an ensemble and its models: Figure 2 (section 5.2), Table 2 (5.4)."""
+"""Measurements of paper 3 on an ensemble and its models: Figure 2 (5.2), Table 2 (5.4)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Which files a path means: one file, those that match a pattern, those of a folder."""
+"""Paths of predictions: one file, those that match a pattern, those of a folder."""
 
 import re
 from collections import Counter

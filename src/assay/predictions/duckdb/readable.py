@@ -1,4 +1,4 @@
-"""What DuckDB reads predictions from: text that stands after FROM, and errors told as theirs."""
+"""Readable sources of DuckDB: text that stands after FROM, and its errors told as theirs."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Whatever DuckDB can read, as one relation: files, folders, queries and tables of databases."""
+"""Relations of DuckDB from files, folders, queries and tables of databases."""
 
 import shutil
 import weakref

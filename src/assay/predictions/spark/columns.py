@@ -1,4 +1,4 @@
-"""What Spark computes of a row: its word in the deck, its number, the bins of its score.
+"""Columns that Spark computes of a row: its number in the deck, the bins of its score.
 
 A product modulo 2^64 is what Spark's ANSI mode, the default, calls an overflow. Here a word is two
 halves of 32 bits, and every product fits into a BIGINT with its sign. So nothing depends on the

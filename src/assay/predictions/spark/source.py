@@ -1,4 +1,4 @@
-"""Which Spark reads the predictions, and the rows that it reads."""
+"""Source of rows in Spark: the session, and what it reads."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""The bins of `assay.core.bins` in SQL that DuckDB and Spark both read."""
+"""SQL of the bins of `assay.core.bins`, for DuckDB and Spark."""
 
 from collections.abc import Sequence
 from math import isfinite

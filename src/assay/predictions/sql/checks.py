@@ -1,4 +1,4 @@
-"""What is wrong with rows that an engine reads where they lie, told as for rows in memory.
+"""Checks of rows that an engine reads in place, with the errors of rows in memory.
 
 An engine notices in passing that there is something wrong: a row without a bin, a cell on the wrong
 side of the threshold. Only then are the rows looked at again, to tell what it is.

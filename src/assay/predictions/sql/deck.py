@@ -1,4 +1,4 @@
-"""The deck's numbers in the SQL of DuckDB, PostgreSQL and Spark.
+"""SQL of the deck's numbers, for DuckDB, PostgreSQL and Spark.
 
 Each function returns an expression whose value is exactly `assay.core.deck.number` of a column,
 for use in any query: in ``ORDER BY``, in ``WHERE number < limit``, in ``arg_min``. Nothing is

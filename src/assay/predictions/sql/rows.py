@@ -1,4 +1,4 @@
-"""What is asked of each row, as SQL that DuckDB and Spark both read: its id, score and label.
+"""SQL of a row, for DuckDB and Spark: its id, score and label.
 
 The same decisions that `scores.py` and `labels.py` take on columns in memory, for engines that read
 the rows where they lie.

@@ -1,4 +1,4 @@
-"""What an evaluation is likely to cost, before anybody labels: `plan`."""
+"""Plan: what an evaluation is likely to cost, before anybody labels."""
 
 from assay.simulation.planning.assumed import Supposed
 from assay.simulation.planning.plan import plan

@@ -1,4 +1,4 @@
-"""What a plan comes to, in sentences."""
+"""Advice of a plan in sentences, and the costs that it rests on."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

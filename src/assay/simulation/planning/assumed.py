@@ -1,4 +1,4 @@
-"""A population whose scores are known, and whose truth is supposed."""
+"""Assumed populations: scores that are known, and truth that is supposed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

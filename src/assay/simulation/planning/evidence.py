@@ -1,4 +1,4 @@
-"""What earlier labels say about the share of positives at each score."""
+"""Evidence from earlier labels about the share of positives at each score."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a plan says: expected labels, ranges, and sentences."""
+"""Planning: the expected labels of each design, ranges, and sentences."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

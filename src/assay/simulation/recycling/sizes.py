@@ -1,4 +1,4 @@
-"""How large paper 3's samples must be for several targets.
+"""Sample sizes of paper 3's designs for several targets.
 
 Section 3.2 of [1]_ gives the size for a precision. The paper names none for section 6, so here
 they are chosen kindly to it: by the delta method at the *true* rates, which nobody knows

@@ -1,4 +1,4 @@
-"""What a store must do, as checks that anybody can run on theirs.
+"""Contract of a store, as checks that anybody can run on their own.
 
 A check takes a function that opens one database, empty at first, and raises `AssertionError` where
 the store falls short. `ALONE` are for every store; `TOGETHER` are for those that several processes

@@ -1,4 +1,4 @@
-"""What a store must do for one process."""
+"""Contract of a store for one process."""
 
 import time
 from collections.abc import Callable, Iterator

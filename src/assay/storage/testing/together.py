@@ -1,4 +1,4 @@
-"""What a store must do for processes that use it at once; threads with stores of their own here."""
+"""Contract of a store for processes that use it at once (threads with stores of their own here)."""
 
 import threading
 import time
