@@ -88,8 +88,7 @@ def run_command(words: list[str], log: str, busy_seconds: float | None) -> None:
     from assay.cli import main
 
     if busy_seconds is not None:
-        for module in ("backends", "sql"):
-            vars(import_module(f"assay.storage.{module}"))["BUSY_SECONDS"] = busy_seconds
+        vars(import_module("assay.storage.store"))["BUSY_SECONDS"] = busy_seconds
     written = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(written, 1)
     os.dup2(written, 2)
