@@ -22,7 +22,7 @@ from assay.core.metrics import ratio
 from assay.core.stopping import Reason
 from assay.core.strata import Strata, stratify
 from assay.core.stratify import sides_to_cut
-from assay.core.subgroups import Domain, Doubt, as_f1, clopper_pearson, counted, domain, doubts
+from assay.core.subgroups import Domain, Doubt, as_metric, clopper_pearson, counted, domain, doubts
 from assay.core.types import Bools, Floats, Ints
 from assay.predictions import from_arrays
 
@@ -169,7 +169,7 @@ def estimates(cut: Cut, labels: Ints, metric: str) -> tuple[Domain, tuple[Floats
     low, high = clopper_pearson(share, d.sum(axis=-1), 0.95)
     plain = replace(plain, low=low, high=high)
     if metric == "f1":
-        found, plain = as_f1(found), as_f1(plain)
+        found, plain = as_metric("f1", found), as_metric("f1", plain)
     return found, (plain.low, plain.high)
 
 

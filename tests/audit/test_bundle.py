@@ -15,6 +15,7 @@ import assay
 from assay.audit.recompute import main as recompute
 from assay.cli import app
 from assay.core.deck import number
+from assay.core.metrics import METRICS
 from tests.audit.zips import members
 from tests.kinds import NAMES, TRUTH, create, label, team
 
@@ -37,9 +38,6 @@ def test_cards_say_how_they_were_drawn(tmp_path: Path) -> None:
         for stratum, count in enumerate(counts):
             which = {"stratum": str(stratum), "round": str(place)}
             assert sum(which.items() <= card.items() for card in cards) == count
-
-
-METRICS = ["precision", "recall", "f1", "accuracy", "false_omission_rate", "prevalence"]
 
 
 @pytest.mark.parametrize("metric", METRICS)

@@ -14,6 +14,7 @@ from assay.core.deck import number
 from assay.core.design import Allocation
 from assay.core.metrics import METRICS
 from assay.core.types import Bools, Floats
+from tests.sklearn_metrics import SKLEARN
 
 Columns = dict[str, Floats | Bools]
 
@@ -43,15 +44,7 @@ def test_labelling_everything_gives_scikit_learns_value(metric: str) -> None:
     )
     estimate = finish(campaign, truth, batch=150)
     assert estimate.stopped == "every item has been looked at"
-    no_precision = 1 - sk.precision_score(~truth, ~predicted.astype(bool))
-    expected = {
-        "precision": sk.precision_score(truth, predicted),
-        "recall": sk.recall_score(truth, predicted),
-        "f1": sk.f1_score(truth, predicted),
-        "accuracy": sk.accuracy_score(truth, predicted),
-        "false_omission_rate": no_precision,
-        "prevalence": truth.mean(),
-    }[metric]
+    expected = SKLEARN[metric](truth, predicted.astype(bool))
     assert estimate.value == pytest.approx(expected, rel=1e-15)
     assert estimate.low == estimate.high == estimate.value
 

@@ -27,6 +27,8 @@ def of_samples(metric: str) -> Floats:
             "f1": 2 * hits / (2 * hits + alarms + misses),
             "accuracy": (hits + refusals) / LABELS,
             "prevalence": (hits + misses) / LABELS,
+            "specificity": refusals / (refusals + alarms),
+            "false_positive_rate": alarms / (refusals + alarms),
         }[metric]
     )
 
@@ -40,7 +42,9 @@ def check(metric: str, predicted: float) -> None:
     assert LABELS * of_samples(metric).var() == pytest.approx(predicted, rel=0.045)
 
 
-@pytest.mark.parametrize("metric", ["recall", "f1", "accuracy", "prevalence"])
+@pytest.mark.parametrize(
+    "metric", ["recall", "f1", "accuracy", "prevalence", "specificity", "false_positive_rate"]
+)
 def test_random_variance_is_that_of_random_samples(metric: str) -> None:
     check(metric, random_variance(metric, SIZES, POSITIVES, SAID))
 
@@ -53,7 +57,12 @@ def test_a_share_of_all_items_would_not_pass(metric: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("metric", "value"), [("precision", 0.75), ("false_omission_rate", 1.5 / 16)]
+    ("metric", "value"),
+    [
+        ("precision", 0.75),
+        ("false_omission_rate", 1.5 / 16),
+        ("negative_predictive_value", 14.5 / 16),
+    ],
 )
 def test_a_metric_of_one_side_is_sampled_there(metric: str, value: float) -> None:
     found = random_variance(metric, SIZES, POSITIVES, SAID)

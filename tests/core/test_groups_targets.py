@@ -34,6 +34,9 @@ def plain(metric: str, said: Bools, truth: Bools) -> float:
         "accuracy": (said == truth, np.ones_like(truth)),
         "false_omission_rate": (truth, ~said),
         "prevalence": (truth, np.ones_like(truth)),
+        "specificity": (~said, ~truth),
+        "false_positive_rate": (said, ~truth),
+        "negative_predictive_value": (~truth, ~said),
     }
     if metric == "f1":
         precision, recall = (plain(each, said, truth) for each in ("precision", "recall"))

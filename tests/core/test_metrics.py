@@ -1,8 +1,6 @@
 """Every metric against scikit-learn at full labelling, and its calculus against brute force."""
 
 import itertools
-from collections.abc import Callable
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -20,21 +18,7 @@ from assay.core.metrics import (
 )
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError
-
-
-def false_omission_rate(truth: Bools, predicted: Bools) -> float:
-    """1 - negative predictive value, which is the precision of the 'no' class."""
-    return float(1 - Fraction(sk.precision_score(~truth, ~predicted)).limit_denominator(10**6))
-
-
-SKLEARN: dict[str, Callable[[Bools, Bools], float]] = {
-    "precision": sk.precision_score,
-    "recall": sk.recall_score,
-    "f1": sk.f1_score,
-    "accuracy": sk.accuracy_score,
-    "false_omission_rate": false_omission_rate,
-    "prevalence": lambda truth, _: float(np.mean(truth)),
-}
+from tests.sklearn_metrics import SKLEARN
 
 
 def population(seed: int) -> tuple[Bools, Bools, Floats, Floats, Bools]:
@@ -298,3 +282,32 @@ def test_a_metric_rises_where_its_slope_does(metric: str) -> None:
     form = ratio(metric, sizes, says_yes)
     slope = numeric_gradient(form, positives)
     assert (form.rises(positives) == (slope > 0)).all()
+
+
+@pytest.mark.parametrize("said", [True, False])
+@pytest.mark.parametrize("metric", METRICS)
+def test_what_follows_from_a_row_of_the_table_by_enumeration(metric: str, said: bool) -> None:
+    """With every item predicted alike: whether labels tell anything, and which way it goes."""
+    kind, N = METRICS[metric], np.array([5.0])
+    form = ratio(metric, N, np.array([said]))
+    totals = [np.array([float(T)]) for T in range(6)]
+    values = [float(form.value(T)) for T in totals if form.denominator(T) > 0]
+    assert kind.is_told_by(said=said) == (len(set(values)) > 1)
+    if len(set(values)) > 1:
+        assert kind.rises(said=said) == (values[-1] > values[0])
+    # With items of both kinds: whether a label of this side changes anything.
+    both = ratio(metric, np.array([5.0, 5.0]), np.array([said, not said]))
+    changes = {float(both.value(np.array([T, 2.0]))) for T in range(6)}
+    assert (said in kind.sides) == (len(changes) > 1)
+    denominators = {float(both.denominator(np.array([T, 2.0]))) for T in range(6)}
+    assert kind.bends >= (len(denominators) > 1)
+
+
+def test_only_prevalence_does_not_depend_on_what_the_classifier_says() -> None:
+    assert [name for name, kind in METRICS.items() if not kind.is_of_classifier] == ["prevalence"]
+
+
+def test_what_counts_in_a_numerator_counts_as_often_in_the_denominator() -> None:
+    for kind in METRICS.values():
+        for top, bottom in zip(kind.top, kind.bottom, strict=True):
+            assert bottom == top or (top == 0 and bottom in (0, 1))

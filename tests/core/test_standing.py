@@ -150,7 +150,9 @@ def test_the_shown_interval_holds_when_a_reviewer_skips_every_negative(
 ) -> None:
     shown, before, truth = skipped(metric, rounds, kind="negative")
     assert shown.hold(truth) >= AT_LEAST
-    if rounds == 20:  # sixty labels leave so much open that even the wrong variant may hold
+    # Sixty labels leave so much open that even the wrong variant may hold, and so does all that
+    # is said of negatives where none was judged.
+    if rounds == 20 and any(METRICS[metric].bottom[::2]):
         assert before.hold(truth) < 0.3  # the wrong variant: what is open is like the rest
 
 

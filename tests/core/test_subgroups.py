@@ -10,7 +10,7 @@ from sklearn import metrics as sk
 from assay.core.subgroups import (
     Domain,
     Doubt,
-    as_f1,
+    as_metric,
     clopper_pearson,
     counted,
     domain,
@@ -93,7 +93,7 @@ def test_what_is_counted_makes_the_metric(metric: str) -> None:
         loses=everywhere(1),
         confidence=0.95,
     )
-    value = (as_f1(found) if metric == "f1" else found).value
+    value = (as_metric("f1", found) if metric == "f1" else found).value
     true = {
         "precision": sk.precision_score(positive, says),
         "recall": sk.recall_score(positive, says),

@@ -5,6 +5,7 @@ import pytest
 
 from assay.core.goal import JointGoal, parse_targets
 from assay.core.joint import Parts, View
+from assay.core.metrics import METRICS
 from assay.core.types import Floats
 from assay.core.views import views_of
 from assay.errors import AssayError
@@ -23,7 +24,7 @@ def test_every_target_at_full_labelling_is_scikit_learns(
 ) -> None:
     made = population(seed, classifiers, heaps)
     views = made.joint(every_target(made.names), budget=1).views
-    assert len(views) == 1 + 5 * classifiers**2
+    assert len(views) == 1 + (len(METRICS) - 1) * classifiers**2
 
     def check(outcomes: Floats) -> None:
         for view in views:

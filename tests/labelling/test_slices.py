@@ -13,12 +13,14 @@ from typer.testing import CliRunner
 import assay
 from assay.campaign.exchange import write_batch
 from assay.cli import app
+from assay.core.metrics import METRICS
 from assay.core.strata import Strata
 from assay.core.subgroups import domain
 from assay.errors import DesignError, InputError, PredictionsError
 from assay.exchange import FORMATS
 from assay.web import Options
 from assay.web.review import item_json
+from tests.sklearn_metrics import SKLEARN
 
 SIZE = 1200
 RNG = np.random.default_rng(5)
@@ -32,7 +34,6 @@ TABLE: dict[str, Any] = {
     "text": [f"text {row}" for row in range(SIZE)],
     "site": np.arange(SIZE) % 90,
 }
-METRICS = ["precision", "recall", "f1", "accuracy", "false_omission_rate", "prevalence"]
 
 
 def create(table: object = TABLE, **more: Any) -> assay.Campaign:
@@ -52,16 +53,12 @@ def half_way() -> assay.Campaign:
 
 
 def test_with_all_labels_every_metric_is_scikit_learns() -> None:
-    campaign = label(create(metrics=METRICS, budget=SIZE), SIZE)
+    campaign = label(create(metrics=list(METRICS), budget=SIZE), SIZE)
     says = SCORE >= 0.5
     for name in ("de", "en", "fr"):
         true, predicted = TRUTH[name == LANG], says[name == LANG]
         expected = {
-            "precision": sk.precision_score(true, predicted),
-            "recall": sk.recall_score(true, predicted),
-            "f1": sk.f1_score(true, predicted),
-            "accuracy": sk.accuracy_score(true, predicted),
-            "false_omission_rate": 1 - sk.precision_score(~true, ~predicted),
+            name: SKLEARN[name](true, predicted) for name in METRICS if name != "prevalence"
         }
         for metric, value in expected.items():
             row = campaign.slices("lang", metric=f"{metric}:classifier")[name]

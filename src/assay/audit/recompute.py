@@ -234,13 +234,18 @@ def form_of(metric: str, says: Sequence[bool], *, items: float, yes_items: float
     """Return a metric over strata that the classifier says yes to, or no."""
     yes, one = [float(each) for each in says], [1.0] * len(says)
     none = [0.0] * len(says)
+    no, negatives = [1 - each for each in yes], [-1.0] * len(says)
+    no_items = items - yes_items
     return {
         "precision": Form(0, yes, yes_items, none),
         "recall": Form(0, yes, 0, one),
         "f1": Form(0, [2 * each for each in yes], yes_items, one),
-        "accuracy": Form(items - yes_items, [2 * each - 1 for each in yes], items, none),
-        "false_omission_rate": Form(0, [1 - each for each in yes], items - yes_items, none),
+        "accuracy": Form(no_items, [2 * each - 1 for each in yes], items, none),
+        "false_omission_rate": Form(0, no, no_items, none),
         "prevalence": Form(0, one, items, none),
+        "specificity": Form(no_items, [-each for each in no], items, negatives),
+        "false_positive_rate": Form(yes_items, [-each for each in yes], items, negatives),
+        "negative_predictive_value": Form(no_items, [-each for each in no], no_items, none),
     }[metric]
 
 

@@ -56,7 +56,8 @@ def estimate(
     score, predicted, id, threshold, positive
         As in `create_campaign`.
     metric : str
-        ``precision``, ``recall``, ``f1``, ``accuracy``, ``false_omission_rate``, ``prevalence``.
+        ``precision``, ``recall``, ``f1``, ``accuracy``, ``false_omission_rate``, ``prevalence``,
+        ``specificity``, ``false_positive_rate`` or ``negative_predictive_value``.
     confidence : float
         How sure the interval is.
 

@@ -22,7 +22,7 @@ from assay.core.answers import Answer
 from assay.core.design import Design
 from assay.core.evaluation import Prior
 from assay.core.goal import JointGoal
-from assay.core.metrics import canonical_metric
+from assay.core.metrics import METRICS, canonical_metric
 from assay.core.venn import CellStrata, refuse_bad_names
 from assay.errors import AssayWarning, DesignError, InputError, PredictionsError, StorageError
 from assay.labelling import Part, Reviewing, Series, Settings, find_campaign
@@ -390,10 +390,10 @@ def _refuse_change(last: Member, *, metric: str | None, seed: int | None) -> Non
 def _followed(metric: str | None) -> str:
     """Return the metric of a new series."""
     name = canonical_metric("precision" if metric is None else metric)
-    if name == "prevalence":
+    if not METRICS[name].is_of_classifier:
         raise DesignError(
-            "prevalence is not followed: it has nothing to do with what a classifier says",
-            hint="make a campaign of each period: create_campaign(metric='prevalence')",
+            f"{name} is not followed: it has nothing to do with what a classifier says",
+            hint=f"make a campaign of each period: create_campaign(metric={name!r})",
         )
     return name
 

@@ -130,7 +130,7 @@ def _several(settings: Settings) -> tuple[CellStrata, JointGoal]:
     raise TypeError(f"a {type(goal).__name__} with {type(strata).__name__}")
 
 
-_METRICS = [metric for metric in METRICS if metric != "prevalence"]
+_METRICS = [name for name, kind in METRICS.items() if kind.is_of_classifier]
 
 
 def compare(

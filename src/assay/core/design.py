@@ -11,6 +11,7 @@ from assay.core.cut_methods import canonical_method
 from assay.core.estimate import ESTIMATORS, Estimator
 from assay.core.goal import Goal, known_fields, one_of, parse, whole
 from assay.core.intervals import INTERVALS
+from assay.core.metrics import METRICS
 from assay.core.variable import VARIABLES, Variable
 from assay.errors import DesignError
 
@@ -280,8 +281,7 @@ def fitted(design: Design, goal: Goal) -> Design:
     >>> [fitted(Design(), Goal("accuracy", within=within)).bins for within in (0.05, 0.1, 0.2)]
     [16, 8, 4]
     """
-    bends = goal.metric in ("recall", "f1")
-    if design.strata != "auto" or goal.within is None or bends:
+    if design.strata != "auto" or goal.within is None or METRICS[goal.metric].bends:
         return design
     labels = replace(goal, budget=None).worst_case
     return replace(design, bins=min(design.bins, max(labels // _LABELS_A_STRATUM, 4)))

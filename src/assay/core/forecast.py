@@ -5,6 +5,7 @@ from math import inf
 import numpy as np
 from scipy.special import ndtri
 
+from assay.core.metrics import METRICS, canonical_metric
 from assay.core.types import Bools, Floats
 
 
@@ -60,8 +61,9 @@ def labels_at_width(labels: float, half_width: float, within: float, items: floa
 def random_variance(metric: str, N: Floats, T: Floats, says_yes: Bools) -> float:
     """Return n times the variance of the metric under simple random sampling.
 
-    A share v varies by v(1 - v). Recall and F1 are ratios over positives that are themselves
-    estimated; their linearised values have mean zero, and the variance is their mean square.
+    The sample is of the items that the metric needs labels of. With the metric R = sum top / sum
+    bottom over these, the linearised values top - R bottom have mean zero, and the variance is
+    their mean square over the square of the mean of the bottom: R (1 - R) for a share of the items.
 
     Parameters
     ----------
@@ -70,23 +72,18 @@ def random_variance(metric: str, N: Floats, T: Floats, says_yes: Bools) -> float
     N, T, says_yes : array, shape (H,)
         Items and positives by predicted label (or any strata within it), and that label.
     """
-    size, positives = float(N.sum()), float(T.sum())
-    hits, said = float((T * says_yes).sum()), float((N * says_yes).sum())
-    if metric == "recall":
-        share = hits / positives
-        return share * (1 - share) * size / positives
-    if metric == "f1":
-        share = 2 * hits / (said + positives)
-        misses = said + positives - 2 * hits
-        square = hits * (2 - 2 * share) ** 2 + misses * share**2
-        return square * size / (said + positives) ** 2
-    value = {
-        "precision": hits / said if said else 0.0,
-        "accuracy": (hits + size - said - positives + hits) / size,
-        "false_omission_rate": (positives - hits) / (size - said) if size > said else 0.0,
-        "prevalence": positives / size,
-    }[metric]
-    return value * (1 - value)
+    kind = METRICS[canonical_metric(metric)]
+    needed = np.isin(says_yes, kind.sides)
+    says, count = says_yes[needed], np.array([T, N - T])[:, needed]
+    top, bottom = (
+        np.array([[each[2 * (not said) + miss] for said in says] for miss in (0, 1)], dtype=float)
+        for each in (kind.top, kind.bottom)
+    )
+    whole = float((count * bottom).sum())
+    if whole <= 0:
+        return 0.0
+    value = (count * top).sum() / whole
+    return float((count * (top - value * bottom) ** 2).sum() * count.sum() / whole**2)
 
 
 def isotonic_rates(count: Floats, outcomes: Floats) -> Floats:
@@ -118,8 +115,9 @@ def labels_per_share(metric: str, value: float, items: float, denominator: float
     """Return how many items must be labelled at random to learn of one that a metric is about.
 
     1 for a share of the items. Recall is a share of the positives, of which a random sample finds
-    few: items / positives. For F1 it is items (2 - F1) / (predicted + positives): the variance of
-    its linearised values (`core.forecast.random_variance`) over F1 (1 - F1).
+    few: items / positives. For F1 it is items (2 - F1) / (predicted + positives). In general it is
+    the variance of the linearised values (`random_variance`) over value (1 - value), which is
+    items (k (1 - value) + value) / denominator where a hit counts k times.
 
     Parameters
     ----------
@@ -139,11 +137,11 @@ def labels_per_share(metric: str, value: float, items: float, denominator: float
     >>> labels_per_share("recall", 0.8, items=1000, denominator=20)
     50.0
     """
-    if metric == "recall":
-        return items / denominator
-    if metric == "f1":
-        return items * (2 - value) / denominator
-    return 1.0
+    kind = METRICS[canonical_metric(metric)]
+    if not kind.bends:
+        return 1.0
+    k = max(kind.top)
+    return items * (k * (1 - value) + value) / denominator
 
 
 def effective_labels(

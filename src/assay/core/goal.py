@@ -11,7 +11,7 @@ from typing import Any, Self, cast
 
 from scipy.special import ndtri
 
-from assay.core.metrics import canonical_metric
+from assay.core.metrics import METRICS, canonical_metric
 from assay.errors import DesignError, did_you_mean
 
 # Checks of the fields of designs and goals: each returns the field as it is kept, or raises.
@@ -74,7 +74,8 @@ class Goal:
     Parameters
     ----------
     metric : str
-        ``precision``, ``recall``, ``f1``, ``accuracy``, ``false_omission_rate``, ``prevalence``.
+        ``precision``, ``recall``, ``f1``, ``accuracy``, ``false_omission_rate``, ``prevalence``,
+        ``specificity``, ``false_positive_rate`` or ``negative_predictive_value``.
     within : float, optional
         Stop when the interval's half-width is at most this.
     budget : int, optional
@@ -194,10 +195,10 @@ class Target:
     def __post_init__(self) -> None:
         set_ = partial(object.__setattr__, self)
         set_("metric", canonical_metric(self.metric))
-        if self.metric == "prevalence":
+        if not METRICS[self.metric].is_of_classifier:
             set_("classifier", "")
             if self.minus is not None:
-                raise DesignError("prevalence is the same whatever the classifier says")
+                raise DesignError(f"{self.metric} is the same whatever the classifier says")
         elif not self.classifier:
             raise DesignError(
                 f"{self.metric} of which classifier?", details="only prevalence is nobody's"
@@ -395,7 +396,7 @@ def _slices(text: str, known: Sequence[str]) -> list[str | None]:
 def _named(text: str, classifiers: Sequence[str]) -> list[str]:
     """Return the same metric of every classifier where none is named."""
     text = text.strip()
-    if ":" in text or _MINUS.search(text) or canonical_metric(text) == "prevalence":
+    if ":" in text or _MINUS.search(text) or not METRICS[canonical_metric(text)].is_of_classifier:
         return [text]
     return [f"{text}:{name}" for name in classifiers]
 
@@ -419,7 +420,9 @@ def _target(
             f"{text!r} is of two different metrics", details="a difference compares like with like"
         )
     names = [
-        "" if metric == "prevalence" and not name else _classifier(name.strip(), classifiers, text)
+        _classifier(name.strip(), classifiers, text)
+        if name or METRICS[metric].is_of_classifier
+        else ""
         for metric, (_, _, name) in zip(metrics, parts, strict=True)
     ]
     return Target(metrics[0], names[0], names[1] if len(names) > 1 else None, within, slice)

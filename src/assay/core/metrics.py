@@ -1,18 +1,14 @@
-"""Every metric as a ratio of two linear forms in the stratum totals.
+"""Metrics, each a ratio of two linear forms in the stratum totals.
 
-With T_h the number of positives in stratum h (T_h = N_h p_h), and no stratum straddling a
-predicted label,
+`METRICS` is the one table. A row says how often a true positive, a false positive, a false negative
+and a true negative count in the numerator, and how often in the denominator; all else follows. With
+T_h the number of positives in stratum h (T_h = N_h p_h), and no stratum straddling a predicted
+label, T_h are true positives and N_h - T_h false positives in the yes-set, false and true negatives
+in the no-set, so that
 
-    metric = (a0 + sum_h a_h T_h) / (b0 + sum_h b_h T_h).
+    metric = (a0 + sum_h a_h T_h) / (b0 + sum_h b_h T_h),
 
-| metric              | a0             | a               | b0              | b            |
-|---------------------|----------------|-----------------|-----------------|--------------|
-| precision           | 0              | 1 in the yes-set| size of yes-set | 0            |
-| accuracy            | size of no-set | +1 yes, -1 no   | N               | 0            |
-| recall              | 0              | 1 in the yes-set| 0               | 1 everywhere |
-| false omission rate | 0              | 1 in the no-set | size of no-set  | 0            |
-| F1                  | 0              | 2 in the yes-set| size of yes-set | 1 everywhere |
-| prevalence          | 0              | 1 everywhere    | N               | 0            |
+for precision, for example, a = 1 in the yes-set, b0 its size, a0 = 0 and b = 0.
 
 For strata that straddle predicted labels (paper 2) the outcome is "the prediction was correct",
 T_h counts correct predictions, and accuracy is their sum over N (paper 2, Eqs. 1 and 4).
@@ -30,13 +26,101 @@ import numpy as np
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError, did_you_mean
 
-METRICS: dict[str, str] = {
-    "precision": "of what the classifier calls yes, the share that is yes",
-    "recall": "of what is yes, the share that the classifier calls yes",
-    "f1": "the harmonic mean of precision and recall",
-    "accuracy": "the share of predictions that are correct",
-    "false_omission_rate": "of what the classifier calls no, the share that is yes",
-    "prevalence": "the share that is yes, whatever the classifier says",
+
+@dataclass(frozen=True)
+class Kind:
+    """A metric in the table: what counts in it, which way is better, and what it is.
+
+    Parameters
+    ----------
+    top, bottom : (int, int, int, int)
+        How often true positives, false positives, false negatives and true negatives count in the
+        numerator and in the denominator. What counts in the numerator counts as often in the
+        denominator, and all else that does, once.
+    text : str
+        The metric in a line.
+    better : {1, -1, 0}
+        Whether higher is better, lower, or neither.
+    """
+
+    top: tuple[int, int, int, int]
+    bottom: tuple[int, int, int, int]
+    text: str
+    better: int = 1
+
+    def __str__(self) -> str:
+        return self.text
+
+    def counts(self, *, said: bool, positive: bool) -> tuple[int, int]:
+        """Return how often an item counts in the numerator, and in the denominator."""
+        place = 2 * (not said) + (not positive)
+        return self.top[place], self.bottom[place]
+
+    def slopes(self, *, said: bool) -> tuple[int, int]:
+        """Return what a positive changes in both, where items are predicted so: a_h and b_h."""
+        (top, bottom), (top_no, bottom_no) = (
+            self.counts(said=said, positive=positive) for positive in (True, False)
+        )
+        return top - top_no, bottom - bottom_no
+
+    @property
+    def sides(self) -> tuple[bool, ...]:
+        """The predicted labels whose items it needs labels for."""
+        return tuple(said for said in (True, False) if any(self.slopes(said=said)))
+
+    @property
+    def bends(self) -> bool:
+        """Whether its denominator depends on the labels."""
+        return any(self.slopes(said=said)[1] for said in (True, False))
+
+    @property
+    def is_of_classifier(self) -> bool:
+        """Whether it depends on what the classifier says."""
+        return any(
+            self.counts(said=True, positive=positive) != self.counts(said=False, positive=positive)
+            for positive in (True, False)
+        )
+
+    def is_told_by(self, *, said: bool) -> bool:
+        """Tell whether labels say anything of it where every item is predicted so.
+
+        They do not where its numerator is a constant share of its denominator, or there is none.
+        """
+        (top, bottom), (top_no, bottom_no) = (
+            self.counts(said=said, positive=positive) for positive in (True, False)
+        )
+        return top * bottom_no != top_no * bottom
+
+    def rises(self, *, said: bool) -> bool:
+        """Tell whether a positive that is predicted so raises it."""
+        a, b = self.slopes(said=said)
+        return 2 * a > b  # the slope a - value b, at value 1/2: its sign is the same at any
+
+
+METRICS: dict[str, Kind] = {
+    "precision": Kind(
+        (1, 0, 0, 0), (1, 1, 0, 0), "of what the classifier calls yes, the share that is yes"
+    ),
+    "recall": Kind(
+        (1, 0, 0, 0), (1, 0, 1, 0), "of what is yes, the share that the classifier calls yes"
+    ),
+    "f1": Kind((2, 0, 0, 0), (2, 1, 1, 0), "the harmonic mean of precision and recall"),
+    "accuracy": Kind((1, 0, 0, 1), (1, 1, 1, 1), "the share of predictions that are correct"),
+    "false_omission_rate": Kind(
+        (0, 0, 1, 0), (0, 0, 1, 1), "of what the classifier calls no, the share that is yes", -1
+    ),
+    "prevalence": Kind(
+        (1, 0, 1, 0), (1, 1, 1, 1), "the share that is yes, whatever the classifier says", 0
+    ),
+    "specificity": Kind(
+        (0, 0, 0, 1), (0, 1, 0, 1), "of what is no, the share that the classifier calls no"
+    ),
+    "false_positive_rate": Kind(
+        (0, 1, 0, 0), (0, 1, 0, 1), "of what is no, the share that the classifier calls yes", -1
+    ),
+    "negative_predictive_value": Kind(
+        (0, 0, 0, 1), (0, 0, 1, 1), "of what the classifier calls no, the share that is no"
+    ),
 }
 
 
@@ -66,8 +150,7 @@ def sides(metric: str) -> tuple[bool, ...]:
     >>> sides("precision"), sides("recall")
     ((True,), (True, False))
     """
-    one_sided = {"precision": (True,), "false_omission_rate": (False,)}
-    return one_sided.get(canonical_metric(metric), (True, False))
+    return METRICS[canonical_metric(metric)].sides
 
 
 class Metric(Protocol):
@@ -305,27 +388,26 @@ def ratio(
     array(0.8)
     """
     name = canonical_metric(metric)
-    everywhere = np.ones_like(N)
     if says_yes is None:
         if name != "accuracy":
             raise DesignError(
                 f"{name} cannot be read off strata that mix predicted labels",
                 hint="use variable='score', which keeps the strata apart, or metric='accuracy'",
             )
-        return Ratio(0.0, everywhere, float(N.sum()), np.zeros_like(N))
+        return Ratio(0.0, np.ones_like(N), float(N.sum()), np.zeros_like(N))
     yes = says_yes.astype(np.float64)
     size = float(N.sum()) if items is None else items
     yes_size = float((N * yes).sum()) if yes_items is None else yes_items
     no_size = size - yes_size
-    table = {
-        "precision": (0.0, yes, yes_size, 0 * everywhere),
-        "recall": (0.0, yes, 0.0, everywhere),
-        "f1": (0.0, 2 * yes, yes_size, everywhere),
-        "accuracy": (no_size, 2 * yes - 1, size, 0 * everywhere),
-        "false_omission_rate": (0.0, 1 - yes, no_size, 0 * everywhere),
-        "prevalence": (0.0, everywhere, size, 0 * everywhere),
-    }
-    return Ratio(*table[name])
+    kind = METRICS[name]
+    (a_yes, b_yes), (a_no, b_no) = (kind.slopes(said=said) for said in (True, False))
+    (_, fp, _, tn), (_, fp_below, _, tn_below) = kind.top, kind.bottom
+    return Ratio(
+        fp * yes_size + tn * no_size,
+        a_yes * yes + a_no * (1 - yes),
+        fp_below * yes_size + tn_below * no_size,
+        b_yes * yes + b_no * (1 - yes),
+    )
 
 
 def subtract(first: Ratio, second: Ratio) -> Metric:

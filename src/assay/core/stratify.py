@@ -11,7 +11,7 @@ from assay.core.design import Design
 from assay.core.goal import JointGoal
 from assay.core.groups import Groups
 from assay.core.joint import Joint, Parts
-from assay.core.metrics import sides
+from assay.core.metrics import METRICS, sides
 from assay.core.profile import Profile
 from assay.core.strata import Side
 from assay.core.types import Floats
@@ -177,9 +177,7 @@ def sides_to_cut(
     [None]
     """
     none, every = positives == 0, positives == size
-    if (none and metric in ("precision", "recall", "f1")) or (
-        every and metric in ("recall", "false_omission_rate")
-    ):
+    if (none or every) and not METRICS[metric].is_told_by(said=every):
         what = "positive" if none else "negative"
         raise PredictionsError(
             f"no row of {source} is predicted {what}, so there is no {metric} to estimate",

@@ -36,7 +36,7 @@ from enum import IntEnum
 import numpy as np
 from scipy.special import betaincinv
 
-from assay.core.metrics import canonical_metric
+from assay.core.metrics import METRICS, canonical_metric
 from assay.core.types import Bools, Floats, Ints
 
 _EXTRA = 1.0  # labels of each kind that are added for the variance
@@ -80,17 +80,9 @@ def counted(metric: str, says_yes: Bools, positive: Bools) -> tuple[Bools, Bools
     >>> counted("recall", yes, positive)
     (array([ True, False,  True]), array([ True, False, False]))
     """
-    everything = np.ones(np.broadcast(says_yes, positive).shape, dtype=np.bool_)
-    hit = says_yes & positive
-    table = {
-        "precision": (says_yes & everything, hit),
-        "recall": (positive & everything, hit),
-        "f1": (says_yes | positive, hit),
-        "accuracy": (everything, says_yes == positive),
-        "false_omission_rate": (~says_yes & everything, ~says_yes & positive),
-        "prevalence": (everything, positive & everything),
-    }
-    return table[canonical_metric(metric)]
+    kind = METRICS[canonical_metric(metric)]
+    place = 2 * ~says_yes + ~positive
+    return np.array(kind.bottom)[place] > 0, np.array(kind.top)[place] > 0
 
 
 def domain(
@@ -193,18 +185,23 @@ def clopper_pearson(value: Floats, size: Floats, confidence: float) -> tuple[Flo
     return np.asarray(np.where(endless, value, low)), np.asarray(np.where(endless, value, high))
 
 
-def as_f1(jaccard: Domain) -> Domain:
-    """Return what is known of F1 where J is known: F1 = 2J / (1 + J)."""
+def as_metric(metric: str, share: Domain) -> Domain:
+    """Return what is known of a metric where the share of `counted` is known.
+
+    Where what is in the numerator counts k times, and all else in the denominator once, the metric
+    is k J / (1 + (k - 1) J) of the share J: F1 = 2J / (1 + J). For all others k = 1.
+    """
+    k = max(METRICS[canonical_metric(metric)].top)
 
     def carried(j: Floats) -> Floats:
-        return np.asarray(2 * j / (1 + j))
+        return np.asarray(k * j / (1 + (k - 1) * j))
 
     return replace(
-        jaccard,
-        value=carried(jaccard.value),
-        low=carried(jaccard.low),
-        high=carried(jaccard.high),
-        variance=jaccard.variance * (2 / (1 + jaccard.value) ** 2) ** 2,
+        share,
+        value=carried(share.value),
+        low=carried(share.low),
+        high=carried(share.high),
+        variance=share.variance * (k / (1 + (k - 1) * share.value) ** 2) ** 2,
     )
 
 

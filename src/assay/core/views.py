@@ -8,7 +8,7 @@ import numpy as np
 from assay.core.goal import Goal, JointGoal, Target
 from assay.core.groups import NO_GROUPS, Groups
 from assay.core.joint import Parts, View
-from assay.core.metrics import Ratio, ratio, sides, subtract
+from assay.core.metrics import METRICS, Ratio, ratio, sides, subtract
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import PredictionsError
 
@@ -130,10 +130,7 @@ def _refuse_undefined(target: Target, readings: list[_Reading]) -> None:
             )
         said = each.says[each.inside]
         none, every = not said.any(), bool(said.all())
-        if each.name and (
-            (none and target.metric in ("precision", "recall", "f1"))
-            or (every and target.metric in ("recall", "false_omission_rate"))
-        ):
+        if each.name and (none or every) and not METRICS[target.metric].is_told_by(said=every):
             what = "yes" if none else "no"
             raise PredictionsError(
                 f"{each.name} says {what} to no item{among}, so there is no {target.metric} to "

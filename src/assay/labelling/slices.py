@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.core.goal import Goal
+from assay.core.metrics import METRICS
 from assay.core.strata import Strata
-from assay.core.subgroups import Domain, Doubt, as_f1, counted, domain, doubts
+from assay.core.subgroups import Domain, Doubt, as_metric, counted, domain, doubts
 from assay.core.types import Bools, Floats, Ints
 from assay.core.venn import CellStrata
 from assay.errors import DesignError, InputError, did_you_mean
@@ -52,9 +53,8 @@ class _Target:
 
     def raises(self, predicted: Ints) -> Bools:
         """Tell where a positive item raises the metric, and a negative one does not."""
-        if self.metric in ("false_omission_rate", "prevalence"):
-            return np.ones(predicted.shape, dtype=np.bool_)
-        return np.asarray((predicted >> self.bit & 1) > 0)
+        yes, no = (METRICS[self.metric].rises(said=said) for said in (True, False))
+        return np.where((predicted >> self.bit & 1) > 0, yes, no)
 
     def about(self, predicted: Ints) -> Bools:
         """Tell which items may be in the metric's denominator, before they are judged."""
@@ -205,7 +205,7 @@ def _estimate(
     about = tally(target.about(answered.predicted) & usable)
     items = (sizes / np.maximum(n, 1.0) * about).sum(axis=-1)
     share = items / max(items.sum(), 1.0)
-    return (as_f1(found) if target.metric == "f1" else found), share
+    return as_metric(target.metric, found), share
 
 
 def _possible(strata: Strata | CellStrata, target: _Target) -> tuple[Bools, Bools]:

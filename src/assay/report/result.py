@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from operator import attrgetter
 
+from assay.core.metrics import METRICS
 from assay.report.blocks import Block, Figure, Headline, Notice, Pairs, Paragraph, Section, Table
 from assay.report.charts import draw_curve, figure_of
 from assay.report.facts import Facts, MetricFacts
@@ -17,6 +18,10 @@ _RANDOM = (
 _RECALL = (
     "Recall and F1 are about positives. A random sample of all items finds few of them where they "
     "are rare, and then takes many labels."
+)
+_SPECIFICITY = (
+    "Specificity and the false positive rate are about negatives. A random sample of all items "
+    "finds few of them where they are rare, and then takes many labels."
 )
 _EFFECTIVE = (
     "The effective sample size is the simple random sample of the same items that would vary as "
@@ -70,8 +75,14 @@ def worth(facts: Facts) -> Section:
     ]
     if facts.population.weight_column is not None:
         blocks.append(Paragraph("Random samples are of items by weight, too.", small=True))
-    if any(each.estimate.metric.startswith(("recall", "f1")) for each in facts.metrics):
-        blocks.append(Paragraph(_RECALL, small=True))
+    for about_positives, words in ((True, _RECALL), (False, _SPECIFICITY)):
+        names = tuple(
+            name
+            for name, kind in METRICS.items()
+            if kind.bends and bool(kind.bottom[0]) == about_positives
+        )
+        if any(each.estimate.metric.startswith(names) for each in facts.metrics):
+            blocks.append(Paragraph(words, small=True))
     return Section("What the labels are worth", tuple(blocks))
 
 

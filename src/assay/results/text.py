@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from assay.core.cut_methods import METHODS
 from assay.core.design import Design
 from assay.core.goal import Goal, JointGoal, without_slices
+from assay.core.metrics import METRICS
 from assay.core.strata import Strata
 from assay.core.venn import CellStrata
 from assay.results.estimates import Estimate, StratumRow
@@ -166,7 +167,7 @@ def difference_words(estimate: Estimate) -> str:
         unknown = f"whether {one} is better or worse than {other} cannot be told{yet}"
         return f"{unknown}: the interval holds 0"
     above = estimate.low > 0
-    better = above != (metric == "false_omission_rate")
+    better = above == (METRICS[metric].better > 0)
     side = "above" if above else "below"
     return f"{one} is {'better' if better else 'worse'} than {other}: the interval lies {side} 0"
 

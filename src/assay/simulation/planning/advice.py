@@ -8,6 +8,7 @@ import numpy as np
 from assay.core.betting import grid
 from assay.core.design import Design, fitted, price_of_peeking
 from assay.core.goal import Goal
+from assay.core.metrics import METRICS
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError
 from assay.simulation.planning.assumed import Supposed
@@ -46,12 +47,18 @@ def _pays(ours: Cost, random: Cost) -> str:
     )
 
 
+def counts_misses(metric: str) -> bool:
+    """Tell whether a metric depends on how many positives the classifier misses: recall and F1."""
+    return METRICS[metric].bends and METRICS[metric].bottom[2] > 0
+
+
 def about_worst_case(goal: Goal, most: int, items: int) -> str:
     """Say what it takes at most."""
-    if goal.metric in ("recall", "f1"):
+    if METRICS[goal.metric].bends:
+        rare = "positives" if METRICS[goal.metric].bottom[0] else "negatives"
         return (
             f"there is no worst case short of all {items:,} items: how much a label tells about "
-            f"{_name(goal.metric)} depends on how rare positives are"
+            f"{_name(goal.metric)} depends on how rare {rare} are"
         )
     return (
         f"whatever the truth, it takes no more than about {most:,} labels: "
@@ -79,7 +86,7 @@ def about_misses(
 ) -> list[str]:
     """Say what recall or F1 costs and why, and what could be asked instead."""
     said_no, missed = supposed.said(False), supposed.positives(False)
-    if goal.metric not in ("recall", "f1") or said_no == 0:
+    if not counts_misses(goal.metric) or said_no == 0:
         return []
     share = missed / max(missed + supposed.positives(True), 1e-9)
     rate = missed / said_no

@@ -9,6 +9,7 @@ from assay.campaign import Campaign
 from assay.core.design import Design, check_together
 from assay.core.forecast import labels_needed, random_variance
 from assay.core.goal import Goal, one_of, whole
+from assay.core.metrics import METRICS
 from assay.core.metrics import sides as sides_of
 from assay.core.types import Floats
 from assay.core.variable import SCALES, Scale, scale_of
@@ -105,11 +106,15 @@ class Planner:
         }
 
     def _refuse_undefined(self, supposed: Supposed) -> None:
+        kind = METRICS[self.goal.metric]
         positives = supposed.positives(True) + supposed.positives(False)
-        if self.goal.metric == "recall" and positives < 1:
+        kinds = {"positive": positives, "negative": supposed.size - positives}
+        positive, negative = any(kind.bottom[::2]), any(kind.bottom[1::2])
+        what = "positive" if positive else "negative"
+        if positive != negative and kinds[what] < 1:  # only these are in its denominator
             raise InputError(
-                "no item is expected to be positive, so there is no recall to plan for",
-                details=f"{positives:.2g} positives are expected among {supposed.size:,} items",
+                f"no item is expected to be {what}, so there is no {self.goal.metric} to plan for",
+                details=f"{kinds[what]:.2g} {what}s are expected among {supposed.size:,} items",
                 hint="check the score and its scale, or give labels from before",
             )
 
@@ -164,7 +169,7 @@ class Planner:
         self, supposed: Supposed, designs: tuple[DesignRow, ...]
     ) -> tuple[CheaperRow, ...]:
         """Return what precision and the false omission rate take, where that is less."""
-        if self.goal.within is None or self.goal.metric not in ("recall", "f1"):
+        if self.goal.within is None or not advice.counts_misses(self.goal.metric):
             return ()
         rows = [
             CheaperRow(
@@ -189,7 +194,7 @@ class Planner:
         )
 
     def _most(self, supposed: Supposed) -> int:
-        if self.goal.metric in ("recall", "f1") or self.goal.within is None:
+        if METRICS[self.goal.metric].bends or self.goal.within is None:
             return supposed.size
         frame = at_one_half(supposed.frame(Design(), self.goal.metric))
         return self.costs.most_labels(frame, Design(), self._only(self.goal.within))
