@@ -17,6 +17,7 @@ from assay.core.cut_methods import METHODS, Facing, canonical_method, cut
 from assay.core.profile import Profile, profile_of
 from assay.core.types import Floats
 from assay.errors import DesignError
+from tests.torture.sizes import sized
 
 ANY_FLOAT = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -228,7 +229,7 @@ def any_profile(draw: st.DrawFn) -> Profile:
     return Profile(low=low, high=high, mean=mean, count=counts)
 
 
-@settings(max_examples=1000)
+@settings(max_examples=sized(400, 1_000))
 @given(any_profile(), st.sampled_from(list(METHODS)), st.integers(1, 20))
 def test_any_profile_is_cut(profile: Profile, method: str, bins: int) -> None:
     cuts = cut(profile, method, bins)

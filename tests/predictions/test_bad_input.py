@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from assay.core.strata import stratify
 from assay.errors import AssayError, PredictionsError
 from assay.predictions import Predictions, from_arrays, read_predictions
+from tests.torture.sizes import sized
 
 GOOD = {"id": ["a", "b", "c"], "score": [0.1, 0.2, 0.9], "said": [False, False, True]}
 
@@ -305,7 +306,7 @@ _OPTIONS = st.one_of(
 
 
 @given(table=_TABLE, options=_OPTIONS)
-@settings(max_examples=1_000)
+@settings(max_examples=sized(400, 1_000))
 def test_anything_is_read_and_dealt_or_refused(
     table: dict[str, object], options: dict[str, Any]
 ) -> None:

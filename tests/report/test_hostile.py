@@ -19,6 +19,7 @@ from assay.core.allocation import round_to_total
 from assay.core.estimate import Estimator, estimate
 from assay.core.metrics import METRICS, ratio
 from assay.core.tallies import Tallies
+from tests.torture.sizes import sized
 
 SCALARS: st.SearchStrategy[Any] = st.one_of(
     st.none(),
@@ -45,7 +46,7 @@ def plain(value: object) -> None:
     json.dumps(value, allow_nan=False)
 
 
-@settings(max_examples=2500)
+@settings(max_examples=sized(800, 2500))
 @given(st.dictionaries(st.sampled_from([*vars(assay.Design()), "colour"]), ANYTHING | WORDS))
 def test_designs(values: dict[str, Any]) -> None:
     try:
@@ -56,7 +57,7 @@ def test_designs(values: dict[str, Any]) -> None:
     assert assay.Design.from_json(design.to_json()) == design
 
 
-@settings(max_examples=2000)
+@settings(max_examples=sized(700, 2000))
 @given(ANYTHING | WORDS, ANYTHING, ANYTHING, ANYTHING)
 def test_goals(metric: Any, within: Any, budget: Any, confidence: Any) -> None:
     try:
@@ -67,7 +68,7 @@ def test_goals(metric: Any, within: Any, budget: Any, confidence: Any) -> None:
     assert goal.worst_case >= 1
 
 
-@settings(max_examples=1500)
+@settings(max_examples=sized(500, 1500))
 @given(st.data())
 def test_estimates_of_any_tallies(data: st.DataObject) -> None:
     strata = data.draw(st.integers(1, 5))
@@ -82,7 +83,7 @@ def test_estimates_of_any_tallies(data: st.DataObject) -> None:
     assert 0 <= float(moments.variance) <= 0.25
 
 
-@settings(max_examples=1000)
+@settings(max_examples=sized(350, 1000))
 @given(ANYTHING, ANYTHING, ANYTHING)
 def test_tallies_and_rounding_of_anything(first: Any, second: Any, third: Any) -> None:
     for call in (
@@ -127,7 +128,7 @@ def drive(source: Any, **more: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::assay.AssayWarning")
-@settings(max_examples=2000)
+@settings(max_examples=sized(700, 2000))
 @given(st.data())
 def test_campaigns_over_any_predictions(data: st.DataObject) -> None:
     size = data.draw(st.integers(0, 30))
@@ -174,7 +175,7 @@ def test_campaigns_over_any_predictions(data: st.DataObject) -> None:
         assert str(error)
 
 
-@settings(max_examples=500)
+@settings(max_examples=sized(200, 500))
 @given(
     ANYTHING,
     st.dictionaries(
@@ -191,7 +192,7 @@ def test_create_campaign_of_anything(source: Any, more: Mapping[str, Any]) -> No
         return
 
 
-@settings(max_examples=500)
+@settings(max_examples=sized(200, 500))
 @given(st.dictionaries(st.integers(0, 12) | st.text(max_size=2) | st.floats(), ANYTHING) | ANYTHING)
 def test_telling_anything(labels: Any) -> None:
     campaign = assay.create_campaign(
