@@ -1,11 +1,15 @@
 """Every metric against scikit-learn at full labelling, and its calculus against brute force."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn import metrics as sk
 
+from assay.core.design import Design
+from assay.core.engine import begin, look
+from assay.core.goal import Goal
 from assay.core.metrics import (
     METRICS,
     Gap,
@@ -16,6 +20,7 @@ from assay.core.metrics import (
     ratio,
     sides,
 )
+from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError
 from tests.sklearn_metrics import SKLEARN
@@ -311,3 +316,28 @@ def test_what_counts_in_a_numerator_counts_as_often_in_the_denominator() -> None
     for kind in METRICS.values():
         for top, bottom in zip(kind.top, kind.bottom, strict=True):
             assert bottom == top or (top == 0 and bottom in (0, 1))
+
+
+@pytest.mark.parametrize(
+    ("metric", "other"),
+    [
+        ("specificity", "false_positive_rate"),
+        ("negative_predictive_value", "false_omission_rate"),
+    ],
+)
+def test_complements_have_mirrored_intervals(metric: str, other: str) -> None:
+    """What is measured of one of the two holds for the other: every interval is its mirror."""
+    N, yes = np.array([300.0, 500.0, 2000.0]), np.array([True, False, False])
+    tallies = Tallies(N, np.array([40.0, 30.0, 60.0]), np.array([33.0, 9.0, 1.0]))
+    looks = []
+    for name in (metric, other):
+        form = ratio(name, N, yes)
+        used = form.counts
+        of = Tallies(N[used], tallies.n[used], tallies.x[used])
+        state = replace(begin(Design(), Goal(name, within=0.05), of.N), tallies=of)
+        looks.append(look(Design(), Goal(name, within=0.05), form.over(used), state))
+    one, mirror = looks
+    assert one.low == pytest.approx(1 - mirror.high, abs=1e-9)
+    assert one.high == pytest.approx(1 - mirror.low, abs=1e-9)
+    assert one.moments.value == pytest.approx(1 - mirror.moments.value, abs=1e-9)
+    assert one.low != pytest.approx(mirror.low, abs=1e-3)
