@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Tests start hundreds of programs; where this is set, each would compile what it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup system demo test torture lint docs bench clean
+.PHONY: setup system demo check test torture lowest lint docs bench clean
 
 # The environment is made again whenever its contents change. Python compiles what it imports; to
 # compile all that is installed takes as long as to install it.
@@ -27,6 +27,11 @@ system:
 demo: setup
 	@$(BIN)/assay demo
 
+# The inner loop: linters, types, import contracts, and the tests that take no server and little time.
+check: setup lint
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 3 --dist loadgroup \
+	  tests/golden tests/core tests/results tests/exchange src
+
 # As many workers as keep two cores busy; libraries that would start threads of their own do not.
 test: setup system lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 3 --dist loadgroup
@@ -35,6 +40,10 @@ test: setup system lint
 # and the real Label Studio. It takes the better part of an hour, and says what it did.
 torture: setup system
 	@.ci/torture $(BIN)/python $(VENV)/label-studio
+
+# The oldest versions that pyproject.toml allows, in an environment of their own.
+lowest:
+	@.ci/lowest $(PYTHON) $(VENV)-lowest
 
 lint: setup
 	$(BIN)/ruff check .
@@ -54,4 +63,4 @@ bench: setup
 	$(BIN)/python -m benchmarks.reviewing .benchmarks --millions 1 --late 2000 --submits 200
 
 clean:
-	rm -rf $(VENV) .site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-lowest .site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

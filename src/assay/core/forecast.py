@@ -47,7 +47,7 @@ def labels_at_width(labels: float, half_width: float, within: float, items: floa
     -----
     A half-width falls like the standard error of a sample without replacement, whose square is in
     proportion to 1/n - 1/N. Half-way to the goal, four forecasts in five are 0.9 to 1.3 times what
-    it takes in the end (tests/simulation/test_labels_at_width.py).
+    it takes in the end (tests/statistical/test_labels_at_width.py).
 
     Examples
     --------
