@@ -32,7 +32,16 @@ class Counts:
             (self.yes if answer == "yes" else self.no)[stratum, predicted] += 1
 
     def weigh(self, stratum: int, predicted: int, answer: str, weight: int) -> None:
-        """Note an item that has an answer, whatever it is, with its weight."""
+        """Note an item that has an answer, whatever it is, with its weight.
+
+        Parameters
+        ----------
+        stratum, predicted : int
+            Where the item lies, and what was predicted of it.
+        answer : str
+        weight : int
+            How often the item counts.
+        """
         self.once.setdefault(stratum, []).append((predicted, answer, weight))
 
     def outcomes(self, h: int, *, straddles: bool) -> tuple[float, float]:

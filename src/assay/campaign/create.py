@@ -232,7 +232,22 @@ def settings_of(
     reviewing: Reviewing,
     slices: Sequence[str] = (),
 ) -> Settings:
-    """Return what is fixed of a new campaign; `scans` are where its predictions were read from."""
+    """Return what is fixed of a new campaign; `scans` are where its predictions were read from.
+
+    Parameters
+    ----------
+    beginning : Beginning
+        Predictions that are read and cut for a goal.
+    scans : sequence of Scan
+        Where the predictions were read from.
+    name : str
+    seed : int
+        Of the deck and of every draw.
+    reviewing : Reviewing
+        How many reviewers an item wants.
+    slices : sequence of str
+        Columns whose values are kept with every card.
+    """
     found = beginning.predictions
     source = Source(
         parts=parts_of(found, scans),

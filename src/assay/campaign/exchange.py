@@ -88,6 +88,16 @@ def read_labels(
 ) -> Labels:
     """Read and check a file of labels as `import_labels` does, without recording anything.
 
+    Parameters
+    ----------
+    source : path or bytes
+    campaign : Campaign
+        Whose items the labels are of.
+    format, id_column, label_column, reviewer_column, reviewer, rename
+        As in `import_labels`.
+    limits : Limits, optional
+        How much the content may hold.
+
     Examples
     --------
     >>> from assay.campaign.create import create_campaign

@@ -49,7 +49,22 @@ def begin_with_one(
     labels: object,
     seed: int = 0,
 ) -> Beginning:
-    """Read and cut the predictions of one classifier for one metric."""
+    """Read and cut the predictions of one classifier for one metric.
+
+    Parameters
+    ----------
+    predictions, columns
+        As in `create_campaign`: where predictions are, and which column is what.
+    goal : Goal
+    design : Design, optional
+        How to sample; otherwise the default.
+    scale : str, optional
+        What the scores are; otherwise told by their range.
+    labels
+        Labels that were drawn at random before, or None.
+    seed : int
+        Of the deck.
+    """
     design = fitted(_checked(default_design(goal) if design is None else design), goal)
     found = read_predictions(predictions, **columns, seed=seed)
     kind = scale_of(*found.score_range) if scale is None else _known_scale(scale)

@@ -205,6 +205,17 @@ class Design:
         """Paper 2 as published: a budget, strata by confidence, unbiased estimates.
 
         The paper gives no interval; Wilson's on the effective sample size is reported.
+
+        Parameters
+        ----------
+        strata : str
+            How scores are cut (section 3.5).
+        allocation : str
+            How labels are shared out (section 3.3, Algorithms 1 and 2).
+        bins : int
+            The number of strata.
+        first_per_stratum, round_size : int
+            Labels of each stratum in the first round, and labels of every later round.
         """
         one_of("allocation", allocation, ("pro", "equ", "opt-a1", "opt-a2"))
         adaptive = allocation.startswith("opt-a")

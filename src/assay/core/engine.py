@@ -146,6 +146,13 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
 
     The first round is not counted towards the streak: Figure 1 of paper 1 checks its criterion
     only from the second draw on.
+
+    Parameters
+    ----------
+    design, goal, metric : Design, Goal, Metric
+        How is sampled, what for, and of which metric over the strata.
+    state : State
+        Where the evaluations stand; leading axes are independent ones.
     """
     tallies = state.tallies
     moments = estimate(tallies, metric, design.estimator, replacement=design.replacement)
@@ -269,6 +276,17 @@ def plan(
     """Return how many cards of each stratum the next round deals, (..., H).
 
     `asked` is the size of the round where the design leaves it open.
+
+    Parameters
+    ----------
+    design, goal, metric : Design, Goal, Metric
+        How is sampled, what for, and of which metric over the strata.
+    state : State
+        Where the evaluations stand; leading axes are independent ones.
+    rng : numpy.random.Generator
+        Where all randomness comes from.
+    asked : int
+        The size of the round, where the design leaves it open.
     """
     dealt = state.dealt.sum(axis=-1)
     left = np.full_like(dealt, UNLIMITED) if goal.budget is None else goal.budget - dealt
@@ -325,7 +343,19 @@ def step(
     rng: np.random.Generator,
     asked: int = 1,
 ) -> tuple[Look, Ints]:
-    """Look, then plan; evaluations that have a reason to stop get no more cards."""
+    """Look, then plan; evaluations that have a reason to stop get no more cards.
+
+    Parameters
+    ----------
+    design, goal, metric : Design, Goal, Metric
+        How is sampled, what for, and of which metric over the strata.
+    state : State
+        Where the evaluations stand; leading axes are independent ones.
+    rng : numpy.random.Generator
+        Where all randomness comes from.
+    asked : int
+        The size of the round, where the design leaves it open.
+    """
     now = look(design, goal, metric, state)
     go_on = now.reason == Reason.GO_ON
     if not go_on.any():

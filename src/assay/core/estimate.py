@@ -114,6 +114,16 @@ def estimate(
     denominator is known. The variance is sum_h (g_h N_h)^2 v_h with g the metric's gradient
     (linearisation): Eq. 1 and Eq. 6 when the denominator is known and every stratum has labels.
 
+    Parameters
+    ----------
+    tallies : Tallies
+    metric : Metric
+        Over the same strata.
+    estimator : {"unbiased", "smoothed"}
+        How a stratum's rate is estimated.
+    replacement : bool
+        Whether labels are drawn with replacement.
+
     Examples
     --------
     >>> from assay.core.metrics import ratio
@@ -164,6 +174,12 @@ def of_rate(N: Floats, p: Floats, n: Floats, *, replacement: bool) -> Floats:
     """Return the exact variance of x/n, per stratum, for n >= 1 labels.
 
     With replacement p(1-p)/n; without, S^2/n (1 - n/N) (paper 1, section 4; paper 2, after Eq. 2).
+
+    Parameters
+    ----------
+    N, p, n : array, shape (..., H)
+        Sizes, rates and labels of the strata.
+    replacement : bool
     """
     if replacement:
         return np.asarray(p * (1 - p) / n)

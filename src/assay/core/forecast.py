@@ -154,6 +154,15 @@ def effective_labels(
     None where the value is 0 or 1, or the standard error is 0: that no spread was seen does not
     mean that there is none, and only all items would vary as little.
 
+    Parameters
+    ----------
+    value, standard_error : float
+        The estimate, and its standard error.
+    per_share : float
+        As `labels_per_share` has it.
+    items : float
+        That a random sample is drawn from.
+
     Examples
     --------
     >>> round(effective_labels(0.9, 0.01, per_share=1.0, items=1e9))
@@ -178,6 +187,16 @@ def labels_at_random(
 
     has come down to `half_width`, times `per_share`; with all items labelled nothing is left open,
     so n is 1 / (1/n + 1/items) of a finite population.
+
+    Parameters
+    ----------
+    value, half_width : float
+        The estimate, and half the width of its interval.
+    confidence : float
+    per_share : float
+        As `labels_per_share` has it.
+    items : float
+        That a random sample is drawn from.
 
     Examples
     --------

@@ -61,6 +61,14 @@ def effective_size(value: Floats, variance: Floats, n: Floats) -> Floats:
 def normal(value: Floats, variance: Floats, n: Floats, confidence: float) -> Ends:
     """Return value -+ z sqrt(variance), cut at 0 and 1: the papers' interval [1]_.
 
+    Parameters
+    ----------
+    value, variance : array, shape (...)
+        The estimate and its variance.
+    n : array, shape (...)
+        The labels behind it.
+    confidence : float
+
     Examples
     --------
     >>> normal(np.array(0.9), np.array(0.0009), np.array(100.0), 0.95)
@@ -74,6 +82,14 @@ def normal(value: Floats, variance: Floats, n: Floats, confidence: float) -> End
 
 def wilson(value: Floats, variance: Floats, n: Floats, confidence: float) -> Ends:
     """Return Wilson's score interval [2]_ at the effective sample size [3]_.
+
+    Parameters
+    ----------
+    value, variance : array, shape (...)
+        The estimate and its variance.
+    n : array, shape (...)
+        The labels behind it.
+    confidence : float
 
     Examples
     --------
@@ -96,6 +112,14 @@ def jeffreys(value: Floats, variance: Floats, n: Floats, confidence: float) -> E
 
     Beta(m v + 1/2, m (1 - v) + 1/2) with m the effective size; the lower end is 0 at v = 0 and the
     upper end 1 at v = 1 [4]_.
+
+    Parameters
+    ----------
+    value, variance : array, shape (...)
+        The estimate and its variance.
+    n : array, shape (...)
+        The labels behind it.
+    confidence : float
 
     Examples
     --------

@@ -106,7 +106,23 @@ class Stakes:
         confidence: float,
         replacement: bool,
     ) -> Self:
-        """Return what the stakes of a round of `cards` rest on: the labels before it."""
+        """Return what the stakes of a round of `cards` rest on: the labels before it.
+
+        Parameters
+        ----------
+        points : array, shape (P,)
+            The values that are bet against.
+        metric, tallies : Ratio, Tallies
+            What is estimated, and the labels before the round.
+        chances : array, shape (..., H)
+            With which each stratum is drawn.
+        cards : int
+            Of the round.
+        within : float, optional
+            The half-width that is wanted.
+        confidence : float
+        replacement : bool
+        """
         q = guesses(tallies, metric)
         N, R = tallies.N, tallies.N if replacement else tallies.N - tallies.n
         T = N * q if replacement else tallies.x + R * q

@@ -56,6 +56,15 @@ def with_open(design: Design, goal: Goal, metric: Metric, state: State, now: Loo
     """Return a look with the cards that wait for an answer at their worst; the rest stays.
 
     Bets are on complete rounds alone, and know nothing of the others.
+
+    Parameters
+    ----------
+    design, goal, metric : Design, Goal, Metric
+        How is sampled, what for, and of which metric over the strata.
+    state : State
+        Where the evaluations stand; leading axes are independent ones.
+    now : Look
+        At the state.
     """
     if state.open is None or not state.open.any() or design.bets:
         return now

@@ -115,6 +115,16 @@ def upper_rates(
 
     Where it is only asked whether that end lies beyond a value of E, the rates may be those of any
     E between the end and the value; they are found sooner.
+
+    Parameters
+    ----------
+    sample : Sample
+        Labels and outcomes of the strata, with their weights.
+    confidence : float
+    b : float
+        Outcomes that pay for peeking.
+    beyond : array, shape (...), optional
+        Values of E; the search ends as soon as it is known on which side of them the end lies.
     """
     known = np.where(sample.n > 0, sample.x / np.maximum(sample.n, 1.0), 1.0)
     q = _walk(
@@ -126,7 +136,18 @@ def upper_rates(
 def lower_rates(
     sample: Sample, confidence: float, b: float, beyond: Floats | None = None
 ) -> Floats:
-    """Return the rates at the lower end of E, as `upper_rates` does; all 0 if x is."""
+    """Return the rates at the lower end of E, as `upper_rates` does; all 0 if x is.
+
+    Parameters
+    ----------
+    sample : Sample
+        Labels and outcomes of the strata, with their weights.
+    confidence : float
+    b : float
+        Outcomes that pay for peeking.
+    beyond : array, shape (...), optional
+        Values of E; the search ends as soon as it is known on which side of them the end lies.
+    """
     s = sample.with_outcomes(0.0, -b)
     known = sample.x / np.maximum(sample.n, 1.0)
     q = _walk(s, confidence, sign=+1, beyond=sample.rest(beyond, known))
@@ -291,7 +312,18 @@ def stratified_ends(
     explored: bool = False,
     stops: bool = True,
 ) -> tuple[Floats, Floats]:
-    """Return the ends of a metric's interval; the parameters are those of `Strata`."""
+    """Return the ends of a metric's interval; the parameters are those of `Strata`.
+
+    Parameters
+    ----------
+    tallies, metric : Tallies, Metric
+        The labels, and what is estimated of them.
+    replacement : bool
+    confidence, b : float
+        The confidence, and the outcomes that pay for peeking.
+    explored, stops : bool
+        Whether labels were allocated by `explore`, and whether the width stops the evaluation.
+    """
     return Strata(
         tallies,
         metric,

@@ -101,7 +101,15 @@ def joint_of(
     strata: CellStrata,
     prior: tuple[Floats, Floats] | None = None,
 ) -> Joint:
-    """Return the evaluation of a goal's targets on strata."""
+    """Return the evaluation of a goal's targets on strata.
+
+    Parameters
+    ----------
+    design, goal, strata
+        How is sampled, what for, and from which cells.
+    prior : (array, array), optional
+        Labels and positives of the period before, by part: where to look first.
+    """
     parts = Parts(
         strata.part_stratum,
         strata.part_code,
@@ -163,6 +171,15 @@ def sides_to_cut(
 
     Accuracy by confidence mixes both predicted labels in its strata (paper 2); everything else
     keeps them apart, and leaves out what the metric needs no labels of.
+
+    Parameters
+    ----------
+    design : Design
+    metric : str
+    positives, size : int
+        Items predicted yes, and all items.
+    source : str
+        Where the predictions are, for the error.
 
     Raises
     ------

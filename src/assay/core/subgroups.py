@@ -241,7 +241,19 @@ def spread(
     *,
     more: tuple[Floats | float, Floats | float],
 ) -> Floats:
-    """Return s^2 of numerator - R denominator among n labels, with some more for caution."""
+    """Return s^2 of numerator - R denominator among n labels, with some more for caution.
+
+    Parameters
+    ----------
+    value : array
+        The metric R.
+    hits, misses : array
+        Labels in the numerator, and those in the denominator only.
+    n : array
+        All labels of the stratum.
+    more : (array, array)
+        Hits and misses that are added for caution.
+    """
     labels = n + more[0] + more[1]
     labels = np.where(labels > 0, labels, 1.0)
     hit, miss = (hits + more[0]) / labels, (misses + more[1]) / labels

@@ -64,7 +64,13 @@ class Tallies:
 
     @classmethod
     def trusted(cls, N: Floats, n: Floats, x: Floats, u: Floats) -> Self:
-        """Return tallies of counts that need no check: a simulation makes millions of them."""
+        """Return tallies of counts that need no check: a simulation makes millions of them.
+
+        Parameters
+        ----------
+        N, n, x, u : array, shape (..., H)
+            Sizes, labels, outcomes among them, and items that could not be judged.
+        """
         new = object.__new__(cls)
         for name, counts in (("N", N), ("n", n), ("x", x), ("u", u)):
             object.__setattr__(new, name, counts)

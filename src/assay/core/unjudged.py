@@ -140,6 +140,18 @@ def verdict_at_worst(
 
     1 yes, -1 no, 0 not known: a yes must hold with every unjudged item against it, a no with every
     one for it. `worst` are the bets with these items so; None where there is none.
+
+    Parameters
+    ----------
+    bets : Bets
+        On the labels.
+    worst : (Bets, Bets), optional
+        With every unjudged item against the metric, and with every one for it.
+    tallies, metric
+        The labels, and what is estimated of them.
+    limit : float
+        Which the metric is to be at least.
+    confidence : float
     """
     index = int(np.searchsorted(bets.points, limit))
     said = bets.verdict(index, confidence)

@@ -81,6 +81,16 @@ def first_arrivals(numbers: Words, weights: Ints) -> Floats:
 def waiting_time(id: Id, weight: int, seed: int, j: int) -> float:
     """Return the time between an item's arrivals j - 1 and j, in plain Python; they count from 0.
 
+    Parameters
+    ----------
+    id : int or str
+    weight : int
+        How often the item arrives on average.
+    seed : int
+        Of the deck.
+    j : int
+        The arrival that is waited for.
+
     Examples
     --------
     >>> once, twice = waiting_time("a", 1, seed=7, j=0), waiting_time("a", 2, seed=7, j=0)

@@ -139,6 +139,13 @@ class Checked:
 def row_of(where: str, *, id: object, label: object, reviewer: object, ruling: object) -> Row:
     """Return a row whose cells may hold anything; None, or a blank text, is nothing.
 
+    Parameters
+    ----------
+    where : str
+        The row's place in its file, for errors.
+    id, label, reviewer, ruling
+        The row's cells.
+
     Examples
     --------
     >>> row_of("line 2", id="7", label=" ", reviewer="ann", ruling="TRUE")

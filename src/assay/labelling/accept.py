@@ -55,6 +55,14 @@ def told_by_one(
     """Return what is new of one reviewer's answers; raise where one cannot be taken.
 
     An item that has its answer is not answered again without `revise`, whoever does it.
+
+    Parameters
+    ----------
+    labelling : Labelling
+    given : mapping of item ids to Answer
+    reviewer : str
+    revise : bool
+        Whether an answer that is there may be replaced.
     """
     _refuse_unknown(labelling, given)
     new, changed = [], []

@@ -38,7 +38,18 @@ class Assignments:
         self._labelling = labelling
 
     def turn(self, submits: Sequence[Submit], *, reviewer: str, want: int, lease: float) -> Turn:
-        """Record what a reviewer sends, and give them the next items, in one transaction."""
+        """Record what a reviewer sends, and give them the next items, in one transaction.
+
+        Parameters
+        ----------
+        submits : sequence of Submit
+            What the reviewer sends.
+        reviewer : str
+        want : int
+            Items that the reviewer is to have at hand.
+        lease : float
+            Seconds for which nobody else is given them.
+        """
         receipts: tuple[Receipt, ...] = ()
         while True:
             short = None

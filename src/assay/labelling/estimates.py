@@ -235,7 +235,15 @@ class _Campaign(Protocol):
 def campaign_frame(
     campaign: _Campaign, labelling: Labelling, what: Frame, *, backend: Backend
 ) -> Any:
-    """Return what `Campaign.to_frame` says it returns; `table` is the campaign's."""
+    """Return what `Campaign.to_frame` says it returns.
+
+    Parameters
+    ----------
+    campaign, labelling
+        The campaign, and its labelling so far.
+    what, backend
+        As in `Campaign.to_frame`.
+    """
     strata = campaign.strata()  # brings the table up to date
     if what == "strata":
         rows: list[dict[str, Any]] = [row.to_dict() for row in strata]

@@ -198,7 +198,18 @@ def more_cards(
     wanted: Sequence[int],
     lying: Sequence[CardRow] = (),
 ) -> list[CardRow]:
-    """Return the cards to lay below those that lie, until there are as many as are wanted."""
+    """Return the cards to lay below those that lie, until there are as many as are wanted.
+
+    Parameters
+    ----------
+    settings : Settings
+    predictions : Predictions
+        Where the cards come from.
+    wanted : sequence of int
+        Cards of each stratum.
+    lying : sequence of CardRow
+        Those that are there already.
+    """
     held = np.bincount([card.stratum for card in lying], minlength=len(wanted)).tolist()
     decks = predictions.deal(
         settings.strata,

@@ -128,6 +128,17 @@ class Predictions(Protocol):
         """Return the first ``counts[h]`` cards of every stratum h, in deck order.
 
         Fewer where the stratum holds fewer.
+
+        Parameters
+        ----------
+        strata : Decks
+            The strata to deal from.
+        scale : Scale
+            What the scores are: probabilities or margins.
+        seed : int
+            Of the deck.
+        counts : sequence of int
+            Cards wanted of each stratum.
         """
 
     def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> list["Found | None"]:

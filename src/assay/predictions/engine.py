@@ -94,7 +94,17 @@ class Scanner(Protocol):
         """Return the number of items in each span, whatever their number in the deck."""
 
     def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
-        """Return the rows of all spans, which are disjoint but for their limits."""
+        """Return the rows of all spans, which are disjoint but for their limits.
+
+        Parameters
+        ----------
+        spans : sequence of Span
+            Ranges of the variable, each with a predicted label and the largest deck number.
+        variable, scale : Variable, Scale
+            What the strata are cut by, and what the scores are.
+        seed : int
+            Of the deck.
+        """
 
     def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
         """Return the rows with these ids; those that are not there are left out."""

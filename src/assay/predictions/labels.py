@@ -74,6 +74,16 @@ def refuse_contradictions(
 
     A score equal to the threshold goes with either label.
 
+    Parameters
+    ----------
+    scores, predicted : array, shape (N,)
+    threshold : float
+        From which on the classifier says yes.
+    column : Column
+        Of the predicted labels, for the error.
+    ids : Ids
+        To name the rows.
+
     Examples
     --------
     >>> said = Column("said", "a table", pa.chunked_array([[True, True]]))

@@ -125,7 +125,19 @@ class ScannedPredictions:
     def deal(
         self, strata: Decks, *, scale: Scale, seed: int, counts: Sequence[int]
     ) -> list[list[Card]]:
-        """Return the first ``counts[h]`` cards of every stratum h, in deck order."""
+        """Return the first ``counts[h]`` cards of every stratum h, in deck order.
+
+        Parameters
+        ----------
+        strata : Decks
+            The strata to deal from.
+        scale : Scale
+            What the scores are: probabilities or margins.
+        seed : int
+            Of the deck.
+        counts : sequence of int
+            Cards wanted of each stratum.
+        """
         known, variable = _of_one(strata)
         # Counted, as the strata may be those of a population that these are only a part of.
         sizes = self.count(known, scale=scale)

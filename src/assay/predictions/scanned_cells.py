@@ -100,7 +100,19 @@ class ScannedCellPredictions:
     def deal(
         self, strata: Decks, *, scale: Scale, seed: int, counts: Sequence[int]
     ) -> list[list[Card]]:
-        """Return the first ``counts[h]`` cards of every stratum h, in deck order."""
+        """Return the first ``counts[h]`` cards of every stratum h, in deck order.
+
+        Parameters
+        ----------
+        strata : Decks
+            The strata to deal from.
+        scale : Scale
+            What the scores are: probabilities or margins.
+        seed : int
+            Of the deck.
+        counts : sequence of int
+            Cards wanted of each stratum.
+        """
         decks = self._found.deal(self._by_score(strata), scale=scale, seed=seed, counts=counts)
         return [[_coded(card) for card in deck] for deck in decks]
 

@@ -140,6 +140,14 @@ def read_mapping(
 ) -> Loaded:
     """Read columns of a mapping from names to arrays, lists or series.
 
+    Parameters
+    ----------
+    source : mapping of str to columns
+    used, show : sequence of str
+        Columns that are needed, and those that reviewers see.
+    label : str
+        What the source is called in errors.
+
     Examples
     --------
     >>> loaded = read_mapping({"p": np.array([0.5, 0.7])}, ["p"], [], "arrays")

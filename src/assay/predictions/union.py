@@ -107,7 +107,19 @@ class UnionPredictions:
     def deal(
         self, strata: Decks, *, scale: Scale, seed: int, counts: Sequence[int]
     ) -> list[list[Card]]:
-        """Return the first ``counts[h]`` cards of every stratum h, in deck order."""
+        """Return the first ``counts[h]`` cards of every stratum h, in deck order.
+
+        Parameters
+        ----------
+        strata : Decks
+            The strata to deal from.
+        scale : Scale
+            What the scores are: probabilities or margins.
+        seed : int
+            Of the deck.
+        counts : sequence of int
+            Cards wanted of each stratum.
+        """
         tops = []
         for part in self.parts:
             decks = part.deal(strata, scale=scale, seed=seed, counts=counts)

@@ -88,7 +88,19 @@ class WeightedPredictions(MemoryPredictions):
     def deal(
         self, strata: Decks, *, scale: Scale, seed: int, counts: Sequence[int]
     ) -> list[list[Card]]:
-        """Return the first ``counts[h]`` cards of every stratum h, by their first arrivals."""
+        """Return the first ``counts[h]`` cards of every stratum h, by their first arrivals.
+
+        Parameters
+        ----------
+        strata : Decks
+            The strata to deal from.
+        scale : Scale
+            What the scores are: probabilities or margins.
+        seed : int
+            Of the deck.
+        counts : sequence of int
+            Cards wanted of each stratum.
+        """
         wanted = checked_counts(counts, strata.n_strata)
         stratum = strata.assign(self._values(strata.variable, scale), self._said)
         numbers = deck.mix(self._ids.digest ^ np.uint64(deck.key(seed)))

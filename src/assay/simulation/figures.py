@@ -52,6 +52,13 @@ def new_figure(
 ) -> "tuple[Figure, Sequence[Axes]]":
     """Return a figure and its axes, row by row; `width` and `height` are of one of them, in inches.
 
+    Parameters
+    ----------
+    columns, rows : int
+        Of axes.
+    width, height : float
+        Of one of them, in inches.
+
     Examples
     --------
     >>> figure, (left, right) = new_figure(columns=2)

@@ -137,7 +137,17 @@ class Population:
         positive: object = None,
         scale: Scale | None = None,
     ) -> Self:
-        """Read a population from a file or table; the columns are as in `create_campaign`."""
+        """Read a population from a file or table; the columns are as in `create_campaign`.
+
+        Parameters
+        ----------
+        source
+            As the predictions of `create_campaign`.
+        label : str
+            The column of what the items are.
+        score, predicted, threshold, positive, scale
+            As in `create_campaign`.
+        """
         population = cls.__new__(cls)
         labelled = read_labelled(
             source,

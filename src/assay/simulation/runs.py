@@ -44,7 +44,17 @@ class Runs:
         return cls(whole, none, none.copy(), none.copy(), none.copy(), whole.copy())
 
     def end(self, which: Ints, state: State, now: Look, over: Bools) -> None:
-        """Write down how some of them ended: at the states and looks that are over."""
+        """Write down how some of them ended: at the states and looks that are over.
+
+        Parameters
+        ----------
+        which : array of int
+            Their places among all runs.
+        state, now : State, Look
+            Where they stand.
+        over : array of bool
+            Those that are over.
+        """
         self.labels[which] = state.tallies.answers
         self.value[which] = now.moments.value[over]
         self.variance[which] = now.moments.variance[over]

@@ -143,7 +143,15 @@ class Question:
         within: float | None = None,
         budget: Sequence[int] | None = None,
     ) -> tuple[Row, ...]:
-        """Simulate; Ctrl-C ends it, as half a curve is none."""
+        """Simulate; Ctrl-C ends it, as half a curve is none.
+
+        Parameters
+        ----------
+        population : Population
+        designs : mapping of names to designs
+        within, budget
+            As in `simulate`.
+        """
         found = simulate(
             population,
             designs=designs,

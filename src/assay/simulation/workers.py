@@ -227,6 +227,12 @@ def run_blocks(
 ) -> dict[str, SeveralRuns]:
     """Replay every design; Ctrl-C ends the work and leaves what was finished.
 
+    Parameters
+    ----------
+    replays : mapping of design names to Replay
+    replications, seed, progress
+        As in `simulate`.
+
     Examples
     --------
     >>> def replay(n, rng):

@@ -163,7 +163,15 @@ class Decks(Connected):
             self._connection.execute(schema.item.insert(), rows)
 
     def cards(self, campaign: int, stratum: int, start: int, stop: int) -> list[CardRow]:
-        """Return a stratum's cards at the positions start <= position < stop."""
+        """Return a stratum's cards at the positions start <= position < stop.
+
+        Parameters
+        ----------
+        campaign, stratum : int
+            Their numbers.
+        start, stop : int
+            Positions.
+        """
         span = {"campaign": campaign, "stratum": stratum, "start": start, "stop": stop}
         return [CardRow(*row) for row in self._connection.execute(_CARDS, span)]
 
@@ -361,7 +369,16 @@ class Claims(Connected):
         return set(self._connection.scalars(_CLAIMED, these))
 
     def claim(self, campaign: int, reviewer: str, item_ids: Iterable[str], lease: float) -> None:
-        """Give items to a reviewer for so many seconds from now; again: renew it."""
+        """Give items to a reviewer for so many seconds from now; again: renew it.
+
+        Parameters
+        ----------
+        campaign : int
+        reviewer : str
+        item_ids : iterable of str
+        lease : float
+            Seconds.
+        """
         wanted, now = list(item_ids), self.now
         if again := self.claimed(campaign, reviewer, wanted):
             these = {"campaign": campaign, "who": reviewer, "which": list(again)}
@@ -414,7 +431,18 @@ class Tokens(Connected):
     """Tokens of campaigns."""
 
     def add_token(self, campaign: str, role: str, name: str, digest: str) -> int:
-        """Keep a token's digest, and return the token's number."""
+        """Keep a token's digest, and return the token's number.
+
+        Parameters
+        ----------
+        campaign : str
+        role : str
+            What its holder may do.
+        name : str
+            Of its holder.
+        digest : str
+            Of the token, which itself is stored nowhere.
+        """
         row = {
             "campaign": campaign,
             "role": role,

@@ -24,7 +24,16 @@ _WORDS = {
 def respond(
     request: Request, status: int, problem: str, *, details: str = "", hint: str = ""
 ) -> Response:
-    """Return an error as whoever asks can read it; without a valid token, where to log in."""
+    """Return an error as whoever asks can read it; without a valid token, where to log in.
+
+    Parameters
+    ----------
+    request : Request
+    status : int
+        Of HTTP.
+    problem, details, hint : str
+        As `AssayError` has them.
+    """
     told = {"error": problem, "details": details, "hint": hint}
     # A file's text that is quoted may hold half a surrogate pair, which cannot be sent.
     told = {name: text.encode("utf-8", "backslashreplace").decode() for name, text in told.items()}

@@ -50,7 +50,16 @@ def text_in(document: Mapping[str, Any], name: str, *, at_most: int = _LONGEST_K
 def number_in(
     document: Mapping[str, Any], name: str, *, default: int, at_least: int, at_most: int
 ) -> int:
-    """Return a whole number of the document, or the default where there is none."""
+    """Return a whole number of the document, or the default where there is none.
+
+    Parameters
+    ----------
+    document : mapping
+        The request's JSON.
+    name : str
+    default, at_least, at_most : int
+        The number where there is none, and what it must lie between.
+    """
     value = document.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int) or not at_least <= value <= at_most:
         refuse(f"{name!r} must be a whole number from {at_least} to {at_most}")

@@ -104,7 +104,17 @@ def hears_proxy(host: str, proxy: str | None) -> bool:
 def run(
     campaign: Campaign, options: Options, listening: socket.socket, *, proxy: str | None = None
 ) -> None:
-    """Serve until somebody stops it, and log to the terminal."""
+    """Serve until somebody stops it, and log to the terminal.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    options : Options
+    listening : socket.socket
+        As `listen` returns it.
+    proxy : str, optional
+        The address whose word on the scheme is believed.
+    """
     log_to_terminal()
     make_server(campaign, options, proxy=proxy).run(sockets=[listening])
 

@@ -69,6 +69,14 @@ def measure(
 ) -> list[Cell]:
     """Run every design on every category for every delta.
 
+    Parameters
+    ----------
+    categories : sequence of NamedPopulation
+    deltas : sequence of float
+        Half-widths.
+    replications, seed, workers, progress
+        As in `simulate`.
+
     Raises
     ------
     KeyboardInterrupt

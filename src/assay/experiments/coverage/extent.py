@@ -202,7 +202,17 @@ class Scope:
     def settings(
         self, part: Part, *, population: str, metric: str, value: float, items: int, delta: float
     ) -> Settings:
-        """Return settings as a campaign by default has them."""
+        """Return settings as a campaign by default has them.
+
+        Parameters
+        ----------
+        part : Part
+        population, metric : str
+        value, items
+            The metric's true value, and the items of the population.
+        delta : float
+            The half-width that is wanted.
+        """
         return Settings(
             part=part.value,
             population=population,
@@ -224,7 +234,17 @@ class Scope:
     def cell_or_why_not(
         self, part: Part, subject: Subject, delta: float, *, most: int = _PLENTY, **changes: Any
     ) -> Single | LeftOut:
-        """Return a cell, or why it is left out: `most` are labels by the limit."""
+        """Return a cell, or why it is left out: `most` are labels by the limit.
+
+        Parameters
+        ----------
+        part, subject, delta
+            The part, what is evaluated, and the half-width that is wanted.
+        most : int
+            Labels by the limit above which a cell is left out.
+        **changes
+            Settings that differ from the default's.
+        """
         why = why_not(subject, delta, most)
         if why is None:
             return self.cell(part, subject, delta, **changes)

@@ -32,7 +32,15 @@ _BUDGET = 5000
 def stated_worst_case(
     design: Design, goal: Goal, metric: Metric, state: State
 ) -> tuple[Floats, Floats]:
-    """Return the worst case stated when evaluations end; all that the part asks of Assay."""
+    """Return the worst case stated when evaluations end; all that the part asks of Assay.
+
+    Parameters
+    ----------
+    design, goal, metric : Design, Goal, Metric
+        How is sampled, what for, and of which metric over the strata.
+    state : State
+        Where the evaluations stand; leading axes are independent ones.
+    """
     now = look(design, goal, metric, state)
     return ends_at_worst(design, goal, metric, state, now=now, doubtful=state.tallies.u)
 

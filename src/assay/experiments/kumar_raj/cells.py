@@ -127,6 +127,14 @@ def measure(
 ) -> tuple[Row, ...]:
     """Run every cell.
 
+    Parameters
+    ----------
+    populations : mapping of str to Population
+    cells : sequence of Cell
+        Points of the figures.
+    replications, seed, workers, progress
+        As in `simulate`.
+
     Raises
     ------
     KeyboardInterrupt

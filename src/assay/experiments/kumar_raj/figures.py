@@ -41,7 +41,16 @@ _TICKS = (60, 100, 200, 500, 1000)
 def draw(
     populations: Sequence[Facts], classifiers: Sequence[Facts], rows: Sequence[Row], folder: Path
 ) -> list[Path]:
-    """Draw every figure into the folder, as SVG and PNG, and return the files."""
+    """Draw every figure into the folder, as SVG and PNG, and return the files.
+
+    Parameters
+    ----------
+    populations, classifiers : sequence of Facts
+        The populations, and the classifiers of the real ones.
+    rows : sequence of Row
+        What was measured.
+    folder : Path
+    """
     figures: dict[str, Figure] = {
         **{_file(each.name): _by_labels(populations, rows, each) for each in ALLOCATIONS},
         "bins": _by_bins(populations, rows),

@@ -133,6 +133,13 @@ def run_pairs(
 
     The positives lie evenly over what either calls yes. The precisions are the middles of equal
     parts of their range, the same in all rows: drawn at random, so few would say little.
+
+    Parameters
+    ----------
+    trials : int
+        Precisions of each pair.
+    replications, seed, progress
+        As in `simulate`.
     """
     low, high = PRECISION
     precisions = low + (high - low) * (np.arange(trials) + 0.5) / trials
@@ -168,7 +175,16 @@ def _cells_of(pair: Pair) -> Trial:
 def evaluate(
     trial: Trial, names: Sequence[str], replications: int, rng: np.random.Generator
 ) -> JointRuns:
-    """Evaluate the precisions of all classifiers so many times, twenty labels at a time."""
+    """Evaluate the precisions of all classifiers so many times, twenty labels at a time.
+
+    Parameters
+    ----------
+    trial : Trial
+        The classifiers' yes-sets and positives.
+    names : sequence of str
+    replications : int
+    rng : numpy.random.Generator
+    """
     order = np.argsort(trial.codes)
     parts = Parts(
         np.arange(trial.codes.size), trial.codes[order], trial.sizes[order].astype(np.float64)

@@ -190,6 +190,15 @@ def pair_with(
     """Return a parent and a child of this precision that have so many items in common.
 
     The positives are spread evenly.
+
+    Parameters
+    ----------
+    pir, cir : float
+        The share of the parent's, and of the child's items that both have.
+    both : int
+        Items that both have.
+    precision : float
+    rng : numpy.random.Generator
     """
     child = round(both / cir)
     positives = round(precision * child)

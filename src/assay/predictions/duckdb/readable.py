@@ -144,6 +144,18 @@ def filtered(
 ) -> str:
     """Return what stands after FROM for those rows only that a condition holds for.
 
+    Parameters
+    ----------
+    connection : duckdb.DuckDBPyConnection
+    sql : str
+        What stands after FROM.
+    where : str
+        The condition, as it was given.
+    names : sequence of str
+        Of the columns, for the error.
+    is_text : bool
+        Whether every column is text, as in a CSV file; the error then says how to compare numbers.
+
     Examples
     --------
     >>> with duckdb.connect() as connection:
@@ -168,6 +180,16 @@ def bad_condition(
     where: str, error: Exception, names: Sequence[str], hint: str = ""
 ) -> PredictionsError:
     """Return the error that a database cannot make sense of a condition.
+
+    Parameters
+    ----------
+    where : str
+        The condition.
+    error : Exception
+        The database's own.
+    names : sequence of str
+        Of the columns.
+    hint : str
 
     Examples
     --------

@@ -254,7 +254,17 @@ class DuckScanner:
         return counts
 
     def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
-        """Return the rows of all spans."""
+        """Return the rows of all spans.
+
+        Parameters
+        ----------
+        spans : sequence of Span
+            Ranges of the variable, each with a predicted label and the largest deck number.
+        variable, scale : Variable, Scale
+            What the strata are cut by, and what the scores are.
+        seed : int
+            Of the deck.
+        """
         limit = case_sql(spans, [f"{span.limit}::UBIGINT" for span in spans])
         highest = max(span.limit for span in spans)
         number = duckdb_keyed(self._digest, seed)

@@ -194,7 +194,17 @@ class SparkScanner:
         return counts
 
     def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
-        """Return the rows of all spans, with what people see of them."""
+        """Return the rows of all spans, with what people see of them.
+
+        Parameters
+        ----------
+        spans : sequence of Span
+            Ranges of the variable, each with a predicted label and the largest deck number.
+        variable, scale : Variable, Scale
+            What the strata are cut by, and what the scores are.
+        seed : int
+            Of the deck.
+        """
         limit = case_sql(spans, [word_of_limit(span.limit) for span in spans])
         rows = self._judged(variable, scale).selectExpr("*", f"{limit} AS highest")
         placed = with_place(rows.where("highest IS NOT NULL"), "id", self.id_kind, seed)

@@ -153,6 +153,14 @@ def row_sql(
 def value_sql(row: RowSql, variable: Variable, scale: Scale, threshold: float | None) -> str:
     """Return the stratification variable, `assay.core.variable`, of a row.
 
+    Parameters
+    ----------
+    row : RowSql
+    variable, scale : Variable, Scale
+        What the strata are cut by, and what the scores are.
+    threshold : float, optional
+        From which on the classifier says yes.
+
     Examples
     --------
     >>> value_sql(RowSql("id", "p", "q"), "confidence", "probability", None)

@@ -84,7 +84,18 @@ def about_misses(
     cheaper: Sequence[CheaperRow],
     withins: Sequence[WithinRow],
 ) -> list[str]:
-    """Say what recall or F1 costs and why, and what could be asked instead."""
+    """Say what recall or F1 costs and why, and what could be asked instead.
+
+    Parameters
+    ----------
+    goal : Goal
+    supposed : Supposed
+        The population, with supposed truth.
+    random_labels : float
+        What simple random sampling would take.
+    cheaper, withins
+        What other metrics, and other half-widths, would take.
+    """
     said_no, missed = supposed.said(False), supposed.positives(False)
     if not counts_misses(goal.metric) or said_no == 0:
         return []

@@ -47,7 +47,18 @@ class Evidence:
     def from_labels(
         cls, labels: object, found: Predictions, supposed: Supposed, *, id_column: str | None
     ) -> Self:
-        """Take labels of items that were drawn at random, as `assay.estimate` does."""
+        """Take labels of items that were drawn at random, as `assay.estimate` does.
+
+        Parameters
+        ----------
+        labels
+            As in `assay.estimate`.
+        found : Predictions
+            That the labels are of.
+        supposed : Supposed
+            The population to be planned for.
+        id_column : str, optional
+        """
         design = Design()
         profiles = dict[Side, Profile](supposed.profiles.items())
         earlier = find_earlier(
@@ -106,7 +117,18 @@ class Evidence:
         return bool(self.labels[self._of(side)].sum() > 0)
 
     def draw(self, side: bool, supposed: Supposed, truths: int, rng: np.random.Generator) -> Floats:
-        """Return possible shares of positives in the cells of a side, shape (truths, M)."""
+        """Return possible shares of positives in the cells of a side, shape (truths, M).
+
+        Parameters
+        ----------
+        side : bool
+            The predicted label.
+        supposed : Supposed
+            The population to be planned for.
+        truths : int
+            How many to draw.
+        rng : numpy.random.Generator
+        """
         here = np.flatnonzero(self._of(side))
         sizes = self.strata.sizes[here]
         position = (np.cumsum(sizes) - sizes / 2) / sizes.sum()
@@ -185,7 +207,18 @@ class RankEvidence:
         return side in self.sides
 
     def draw(self, side: bool, supposed: Supposed, truths: int, rng: np.random.Generator) -> Floats:
-        """Return possible shares of positives in the cells of a side, shape (truths, M)."""
+        """Return possible shares of positives in the cells of a side, shape (truths, M).
+
+        Parameters
+        ----------
+        side : bool
+            The predicted label.
+        supposed : Supposed
+            The population to be planned for.
+        truths : int
+            How many to draw.
+        rng : numpy.random.Generator
+        """
         return self.sides[side].draw(supposed.profiles[side], truths, rng)
 
 

@@ -157,6 +157,17 @@ def route_ratio(metric: str, k: int, yes: Floats, N: float) -> Ratio:
 
     Among what k calls yes there are T_k positives, and among what it calls no T_1 + M - T_k.
 
+    Parameters
+    ----------
+    metric : str
+        A name of `core.metrics.METRICS`.
+    k : int
+        The classifier's place; 0 is the parent.
+    yes : array, shape (K,)
+        Items that each calls yes.
+    N : float
+        All items.
+
     Examples
     --------
     >>> route_ratio("recall", 1, np.array([1000.0, 1050.0]), 11_000).b
