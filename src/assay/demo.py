@@ -22,7 +22,6 @@ from assay.simulation import replay
 # fitted on other messages of the same kind. Its scores are thus those of an honest classifier:
 # sharp, mostly right, and sometimes surely wrong.
 
-
 _MESSAGES = 200_000
 _TRAINING = 20_000
 _SPAM_SHARE = 0.2

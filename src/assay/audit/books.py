@@ -22,7 +22,6 @@ from assay.storage import Session
 #
 # The definition is that of `assay.core.weights`; the way is another.
 
-
 _NEAR = 1e-12  # two machines' logarithms differ in their last digits
 
 Row = Mapping[str, Any]

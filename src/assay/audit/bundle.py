@@ -24,7 +24,6 @@ from assay.results import write_whole
 
 # Zips that are the same bytes whenever they hold the same.
 
-
 _ALWAYS = (1980, 1, 1, 0, 0, 0)  # the first time that a zip can hold
 _READABLE = 0o644 << 16
 _UNIX = 3  # what packed it, whatever really did
@@ -49,7 +48,6 @@ def packed(members: Mapping[str, bytes]) -> bytes:
 
 
 # All files of a bundle but the manifest.
-
 
 _README = """\
 An audit bundle of Assay: all that the estimates of a campaign rest on.

@@ -154,7 +154,6 @@ def _round_findings(books: Books) -> Iterator[str]:
 
 # Checks of the log of labels.
 
-
 _COPIED = ("item_id", "answer", "reviewer", "told_at", "late", "ruling")
 
 

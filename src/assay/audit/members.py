@@ -175,7 +175,6 @@ def _lines(records: Iterable[Mapping[str, Any]]) -> bytes:
 
 # What a bundle says of itself: its format, who made it, and a digest of each of its files.
 
-
 MANIFEST = "manifest.json"
 FORMAT = "assay audit bundle"
 FORMAT_VERSION = 1

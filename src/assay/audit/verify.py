@@ -32,7 +32,6 @@ from assay.storage import Session, Store, open_storage
 
 # A saved report, worked out again from the log as it was then.
 
-
 _NUMBERED = re.compile(r"reviewer \d+")
 
 

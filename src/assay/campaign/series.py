@@ -42,7 +42,6 @@ from assay.storage import Session, Store, open_storage
 
 # The periods of a series: which there are, and what the last one tells the next.
 
-
 _WORTH = 0.5  # what a label of the last period tells about where to look now
 
 

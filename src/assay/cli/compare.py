@@ -37,7 +37,6 @@ from assay.results import printable
 
 # What is told of a new comparison: what the two have in common, and which labels count again.
 
-
 _BOTH = IN_OLD | IN_NEW
 
 

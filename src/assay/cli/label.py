@@ -116,7 +116,6 @@ if sys.platform != "win32":
 
 # The order in which one person judges items: batch by batch, with skipping and undoing.
 
-
 _BATCH = 20
 
 

@@ -60,7 +60,6 @@ Positive = Annotated[str | None, about_data("The predicted label that means yes.
 
 # Which storage a command works on.
 
-
 _DEFAULT = "sqlite:///assay.db"
 
 CampaignName = Annotated[str, typer.Argument(metavar="NAME", help="The campaign's name.")]
@@ -259,7 +258,6 @@ def _misread(text: str, why: str) -> InputError:
 
 
 # Where predictions are and what reads them: options, and how far the reading is.
-
 
 EngineName = Annotated[
     str | None,

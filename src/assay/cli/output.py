@@ -105,7 +105,6 @@ def _show(error: AssayError) -> None:
 
 # What commands that work for minutes share: a progress bar, a folder, tables and last words.
 
-
 INTERRUPTED = 130  # what a shell calls a program that Ctrl-C ended
 
 

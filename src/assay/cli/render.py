@@ -262,7 +262,6 @@ def _progress(estimates: Mapping[str, Estimate]) -> str:
 
 # A metric in every slice, as ``assay status --by COLUMN`` shows it.
 
-
 _LONGEST = 30  # cells of a name; a longer one is folded
 _GAP = 2  # cells between columns: with the numbers, a name of thirty then has room in eighty
 _SIMULTANEOUS = "simultaneous=True"

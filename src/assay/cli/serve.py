@@ -162,7 +162,6 @@ def _say(login: str, *, alone: bool, warnings: list[str]) -> None:
 
 # ``assay token``: who may use a campaign's page.
 
-
 _LONGEST_NAME = 100
 
 tokens = typer.Typer(no_args_is_help=True, help="Say who may use a campaign's page.")

@@ -131,7 +131,6 @@ def _share(value: float | None) -> str:
 
 # ``assay simulate`` of several classifiers: in total, then metric by metric.
 
-
 _MEANINGS = {
     "labels": "distinct items labelled; of a metric, those that it was read off",
     "change": "labels against those of independent samples",

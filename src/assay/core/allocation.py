@@ -196,7 +196,6 @@ def _fill(shares: Floats, goal: Floats, room: Floats) -> Floats:
 # .. [1] B. Efron and C. Morris (1973). Stein's estimation rule and its competitors: an empirical
 #    Bayes approach. Journal of the American Statistical Association 68, 117-130.
 
-
 _Z = 1.96  # of the interval that the shares are made for; at other confidences they differ little
 _FLOOR = 0.05  # the share of labels that always goes by weight
 _TINY = 1e-9

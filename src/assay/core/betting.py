@@ -42,7 +42,6 @@ from assay.errors import DesignError, InputError
 
 # What the bettors of `core.betting` own, and what follows from it: an interval, a verdict.
 
-
 _FINEST, _COARSEST = 0.0005, 0.05  # the half-widths whose twentieth is the distance of points
 
 

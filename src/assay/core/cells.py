@@ -215,7 +215,6 @@ def _items_by_heap(codes: Ints, heaps: Sequence[Sequence[int]]) -> list[Ints]:
 
 # Which cells of a Venn diagram are drawn from on their own, and which together.
 
-
 _MOST_HEAPS = 8
 
 

@@ -118,7 +118,6 @@ def _search(best: Floats, cost: Cost, j: Ints, lower: Ints, upper: Ints) -> tupl
 #    829-833.
 # .. [3] Scott (1992). Multivariate Density Estimation. Wiley.
 
-
 _FEWEST_POINTS = 1024
 _MOST_POINTS = 65536
 _POINTS_PER_BANDWIDTH = 8
@@ -215,7 +214,6 @@ def equal_root_parts(z: Floats, W: Floats, K: int, root: int) -> Floats:
 # ----------
 # .. [1] Dempster, Laird and Rubin (1977). Maximum likelihood from incomplete data via the EM
 #    algorithm. JRSS B 39, 1-38.
-
 
 _MOST_ITERATIONS = 500
 _TOLERANCE = 1e-5  # gain in log-likelihood per item below which the iterations stop

@@ -175,7 +175,6 @@ class Goal:
 # classifier. It may be about a slice: ``precision:cnn[lang=de]``; ``precision:cnn[lang]`` is one
 # target for every value of the column.
 
-
 ALONE = "classifier"  # what a single one is called whose several metrics are asked for
 
 _MINUS = re.compile(r"\s+[-−]\s+")

@@ -176,7 +176,6 @@ class Arrivals:
 # labelled to its last item. And of any other stratum the outcomes that were found, by weight, and
 # the weight that is left leave only so much possible.
 
-
 _GRID = 2.0**20  # parts of a draw; so that what is judged and what is not add up to the last bit
 
 

@@ -109,7 +109,6 @@ UNLIMITED = Limits(rows=sys.maxsize, field=sys.maxsize)
 
 # Zips from strangers: what they hold, but no more than fits, whatever they say of themselves.
 
-
 MOST_BYTES = 100_000_000  # of all that a zip holds
 _MOST_FILES = 1_000
 _ZIPS = (b"PK\x03\x04", b"PK\x05\x06")  # what files begin with; the second is empty

@@ -14,7 +14,6 @@ from assay.labelling import reviewer_of
 
 # Problems and numbers in words.
 
-
 _SHOW_AT_MOST = 3  # examples in an error
 _LONGEST = 300  # characters of one, as a stranger's label may have a million
 
@@ -55,7 +54,6 @@ def count(things: Sequence[object], name: str) -> str:
 # that. Such cells are written with an apostrophe before them, which spreadsheets take for "this is
 # text", and read without it; cells that begin with an apostrophe get a second one, so that every
 # text comes back as it was.
-
 
 _GUARDED = ("=", "+", "-", "@", "\t", "\r", "'")
 
@@ -240,7 +238,6 @@ def _parse_id(item: object, id_kind: str) -> Id:
 
 
 # Who gave the answers of a file: people have other names in other tools.
-
 
 _LIST_AT_MOST = 20  # names in an error
 

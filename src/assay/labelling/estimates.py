@@ -142,7 +142,6 @@ def _notes_on_answers(labelling: Labelling) -> tuple[str, ...]:
 
 # Counts by stratum and by reviewer, and how far reviewers agree: all of one moment.
 
-
 _ROWS = {True: 0, False: 1, None: 2}  # by outcome
 
 
@@ -221,7 +220,6 @@ def _category(answer: Answer) -> str:
 
 
 # A campaign's labels, strata and history as DataFrames.
-
 
 Frame = Literal["labels", "strata", "history"]
 FRAMES: tuple[str, ...] = get_args(Frame)

@@ -19,7 +19,6 @@ from assay.predictions.roles import refuse_distant, refuse_improbable, refuse_un
 
 # The first cards of every deck, without sorting the decks.
 
-
 TOP = int(np.iinfo(np.uint64).max)
 """The largest number that an item can have."""
 

@@ -345,7 +345,6 @@ def _spans(
 
 # How far a pass over the data is, for whoever wants to show it.
 
-
 Tell = Callable[[float], None]
 
 _tell: ContextVar[Tell | None] = ContextVar("assay_progress", default=None)

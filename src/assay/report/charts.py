@@ -124,7 +124,6 @@ def _whole_steps() -> Sequence[int]:
 
 # A line with evenly spaced round numbers along it.
 
-
 _MOST_STEPS = 5  # between the numbers, at most
 _TINY = 1e-9
 
@@ -185,7 +184,6 @@ class Axis:
 
 
 # The picture of scores against what was found: the stratum's scores across, its rate upwards.
-
 
 _RATE = attrgetter("rate")
 

@@ -91,7 +91,6 @@ def _kind(event: Event, review: Review) -> str:
 
 # How a campaign draws labels and looks at them, in words.
 
-
 _SHARED_OUT = {
     "explore": "labels go where the errors are, and never quite nowhere else",
     "chance": "strata are drawn at random with known chances, most where the errors are",

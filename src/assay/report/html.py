@@ -23,7 +23,6 @@ from assay.results import printable
 
 # HTML that is escaped unless it says that it is HTML already.
 
-
 _VOID = ("meta", "link", "br")
 
 

@@ -47,7 +47,6 @@ def thinned(points: Sequence[HistoryPoint], at_most: int) -> list[HistoryPoint]:
 
 # What a goal is still likely to take.
 
-
 _LEAST = 20  # labels; with fewer, the interval tells more about them than about what is to come
 
 

@@ -20,7 +20,6 @@ from assay.simulation.workers import Task, run_tasks
 
 # Designs by the names that papers and people call them.
 
-
 _PAPER_1 = [f"{strata}-{how}" for strata in ("equal", "perc") for how in ("uni", "pps", "opt")]
 _PAPER_2 = [
     f"{strata}-{how}"

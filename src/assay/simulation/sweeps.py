@@ -19,7 +19,6 @@ from assay.simulation.workers import Task
 
 # How an interval narrows while labels come in.
 
-
 _BAND = (5, 95)  # per cent: nine runs in ten lie between
 
 

@@ -176,7 +176,6 @@ def _run(task: Replayed, job: Job, seed: int) -> Result:
 
 # Many replications of several designs, in blocks whose numbers depend on seed and design alone.
 
-
 _BLOCK = 200  # replications: enough for numpy, few enough to tell how far the work is
 
 

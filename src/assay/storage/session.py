@@ -16,7 +16,6 @@ from assay.storage import schema
 
 # What every part of a session shares: the connection, and the database's clock.
 
-
 _UNIX_EPOCH = 2440587.5  # as a Julian day
 _SECONDS_A_DAY = 86_400.0
 
@@ -48,7 +47,6 @@ class Connected:
 
 
 # The part of a session that is about campaigns and their names.
-
 
 _NAME = sa.select(schema.campaign.c.name).where(schema.campaign.c.id == sa.bindparam("campaign"))
 _CREATED = sa.select(schema.campaign.c.created_at).where(

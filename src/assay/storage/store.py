@@ -29,7 +29,6 @@ from assay.storage.session import Session
 # disk, and one advisory lock that writers take when they begin. With either, what a writer has
 # read is still true when it writes.
 
-
 BUSY_SECONDS = 30.0  # how long a writer waits for another one
 IN_MEMORY = "sqlite://"
 

@@ -19,7 +19,6 @@ from assay.web.tokens import digest_of, is_same
 
 # Requests that a page elsewhere made the browser send: they must change nothing.
 
-
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 
 
@@ -119,7 +118,6 @@ async def _person_asking(request: Request) -> Person:
 
 
 # Logging in: a token is exchanged for a cookie that scripts cannot read.
-
 
 _SEE_OTHER = 303
 _LONGEST_TOKEN = 200

@@ -79,7 +79,6 @@ class SecurityHeaders:
 
 # The names by which the server may be called.
 
-
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]@/]+)(:[0-9]{1,5})?", re.ASCII)
 
 
@@ -136,7 +135,6 @@ class HostList:
 
 # What a request may hold: how much is counted while it arrives, whatever its headers claim.
 
-
 _USUAL = 64 * 1024
 _UNUSUAL = {"/api/import": 10 * 1024 * 1024}
 
@@ -187,7 +185,6 @@ def _is_over(claimed: str, at_most: int) -> bool:
 
 
 # What is logged: method, route, status and time. Never a token, an address or an item's text.
-
 
 log = logging.getLogger("assay.web")
 

@@ -24,7 +24,6 @@ from assay.web.requests import number_in, read_document, submits_in
 
 # How to judge, as the owner wrote it: headings, paragraphs and lists, and no other markup.
 
-
 _HEADING = re.compile(r"#{1,6}\s+(.*)")
 _LISTED = re.compile(r"\s*(?:[-*•]|\d{1,3}[.)])\s+(.*)")
 
@@ -69,7 +68,6 @@ def _read(line: str) -> tuple[Literal["heading", "paragraph", "list"], str]:
 
 
 # What of an item and its campaign a reviewer may see: nothing that would sway them.
-
 
 Kind = Literal["text", "link", "image"]
 

@@ -20,7 +20,6 @@ from assay.simulation import Frame, Population
 # A shape is the chance of an error at every rank of the score, lowest first. All have the mean
 # that is asked for, and none is above 1.
 
-
 NO_SIGNAL, POCKET = "no signal", "dirty pocket"
 MONOTONE = ("mass at the top", "uniform", "mass at the threshold")
 

@@ -28,7 +28,6 @@ from assay.simulation import Runs, named_design, run_tasks
 
 # The study's memory: a CSV file that a cell is added to as soon as it is done.
 
-
 _CODE = "code"
 _COLUMNS = (*(field.name for field in fields(Row)), _CODE)
 

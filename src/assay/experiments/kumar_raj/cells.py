@@ -229,7 +229,6 @@ def labels_at(target: float, labels: Floats, mae: Floats) -> float | None:
 
 # What paper 2's figures are made of: which designs, with how many strata and labels.
 
-
 STRATA = ("sqrt", "cbrt", "wtmn", "km", "gmm", "eqsz", "eqwd")
 BUDGETS = (60, 100, 150, 200, 300, 400, 500, 700, 1000)
 

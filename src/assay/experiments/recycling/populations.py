@@ -151,7 +151,6 @@ def _parts(edges: Floats) -> Ints:
 
 # The ensemble of section 5.4: real classifiers of offensive texts, or made ones.
 
-
 _FILE = "offensive_mix.parquet"
 _REAL_MODELS = ("bilstm", "cnn", "logreg")
 _ITEMS = 50_000

@@ -108,7 +108,6 @@ def find_table(wanted: str | None, tables: Iterable[DatabaseTable], label: str) 
 
 # A query in DuckDB's SQL as predictions.
 
-
 _SHOWN = 60  # characters of a query that serve as its name
 
 

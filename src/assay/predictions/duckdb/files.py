@@ -20,7 +20,6 @@ from assay.predictions.sql.rows import quoted
 
 # Whether the columns of several files fit together.
 
-
 Schema: TypeAlias = tuple[tuple[str, str], ...]
 """Names and DuckDB types of a file's columns, in order."""
 

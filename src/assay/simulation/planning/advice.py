@@ -137,7 +137,6 @@ def _percent(rate: float) -> str:
 
 # What designs cost on a supposed population: whole evaluations, replayed.
 
-
 _BAND = (5, 95)  # per cent: nine evaluations in ten lie between
 _FEWEST = 20  # replications
 # Of a design that bets: each card of each replication is a bet against each point of a grid.

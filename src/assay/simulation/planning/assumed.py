@@ -127,7 +127,6 @@ class Supposed:
 # therefore drawn to a curve that rises or falls with the score, as far as the labels themselves
 # say that they follow one.
 
-
 _SLOPE_SD = 5.0  # of the log-odds from the middle of the scores to their end
 _STRENGTH, _STRENGTH_SD = np.log(30.0), 1.5  # what k is before the labels are seen
 _EDGE = 1e-6
@@ -192,7 +191,6 @@ def rate_curve(position: Floats, labels: Floats, positives: Floats) -> tuple[Flo
 
 
 # What is supposed about the truth where there is nothing but scores.
-
 
 _DOUBT = 0.1  # the share of items that have nothing to do with their scores
 

@@ -154,7 +154,6 @@ class Evidence:
 # of an item, so a stratum is known by the ranks that it holds. Ranks carry over to other items of
 # the same classifier: the tenth that scores highest is as good then as now.
 
-
 _SIDES = (True, False)
 _ENOUGH = 0.9  # of a predicted label's items, in strata that labels are drawn from
 _EDGE = 1e-9  # so that every piece of the ranks has a length

@@ -265,7 +265,6 @@ class Planner:
 # by the loop that runs campaigns (`assay.simulation`). What is uncertain is the truth, and the
 # plan says what it takes it for.
 
-
 _STEPS = 16  # replays, at most
 
 

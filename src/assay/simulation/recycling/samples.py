@@ -46,7 +46,6 @@ from assay.errors import DesignError, InputError, PredictionsError, did_you_mean
 # ----------
 # .. [1] RecycleSamplesForPrecision, section 4.1 (``papers/recycle-samples-for-precision.txt``).
 
-
 Option = Literal["UniformSample", "UniformShuffle"]
 
 

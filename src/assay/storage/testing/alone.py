@@ -12,7 +12,6 @@ from assay.storage.store import Store
 
 # What the checks of a store are made of.
 
-
 Opener = Callable[[], Store]
 Fresh = Callable[[], Opener]
 
