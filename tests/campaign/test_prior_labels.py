@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from assay.campaign.prior_labels import Earlier, find_earlier
+from assay.campaign.prior_labels import PriorLabels, find_prior_labels
 from assay.core.strata import Side
 from assay.errors import AssayError, LabelConflictError, LabelError
 from assay.predictions import Predictions, from_arrays
@@ -16,8 +16,10 @@ def predictions() -> Predictions:
     return from_arrays(y_score=SCORE, threshold=0.5)
 
 
-def _find(labels: object, predictions: Predictions, sides: tuple[Side, ...] = (True,)) -> Earlier:
-    return find_earlier(
+def _find(
+    labels: object, predictions: Predictions, sides: tuple[Side, ...] = (True,)
+) -> PriorLabels:
+    return find_prior_labels(
         labels,
         predictions,
         id_column=None,
@@ -28,10 +30,10 @@ def _find(labels: object, predictions: Predictions, sides: tuple[Side, ...] = (T
 
 
 def test_labels_of_the_other_side_are_counted_and_left_out(predictions: Predictions) -> None:
-    earlier = _find({10: False, 600: True, 700: False}, predictions)
-    assert [card.id for card in earlier.cards] == [600, 700]
-    assert earlier.elsewhere == 1
-    assert earlier.one_side == "yes"
+    prior_labels = _find({10: False, 600: True, 700: False}, predictions)
+    assert [card.id for card in prior_labels.cards] == [600, 700]
+    assert prior_labels.elsewhere == 1
+    assert prior_labels.one_side == "yes"
     assert _find({10: False, 600: True}, predictions, (True, False)).one_side == ""
 
 

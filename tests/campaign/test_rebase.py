@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.campaign.carry_over import succeed
+from assay.campaign.carry_over import replace_campaign
 from assay.core.strata import Strata
 from assay.core.types import Bools, Floats, Ints
 from assay.labelling.settings import Settings
@@ -244,7 +244,7 @@ def test_two_who_rebase_at_once_do_not_undo_each_other(storage: str) -> None:
     old = create(storage)
     assay.rebase_campaign(storage=storage, predictions=table(NEW))
     with pytest.raises(assay.StorageError, match="somebody else has rebased"):
-        succeed(
+        replace_campaign(
             old._labelling._store, old._labelling.key, old.settings, [], gone=0, predictions=None
         )
     with open_store(storage).read() as session:

@@ -12,7 +12,7 @@ from sklearn.metrics import precision_score, recall_score
 import assay
 from assay.campaign import series as follow
 from assay.campaign.campaign import Campaign
-from assay.campaign.carry_over import go_on_beside
+from assay.campaign.carry_over import start_beside
 from assay.campaign.trends import PeriodRow
 from assay.core.goal import JointGoal, parse_targets
 from assay.core.joint import Joint, Parts
@@ -227,10 +227,10 @@ def test_two_who_begin_a_period_at_once_do_not_fork_the_series(
     world: World, storage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.answer(begin(world, storage))
-    go_on_truly = go_on_beside
+    go_on_truly = start_beside
 
     def slowly(*given: Any, **named: Any) -> Campaign:
-        monkeypatch.setattr(follow, "go_on_beside", go_on_truly)
+        monkeypatch.setattr(follow, "start_beside", go_on_truly)
         assay.follow_campaign(  # somebody else, meanwhile
             world.week(SECOND),
             series="spam",
@@ -240,7 +240,7 @@ def test_two_who_begin_a_period_at_once_do_not_fork_the_series(
         )
         return go_on_truly(*given, **named)
 
-    monkeypatch.setattr(follow, "go_on_beside", slowly)
+    monkeypatch.setattr(follow, "start_beside", slowly)
     with pytest.raises(assay.StorageError, match="begun period 'w2b'"):
         go_on(world, storage)
     assert [row.period for row in assay.trend("spam", storage=storage).rows] == ["w1", "w2b"]

@@ -6,13 +6,13 @@ from assay.core.estimate import estimate
 from assay.core.metrics import METRICS, ratio
 from assay.core.tallies import Tallies
 from assay.core.unjudged import swing
-from assay.core.weights import Once, settle
+from assay.core.weights import DistinctItems, settle
 
 YES = np.array([True, False, True])
 N = np.array([4.0e9, 6.0e9, 5.0e9])
 TALLIES = Tallies(N=N, n=[7, 5, 9], x=[6, 1, 4], u=[1, 0, 0])
 ITEMS = np.array([3.0, 2.0, 50.0])
-ONCE = Once(
+ONCE = DistinctItems(
     dealt=np.array([3.0, 2.0, 8.0]),
     judged=np.array([2.0, 2.0, 8.0]),
     unjudged=np.array([1.0, 0.0, 0.0]),
@@ -40,7 +40,7 @@ def test_what_is_judged_and_what_is_not_add_up_to_the_last_bit() -> None:
 
 
 def test_a_census_has_no_variance_but_for_what_could_not_be_judged() -> None:
-    full = Once(
+    full = DistinctItems(
         dealt=ITEMS,
         judged=ITEMS,
         unjudged=0 * ITEMS,

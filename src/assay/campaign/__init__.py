@@ -7,7 +7,7 @@ from assay.campaign.create import create_campaign, load_campaign
 from assay.campaign.exchange import Written, import_labels, shown_columns, write_batch, write_labels
 from assay.campaign.extend import extend_campaign
 from assay.campaign.mlflow import log_to_mlflow
-from assay.campaign.prior_labels import find_earlier
+from assay.campaign.prior_labels import find_prior_labels
 from assay.campaign.random_labels import estimate
 from assay.campaign.rebase import rebase_campaign
 from assay.campaign.series import follow_campaign
@@ -23,7 +23,7 @@ __all__ = [
     "estimate",
     "evaluate",
     "extend_campaign",
-    "find_earlier",
+    "find_prior_labels",
     "follow_campaign",
     "import_labels",
     "load_campaign",

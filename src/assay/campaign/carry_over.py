@@ -23,7 +23,7 @@ from assay.storage import CardRow, Event, Session, Store
 _BATCH = 20  # of `Campaign.ask`
 
 
-def succeed(
+def replace_campaign(
     store: Store,
     former: int,
     settings: Settings,
@@ -68,9 +68,9 @@ def succeed(
     return campaign
 
 
-def go_on_beside(
+def start_beside(
     store: Store,
-    formers: Sequence[str],
+    sources: Sequence[str],
     settings: Settings,
     *,
     found: Predictions,
@@ -93,15 +93,15 @@ def go_on_beside(
         Raises where the storage is no longer as it must be; called before anything is written.
     """
     with store.read() as session:
-        settled = _settled(_told(session, formers)[0], settings)
+        settled = _settled(_told(session, sources)[0], settings)
     # Not in the transaction: others may write while the predictions are read.
     cards = _down_to_what_is_new(settings, found, settled)
     with store.write() as session:
         if check is not None:
             check(session)
-        events, taken = _told(session, formers)
-        if formers:
-            first, *others = formers
+        events, taken = _told(session, sources)
+        if sources:
+            first, *others = sources
             judged = answered(events)
             gone = len(judged) - count_there(judged, found, settings)
             before = Before(first, len(judged), gone, tuple(others), taken)
@@ -111,8 +111,8 @@ def go_on_beside(
         new = session.create(settings.name, settings.to_dict())
         session.add_strata(new, settings.strata.sizes.tolist())
         session.add_cards(new, cards)
-        if formers:
-            keys = [session.find(name)[0] for name in formers]
+        if sources:
+            keys = [session.find(name)[0] for name in sources]
             session.copy_labels(keys, new, keys=False)
         if any(free):
             session.add_round(new, 0, free)

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from assay.campaign.campaign import Campaign
-from assay.campaign.carry_over import go_on_beside, refuse_other_ids
+from assay.campaign.carry_over import refuse_other_ids, start_beside
 from assay.campaign.create import settings_of
-from assay.campaign.setup import begin_with_several
+from assay.campaign.setup import set_up_several
 from assay.core.design import Design
 from assay.errors import DesignError, InputError
 from assay.labelling import Reviewing, Settings, find_campaign
@@ -91,8 +91,8 @@ def compare_campaign(
 looked at
     """
     store = open_storage(storage)
-    formers = [labels_from] if isinstance(labels_from, str) else list(labels_from)
-    before = _formers(store, formers)
+    sources = [labels_from] if isinstance(labels_from, str) else list(labels_from)
+    before = _formers(store, sources)
     seed = _seed_of(before, seed)
     reviewing = _reviewing_of(before, question, reviewers_per_item, overlap)
     columns = given_columns(
@@ -117,7 +117,7 @@ looked at
         seed=seed,
     )
     refuse_other_questions(before, settings)
-    return go_on_beside(store, formers, settings, found=found)
+    return start_beside(store, sources, settings, found=found)
 
 
 def given_columns(**columns: object) -> dict[str, object]:
@@ -152,7 +152,7 @@ def comparison_settings(
     budget, confidence, design, reviewing, name, seed
         As in `create_campaign`.
     """
-    beginning = begin_with_several(
+    setup = set_up_several(
         found,
         around,
         classifiers=classifiers,
@@ -165,7 +165,7 @@ def comparison_settings(
         design=design,
         seed=seed,
     )
-    return settings_of(beginning, scans, name=name, seed=seed, reviewing=reviewing)
+    return settings_of(setup, scans, name=name, seed=seed, reviewing=reviewing)
 
 
 def _targets(

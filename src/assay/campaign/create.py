@@ -8,8 +8,8 @@ from warnings import warn
 import numpy as np
 
 from assay.campaign.campaign import Campaign
-from assay.campaign.prior_labels import Earlier
-from assay.campaign.setup import Beginning, begin_with_one, begin_with_several
+from assay.campaign.prior_labels import PriorLabels
+from assay.campaign.setup import Setup, set_up_one, set_up_several
 from assay.core import deck
 from assay.core.design import Design
 from assay.core.goal import Goal
@@ -159,14 +159,14 @@ def create_campaign(
         columns["sample_weight"] = sample_weight
     if classifiers is None and metrics is None and "[" not in metric:
         goal = Goal(metric, within=within, budget=budget, confidence=confidence, at_least=at_least)
-        beginning = begin_with_one(
+        setup = set_up_one(
             predictions, columns, goal, design=design, scale=scale, labels=labels, seed=seed
         )
     else:
         _refuse_for_several(
             at_least=at_least, labels=labels, scale=scale, sample_weight=sample_weight
         )
-        beginning = begin_with_several(
+        setup = set_up_several(
             predictions,
             columns,
             classifiers=classifiers,
@@ -179,14 +179,12 @@ def create_campaign(
             design=design,
             seed=seed,
         )
-    for caution in beginning.cautions:
+    for caution in setup.cautions:
         warn(caution, AssayWarning, stacklevel=2)
     scans = [as_scan(predictions)]
-    beginning = replace(beginning, columns={**beginning.columns, "show": show})
-    settings = settings_of(
-        beginning, scans, name=name, seed=seed, reviewing=reviewing, slices=slices
-    )
-    return _keep(beginning, settings, open_storage(storage))
+    setup = replace(setup, columns={**setup.columns, "show": show})
+    settings = settings_of(setup, scans, name=name, seed=seed, reviewing=reviewing, slices=slices)
+    return _keep(setup, settings, open_storage(storage))
 
 
 def load_campaign(
@@ -224,7 +222,7 @@ def _refuse_for_several(**given: object) -> None:
 
 
 def settings_of(
-    beginning: Beginning,
+    setup: Setup,
     scans: Sequence[Scan],
     *,
     name: str,
@@ -248,19 +246,19 @@ def settings_of(
     slices : sequence of str
         Columns whose values are kept with every card.
     """
-    found = beginning.predictions
+    found = setup.predictions
     source = Source(
         parts=parts_of(found, scans),
-        columns={**beginning.columns, "show": list(beginning.columns["show"])},
+        columns={**setup.columns, "show": list(setup.columns["show"])},
         id_kind=found.id_kind,
-        scale=beginning.scale,
+        scale=setup.scale,
         slices=tuple(slices),
     )
     return Settings(
         name=name,
-        design=beginning.design,
-        goal=beginning.goal,
-        strata=beginning.strata,
+        design=setup.design,
+        goal=setup.goal,
+        strata=setup.strata,
         seed=seed,
         source=source,
         reviewing=reviewing,
@@ -280,35 +278,35 @@ def parts_of(found: Predictions, scans: Sequence[Scan]) -> tuple[Part, ...]:
     )
 
 
-def _keep(beginning: Beginning, settings: Settings, store: Store) -> Campaign:
+def _keep(setup: Setup, settings: Settings, store: Store) -> Campaign:
     """Put a new campaign into the store, with the first cards of every deck."""
-    earlier, strata, found = beginning.earlier, beginning.strata, beginning.predictions
+    prior_labels, strata, found = setup.prior_labels, setup.strata, setup.predictions
     on_top: list[CardRow] = []
-    if earlier is not None and isinstance(strata, Strata):
-        on_top = _on_top(earlier, strata)
+    if prior_labels is not None and isinstance(strata, Strata):
+        on_top = _on_top(prior_labels, strata)
     # Not in the transaction: others may write while the predictions are read.
     below = more_cards(settings, found, depth(settings), on_top)
     with store.write() as session:
         key = session.create(settings.name, settings.to_dict())
         session.add_strata(key, strata.sizes.tolist())
         session.add_cards(key, [*on_top, *below])
-        if earlier is not None:
-            _go_on_from(session, key, earlier, on_top, strata.n_strata)
+        if prior_labels is not None:
+            _go_on_from(session, key, prior_labels, on_top, strata.n_strata)
     return Campaign(store, key, settings, found)
 
 
-def _on_top(earlier: Earlier, strata: Strata) -> list[CardRow]:
+def _on_top(prior_labels: PriorLabels, strata: Strata) -> list[CardRow]:
     """Return the cards of labels from before, which lie on top of the decks."""
     counts = [0] * strata.n_strata
     rows = []
-    for card, stratum in zip(earlier.cards, earlier.strata(strata).tolist(), strict=True):
+    for card, stratum in zip(prior_labels.cards, prior_labels.strata(strata).tolist(), strict=True):
         rows.append(card_row(card, stratum, counts[stratum]))
         counts[stratum] += 1
     return rows
 
 
 def _go_on_from(
-    session: Session, key: int, earlier: Earlier, rows: Sequence[CardRow], n_strata: int
+    session: Session, key: int, prior_labels: PriorLabels, rows: Sequence[CardRow], n_strata: int
 ) -> None:
     """Store the labels from before as the first round."""
     counts = np.bincount([row.stratum for row in rows], minlength=n_strata).tolist()
@@ -319,6 +317,6 @@ def _go_on_from(
     # Rulings, because nobody is to be asked again, however many reviewers items are for.
     told = [
         Said(item_id=row.item_id, answer=answer.value, reviewer=FROM_BEFORE, ruling=True)
-        for row, answer in zip(rows, earlier.answers, strict=True)
+        for row, answer in zip(rows, prior_labels.answers, strict=True)
     ]
     session.add_labels(key, told)

@@ -7,7 +7,7 @@ from itertools import islice
 import numpy as np
 
 from assay.campaign.campaign import Campaign
-from assay.campaign.carry_over import count_there, refuse_other_ids, succeed
+from assay.campaign.carry_over import count_there, refuse_other_ids, replace_campaign
 from assay.campaign.create import parts_of
 from assay.core.goal import Goal
 from assay.core.metrics import sides
@@ -74,7 +74,7 @@ def extend_campaign(
         strata=_grown(strata, new.count(strata, scale=old.source.scale)),
         source=replace(old.source, parts=old.source.parts + parts_of(new, scans)),
     )
-    return succeed(
+    return replace_campaign(
         store,
         key,
         settings,

@@ -33,7 +33,7 @@ _MOST_CELLS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Earlier:
+class PriorLabels:
     """Labels from before that the metric needs, each with its item.
 
     Attributes
@@ -79,7 +79,7 @@ class Earlier:
         )
 
 
-def find_earlier(
+def find_prior_labels(
     labels: object,
     found: Predictions,
     *,
@@ -87,7 +87,7 @@ def find_earlier(
     variable: Variable,
     scale: Scale,
     sides: list[Side],
-) -> Earlier:
+) -> PriorLabels:
     """Read labels from before, and find their items among the predictions.
 
     Parameters
@@ -108,9 +108,9 @@ def find_earlier(
     --------
     >>> from assay.predictions import from_arrays
     >>> found = from_arrays(y_score=[0.9, 0.8, 0.1], threshold=0.5)
-    >>> earlier = find_earlier({0: True, 2: False}, found, id_column=None, variable="score",
+    >>> prior = find_prior_labels({0: True, 2: False}, found, id_column=None, variable="score",
     ...                        scale="probability", sides=[True])
-    >>> earlier.cards[0].id, earlier.answers[0].value, earlier.elsewhere
+    >>> prior.cards[0].id, prior.answers[0].value, prior.elsewhere
     (0, 'yes', 1)
     """
     answers, without_label, source = _read(labels, id_column, found.id_kind)
@@ -140,7 +140,7 @@ def find_earlier(
         )
     cards = tuple(item.card for item, _ in needed)
     values = np.array([item.value for item, _ in needed])
-    return Earlier(
+    return PriorLabels(
         cards=cards,
         answers=tuple(answer for _, answer in needed),
         values=values,

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.campaign.prior_labels import Earlier, find_earlier
+from assay.campaign.prior_labels import PriorLabels, find_prior_labels
 from assay.core.answers import Answer
 from assay.core.design import Design
 from assay.core.engine import Look, State, look
@@ -85,7 +85,7 @@ def estimate(
     sides = sides_to_cut(
         _ONE_LOOK, goal.metric, positives=found.positives, size=found.size, source=found.source
     )
-    earlier = find_earlier(
+    prior_labels = find_prior_labels(
         labels,
         found,
         id_column=id,
@@ -93,8 +93,8 @@ def estimate(
         scale=scale_of(*found.score_range),
         sides=sides,
     )
-    strata = _strata(found, earlier, sides, goal.metric)
-    counts = _Counts.of(earlier, strata)
+    strata = _strata(found, prior_labels, sides, goal.metric)
+    counts = _Counts.of(prior_labels, strata)
     layer = np.repeat(np.arange(len(sides)), [len(each.sizes) for each in strata.layers])
     cut = counts.joined(groups_with_labels(counts.judged, layer), goal)
     plain = counts.joined(layer, goal)
@@ -113,7 +113,7 @@ def estimate(
         interval=_INTERVAL,
         anytime=False,
         stopped=None,
-        notes=_notes(earlier, cut, plain, goal.metric),
+        notes=_notes(prior_labels, cut, plain, goal.metric),
         could_move=float(movement(tallies, cut.metric)),
         holds=_ONE_LOOK.holds,
     )
@@ -152,9 +152,9 @@ class _Counts:
     says_yes: Ints
 
     @classmethod
-    def of(cls, earlier: Earlier, strata: Strata) -> "_Counts":
+    def of(cls, prior_labels: PriorLabels, strata: Strata) -> "_Counts":
         """Count the labels from before."""
-        stratum, answers = earlier.strata(strata), np.array(earlier.answers)
+        stratum, answers = prior_labels.strata(strata), np.array(prior_labels.answers)
 
         def count(*wanted: Answer) -> Ints:
             return np.bincount(stratum[np.isin(answers, wanted)], minlength=strata.n_strata)
@@ -176,13 +176,15 @@ class _Counts:
         return _Cut(state, metric, look(_ONE_LOOK, goal, metric, state))
 
 
-def _strata(found: Predictions, earlier: Earlier, sides: list[Side], metric: str) -> Strata:
+def _strata(
+    found: Predictions, prior_labels: PriorLabels, sides: list[Side], metric: str
+) -> Strata:
     """Cut each predicted label's items into as many bins as its labels can fill."""
     layers = []
     profiles = found.profile(_ONE_LOOK.variable, scale_of(*found.score_range), sides)
     judged = [
         card.predicted
-        for card, answer in zip(earlier.cards, earlier.answers, strict=True)
+        for card, answer in zip(prior_labels.cards, prior_labels.answers, strict=True)
         if answer.judged
     ]
     for side, profile in profiles.items():
@@ -203,7 +205,7 @@ def _strata(found: Predictions, earlier: Earlier, sides: list[Side], metric: str
     return Strata(_ONE_LOOK.variable, tuple(layers))
 
 
-def _notes(earlier: Earlier, cut: _Cut, plain: _Cut, metric: str) -> tuple[str, ...]:
+def _notes(prior_labels: PriorLabels, cut: _Cut, plain: _Cut, metric: str) -> tuple[str, ...]:
     saved = 1 - cut.look.half_width / plain.look.half_width if plain.look.half_width > 0 else 0.0
     gain = f"{saved:.0%} narrower" if saved >= 0.005 else "no narrower"
     number = len(cut.tallies.N)
@@ -212,9 +214,11 @@ def _notes(earlier: Earlier, cut: _Cut, plain: _Cut, metric: str) -> tuple[str, 
         f"rests on labels drawn at random before, in {strata}; the scores make the interval {gain}",
         "the interval is for one look; to label on until it is narrow enough, make a campaign",
     ]
-    if earlier.elsewhere:
+    if prior_labels.elsewhere:
         about = metric.replace("_", " ")
-        notes.append(f"{earlier.elsewhere:,} labels are of items that {about} does not depend on")
-    if earlier.without_label:
-        notes.append(f"{earlier.without_label:,} rows have no label")
-    return (*([earlier.doubt] if earlier.doubt else []), *notes)
+        notes.append(
+            f"{prior_labels.elsewhere:,} labels are of items that {about} does not depend on"
+        )
+    if prior_labels.without_label:
+        notes.append(f"{prior_labels.without_label:,} rows have no label")
+    return (*([prior_labels.doubt] if prior_labels.doubt else []), *notes)

@@ -4,9 +4,9 @@ from dataclasses import replace
 from warnings import warn
 
 from assay.campaign.campaign import Campaign
-from assay.campaign.carry_over import count_there, refuse_other_ids, succeed
+from assay.campaign.carry_over import count_there, refuse_other_ids, replace_campaign
 from assay.campaign.create import settings_of
-from assay.campaign.setup import Beginning, begin_with_one, begin_with_several
+from assay.campaign.setup import Setup, set_up_one, set_up_several
 from assay.core.goal import JointGoal, Target
 from assay.errors import AssayWarning, PredictionsError
 from assay.labelling import (
@@ -102,7 +102,7 @@ def rebase_campaign(
         slices=old.source.slices,
     )
     settings = replace(settings, series=old.series)
-    return succeed(
+    return replace_campaign(
         store,
         key,
         settings,
@@ -123,11 +123,11 @@ def _where_they_were(settings: Settings) -> list[Scan]:
         ) from None
 
 
-def _begin_again(found: Predictions, old: Settings) -> Beginning:
+def _begin_again(found: Predictions, old: Settings) -> Setup:
     """Cut other predictions as a campaign was made."""
     goal, columns = old.goal, old.source.columns
     if isinstance(goal, JointGoal):
-        return begin_with_several(
+        return set_up_several(
             found,
             {name: columns[name] for name in ("id", "show", "groups") if name in columns},
             classifiers=columns["classifiers"],
@@ -141,7 +141,7 @@ def _begin_again(found: Predictions, old: Settings) -> Beginning:
         )
     # Probabilities are told by their range again: they may have become margins, not the reverse.
     scale = None if old.source.scale == "probability" else old.source.scale
-    return begin_with_one(found, columns, goal, design=old.design, scale=scale, labels=None)
+    return set_up_one(found, columns, goal, design=old.design, scale=scale, labels=None)
 
 
 def _written(target: Target) -> str:

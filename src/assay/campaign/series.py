@@ -9,7 +9,7 @@ from warnings import warn
 import numpy as np
 
 from assay.campaign.campaign import Campaign
-from assay.campaign.carry_over import go_on_beside, refuse_other_ids
+from assay.campaign.carry_over import refuse_other_ids, start_beside
 from assay.campaign.compare import (
     comparison_settings,
     given_columns,
@@ -17,7 +17,7 @@ from assay.campaign.compare import (
     reviewing_with,
 )
 from assay.campaign.create import settings_of
-from assay.campaign.setup import begin_with_several
+from assay.campaign.setup import set_up_several
 from assay.core.answers import Answer
 from assay.core.design import Design
 from assay.core.evaluation import Prior
@@ -253,7 +253,7 @@ def _first(
             hint="say which column: id='url' (--id url)",
         )
     target = f"{series.metric}:{series.period}"
-    beginning = begin_with_several(
+    setup = set_up_several(
         predictions,
         around,
         classifiers={series.period: columns},
@@ -267,14 +267,12 @@ def _first(
         seed=seed,
     )
     name = f"{series.name}/{series.period}"
-    settings = settings_of(
-        beginning, [as_scan(predictions)], name=name, seed=seed, reviewing=reviewing
-    )
-    return go_on_beside(
+    settings = settings_of(setup, [as_scan(predictions)], name=name, seed=seed, reviewing=reviewing)
+    return start_beside(
         store,
         [],
         replace(settings, series=series),
-        found=beginning.predictions,
+        found=setup.predictions,
         check=partial(refuse_if_begun, series=series),
     )
 
@@ -329,7 +327,7 @@ def _next(
         )
     settings = replace(settings, series=series, prior=prior_of(campaign, found, settings))
     check = partial(refuse_if_begun, series=series)
-    return go_on_beside(store, [old.name], settings, found=found, check=check)
+    return start_beside(store, [old.name], settings, found=found, check=check)
 
 
 def _before(settings: Settings, previous: object) -> Scan:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assay.campaign.prior_labels import Earlier, find_earlier
+from assay.campaign.prior_labels import PriorLabels, find_prior_labels
 from assay.core.design import Design, check_together, default_design, fitted, price_of_peeking
 from assay.core.goal import ALONE, Goal, JointGoal, parse_targets, slices_in
 from assay.core.strata import Strata, stratify
@@ -22,10 +22,10 @@ from assay.predictions import (
 
 
 @dataclass(frozen=True, eq=False)
-class Beginning:
+class Setup:
     """All that is known when the first card can be dealt.
 
-    `columns` are what the predictions were read with; `earlier` are labels from before, if any;
+    `columns` are what the predictions were read with; `prior_labels` are those from before, if any;
     `cautions` are what one should be warned of.
     """
 
@@ -35,11 +35,11 @@ class Beginning:
     goal: Goal | JointGoal
     strata: Strata | CellStrata
     scale: Scale
-    earlier: Earlier | None = None
+    prior_labels: PriorLabels | None = None
     cautions: tuple[str, ...] = ()
 
 
-def begin_with_one(
+def set_up_one(
     predictions: object,
     columns: Mapping[str, Any],
     goal: Goal,
@@ -48,7 +48,7 @@ def begin_with_one(
     scale: str | None,
     labels: object,
     seed: int = 0,
-) -> Beginning:
+) -> Setup:
     """Read and cut the predictions of one classifier for one metric.
 
     Parameters
@@ -79,15 +79,17 @@ def begin_with_one(
         strata = strata.weighed(sizes, weights)
     check_together(design, goal, strata.n_strata)
     cautions = [price_of_peeking(design, goal)]
-    earlier = None
+    prior_labels = None
     if labels is not None:
-        earlier = _earlier(labels, found, design, strata=strata, id=columns["id"], scale=kind)
-        cautions += [_all_alike(earlier, strata), earlier.doubt]
+        prior_labels = _prior_labels(
+            labels, found, design, strata=strata, id=columns["id"], scale=kind
+        )
+        cautions += [_all_alike(prior_labels, strata), prior_labels.doubt]
     told = tuple(text for text in cautions if text)
-    return Beginning(found, columns, design, goal, strata, kind, earlier, told)
+    return Setup(found, columns, design, goal, strata, kind, prior_labels, told)
 
 
-def begin_with_several(
+def set_up_several(
     predictions: object,
     columns: Mapping[str, Any],
     *,
@@ -100,7 +102,7 @@ def begin_with_several(
     simultaneous: bool,
     design: Design | None,
     seed: int = 0,
-) -> Beginning:
+) -> Setup:
     """Read and cut the predictions of several classifiers, or of one for several metrics.
 
     Parameters
@@ -134,7 +136,7 @@ def begin_with_several(
     joint_of(design, goal, strata)  # raises where the design serves one metric only
     for each in goal.goals:
         check_together(design, each, strata.n_strata)
-    return Beginning(found, columns, design, goal, strata, "probability")
+    return Setup(found, columns, design, goal, strata, "probability")
 
 
 def _checked(design: object) -> Design:
@@ -150,7 +152,7 @@ def _known_scale(scale: str) -> Scale:
     raise DesignError(f"unknown scale {scale!r}", details=f"scales: {', '.join(SCALES)}")
 
 
-def _earlier(
+def _prior_labels(
     labels: object,
     found: Predictions,
     design: Design,
@@ -158,7 +160,7 @@ def _earlier(
     strata: Strata,
     id: str | None,
     scale: Scale,
-) -> Earlier:
+) -> PriorLabels:
     """Find the labels from before."""
     if design.bets:
         raise DesignError(
@@ -166,7 +168,7 @@ def _earlier(
             details="its theorem is about bets that are placed before each card is drawn",
             hint="leave out the labels, or go on from them with another design",
         )
-    return find_earlier(
+    return find_prior_labels(
         labels,
         found,
         id_column=id,
@@ -186,11 +188,11 @@ def _refuse_labels_with_weights(labels: object) -> None:
         )
 
 
-def _all_alike(earlier: Earlier, strata: Strata) -> str:
+def _all_alike(prior_labels: PriorLabels, strata: Strata) -> str:
     """Return a warning where labels from before are of one predicted label alone, or ""."""
-    if len(strata.layers) == 1 or not earlier.one_side:
+    if len(strata.layers) == 1 or not prior_labels.one_side:
         return ""
     return (
-        f"all {len(earlier.cards):,} labels from before are of items predicted "
-        f"{earlier.one_side}; of the others none is known yet"
+        f"all {len(prior_labels.cards):,} labels from before are of items predicted "
+        f"{prior_labels.one_side}; of the others none is known yet"
     )

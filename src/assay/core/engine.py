@@ -27,7 +27,7 @@ from assay.core.stratified import Strata, extra_outcomes, rarer
 from assay.core.tallies import Tallies
 from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints
 from assay.core.unjudged import as_labels, cards_judged, movement, verdict_at_worst
-from assay.core.weights import Once
+from assay.core.weights import DistinctItems
 
 UNLIMITED = LARGEST_EXACT  # room in a stratum that is drawn from with replacement
 # Labels of every stratum before others get more, and before the interval's width may stop an
@@ -78,7 +78,7 @@ class State:
     bets: Bets | None = None
     worst_bets: tuple[Bets, Bets] | None = None
     first: Tallies | None = None
-    once: Once | None = None
+    once: DistinctItems | None = None
     possible: tuple[Floats, Floats] | None = None
     open: Floats | None = None
 

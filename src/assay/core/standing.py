@@ -15,7 +15,7 @@ from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 from assay.core.unjudged import counted_at_worst, least_to_settle, movement, swing
-from assay.core.weights import Once
+from assay.core.weights import DistinctItems
 
 # The design's own interval, with items that have no yes or no at their worst.
 #
@@ -97,7 +97,7 @@ class Standing:
     metric: Metric
     state: State
     look: Look
-    once: Once | None = None
+    once: DistinctItems | None = None
     before: "Standing | None" = None
 
     @property

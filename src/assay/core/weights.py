@@ -180,7 +180,7 @@ _GRID = 2.0**20  # parts of a draw; so that what is judged and what is not add u
 
 
 @dataclass(frozen=True, eq=False)
-class Once:
+class DistinctItems:
     """The items behind the draws, each counted once, by stratum; arrays of shape (H,).
 
     Parameters
@@ -218,7 +218,7 @@ class Settled:
     most: Floats
 
 
-def settle(tallies: Tallies, metric: Ratio, once: Once, items: Floats) -> Settled:
+def settle(tallies: Tallies, metric: Ratio, once: DistinctItems, items: Floats) -> Settled:
     """Return the tallies, and the metric of them, with what is known in full told so.
 
     Parameters

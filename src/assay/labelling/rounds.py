@@ -29,7 +29,7 @@ from assay.core.standing import Standing, told
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
 from assay.core.types import Floats, Ints
-from assay.core.weights import Once
+from assay.core.weights import DistinctItems
 from assay.results import HistoryPoint
 from assay.storage import CardRow
 
@@ -272,7 +272,7 @@ class Rounds:
             room=self._complete.room + self._complete.dealt - dealt,
             rounds=rounds,
             first=self._tallies(first),
-            once=Once(*table[_ITEMS].copy()),
+            once=DistinctItems(*table[_ITEMS].copy()),
             open=waiting if waiting.any() else None,
         )
 

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from assay.campaign import Campaign, find_earlier
+from assay.campaign import Campaign, find_prior_labels
 from assay.core.answers import Answer
 from assay.core.design import Design
 from assay.core.profile import Profile
@@ -61,7 +61,7 @@ class Evidence:
         """
         design = Design()
         profiles = dict[Side, Profile](supposed.profiles.items())
-        earlier = find_earlier(
+        earlier = find_prior_labels(
             labels,
             found,
             id_column=id_column,
