@@ -60,7 +60,7 @@ class State:
     first : Tallies, optional
         The answers as they were first given, which the chances of the next round rest on: an
         answer that is revised later cannot change how cards were drawn. None: none was revised.
-    once : Once, optional
+    once : DistinctItems, optional
         The items behind the cards, where a card may be dealt again (`core.weights`).
     possible : (array, array), optional
         The fewest and the most outcomes that each stratum can have by the answers, where that is

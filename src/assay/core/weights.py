@@ -227,7 +227,7 @@ def settle(tallies: Tallies, metric: Ratio, once: DistinctItems, items: Floats) 
         Of draws, with N in impressions.
     metric : Ratio
         Of totals in impressions.
-    once : Once
+    once : DistinctItems
         The items behind the draws.
     items : array, shape (H,)
         The items of each stratum.
@@ -247,7 +247,7 @@ def settle(tallies: Tallies, metric: Ratio, once: DistinctItems, items: Floats) 
     >>> precision = ratio("precision", tallies.N, np.array([True]))
     >>> one, three = np.array([1000.0]), np.array([3000.0])
     >>> two = np.array([2.0])
-    >>> once = Once(two, two, 0 * two, one + three, three, 0 * two)
+    >>> once = DistinctItems(two, two, 0 * two, one + three, three, 0 * two)
     >>> known = settle(tallies, precision, once, items=two)
     >>> known.tallies.N, known.tallies.n, known.tallies.x, known.metric.value(known.tallies.x)
     (array([4.]), array([4.]), array([3.]), array(0.75))

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
 
 from assay.core.metrics import METRICS
 from assay.core.types import Floats
 from assay.errors import AssayError
 from assay.simulation.recycling.formulas import recall_of_one, recall_of_others
 from assay.simulation.recycling.route import route_values, route_variances
+from tests.sklearn_metrics import SKLEARN
 
 YES, N = np.array([1000.0, 1400.0, 300.0]), 10_000.0
 P, F = np.array([0.9, 0.7, 0.95]), 0.02
@@ -28,18 +28,10 @@ def test_every_metric_of_a_labelled_population_is_that_of_scikit_learn() -> None
     rng = np.random.default_rng(1)
     truth = rng.random(2000) < 0.3
     says_yes = rng.random((3, 2000)) < np.where(truth, 0.8, 0.1)
-    p = [precision_score(truth, yes) for yes in says_yes]
+    p = [SKLEARN["precision"](truth, yes) for yes in says_yes]
     f = float(truth[~says_yes[0]].mean())
-    expected = {
-        "precision": p,
-        "recall": [recall_score(truth, yes) for yes in says_yes],
-        "f1": [f1_score(truth, yes) for yes in says_yes],
-        "accuracy": [accuracy_score(truth, yes) for yes in says_yes],
-        "false_omission_rate": [1 - precision_score(~truth, ~yes) for yes in says_yes],
-        "prevalence": [truth.mean()] * 3,
-    }
-    assert set(expected) == set(METRICS)
-    for metric, values in expected.items():
+    for metric, score in SKLEARN.items():
+        values = [score(truth, yes) for yes in says_yes]
         np.testing.assert_allclose(
             route_values(metric, p, f, yes=says_yes.sum(axis=1), N=2000), values, rtol=1e-12
         )
