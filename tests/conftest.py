@@ -47,6 +47,11 @@ def group_of(nodeid: str) -> str:
     return next((group for name, group in TOGETHER.items() if name in nodeid), alone)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what one worker has to run alone, so that nobody waits for it at the end."""
+    items.sort(key=lambda item: group_of(item.nodeid) == item.nodeid)
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Share out the tests by groups, where that is asked for."""
