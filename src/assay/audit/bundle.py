@@ -188,7 +188,7 @@ def write_bundle(
 
     Parameters
     ----------
-    table : Table
+    labelling : Labelling
         The campaign's labelling so far.
     path, names, shown
         As in `Campaign.bundle`.

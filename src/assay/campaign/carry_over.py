@@ -83,7 +83,7 @@ def start_beside(
 
     Parameters
     ----------
-    formers : sequence of str
+    sources : sequence of str
         The others' names; they go on as they are.
     settings : Settings
         What is fixed of the new one.

@@ -234,7 +234,7 @@ def settings_of(
 
     Parameters
     ----------
-    beginning : Beginning
+    setup : Setup
         Predictions that are read and cut for a goal.
     scans : sequence of Scan
         Where the predictions were read from.

@@ -144,7 +144,7 @@ def _facts(
     weight = settings.source.columns.get("sample_weight")
     by_weight = [("weights", f"{weight}: items are drawn in proportion to it")] if weight else []
     return [
-        ("metric", f"{metric_name(goal.metric)}: {METRICS[goal.metric]}"),
+        ("metric", f"{metric_name(goal.metric)}: {METRICS[goal.metric].text}"),
         *by_weight,
         ("goal", _goal_text(goal)),
         ("strata", _strata_text(settings)),

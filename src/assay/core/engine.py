@@ -275,14 +275,10 @@ def plan(
 ) -> Ints:
     """Return how many cards of each stratum the next round deals, (..., H).
 
-    `asked` is the size of the round where the design leaves it open.
-
     Parameters
     ----------
-    design, goal, metric : Design, Goal, Metric
-        How is sampled, what for, and of which metric over the strata.
-    state : State
-        Where the evaluations stand; leading axes are independent ones.
+    design, goal, metric, state
+        As in `look`.
     rng : numpy.random.Generator
         Where all randomness comes from.
     asked : int
@@ -347,14 +343,8 @@ def step(
 
     Parameters
     ----------
-    design, goal, metric : Design, Goal, Metric
-        How is sampled, what for, and of which metric over the strata.
-    state : State
-        Where the evaluations stand; leading axes are independent ones.
-    rng : numpy.random.Generator
-        Where all randomness comes from.
-    asked : int
-        The size of the round, where the design leaves it open.
+    design, goal, metric, state, rng, asked
+        As in `look` and `plan`.
     """
     now = look(design, goal, metric, state)
     go_on = now.reason == Reason.GO_ON

@@ -76,8 +76,13 @@ def random_variance(metric: str, N: Floats, T: Floats, says_yes: Bools) -> float
     needed = np.isin(says_yes, kind.sides)
     says, count = says_yes[needed], np.array([T, N - T])[:, needed]
     top, bottom = (
-        np.array([[each[2 * (not said) + miss] for said in says] for miss in (0, 1)], dtype=float)
-        for each in (kind.top, kind.bottom)
+        np.array(
+            [
+                [kind.counts(said=said, positive=positive)[place] for said in says]
+                for positive in (True, False)
+            ]
+        )
+        for place in (0, 1)
     )
     whole = float((count * bottom).sum())
     if whole <= 0:

@@ -85,11 +85,8 @@ def wilson(value: Floats, variance: Floats, n: Floats, confidence: float) -> End
 
     Parameters
     ----------
-    value, variance : array, shape (...)
-        The estimate and its variance.
-    n : array, shape (...)
-        The labels behind it.
-    confidence : float
+    value, variance, n, confidence
+        As in `normal`.
 
     Examples
     --------
@@ -115,11 +112,8 @@ def jeffreys(value: Floats, variance: Floats, n: Floats, confidence: float) -> E
 
     Parameters
     ----------
-    value, variance : array, shape (...)
-        The estimate and its variance.
-    n : array, shape (...)
-        The labels behind it.
-    confidence : float
+    value, variance, n, confidence
+        As in `normal`.
 
     Examples
     --------

@@ -48,9 +48,6 @@ class Kind:
     text: str
     better: int = 1
 
-    def __str__(self) -> str:
-        return self.text
-
     def counts(self, *, said: bool, positive: bool) -> tuple[int, int]:
         """Return how often an item counts in the numerator, and in the denominator."""
         place = 2 * (not said) + (not positive)
@@ -72,6 +69,18 @@ class Kind:
     def bends(self) -> bool:
         """Whether its denominator depends on the labels."""
         return any(self.slopes(said=said)[1] for said in (True, False))
+
+    @property
+    def depends_on(self) -> str:
+        """The class of items that a random sample must find for it: nothing if any will do."""
+        if not self.bends:
+            return ""
+        return "positives" if self.bottom[0] else "negatives"
+
+    @property
+    def counts_misses(self) -> bool:
+        """Whether it depends on how many positives the classifier misses: recall and F1."""
+        return self.bends and self.bottom[2] > 0
 
     @property
     def is_of_classifier(self) -> bool:

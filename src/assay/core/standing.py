@@ -59,12 +59,8 @@ def with_open(design: Design, goal: Goal, metric: Metric, state: State, now: Loo
 
     Parameters
     ----------
-    design, goal, metric : Design, Goal, Metric
-        How is sampled, what for, and of which metric over the strata.
-    state : State
-        Where the evaluations stand; leading axes are independent ones.
-    now : Look
-        At the state.
+    design, goal, metric, state, now
+        As in `ends_at_worst`.
     """
     if state.open is None or not state.open.any() or design.bets:
         return now

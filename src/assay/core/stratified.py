@@ -140,13 +140,8 @@ def lower_rates(
 
     Parameters
     ----------
-    sample : Sample
-        Labels and outcomes of the strata, with their weights.
-    confidence : float
-    b : float
-        Outcomes that pay for peeking.
-    beyond : array, shape (...), optional
-        Values of E; the search ends as soon as it is known on which side of them the end lies.
+    sample, confidence, b, beyond
+        As in `upper_rates`.
     """
     s = sample.with_outcomes(0.0, -b)
     known = sample.x / np.maximum(sample.n, 1.0)

@@ -30,7 +30,7 @@ class Assignments:
 
     Parameters
     ----------
-    table : Table
+    labelling : Labelling
         The campaign's labelling so far.
     """
 

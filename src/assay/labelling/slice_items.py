@@ -55,7 +55,7 @@ class SliceAnswers:
 
         Parameters
         ----------
-        table : Table
+        labelling : Labelling
         items : sequence of str
         supposed : array of bool, optional
             Take the items that wait for an answer as if they had one: positive where this is true.
@@ -115,7 +115,7 @@ def slice_values(
 
     Parameters
     ----------
-    table : Table
+    labelling : Labelling
     items : sequence of str
         Their ids, as they are stored.
     column : str

@@ -129,14 +129,8 @@ class ScannedPredictions:
 
         Parameters
         ----------
-        strata : Decks
-            The strata to deal from.
-        scale : Scale
-            What the scores are: probabilities or margins.
-        seed : int
-            Of the deck.
-        counts : sequence of int
-            Cards wanted of each stratum.
+        strata, scale, seed, counts
+            As in `contract.Predictions`.
         """
         known, variable = _of_one(strata)
         # Counted, as the strata may be those of a population that these are only a part of.

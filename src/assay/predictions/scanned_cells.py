@@ -104,14 +104,8 @@ class ScannedCellPredictions:
 
         Parameters
         ----------
-        strata : Decks
-            The strata to deal from.
-        scale : Scale
-            What the scores are: probabilities or margins.
-        seed : int
-            Of the deck.
-        counts : sequence of int
-            Cards wanted of each stratum.
+        strata, scale, seed, counts
+            As in `contract.Predictions`.
         """
         decks = self._found.deal(self._by_score(strata), scale=scale, seed=seed, counts=counts)
         return [[_coded(card) for card in deck] for deck in decks]

@@ -111,14 +111,8 @@ class UnionPredictions:
 
         Parameters
         ----------
-        strata : Decks
-            The strata to deal from.
-        scale : Scale
-            What the scores are: probabilities or margins.
-        seed : int
-            Of the deck.
-        counts : sequence of int
-            Cards wanted of each stratum.
+        strata, scale, seed, counts
+            As in `contract.Predictions`.
         """
         tops = []
         for part in self.parts:

@@ -92,14 +92,8 @@ class WeightedPredictions(MemoryPredictions):
 
         Parameters
         ----------
-        strata : Decks
-            The strata to deal from.
-        scale : Scale
-            What the scores are: probabilities or margins.
-        seed : int
-            Of the deck.
-        counts : sequence of int
-            Cards wanted of each stratum.
+        strata, scale, seed, counts
+            As in `contract.Predictions`.
         """
         wanted = checked_counts(counts, strata.n_strata)
         stratum = strata.assign(self._values(strata.variable, scale), self._said)

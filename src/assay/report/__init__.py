@@ -1,6 +1,6 @@
 """Reports: one moment of a campaign as HTML, Markdown and JSON.
 
-    table -> gather (facts: plain values) -> sections (blocks: words, tables, figures)
+    labelling -> gather (facts: plain values) -> sections (blocks: words, tables, figures)
           -> html | markdown
 
 JSON is the facts as they are; so whatever a page says can be recomputed from the store.

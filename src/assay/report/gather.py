@@ -51,7 +51,7 @@ def deviations_in(labelling: Labelling, events: Iterable[Event]) -> Deviations:
 
     Parameters
     ----------
-    table : Table
+    labelling : Labelling
     events : iterable of Event
         The whole log, oldest first.
     """
@@ -191,7 +191,7 @@ def strata_facts(labelling: Labelling, confidence: float) -> tuple[StratumFacts,
 
     Parameters
     ----------
-    table : Table
+    labelling : Labelling
     confidence : float
         Of each interval by itself.
     """
@@ -267,7 +267,7 @@ def facts_of(labelling: Labelling, *, names: bool) -> Facts:
 
     Parameters
     ----------
-    table : Table
+    labelling : Labelling
     names : bool
         Call reviewers by their names, and not by numbers in the order of their first answers.
     """

@@ -75,12 +75,8 @@ def worth(facts: Facts) -> Section:
     ]
     if facts.population.weight_column is not None:
         blocks.append(Paragraph("Random samples are of items by weight, too.", small=True))
-    for about_positives, words in ((True, _RECALL), (False, _SPECIFICITY)):
-        names = tuple(
-            name
-            for name, kind in METRICS.items()
-            if kind.bends and bool(kind.bottom[0]) == about_positives
-        )
+    for rare, words in (("positives", _RECALL), ("negatives", _SPECIFICITY)):
+        names = tuple(name for name, kind in METRICS.items() if kind.depends_on == rare)
         if any(each.estimate.metric.startswith(names) for each in facts.metrics):
             blocks.append(Paragraph(words, small=True))
     return Section("What the labels are worth", tuple(blocks))

@@ -36,10 +36,8 @@ def stated_worst_case(
 
     Parameters
     ----------
-    design, goal, metric : Design, Goal, Metric
-        How is sampled, what for, and of which metric over the strata.
-    state : State
-        Where the evaluations stand; leading axes are independent ones.
+    design, goal, metric, state
+        As in `engine.look`.
     """
     now = look(design, goal, metric, state)
     return ends_at_worst(design, goal, metric, state, now=now, doubtful=state.tallies.u)

@@ -258,12 +258,8 @@ class DuckScanner:
 
         Parameters
         ----------
-        spans : sequence of Span
-            Ranges of the variable, each with a predicted label and the largest deck number.
-        variable, scale : Variable, Scale
-            What the strata are cut by, and what the scores are.
-        seed : int
-            Of the deck.
+        spans, variable, scale, seed
+            As in `engine.Scanner`.
         """
         limit = case_sql(spans, [f"{span.limit}::UBIGINT" for span in spans])
         highest = max(span.limit for span in spans)

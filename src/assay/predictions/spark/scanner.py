@@ -198,12 +198,8 @@ class SparkScanner:
 
         Parameters
         ----------
-        spans : sequence of Span
-            Ranges of the variable, each with a predicted label and the largest deck number.
-        variable, scale : Variable, Scale
-            What the strata are cut by, and what the scores are.
-        seed : int
-            Of the deck.
+        spans, variable, scale, seed
+            As in `engine.Scanner`.
         """
         limit = case_sql(spans, [word_of_limit(span.limit) for span in spans])
         rows = self._judged(variable, scale).selectExpr("*", f"{limit} AS highest")

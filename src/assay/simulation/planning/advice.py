@@ -47,15 +47,9 @@ def _pays(ours: Cost, random: Cost) -> str:
     )
 
 
-def counts_misses(metric: str) -> bool:
-    """Tell whether a metric depends on how many positives the classifier misses: recall and F1."""
-    return METRICS[metric].bends and METRICS[metric].bottom[2] > 0
-
-
 def about_worst_case(goal: Goal, most: int, items: int) -> str:
     """Say what it takes at most."""
-    if METRICS[goal.metric].bends:
-        rare = "positives" if METRICS[goal.metric].bottom[0] else "negatives"
+    if rare := METRICS[goal.metric].depends_on:
         return (
             f"there is no worst case short of all {items:,} items: how much a label tells about "
             f"{_name(goal.metric)} depends on how rare {rare} are"
@@ -97,7 +91,7 @@ def about_misses(
         What other metrics, and other half-widths, would take.
     """
     said_no, missed = supposed.said(False), supposed.positives(False)
-    if not counts_misses(goal.metric) or said_no == 0:
+    if not METRICS[goal.metric].counts_misses or said_no == 0:
         return []
     share = missed / max(missed + supposed.positives(True), 1e-9)
     rate = missed / said_no

@@ -106,15 +106,16 @@ class Planner:
         }
 
     def _refuse_undefined(self, supposed: Supposed) -> None:
-        kind = METRICS[self.goal.metric]
-        positives = supposed.positives(True) + supposed.positives(False)
-        kinds = {"positive": positives, "negative": supposed.size - positives}
-        positive, negative = any(kind.bottom[::2]), any(kind.bottom[1::2])
-        what = "positive" if positive else "negative"
-        if positive != negative and kinds[what] < 1:  # only these are in its denominator
+        kind, denominator = METRICS[self.goal.metric], 0.0
+        for said in (True, False):
+            found = supposed.positives(said)
+            for positive, items in ((True, found), (False, supposed.said(said) - found)):
+                denominator += kind.counts(said=said, positive=positive)[1] * items
+        if denominator < 1:
+            what = kind.depends_on.removesuffix("s")
             raise InputError(
                 f"no item is expected to be {what}, so there is no {self.goal.metric} to plan for",
-                details=f"{kinds[what]:.2g} {what}s are expected among {supposed.size:,} items",
+                details=f"{denominator:.2g} {what}s are expected among {supposed.size:,} items",
                 hint="check the score and its scale, or give labels from before",
             )
 
@@ -169,7 +170,7 @@ class Planner:
         self, supposed: Supposed, designs: tuple[DesignRow, ...]
     ) -> tuple[CheaperRow, ...]:
         """Return what precision and the false omission rate take, where that is less."""
-        if self.goal.within is None or not advice.counts_misses(self.goal.metric):
+        if self.goal.within is None or not METRICS[self.goal.metric].counts_misses:
             return ()
         rows = [
             CheaperRow(
