@@ -134,7 +134,7 @@ def _by_metric(rows: Sequence[Row]) -> "Figure":
     axes.grid(visible=False, axis="y")
     if any(row.fails for row in rows):
         axes.scatter([], [], s=22, color=_BAD, label="fails: share + 2 se < 0.945")
-        axes.legend(loc="upper left", frameon=False)
+        axes.legend(loc="lower left", frameon=False)
     return figure
 
 
