@@ -244,7 +244,7 @@ def test_what_luck_hid_is_given_back_by_hand() -> None:
 
 def hidden_everywhere(self: Sample) -> Sample:
     """As if labels could have missed something where there is nothing left to label."""
-    hidden = explore(self.w, self.n, self.x, self.left).pull
+    hidden = explore(self.w, self.n, self.x, np.maximum(self.left, 1e-9)).pull
     return replace(self, x=np.clip(self.x + hidden, 0.0, self.n))
 
 

@@ -212,7 +212,8 @@ class Exploration:
     pull : array
         By how many percent a stratum's share rises when its outcomes rise by one percent, from 0
         (labels go by weight) to 1/2 (Neyman's allocation of rare outcomes). Where the outcome is
-        the more frequent one of a stratum, the same of the other one, with a minus.
+        the more frequent one of a stratum, the same of the other one, with a minus. 0 where every
+        item is labelled.
     """
 
     shares: Floats
@@ -264,4 +265,5 @@ def explore(w: Floats, n: Floats, x: Floats, left: Floats | float = 1.0) -> Expl
     y = n - x
     other = believed * ((1 - own) / (1 - q)) * y / (y + 0.5) * np.maximum(q - 0.5, 0.0) / q
     pull = (rare - other) * (1 - spread / total) * neyman / np.maximum(shares, _TINY)
-    return Exploration(np.asarray(shares), np.asarray(pull))
+    # A stratum that is labelled to its last item gets no more, whatever was found in it.
+    return Exploration(np.asarray(shares), np.where(np.asarray(left) > 0, pull, 0.0))

@@ -54,7 +54,7 @@ def quoted_value(
         w, common = weigh(now, metric, T)
         turned = metric.rises(T) ^ common  # where the rarer outcome is the other one
         rare = np.where(turned, n - x, x)
-        hidden = np.where(left > 0, explore(w, n, rare, left).pull, 0.0)
+        hidden = explore(w, n, rare, left).pull
         given = np.clip(rare + hidden, 0.0, n) - rare
         x = np.where(turned, x - given, x + given)
         T = _totals(N, n, x)

@@ -79,14 +79,10 @@ class Sample:
         return None if E is None else E - np.where(self.open, 0.0, self.w * known).sum(axis=-1)
 
     def evened(self) -> "Sample":
-        """Return the sample with what allocation by `core.allocation` has hidden given back.
-
-        Nothing is hidden where every item is labelled.
-        """
+        """Return the sample with what allocation by `core.allocation` has hidden given back."""
         n = np.where((self.x > 0) & (self.n > 1), self.n - 1, self.n)
         x = self.x * n / np.maximum(self.n, 1.0)
-        pull = explore(self.w, self.n, self.x, self.left).pull
-        hidden = np.where(self.left > 0, pull, 0.0)
+        hidden = explore(self.w, self.n, self.x, self.left).pull
         return replace(self, n=n, x=np.clip(x + hidden, 0.0, n))
 
     def with_outcomes(self, tail: float, b: float) -> "Sample":
