@@ -27,7 +27,7 @@ import pytest
 import sqlalchemy as sa
 
 import assay
-from assay.results import Submit
+from assay.storage import Label
 from benchmarks.any_size import make_few, make_rows
 from tests.torture.pages import Page, token_for
 from tests.torture.postgres import running_postgres
@@ -126,7 +126,7 @@ def reviewing(served: Served, storage: str, people: int, submits: int) -> Speed:
 
             def submit() -> None:
                 key = f"{run}-{number}-{next(numbers)}"
-                sent = Submit(key, items[0], _answer(items[0]))
+                sent = Label(items[0], _answer(items[0]), key=key)
                 seen = page.take([sent], 1)
                 if seen.receipts != {key: "saved"}:
                     raise RuntimeError(f"not saved: {seen}")

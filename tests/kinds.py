@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import assay
-from assay.results.reviewing import Submit
+from assay.storage import Label
 
 SIZE = 300
 RNG = np.random.default_rng(30)
@@ -61,7 +61,7 @@ def rebased(url: str) -> None:
     before = label(create(url, metric="recall"))
     item, *_ = before.ask(5, reviewer="bob")
     after = assay.rebase_campaign(storage=url, predictions=table(slice(0, 250)))
-    after.review([Submit("late", item.id, "yes")], reviewer="bob")
+    after.review([Label(str(item.id), "yes", key="late")], reviewer="bob")
     label(after, 1)
 
 
@@ -79,7 +79,7 @@ def team(url: str) -> None:
         items = campaign.review([], reviewer=name, want=3).items
         said = [words[place] for place in rng.integers(len(words), size=len(items))]
         submits = [
-            Submit(f"{turn} {item.id}", item.id, word)
+            Label(str(item.id), word, key=f"{turn} {item.id}")
             for item, word in zip(items, said, strict=True)
         ]
         campaign.review(submits, reviewer=name)

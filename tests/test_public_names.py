@@ -19,6 +19,7 @@ PROMISED = [
     "Goal",
     "InputError",
     "Item",
+    "Label",
     "LabelConflictError",
     "LabelError",
     "MissingDependencyError",

@@ -41,6 +41,7 @@ from assay.simulation import (
     simulate,
     simulate_several,
 )
+from assay.storage import Label
 
 __version__ = "0.1.0"
 
@@ -57,6 +58,7 @@ __all__ = [
     "Goal",
     "InputError",
     "Item",
+    "Label",
     "LabelConflictError",
     "LabelError",
     "MissingDependencyError",

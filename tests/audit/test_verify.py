@@ -197,7 +197,7 @@ def test_what_the_database_itself_refuses_would_be_found(original: Path) -> None
         books = bookkeeping.read_books(session, key, settings)
     twice = replace(books, cards=[*books.cards, {**books.cards[0], "stratum": 1, "position": 99}])
     assert any("lies in 2 places" in each for each in check_cards(twice).findings)
-    sent = [{**row, "submit_key": "a"} for row in books.events]
+    sent = [{**row, "key": "a"} for row in books.events]
     (finding,) = check_events(replace(books, events=sent)).findings
     assert finding == f"{len(sent)} labels were sent as 'a'"
 

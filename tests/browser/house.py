@@ -21,7 +21,7 @@ from playwright.sync_api import (
 
 import assay
 from assay.campaign.campaign import Campaign
-from assay.storage import Event
+from assay.storage import StoredLabel
 from assay.web import Options
 from assay.web import app as web_app
 from assay.web.middleware import cookie_name
@@ -77,7 +77,7 @@ class House:
         """Return a new token."""
         return add_token(self.storage, role, who, self.name)
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[StoredLabel]:
         """Return all that was recorded."""
         return self.campaign().events()
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from assay.campaign.create import create_campaign
 from assay.demo import make_population
-from assay.results.reviewing import Submit
+from assay.storage import Label
 from assay.web import Options
 from tests.browser.house import PHONE, House, Visit
 
@@ -71,7 +71,7 @@ def pictures(chromium: Browser, folder: Path, storage: str) -> None:
         items = campaign.review([], reviewer=who, want=2).items
         said = ["yes" if spam.truth[int(item.id)] else "no" for item in items]
         sent = [
-            Submit(f"{number}-{item.id}", item.id, answer)
+            Label(str(item.id), answer, key=f"{number}-{item.id}")
             for item, answer in zip(items, said, strict=True)
         ]
         campaign.review(sent, reviewer=who)

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 
 import assay.web
 from assay.core.answers import Answer
-from assay.results.reviewing import Told
+from assay.storage import Label
 from assay.web import Options
 from tests.browser.house import DESKTOP, PHONE, House, Visit, press, shown, wait_until_saved
 
@@ -31,7 +31,7 @@ def house(open_house: Callable[..., House]) -> House:
     campaign = house.campaign()
     said = (("bob", Answer.YES), ("eve", Answer.NO))
     item = campaign.ask(1, reviewer="bob")[0].id
-    campaign.record([Told(item, answer, who) for who, answer in said])
+    campaign.record([Label(str(item), answer, who) for who, answer in said])
     return house
 
 

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from assay.core.answers import Answer
-from assay.results.reviewing import Submit
+from assay.storage import Label
 from assay.web.middleware import cookie_name
 from tests.browser.house import PHONE, SETTLED, House, Visit
 
@@ -43,7 +43,7 @@ def disagree(house: House, items: int) -> None:
     campaign = house.campaign()
     for who, said in (("ann", "yes"), ("bob", "no")):
         given = campaign.review([], reviewer=who, want=items).items
-        campaign.review([Submit(next(KEYS), item.id, said) for item in given], reviewer=who)
+        campaign.review([Label(str(item.id), said, key=next(KEYS)) for item in given], reviewer=who)
     assert len(campaign.disputes()) == items
 
 
@@ -207,7 +207,7 @@ def test_pages_fit_a_phone_and_have_names(enter: Enter, open_house: Open) -> Non
     disagree_more = house.campaign()
     for who in ("ann", "bob"):
         given = disagree_more.review([], reviewer=who, want=20).items
-        said = [Submit(next(KEYS), item.id, "yes") for item in given]
+        said = [Label(str(item.id), "yes", key=next(KEYS)) for item in given]
         disagree_more.review(said, reviewer=who)
     visit, page = owner(enter, house, viewport=PHONE, scheme="dark", touch=True)
     picture = page.get_by_role("img", name="How the interval of precision has narrowed")

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader
 from playwright.sync_api import expect
 
 from assay.core.answers import Answer
-from assay.results.reviewing import Submit, Told
+from assay.storage import Label
 from assay.web import Options
 from assay.web import app as web_app
 from tests.browser.house import House, Visit, shown
@@ -100,8 +100,8 @@ def hostile(open_house: Callable[..., House]) -> House:
     item = campaign.ask(1, reviewer=CORPUS[0])[0].id
     answers = [Answer.YES, *[Answer.NO] * (len(CORPUS) - 1)]
     pairs = zip(CORPUS, answers, strict=True)
-    campaign.record([Told(item, answer, reviewer=name) for name, answer in pairs])
-    keys = [Submit(key, item, "cannot judge") for key in CORPUS if len(key) <= 100]
+    campaign.record([Label(str(item), answer, name) for name, answer in pairs])
+    keys = [Label(str(item), "cannot judge", key=key) for key in CORPUS if len(key) <= 100]
     campaign.review(keys, reviewer=WHO)
     return house
 

@@ -17,7 +17,7 @@ from assay.cli import app
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError, LabelConflictError
 from assay.predictions import from_arrays
-from assay.results.reviewing import Submit
+from assay.storage import Label
 
 SIZE = 600
 RNG = np.random.default_rng(5)
@@ -158,7 +158,7 @@ def test_resumed_revised_and_withdrawn_answers_count_every_time(
     assert campaign.tell({int(often): not other}, reviewer="ann", revise=True) == before
 
     labels = before.labels
-    own = Submit("k1", int(often), "withdrawn")
+    own = Label(str(int(often)), "withdrawn", key="k1")
     campaign.rule(int(often), other, reviewer="eve", key="k0")
     assert campaign.estimate().labels == labels
     campaign.rule(int(often), "withdrawn", reviewer="eve", key="k2")

@@ -44,7 +44,7 @@ def asked(campaign: Campaign, who: str) -> set[object]:
 def test_nobody_is_asked_again_what_they_judged_in_another_tool() -> None:
     campaign = overlapping()
     back = judged_in_label_studio(campaign, "ann", 5)
-    mine = {row.item for row in read_labels(back, campaign=campaign).rows}
+    mine = {row.item_id for row in read_labels(back, campaign=campaign).rows}
     import_labels(campaign, back, rename={"label-studio:5": "ann"})
     assert {event.reviewer for event in campaign.events()} == {"ann"}
     assert asked(campaign, "ann") == set(IDS) - mine

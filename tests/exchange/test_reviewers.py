@@ -14,7 +14,7 @@ from assay.campaign.rebase import rebase_campaign
 from assay.core.answers import Answer
 from assay.core.deck import Id
 from assay.errors import InputError, LabelConflictError, LabelError
-from assay.results.reviewing import Submit
+from assay.storage import Label
 from tests.exchange.campaigns import campaign_of
 
 IDS = [f"{number:03d}" for number in range(40)]
@@ -48,7 +48,9 @@ def work(campaign: Campaign) -> None:
     for number in range(6 * len(asked)):
         item, who = rng.choice(asked), rng.choice(team)
         words = [*(answer.value for answer in Answer), "skip", "withdrawn", "yes", "no"]
-        turn = campaign.review([Submit(f"k{number}", item, rng.choice(words))], reviewer=who)
+        turn = campaign.review(
+            [Label(str(item), rng.choice(words), key=f"k{number}")], reviewer=who
+        )
         assert turn.receipts[0].status == "saved"
         if number % 20 == 0:
             campaign.rule(
@@ -82,8 +84,8 @@ def test_the_order_and_the_rulings_of_an_export_matter() -> None:
     source = campaign_of(["a", "b"])
     assert given(source, "ann") == given(source, "bob")
     source.tell({"a": "yes", "b": "yes"}, reviewer="ann")
-    source.review([Submit("1", "a", "no")], reviewer="bob")
-    source.review([Submit("2", "a", "broken")], reviewer="ann")
+    source.review([Label("a", "no", key="1")], reviewer="bob")
+    source.review([Label("a", "broken", key="2")], reviewer="ann")
     source.rule("b", "no", reviewer="eve", key="3")
     records = labels_sheet(source).records()
     assert source.answers() == {"a": Answer.BROKEN, "b": Answer.NO}
@@ -119,9 +121,9 @@ def test_what_counts_is_told_from_what_does_not() -> None:
     campaign = campaign_of(["a", "b", "c"])
     assert len(given(campaign, "bob")) == 3
     campaign.tell({"a": "yes"}, reviewer="ann")
-    campaign.review([Submit("1", "a", "no"), Submit("2", "b", "no")], reviewer="bob")
+    campaign.review([Label("a", "no", key="1"), Label("b", "no", key="2")], reviewer="bob")
     campaign.rule("b", "yes", reviewer="eve", key="3")
-    campaign.review([Submit("4", "c", "yes"), Submit("5", "c", "withdrawn")], reviewer="bob")
+    campaign.review([Label("c", "yes", key="4"), Label("c", "withdrawn", key="5")], reviewer="bob")
     sheet = labels_sheet(campaign)
     assert sheet.columns == ("id", "label", "reviewer", "told_at", "late", "ruling", "counts")
     assert [(*row[:3], *row[5:]) for row in sheet.rows] == [

@@ -8,10 +8,11 @@ import pytest
 from assay.core.answers import Answer
 from assay.errors import AssayError
 from assay.exchange.content import Content, LimitError, Limits
-from assay.exchange.tables import Columns, LabelFile, parquet_rows, read_label_file
+from assay.exchange.rows import Checked
+from assay.exchange.tables import Columns, parquet_rows, read_label_file
 
 
-def _read(file: Path, kind: str = "integer", ids: tuple[str, ...] = ("id",)) -> LabelFile:
+def _read(file: Path, kind: str = "integer", ids: tuple[str, ...] = ("id",)) -> Checked:
     return read_label_file(file, id_columns=ids, label_column="label", id_kind=kind)
 
 
@@ -27,20 +28,20 @@ def test_parquet_says_the_same_as_csv(tmp_path: Path) -> None:
     table = _parquet(tmp_path, id=[7, 8, 9, 10], label=["yes", None, "no", "cannot judge"])
     one, other = _read(csv), _read(table)
     assert one.without_label == other.without_label == 1
-    answers = {id: label.answer for id, label in one.labels.items()}
-    assert answers == {id: label.answer for id, label in other.labels.items()}
-    assert answers == {7: Answer.YES, 9: Answer.NO, 10: Answer.CANNOT_JUDGE}
+    answers = {label.item_id: label.answer for label in one.rows}
+    assert answers == {label.item_id: label.answer for label in other.rows}
+    assert answers == {"7": Answer.YES, "9": Answer.NO, "10": Answer.CANNOT_JUDGE}
 
 
 def test_labels_may_be_true_and_false(tmp_path: Path) -> None:
     found = _read(_parquet(tmp_path, id=["a", "b"], label=[True, False]), kind="string")
-    assert [label.answer for label in found.labels.values()] == [Answer.YES, Answer.NO]
+    assert [label.answer for label in found.rows] == [Answer.YES, Answer.NO]
 
 
 def test_the_first_column_that_is_there_holds_the_ids(tmp_path: Path) -> None:
     file = _parquet(tmp_path, url=["a"], id=["b"], label=[1])
-    assert list(_read(file, "string", ("url", "id")).labels) == ["a"]
-    assert list(_read(file, "string", ("key", "id")).labels) == ["b"]
+    assert [row.item_id for row in _read(file, "string", ("url", "id")).rows] == ["a"]
+    assert [row.item_id for row in _read(file, "string", ("key", "id")).rows] == ["b"]
 
 
 @pytest.mark.parametrize(
@@ -74,10 +75,10 @@ def test_what_is_no_parquet_file_is_told(tmp_path: Path) -> None:
 def test_who_gave_a_label_is_not_asked_here(tmp_path: Path) -> None:
     people: dict[str, list[Any]] = {"reviewer": [5, None], "ruling": ["guilty", "not guilty"]}
     file = _parquet(tmp_path, id=[7, 8], label=["yes", "no"], **people)
-    assert len(_read(file).labels) == 2
+    assert len(_read(file).rows) == 2
     csv = tmp_path / "labels.csv"
     csv.write_text("id,label,ruling,reviewer,reviewer\n7,yes,guilty,ann,bob\n")
-    assert len(_read(csv).labels) == 1
+    assert len(_read(csv).rows) == 1
     rows = list(parquet_rows(Content(file), Columns(), Limits()))
     assert [row.problem for row in rows] == [
         "reviewer 5 is no text",

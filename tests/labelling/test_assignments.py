@@ -13,7 +13,7 @@ from assay.core.answers import Answer
 from assay.core.strata import Strata
 from assay.labelling.assignments import Assignments
 from assay.labelling.review_rule import Review
-from assay.results.reviewing import Submit, Told
+from assay.storage import Label
 from tests.clock import Clock, movable_clock
 from tests.desk_model import ANSWERS, Model
 
@@ -39,7 +39,7 @@ class Game:
         first = create(url, reviewers_per_item=2, overlap=0.6)
         self.model = Model(seed=11, per_item=2, share=0.6)
         self.desks = [first, *(assay.load_campaign(storage=url) for _ in range(2))]
-        self.sent: list[Submit] = []
+        self.sent: list[Label] = []
 
     def play(self, moves: int) -> None:
         named = [self.turn, self.turn, self.ask, self.tell, self.record, self.rule, self.wait]
@@ -76,7 +76,9 @@ class Game:
         items = mine[-3:] if mine and self.rng.random() < 0.7 else self.some_items(assignments, 2)
         submits, expected = [], []
         for item in items:
-            submit = Submit(f"k{len(self.sent)}", item, WORDS[self.rng.integers(len(WORDS))])
+            submit = Label(
+                str(item), WORDS[self.rng.integers(len(WORDS))], key=f"k{len(self.sent)}"
+            )
             if self.sent and self.rng.random() < 0.15:  # sent before, perhaps with something else
                 submit = self.sent[self.rng.integers(len(self.sent))]
                 if self.rng.random() < 0.4:
@@ -85,7 +87,7 @@ class Game:
             submits.append(submit)
             expected.append(
                 self.model.submit(
-                    int(submit.item), submit.answer, reviewer, key=submit.key, lease=LEASE
+                    int(submit.item_id), submit.answer, reviewer, key=submit.key or "", lease=LEASE
                 )
             )
         turn = assignments.review(submits, reviewer=reviewer, want=want, lease=LEASE)
@@ -144,7 +146,8 @@ class Game:
         expected = self.model.record(told, revise=revise)
         try:
             found = assignments.record(
-                [Told(item, Answer(answer), name) for item, answer, name in told], revise=revise
+                [Label(str(item), Answer(answer), name) for item, answer, name in told],
+                revise=revise,
             )
         except assay.LabelConflictError:
             assert expected is None
@@ -157,8 +160,8 @@ class Game:
             return
         item, answer = int(disputes[0].item.id), ANSWERS[self.rng.integers(2)]
         assert dict(disputes[0].answers) == self.model.counted(item)
-        self.sent.append(Submit(f"k{len(self.sent)}", item, answer))
-        key = self.sent[-1].key
+        key = f"k{len(self.sent)}"
+        self.sent.append(Label(str(item), answer, key=key))
         receipt = assignments.rule(item, answer, reviewer="owner", key=key)
         expected = self.model.submit(item, answer, "owner", key=key, lease=0.0, ruling=True)
         assert (receipt.status, receipt.late) == expected
@@ -175,7 +178,7 @@ class Game:
                 event.item_id,
                 event.answer,
                 event.reviewer,
-                event.submit_key,
+                event.key,
                 event.late,
                 event.ruling,
             )

@@ -7,23 +7,23 @@ import pytest
 
 from assay.core.answers import Answer
 from assay.labelling.review_rule import WORDS, Review, answered
-from assay.storage import Said
+from assay.storage import Label
 from tests.desk_model import Happened, Model
 
 SAID = [
-    *(Said(item_id="7", answer=word, reviewer=name) for name in "ab" for word in WORDS),
-    *(Said(item_id="7", answer=word, reviewer="o", ruling=True) for word in ("yes", "no")),
+    *(Label("7", word, name) for name in "ab" for word in WORDS),
+    *(Label("7", word, "o", ruling=True) for word in ("yes", "no")),
 ]
 
 
-def review_of(said: list[Said], wanted: int) -> Review:
+def review_of(said: list[Label], wanted: int) -> Review:
     review = Review(wanted)
     for each in said:
         review.take(each)
     return review
 
 
-def differs(said: list[Said], wanted: int) -> bool:
+def differs(said: list[Label], wanted: int) -> bool:
     """Tell whether the rule and the model are of two minds."""
     model = Model(seed=0, per_item=wanted, share=1.0)
     model.events = [Happened(7, each.answer, each.reviewer, ruling=each.ruling) for each in said]
@@ -38,11 +38,11 @@ def differs(said: list[Said], wanted: int) -> bool:
     ) or list(review.answers) != list(model.answers(7))
 
 
-def every_story() -> list[list[Said]]:
+def every_story() -> list[list[Label]]:
     """Return all stories of up to three events, and long ones at random."""
     stories = [list(story) for length in range(4) for story in product(SAID, repeat=length)]
     rng = np.random.default_rng(3)
-    people = [*SAID, *(Said(item_id="7", answer=word, reviewer="c") for word in WORDS)]
+    people = [*SAID, *(Label("7", word, "c") for word in WORDS)]
     long = rng.integers(len(people), size=(1000, 10)).tolist()
     return [*stories, *([people[place] for place in story] for story in long)]
 
@@ -72,9 +72,9 @@ def test_other_rules_are_found_out(
 
 
 def test_broken_and_cannot_judge_agree() -> None:
-    said = [Said(item_id="7", answer=word, reviewer=word) for word in ("cannot judge", "broken")]
+    said = [Label("7", word, word) for word in ("cannot judge", "broken")]
     assert review_of(said, 2).settled is Answer.CANNOT_JUDGE
-    assert not review_of([said[1], Said(item_id="7", answer="no", reviewer="c")], 2).settled
+    assert not review_of([said[1], Label("7", "no", "c")], 2).settled
 
 
 def test_what_counts_does_not_depend_on_the_answers() -> None:
@@ -82,12 +82,7 @@ def test_what_counts_does_not_depend_on_the_answers() -> None:
     other = {"yes": "no", "no": "yes"}
     for story in STORIES[-300:]:
         swapped = [
-            Said(
-                item_id="7",
-                answer=other.get(each.answer, each.answer),
-                reviewer=each.reviewer,
-                ruling=each.ruling,
-            )
+            Label("7", other.get(each.answer, each.answer), each.reviewer, ruling=each.ruling)
             for each in story
         ]
         one, two = review_of(story, 2), review_of(swapped, 2)
@@ -97,9 +92,9 @@ def test_what_counts_does_not_depend_on_the_answers() -> None:
 
 def test_items_that_have_an_answer_in_the_end() -> None:
     said = [
-        Said(item_id="1", answer="skip", reviewer="ann"),
-        Said(item_id="2", answer="yes", reviewer="ann"),
-        Said(item_id="2", answer="withdrawn", reviewer="ann"),
-        Said(item_id="3", answer="broken", reviewer="ann"),
+        Label("1", "skip", "ann"),
+        Label("2", "yes", "ann"),
+        Label("2", "withdrawn", "ann"),
+        Label("3", "broken", "ann"),
     ]
     assert answered(said) == {"3"}

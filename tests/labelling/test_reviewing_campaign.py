@@ -10,7 +10,7 @@ import pytest
 
 import assay
 from assay.core.deck import number
-from assay.results.reviewing import Submit
+from assay.storage import Label
 from tests.clock import Clock, movable_clock
 
 SIZE = 400
@@ -29,8 +29,8 @@ def create(url: str | None, **more: Any) -> assay.Campaign:
     return assay.create_campaign(table(), id="id", score="p", threshold=0.4, storage=url, **given)
 
 
-def submit(item: assay.Item, answer: str, key: str = "") -> Submit:
-    return Submit(key or f"{item.id} {answer}", item.id, answer)
+def submit(item: assay.Item, answer: str, key: str = "") -> Label:
+    return Label(str(item.id), answer, key=key or f"{item.id} {answer}")
 
 
 @pytest.fixture

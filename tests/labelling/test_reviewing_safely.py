@@ -9,7 +9,8 @@ import assay
 from assay.core.deck import Id
 from assay.labelling.reserve import ShortReserveError
 from assay.labelling.state import Labelling
-from assay.results.reviewing import Submit, Told, Turn
+from assay.results.reviewing import Turn
+from assay.storage import Label
 
 PREDICTIONS = {"p": [0.5 + number / 400 for number in range(200)]}
 
@@ -20,7 +21,7 @@ def create(**changed: Any) -> assay.Campaign:
 
 
 def send(campaign: assay.Campaign, who: str, item: Id, answer: str, key: str) -> Turn:
-    return campaign.review([Submit(key, item, answer)], reviewer=who)
+    return campaign.review([Label(str(item), answer, key=key)], reviewer=who)
 
 
 def test_nobody_can_tell_from_the_counts_what_others_have_said() -> None:
@@ -51,13 +52,13 @@ def test_what_was_sent_is_saved_even_if_there_are_no_more_items(
 
     monkeypatch.setattr(Labelling, "deal", short)
     monkeypatch.setattr("assay.labelling.reserve.Reserve.grow", gone)
-    sent = [Submit(str(item.id), item.id, "yes") for item in items]
+    sent = [Label(str(item.id), "yes", key=str(item.id)) for item in items]
     turn = campaign.review(sent, reviewer="ann", want=20)
     assert [receipt.status for receipt in turn.receipts] == ["saved"] * 5
     assert campaign.trouble == "the predictions are not at hand"
     assert len(campaign.events()) == 5
     assert turn.items  # what lies on the table can be judged
-    left = [Submit(str(item.id), item.id, "yes") for item in turn.items]
+    left = [Label(str(item.id), "yes", key=str(item.id)) for item in turn.items]
     assert campaign.review(left, reviewer="ann", want=20).state == "wait"
     with pytest.raises(assay.PredictionsError):
         campaign.review([], reviewer="ann", want=40)
@@ -91,7 +92,7 @@ def test_one_person_in_two_spellings_is_one_reviewer() -> None:
     campaign = create(reviewers_per_item=2, overlap=1.0)
     (item,) = campaign.ask(1, reviewer="Zoë")
     campaign.tell({item.id: True}, reviewer=unicodedata.normalize("NFD", " Zoë "))
-    again = campaign.record([Told(item.id, assay.Answer.YES, "Zoë\t")])
+    again = campaign.record([Label(str(item.id), assay.Answer.YES, "Zoë\t")])
     assert (again.new, again.unchanged) == (0, 1)
     assert [row.name for row in campaign.reviewers()] == ["Zoë"]
 
@@ -99,7 +100,7 @@ def test_one_person_in_two_spellings_is_one_reviewer() -> None:
 def test_what_is_told_frees_the_claim() -> None:
     campaign = create(reviewers_per_item=2, overlap=1.0)
     items = campaign.ask(5, reviewer="ann")
-    campaign.record([Told(item.id, assay.Answer.YES, "ann") for item in items])
+    campaign.record([Label(str(item.id), assay.Answer.YES, "ann") for item in items])
     assert {item.id for item in campaign.ask(5, reviewer="bob")} == {item.id for item in items}
 
 

@@ -12,8 +12,8 @@ from sklearn import metrics as sk
 
 import assay
 from assay.audit.recompute import Form, Stratum, left_of, quoted
-from assay.results.reviewing import Submit, Told
 from assay.results.text import difference_words
+from assay.storage import Label
 from tests import kinds
 from tests.report.campaigns import Made, make, make_several
 
@@ -161,11 +161,13 @@ def test_several_reviewers() -> None:
     made = make(reviewers_per_item=2, overlap=1.0, budget=30)
     campaign = made.campaign
     batch = campaign.ask(10, reviewer="zoe")
-    campaign.record([Told(item.id, assay.Answer.YES, "zoe") for item in batch[:6]])
-    campaign.record([Told(item.id, assay.Answer.YES, "ann") for item in batch[:3]])
-    campaign.record([Told(item.id, assay.Answer.NO, "ann") for item in batch[3:5]])
+    campaign.record([Label(str(item.id), assay.Answer.YES, "zoe") for item in batch[:6]])
+    campaign.record([Label(str(item.id), assay.Answer.YES, "ann") for item in batch[:3]])
+    campaign.record([Label(str(item.id), assay.Answer.NO, "ann") for item in batch[3:5]])
     campaign.rule(batch[3].id, "no", reviewer="Ruthven", key="r1")
-    campaign.review([Submit("k", campaign.ask(1, reviewer="bob")[0].id, "skip")], reviewer="bob")
+    campaign.review(
+        [Label(str(campaign.ask(1, reviewer="bob")[0].id), "skip", key="k")], reviewer="bob"
+    )
     told = campaign.report().to_dict()
     assert [row["name"] for row in told["reviewers"]] == ["reviewer 1", "reviewer 2", "reviewer 3"]
     assert [row["answers"] for row in told["reviewers"]] == [6, 5, 0]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from assay.storage import Event, Session, Store, open_store
+from assay.storage import Session, Store, StoredLabel, open_store
 from assay.storage.session import Labels
 from assay.storage.testing import ALONE, TOGETHER, Check, Opener, check_store
 from assay.storage.testing.alone import claims_are_leases, texts_come_back_as_they_were
@@ -83,7 +83,7 @@ def test_writers_that_read_before_they_lock_are_found_out(tmp_path: Path) -> Non
 def test_texts_that_change_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     right = Labels.add_labels
 
-    def stripped(self: Labels, campaign: int, said: Any) -> list[Event]:
+    def stripped(self: Labels, campaign: int, said: Any) -> list[StoredLabel]:
         return right(self, campaign, [replace(each, item_id=each.item_id.strip()) for each in said])
 
     monkeypatch.setattr(Labels, "add_labels", stripped)

@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from typing import Any
 
-from assay.results.reviewing import Submit
-from assay.storage import open_store
+from assay.storage import Label, open_store
 from assay.web.tokens import digest_of, new_token
 
 PATIENCE = 90.0
@@ -25,9 +24,14 @@ class UnsureError(Exception):
 class Seen:
     """What came back: the status of each key, and the items to judge."""
 
-    receipts: dict[str, str]
+    receipts: dict[str | None, str]
     items: list[str]
     state: str
+
+
+def sent(label: Label) -> dict[str, str | None]:
+    """Return a label as a page sends it."""
+    return {"key": label.key, "item": label.item_id, "answer": label.answer}
 
 
 class Page:
@@ -37,9 +41,9 @@ class Page:
         self._port, self._token = port, token
         self._connection: HTTPConnection | None = None
 
-    def take(self, submits: Sequence[Submit], want: int) -> Seen:
+    def take(self, submits: Sequence[Label], want: int) -> Seen:
         """Send answers and get items."""
-        body = json.dumps({"submits": [asdict(submit) for submit in submits], "want": want})
+        body = json.dumps({"submits": [sent(submit) for submit in submits], "want": want})
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
         try:
             if self._connection is None:

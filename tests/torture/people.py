@@ -6,9 +6,9 @@ They keep a book of all that they have sent and of what they were told about it.
 import random
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from assay.results.reviewing import Submit
+from assay.storage import Label
 from tests.torture.campaigns import truth
 from tests.torture.pages import UnsureError
 from tests.torture.workers import Take
@@ -20,8 +20,8 @@ ANSWERS = ("yes", "no", "cannot judge", "broken")
 class Sent:
     """What a reviewer has sent: by key, with all that was said of it."""
 
-    submits: dict[str, Submit] = field(default_factory=dict)
-    statuses: dict[str, Counter[str]] = field(default_factory=dict)
+    submits: dict[str | None, Label] = field(default_factory=dict)
+    statuses: dict[str | None, Counter[str]] = field(default_factory=dict)
     takes: list[float] = field(default_factory=list)  # seconds that each exchange took
     unsure: int = 0
 
@@ -47,7 +47,7 @@ class Reviewer:
     def __init__(self, name: str, take: Take, lease: float) -> None:
         self._name, self._take, self._lease = name, take, lease
         self._random = random.Random(name)
-        self._held_back: list[Submit] = []
+        self._held_back: list[Label] = []
         self._answered: list[str] = []
         self.sent = Sent()
 
@@ -65,9 +65,9 @@ class Reviewer:
         self._exchange(self._held_back, 0)
         return self.sent
 
-    def _batch(self, items: list[str]) -> list[Submit]:
+    def _batch(self, items: list[str]) -> list[Label]:
         chance = self._random.random
-        batch: list[Submit] = []
+        batch: list[Label] = []
         for item in items:
             answer = truth(item) if chance() < 0.9 else self._random.choice(ANSWERS)
             submit = self._new(item, "skip" if chance() < 0.03 else answer)
@@ -85,16 +85,18 @@ class Reviewer:
         if known and chance() < 0.01:
             before = self.sent.submits[known.pop()]
             other = next(answer for answer in ANSWERS if answer != before.answer)
-            batch.append(Submit(before.key, before.item, other))  # must be called a conflict
+            batch.append(replace(before, answer=other))  # must be called a conflict
         self._random.shuffle(batch)
         return batch
 
-    def _new(self, item: str, answer: str) -> Submit:
-        submit = Submit(f"{self._name}-{len(self.sent.submits)}", item, answer)
+    def _new(self, item: str, answer: str) -> Label:
+        submit = Label(item, answer, key=f"{self._name}-{len(self.sent.submits)}")
         self.sent.submits[submit.key] = submit
         return submit
 
-    def _exchange(self, batch: list[Submit], want: int) -> tuple[dict[str, str], list[str], str]:
+    def _exchange(
+        self, batch: list[Label], want: int
+    ) -> tuple[dict[str | None, str], list[str], str]:
         """Send until it is known what became of it; now and then once more than that."""
         again = self._random.random() < 0.05
         while True:
@@ -112,7 +114,7 @@ class Reviewer:
                 return seen.receipts, seen.items, seen.state
             again = False
 
-    def _note(self, submit: Submit, status: str) -> None:
+    def _note(self, submit: Label, status: str) -> None:
         if submit == self.sent.submits[submit.key]:
             self.sent.statuses.setdefault(submit.key, Counter())[status] += 1
         else:

@@ -85,7 +85,7 @@ def check_sent(log: list[Row], sent: Iterable[Sent], names: Iterable[str]) -> Co
             assert said["saved"] <= 1, f"{key} was saved twice"
             assert said["saved"] or said["again"], f"{key}: {said}"
             assert row is not None, f"{key} was acknowledged, and is not there"
-            assert (row.item, row.answer, row.reviewer) == (submit.item, submit.answer, name)
+            assert (row.item, row.answer, row.reviewer) == (submit.item_id, submit.answer, name)
             expected.add(key)
     assert expected == set(by_key), "something is there that nobody has sent"
     return statuses

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from assay.results.reviewing import Submit
+from assay.storage import Label
 from tests.torture.campaigns import Book, make_campaign, truth
 from tests.torture.conftest import Database
 from tests.torture.cutting import wire_to
@@ -45,11 +45,11 @@ def keys_in(storage: str) -> list[str | None]:
 
 def judge_until_trouble(
     page: Page, who: str, items: list[str], most: int
-) -> tuple[list[Submit], UnsureError]:
+) -> tuple[list[Label], UnsureError]:
     """Submit until it fails; return what was sent, of which the last was not acknowledged."""
-    sent: list[Submit] = []
+    sent: list[Label] = []
     for number in range(most):
-        sent.append(Submit(f"{who} {number}", items[0], truth(items[0])))
+        sent.append(Label(items[0], truth(items[0]), key=f"{who} {number}"))
         try:
             items = page.take(sent[-1:], 1).items
         except UnsureError as trouble:
@@ -164,7 +164,7 @@ def test_database_locked_for_longer_than_a_writer_waits(database: Database, tmp_
     try:
         with page_of(served, storage) as page:
             (item,) = page.take([], 1).items
-            submit = Submit("locked", item, truth(item))
+            submit = Label(item, truth(item), key="locked")
             mine, theirs = FORKS.Pipe(duplex=False)
             holder = begin(hold_lock, storage, theirs, 600.0)
             assert mine.recv() == "held"
@@ -194,7 +194,7 @@ def test_a_short_lock_is_waited_for(database: Database, tmp_path: Path) -> None:
         mine, theirs = FORKS.Pipe(duplex=False)
         holder = begin(hold_lock, storage, theirs, 0.5)
         assert mine.recv() == "held"
-        receipts = page.take([Submit("short", item, truth(item))], 1).receipts
+        receipts = page.take([Label(item, truth(item), key="short")], 1).receipts
         holder.join(60)
     assert receipts == {"short": "saved"}
 
@@ -221,7 +221,7 @@ def check_moved_clock(storage: str, port: int, offset: Path, tmp_path: Path) -> 
     """Move the database's clock by a day, forward and back, while people judge."""
     tokens = {who: token_for(storage, who) for who in ("ann", "bob", "eve")}
 
-    def take(who: str, submits: Sequence[Submit], want: int) -> Seen:
+    def take(who: str, submits: Sequence[Label], want: int) -> Seen:
         # A connection each time: the server hangs up on those that were idle for seconds.
         with closing(Page(port, tokens[who])) as page:
             return page.take(submits, want)
@@ -232,12 +232,12 @@ def check_moved_clock(storage: str, port: int, offset: Path, tmp_path: Path) -> 
     # A day later what ann had is bob's; what she says of it is kept, and flagged.
     first = take("bob", [], 20).items
     assert set(held) <= set(first)
-    late = [Submit(f"ann {item}", item, truth(item)) for item in held]
+    late = [Label(item, truth(item), key=f"ann {item}") for item in held]
     assert set(take("ann", late, 0).receipts.values()) == {"saved"}
     offset.write_text("+0d")
     # The day is taken back: nobody waits until tomorrow for what bob holds.
     assert set(take("eve", [], 20).items) & (set(first) - set(held))
-    bob = [Submit(f"bob {item}", item, truth(item)) for item in first if item not in held]
+    bob = [Label(item, truth(item), key=f"bob {item}") for item in first if item not in held]
     assert set(take("bob", bob, 0).receipts.values()) == {"saved"}
     book = Book(storage)
     with book.moment() as connection:
@@ -290,7 +290,7 @@ def test_server_restarted_while_a_page_holds_items(database: Database, tmp_path:
     make_campaign(storage, items=ITEMS)
     with serving(storage, tmp_path) as (served,), page_of(served, storage) as page:
         items = page.take([], 3).items
-        submits = [Submit(f"held {item}", item, truth(item)) for item in items]
+        submits = [Label(item, truth(item), key=f"held {item}") for item in items]
         page.take(submits[:1], 3)
         served.stop()
         with pytest.raises(UnsureError):
@@ -309,7 +309,7 @@ def test_connection_dropped(database: Database, tmp_path: Path, mode: str) -> No
         page = Page(wire.port, token_for(storage, "ann"))
         (item,) = page.take([], 1).items
         page.close()  # the wire carries one exchange a connection
-        submit = Submit("dropped", item, truth(item))
+        submit = Label(item, truth(item), key="dropped")
         wire.mode = mode
         with pytest.raises(UnsureError):
             page.take([submit], 1)
@@ -330,12 +330,12 @@ def test_postgresql_ends_connections(postgres: Postgres, tmp_path: Path) -> None
         with postgres.connect("ended") as own:
             _end_all(own)
             # Between requests nobody notices.
-            receipts = page.take([Submit("1", items[0], "yes")], 1)
+            receipts = page.take([Label(items[0], "yes", key="1")], 1)
             assert receipts.receipts == {"1": "saved"}
             # In the middle of one: it waits for a lock, and its connection is ended.
             with own.transaction():
                 own.execute("LOCK TABLE assay.label_event IN ACCESS EXCLUSIVE MODE")
-                submit = Submit("2", receipts.items[0], "no")
+                submit = Label(receipts.items[0], "no", key="2")
                 sender = begin(send_once, served.port, token_for(storage, "ann"), submit)
                 _wait_for_waiting(own)
                 _end_all(own)
@@ -345,7 +345,7 @@ def test_postgresql_ends_connections(postgres: Postgres, tmp_path: Path) -> None
     assert keys_in(storage) == ["1", "2"]
 
 
-def send_once(port: int, token: str, submit: Submit) -> None:
+def send_once(port: int, token: str, submit: Label) -> None:
     """Send something, and be told that the connection to the database was lost."""
     with closing(Page(port, token)) as page, pytest.raises(UnsureError) as trouble:
         page.take([submit], 1)

@@ -20,7 +20,7 @@ import pytest
 from sqlalchemy.exc import SQLAlchemyError
 
 import assay
-from assay.results.reviewing import Submit
+from assay.storage import Label
 from tests.torture.campaigns import Book, Row, make_campaign, truth
 from tests.torture.conftest import Database
 from tests.torture.pages import token_for
@@ -42,11 +42,11 @@ class LostError(AssertionError):
 class Diary:
     """What the parent knows of all that was sent."""
 
-    sent: dict[str, Submit] = field(default_factory=dict)
-    acknowledged: dict[str, str] = field(default_factory=dict)
+    sent: dict[str | None, Label] = field(default_factory=dict)
+    acknowledged: dict[str | None, str] = field(default_factory=dict)
 
     @property
-    def pending(self) -> list[Submit]:
+    def pending(self) -> list[Label]:
         """What a page's outbox still holds."""
         return [submit for key, submit in self.sent.items() if key not in self.acknowledged]
 
@@ -55,9 +55,9 @@ class Diary:
         with suppress(EOFError, OSError):
             while True:
                 match pipe.recv():
-                    case ("will", Submit() as submit):
+                    case ("will", Label() as submit):
                         self.sent[submit.key] = submit
-                    case ("did", Submit() as submit, str() as status):
+                    case ("did", Label() as submit, str() as status):
                         if status not in ("saved", "again"):
                             raise LostError(f"{submit} was {status}")
                         self.acknowledged.setdefault(submit.key, status)
@@ -77,9 +77,9 @@ def check(diary: Diary, log: list[Row], claims: set[str]) -> None:
     for name, found in content.items():
         key = name or "what has no key"
         sent = diary.sent.get(key)
-        if sent is None or found != (sent.item, sent.answer, "ann"):
+        if sent is None or found != (sent.item_id, sent.answer, "ann"):
             raise LostError(f"{key} says {found}, sent was {sent}")
-        if sent.item in claims:
+        if sent.item_id in claims:
             raise LostError(f"{key} is recorded, and half of its transaction is not")
 
 
@@ -101,7 +101,7 @@ class Torture:
             self.where = (self.served.port, token_for(self.storage, "ann"))
 
     def round(self, number: int) -> None:
-        """Submit, be killed, look, and let the next one send again what nobody acknowledged."""
+        """Label, be killed, look, and let the next one send again what nobody acknowledged."""
         pending = self.diary.pending
         there = {row.key for row in self._look()[0]}
         mine, theirs = FORKS.Pipe(duplex=False)

@@ -2,35 +2,38 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
 import assay
 from assay.errors import StorageError
-from assay.results.reviewing import Submit
+from assay.storage import Label
 from tests.torture.campaigns import truth
 from tests.torture.pages import Page, Seen, UnsureError
 
-Take = Callable[[Sequence[Submit], int], Seen]
+Take = Callable[[Sequence[Label], int], Seen]
 
 
 def library(storage: str, reviewer: str, lease: float = 600.0) -> Take:
     """Return a way to submit through the library."""
     campaign = assay.load_campaign("spam", storage=storage)
 
-    def take(submits: Sequence[Submit], want: int) -> Seen:
+    def take(submits: Sequence[Label], want: int) -> Seen:
         try:
             turn = campaign.review(submits, reviewer=reviewer, want=want, lease=lease)
         except StorageError as error:
             raise UnsureError(told={"error": error.problem, "hint": error.hint}) from error
-        receipts = {receipt.key: str(receipt.status) for receipt in turn.receipts}
+        receipts: dict[str | None, str] = {
+            receipt.key: str(receipt.status) for receipt in turn.receipts
+        }
         return Seen(receipts, [str(item.id) for item in turn.items], turn.state)
 
     return take
 
 
 def submit_until_killed(
-    way: tuple[str, Any], pending: Sequence[Submit], prefix: str, diary: Connection, fault: str
+    way: tuple[str, Any], pending: Sequence[Label], prefix: str, diary: Connection, fault: str
 ) -> None:
     """Judge items, and write down before each submit what it will be, and after it what it was.
 
@@ -49,10 +52,10 @@ def submit_until_killed(
             items = _until_sure(take, None).items
             if not items:
                 return
-            submit = Submit(f"{prefix}-{number}", items[0], truth(items[0]))
+            submit = Label(items[0], truth(items[0]), key=f"{prefix}-{number}")
             number += 1
             if fault == "sends again under another key":
-                waiting.append(Submit(f"{submit.key} again", submit.item, submit.answer))
+                waiting.append(replace(submit, key=f"{submit.key} again"))
         diary.send(("will", submit))
         if fault == "acknowledges before the commit":
             diary.send(("did", submit, "saved"))
@@ -60,7 +63,7 @@ def submit_until_killed(
         diary.send(("did", submit, seen.receipts[submit.key]))
 
 
-def _until_sure(take: Take, submit: Submit | None) -> Seen:
+def _until_sure(take: Take, submit: Label | None) -> Seen:
     while True:
         try:
             return take([submit], 0) if submit else take([], 1)

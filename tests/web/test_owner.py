@@ -18,7 +18,7 @@ from assay import Campaign
 from assay.core.answers import Answer
 from assay.results.estimates import StratumRow
 from assay.results.progress import HistoryPoint
-from assay.results.reviewing import Submit
+from assay.storage import Label
 from assay.web import Options
 from assay.web import owner as owner_module
 from assay.web.app import ROUTES
@@ -41,7 +41,7 @@ def truth(item: Any) -> str:
 def review(campaign: Campaign, who: str, answer: Callable[[Any], str], want: int = 5) -> int:
     """Let somebody judge what they are given; return how much that was."""
     items = campaign.review([], reviewer=who, want=want).items
-    said = [Submit(next(KEYS), item.id, answer(item.id)) for item in items]
+    said = [Label(str(item.id), answer(item.id), key=next(KEYS)) for item in items]
     campaign.review(said, reviewer=who)
     return len(said)
 

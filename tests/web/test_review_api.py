@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from assay.campaign.rebase import rebase_campaign
 from assay.core.answers import Answer
-from assay.results.reviewing import Told
+from assay.storage import Label
 from assay.web import Options
 from assay.web import review as shown
 from assay.web.app import ROUTES
@@ -225,7 +225,7 @@ def bodies(web: Web) -> dict[str, str]:
 
 def test_nothing_that_would_sway_a_reviewer_leaves_the_server(make_web: MakeWeb) -> None:
     web = make_web(**planted(reviewers_per_item=2, overlap=1.0))
-    said = [Told(item.id, Answer.YES, OTHER) for item in web.campaign.ask(20, reviewer=OTHER)]
+    said = [Label(str(item.id), Answer.YES, OTHER) for item in web.campaign.ask(20, reviewer=OTHER)]
     web.campaign.record(said)
     sent = bodies(web)
     assert {"GET /review", "POST /api/review"} <= set(sent)

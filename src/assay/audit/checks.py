@@ -13,6 +13,7 @@ from assay.core.deck import number
 from assay.core.strata import Strata
 from assay.core.venn import CellStrata
 from assay.labelling import FROM_BEFORE, WORDS
+from assay.storage import LABEL_FIELDS
 
 
 def check_strata(books: Books) -> Checked:
@@ -154,7 +155,8 @@ def _round_findings(books: Books) -> Iterator[str]:
 
 # Checks of the log of labels.
 
-_COPIED = ("item_id", "answer", "reviewer", "told_at", "late", "ruling")
+# All but the key: a campaign beside others does not take what is sent to them.
+_COPIED = ("told_at", *(name for name in LABEL_FIELDS if name != "key"))
 
 
 def check_events(books: Books) -> Checked:
@@ -177,7 +179,7 @@ def _event_findings(books: Books) -> Iterator[str]:
             yield f"{which}: nobody was asked about it"
         if not _is_time(row["told_at"]):
             yield f"{which} was told at {row['told_at']!r}, which is no time"
-    keys = Counter(row["submit_key"] for row in books.events if row["submit_key"] is not None)
+    keys = Counter(row["key"] for row in books.events if row["key"] is not None)
     yield from (f"{often} labels were sent as {key!r}" for key, often in keys.items() if often > 1)
 
 

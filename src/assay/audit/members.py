@@ -17,11 +17,12 @@ from assay.core.strata import Strata
 from assay.exchange import guard
 from assay.labelling import Labelling, estimates_of, strata_in
 from assay.results import Estimate, Estimates, StratumRow
-from assay.storage import CardRow, Event
+from assay.storage import LABEL_FIELDS, CardRow, StoredLabel
 
 _FLOATS = ("value", "low", "high", "standard_error", "confidence")
 _WORDS = ("interval", "notes", "stopped", "holds")  # which another version may put otherwise
-_KEPT = {"item_id": "item"}  # where a file says it in another word than the storage
+# Where a file says it in another word than the storage.
+_KEPT = {"id": "number", "item_id": "item", "told_at": "time"}
 _STORED = tuple(field.name for field in fields(CardRow) if field.name != "shown")
 CARD_COLUMNS = tuple(_KEPT.get(name, name) for name in _STORED)
 """What a card is by itself; the other columns of its row follow from the rest of the bundle."""
@@ -31,7 +32,13 @@ _STRATUM = (
     *("number", "stratum", "predicted", "size", "weight", "drawn"),
     *("labels", "yes", "cannot_judge"),
 )
-EVENT_FIELDS = ("number", "item", "answer", "reviewer", "time", "late", "ruling", "chain")
+_WHO_SAID_WHAT = ("item_id", "answer", "reviewer")
+_MORE = tuple(name for name in LABEL_FIELDS if name not in (*_WHO_SAID_WHAT, "key"))
+_TOLD = ("id", *_WHO_SAID_WHAT, "told_at", *_MORE)
+EVENT_COLUMNS = {name: _KEPT.get(name, name) for name in _TOLD}
+"""What a label of the log is called in its file, by its name in the storage."""
+
+CHAIN = "chain"
 
 
 def tables_of(snapshot: Snapshot, labelling: Labelling) -> dict[str, bytes]:
@@ -112,19 +119,12 @@ def _events(snapshot: Snapshot) -> Iterable[Mapping[str, Any]]:
     for event in snapshot.events:
         told = _told(snapshot, event)
         link = _link(link, told)
-        yield {**told, "chain": link}
+        yield {**told, CHAIN: link}
 
 
-def _told(snapshot: Snapshot, event: Event) -> dict[str, Any]:
-    return {
-        "number": event.id,
-        "item": snapshot.settings.item_id(event.item_id),
-        "answer": event.answer,
-        "reviewer": event.reviewer,
-        "time": event.told_at,
-        "late": event.late,
-        "ruling": event.ruling,
-    }
+def _told(snapshot: Snapshot, event: StoredLabel) -> dict[str, Any]:
+    told = {column: getattr(event, name) for name, column in EVENT_COLUMNS.items()}
+    return {**told, EVENT_COLUMNS["item_id"]: snapshot.settings.item_id(event.item_id)}
 
 
 def _link(before: str, told: Mapping[str, Any]) -> str:

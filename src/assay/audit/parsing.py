@@ -8,14 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from assay.audit.members import CARD_COLUMNS, EVENT_FIELDS, MANIFEST
+from assay.audit.members import CARD_COLUMNS, CHAIN, EVENT_COLUMNS, MANIFEST
 from assay.audit.snapshot import Snapshot
 from assay.errors import AssayError, InputError
 from assay.exchange import unguard
 from assay.labelling import Settings
-from assay.storage import CardRow, Event
+from assay.storage import CardRow, StoredLabel
 
 _STORED = tuple(field for field in fields(CardRow) if field.name != "shown")
+_KINDS: dict[str, Any] = {field.name: field.type for field in fields(StoredLabel)}
 _NOT_AS_WRITTEN = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 _MOST_CARDS = 10_000_000  # nobody has labelled so many; a forger must not keep us busy for hours
 _LARGEST = 2**63 - 1  # what a database holds
@@ -33,7 +34,7 @@ def snapshot_of(members: Mapping[str, bytes]) -> Snapshot:
     ]
     id_kind = int if settings.id_kind == "integer" else str
     events = [
-        _event(told, where, number, id_kind)
+        _label(told, where, number, id_kind)
         for number, (where, told) in enumerate(_records(members, "events.jsonl"), start=1)
     ]
     return Snapshot(
@@ -83,21 +84,22 @@ def _card(cells: Mapping[str, str], where: str, shown: str) -> CardRow:
     return CardRow(**values)
 
 
-def _event(told: Mapping[str, Any], where: str, number: int, id_kind: type[int | str]) -> Event:
-    if tuple(told) != EVENT_FIELDS:
+def _label(
+    told: Mapping[str, Any], where: str, number: int, id_kind: type[int | str]
+) -> StoredLabel:
+    wanted = (*EVENT_COLUMNS.values(), CHAIN)
+    if tuple(told) != wanted:
         raise InputError(
             f"{where} has the fields {', '.join(told) or 'none'}",
-            details=f"its fields are {', '.join(EVENT_FIELDS)}, in this order",
+            details=f"its fields are {', '.join(wanted)}, in this order",
         )
-    return Event(
-        id=number,
-        item_id=str(_of(told, "item", id_kind, where)),
-        answer=_of(told, "answer", str, where),
-        reviewer=_of(told, "reviewer", str, where),
-        told_at=_of(told, "time", str, where),
-        late=_of(told, "late", bool, where),
-        ruling=_of(told, "ruling", bool, where),
-    )
+    kinds = {**_KINDS, "item_id": id_kind}
+    values = {
+        name: _of(told, column, kinds[name], where)
+        for name, column in EVENT_COLUMNS.items()
+        if name != "id"
+    }
+    return StoredLabel(id=number, **values)
 
 
 def _rounds(members: Mapping[str, bytes], n_strata: int) -> list[list[int]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.labelling import FROM_BEFORE, Labelling, Settings
-from assay.storage import CardRow, Event, Session, Store, open_store
+from assay.storage import CardRow, Session, Store, StoredLabel, open_store
 
 _KEY = 1  # the campaign's number in a storage of its own
 
@@ -25,7 +25,7 @@ class Snapshot:
         Those that were drawn.
     rounds : sequence of sequence of int
         The cards of each stratum that each round dealt.
-    events : sequence of Event
+    events : sequence of StoredLabel
         The log, numbered from 1.
     names, shown : bool
         Whether reviewers' names, and what they saw, were kept.
@@ -36,7 +36,7 @@ class Snapshot:
     sizes: Sequence[int]
     cards: Sequence[CardRow]
     rounds: Sequence[Sequence[int]]
-    events: Sequence[Event]
+    events: Sequence[StoredLabel]
     names: bool
     shown: bool
 
@@ -64,7 +64,7 @@ def take(session: Session, key: int, settings: Settings, *, names: bool, shown: 
         card for stratum, stop in enumerate(drawn) for card in session.cards(key, stratum, 0, stop)
     ]
     events = [
-        replace(event, id=number, submit_key=None)
+        replace(event, id=number, key=None)
         for number, event in enumerate(session.labels(key), start=1)
     ]
     return Snapshot(
@@ -134,7 +134,7 @@ def _blind(card: CardRow, settings: Settings) -> CardRow:
     )
 
 
-def _numbered(events: Sequence[Event]) -> list[Event]:
+def _numbered(events: Sequence[StoredLabel]) -> list[StoredLabel]:
     """Return the log with numbers for names.
 
     A label that was told by nobody in particular, or was there before the campaign, says so still:

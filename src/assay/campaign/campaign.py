@@ -1,8 +1,6 @@
 """Campaign: ask for items, record their labels, estimate, and stop."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from copy import deepcopy
-from dataclasses import replace
 from numbers import Integral
 from operator import attrgetter
 from os import PathLike
@@ -26,7 +24,8 @@ from assay.labelling import (
     agreement_in,
     campaign_frame,
     check_lease,
-    check_submit,
+    check_sent,
+    check_told,
     estimates_of,
     reviewer_of,
     reviewers_in,
@@ -50,13 +49,11 @@ from assay.results import (
     ReviewerRow,
     Slices,
     StratumRow,
-    Submit,
-    Told,
     Turn,
     html_block,
     html_headline,
 )
-from assay.storage import Event, Store
+from assay.storage import Label, Store, StoredLabel
 
 
 class Campaign:
@@ -152,7 +149,7 @@ class Campaign:
 
     def review(
         self,
-        submits: Sequence[Submit],
+        labels: Sequence[Label],
         *,
         reviewer: str,
         want: int = 0,
@@ -165,7 +162,8 @@ class Campaign:
 
         Parameters
         ----------
-        submits : sequence of Submit
+        labels : sequence of Label
+            Each with a `key`. Whose they are is told by `reviewer`.
         reviewer : str
         want : int
             How many items the page wants to have before it. Those that it has are among them, and
@@ -176,21 +174,20 @@ class Campaign:
         Examples
         --------
         >>> import assay
-        >>> from assay.results import Submit
         >>> campaign = assay.create_campaign(
         ...     {"p": [0.9, 0.8, 0.7]}, score="p", threshold=0.5, budget=3)
         >>> turn = campaign.review([], reviewer="ann", want=1)
-        >>> answer = Submit(key="a4f1", item=turn.items[0].id, answer="yes")
+        >>> answer = assay.Label(turn.items[0].id, "yes", key="a4f1")
         >>> campaign.review([answer], reviewer="ann").receipts
         (Receipt(key='a4f1', status='saved', late=False, message=''),)
         >>> campaign.review([answer], reviewer="ann").receipts[0].status
         'again'
         """
         check_lease(lease)
-        for submit in submits:
-            check_submit(submit)
+        for label in labels:
+            check_sent(label)
         return self._assignments.turn(
-            submits, reviewer=reviewer_of(reviewer), want=want, lease=lease
+            labels, reviewer=reviewer_of(reviewer), want=want, lease=lease
         )
 
     def rule(self, item: Id, answer: object, *, reviewer: str, key: str) -> Receipt:
@@ -204,12 +201,12 @@ class Campaign:
         reviewer : str
             Who decides.
         key : str
-            As in `Submit`.
+            As in `Label`.
         """
         said = WITHDRAWN if answer == WITHDRAWN else parse_answer(answer).value
-        submit = Submit(key, item, said)
-        check_submit(submit)
-        return self._assignments.rule(submit, reviewer=reviewer_of(reviewer))
+        ruling = Label(str(item), said, reviewer_of(reviewer), ruling=True, key=key)
+        check_sent(ruling)
+        return self._assignments.rule(ruling)
 
     @property
     def half_reviewed(self) -> int:
@@ -279,7 +276,7 @@ class Campaign:
             session.give_back(self._labelling.key, reviewer, given)
         return self.estimate()
 
-    def record(self, told: Sequence[Told], *, revise: bool = False) -> Recorded:
+    def record(self, labels: Sequence[Label], *, revise: bool = False) -> Recorded:
         """Record answers of several reviewers, all of them or, with an error, none.
 
         An answer that its reviewer has given before changes nothing. Answers of more reviewers than
@@ -287,16 +284,25 @@ class Campaign:
 
         Parameters
         ----------
-        told : sequence of Told
+        labels : sequence of Label
+            Each with its reviewer; keys are for `review`, and are left out.
         revise : bool
             Let a reviewer's different answer take the place of their earlier one.
+
+        Examples
+        --------
+        >>> import assay
+        >>> campaign = assay.create_campaign({"p": [0.9, 0.8]}, score="p", threshold=0.5, budget=2)
+        >>> said = [assay.Label(item.id, "yes", "ann") for item in campaign.ask(2)]
+        >>> campaign.record(said)
+        Recorded(new=2, revised=0, unchanged=0, spare=0)
         """
-        told = [replace(each, reviewer=reviewer_of(each.reviewer, empty=True)) for each in told]
+        labels = [check_told(label) for label in labels]
         items: dict[str, list[str]] = {}
-        for each in told:
-            items.setdefault(each.reviewer, []).append(str(each.item))
+        for label in labels:
+            items.setdefault(label.reviewer, []).append(label.item_id)
         with self._labelling.write() as session:
-            said, recorded = told_by_several(self._labelling, told, revise=revise)
+            said, recorded = told_by_several(self._labelling, labels, revise=revise)
             self._labelling.add(session, said)
             for reviewer, item_ids in items.items():
                 session.give_back(self._labelling.key, reviewer, item_ids)
@@ -371,7 +377,7 @@ class Campaign:
             simultaneous=simultaneous,
         )
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[StoredLabel]:
         """Return every label ever told, oldest first."""
         with self._labelling.read() as session:
             return session.labels(self._labelling.key)
@@ -429,7 +435,7 @@ class Campaign:
         """Return what reviewers have said of every item that was drawn, by the rule's book."""
         self._labelling.catch_up()
         return {
-            self._settings.item_id(item_id): deepcopy(review)
+            self._settings.item_id(item_id): review.copy()
             for item_id, review in self._labelling.reviews.items()
             if self._labelling.rounds.card(item_id) is not None
         }

@@ -18,7 +18,7 @@ from assay.core.goal import JointGoal
 from assay.errors import AssayWarning, PredictionsError, StorageError
 from assay.labelling import FROM_BEFORE, Before, Review, Settings, answered, depth, more_cards
 from assay.predictions import Predictions
-from assay.storage import CardRow, Event, Session, Store
+from assay.storage import CardRow, Session, Store, StoredLabel
 
 _BATCH = 20  # of `Campaign.ask`
 
@@ -123,7 +123,7 @@ def start_beside(
     return Campaign(store, new, settings, found)
 
 
-def _told(session: Session, campaigns: Sequence[str]) -> tuple[list[Event], tuple[int, ...]]:
+def _told(session: Session, campaigns: Sequence[str]) -> tuple[list[StoredLabel], tuple[int, ...]]:
     """Return the labels of campaigns in the order they were told, and how many each has."""
     logs = [session.labels(session.find(name)[0]) for name in campaigns]
     events = [event for log in logs for event in log]
@@ -132,7 +132,7 @@ def _told(session: Session, campaigns: Sequence[str]) -> tuple[list[Event], tupl
     return events, tuple(map(len, logs))
 
 
-def _settled(events: Iterable[Event], settings: Settings) -> set[str]:
+def _settled(events: Iterable[StoredLabel], settings: Settings) -> set[str]:
     """Return the items that nobody need be asked about in a campaign with these settings."""
     reviews: dict[str, Review] = {}
     for event in events:
@@ -181,7 +181,7 @@ def _with_budget_beyond(settings: Settings, free: int) -> Settings:
     return replace(settings, goal=replace(settings.goal, budget=settings.goal.budget + free))
 
 
-def _warn_of_labels_before(events: Iterable[Event]) -> None:
+def _warn_of_labels_before(events: Iterable[StoredLabel]) -> None:
     if any(event.reviewer == FROM_BEFORE for event in events):
         warn(
             "labels that were there before the campaign count only as their items are drawn: they "

@@ -31,7 +31,7 @@ from assay.labelling import (
     scans_of,
 )
 from assay.predictions import Classifiers, Predictions, Scan, as_scan, parts_in, refuse_bad_show
-from assay.storage import CardRow, Said, Session, Store, open_storage
+from assay.storage import CardRow, Label, Session, Store, open_storage
 
 
 def create_campaign(
@@ -316,7 +316,7 @@ def _go_on_from(
     session.add_round(key, 1, [0] * n_strata)
     # Rulings, because nobody is to be asked again, however many reviewers items are for.
     told = [
-        Said(item_id=row.item_id, answer=answer.value, reviewer=FROM_BEFORE, ruling=True)
+        Label(row.item_id, answer.value, FROM_BEFORE, ruling=True)
         for row, answer in zip(rows, prior_labels.answers, strict=True)
     ]
     session.add_labels(key, told)

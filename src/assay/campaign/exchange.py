@@ -11,8 +11,8 @@ from assay.exchange import (
     Batch,
     Columns,
     Content,
+    FileLabel,
     Format,
-    Labelled,
     Limits,
     People,
     Sheet,
@@ -24,8 +24,7 @@ from assay.exchange import (
     sheet_of,
 )
 from assay.labelling import SKIP, WITHDRAWN
-from assay.results import Told
-from assay.storage import Event
+from assay.storage import LABEL_FIELDS, StoredLabel
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class Labels:
     name : str
         What the file is called.
     format : str
-    rows : tuple of Labelled
+    rows : tuple of FileLabel
         Answers, each with its place in the file.
     without_label, skipped : int
         Rows that say nothing yet, and those that somebody put aside.
@@ -45,7 +44,7 @@ class Labels:
 
     name: str
     format: str
-    rows: tuple[Labelled, ...]
+    rows: tuple[FileLabel, ...]
     without_label: int
     skipped: int
 
@@ -109,7 +108,8 @@ def read_labels(
     content = Content(source)
     found = format_of(content) if format is None else find_format(format)
     limits = limits or Limits()
-    columns = Columns((id_column,), label_column, reviewer_column)
+    named = {} if reviewer_column is None else {"reviewer": reviewer_column}
+    columns = Columns((id_column,), label_column, named=named)
     people = People(reviewer, rename or {})
     checked = check_rows(
         people.name(found.read(content, columns, limits)),
@@ -176,13 +176,12 @@ def import_labels(
         rename=rename,
         limits=limits,
     )
-    told = [Told(row.item, row.answer, row.reviewer, row.ruling) for row in found.rows]
     try:
-        recorded = campaign.record(told, revise=revise)
+        recorded = campaign.record(found.rows, revise=revise)
     except LabelConflictError:
         raise _conflict(campaign, found) from None
     except LabelError as error:
-        raise _with_places(error, found) from None
+        raise _with_places(campaign, error, found) from None
     return Imported(
         new=recorded.new,
         revised=recorded.revised,
@@ -196,31 +195,35 @@ def import_labels(
 
 def _conflict(campaign: Campaign, found: Labels) -> LabelConflictError:
     """Return the error that names every answer unlike the one its reviewer gave before."""
-    reviews = campaign.reviews()
+    reviews, id_of = campaign.reviews(), campaign.settings.item_id
     told = []
     for row in found.rows:
-        review = reviews.get(row.item)
+        review = reviews.get(id_of(row.item_id))
         if review is None:
             continue
-        before = review.ruling if row.ruling else review.answers.get(row.reviewer)
-        if before is not None and before is not row.answer:
+        before = review.ruled if row.ruling else review.labels.get(row.reviewer)
+        if before is not None and before.answer != row.answer:
             told.append((row, before))
     places = [
-        f"{row.where}: {row.item!r} is {row.answer.value!r} here and was told "
-        f"{before.value!r} before"
+        f"{row.where}: {id_of(row.item_id)!r} is {row.answer!r} here and was told "
+        f"{before.answer!r} before"
         for row, before in told
     ]
     return LabelConflictError(
         f"{found.name} has {count(told, 'label')} unlike those told before; nothing was recorded",
         details=first(places),
         hint="with revise (--revise) the new answers count; the old ones stay in the log",
-        ids=[str(row.item) for row, _ in told],
+        ids=[row.item_id for row, _ in told],
     )
 
 
-def _with_places(error: LabelError, found: Labels) -> LabelError:
+def _with_places(campaign: Campaign, error: LabelError, found: Labels) -> LabelError:
     """Return the campaign's error with the places of the ids that it names."""
-    places = [f"{row.where}: {row.item!r}" for row in found.rows if str(row.item) in error.ids]
+    places = [
+        f"{row.where}: {campaign.settings.item_id(row.item_id)!r}"
+        for row in found.rows
+        if row.item_id in error.ids
+    ]
     details = "\n".join([f"in {found.name}:", first(places), error.details])
     return type(error)(error.problem, details=details, hint=error.hint, ids=error.ids)
 
@@ -330,7 +333,10 @@ def _cannot(format: Format, what: str, others: list[Format]) -> InputError:
     )
 
 
-_LABELS = ("id", "label", "reviewer", "told_at", "late", "ruling", "counts")
+# What a label is called in a file; the key is between a page and the storage.
+_NAMES = {"item_id": "id", "answer": "label", "reviewer": "reviewer", "told_at": "told_at"}
+_NAMES |= {name: name for name in LABEL_FIELDS if name not in (*_NAMES, "key")}
+_COUNTS = "counts"
 
 
 def labels_sheet(campaign: Campaign) -> Sheet:
@@ -346,7 +352,7 @@ def labels_sheet(campaign: Campaign) -> Sheet:
     reviews = campaign.reviews()
     # A reviewer's latest event says what and when, the first since they said nothing says where.
     began: dict[tuple[str, str, bool], int] = {}
-    latest: dict[tuple[str, str, bool], Event] = {}
+    latest: dict[tuple[str, str, bool], StoredLabel] = {}
     for event in events:
         # Of rulings there is one at a time, whoever gives it.
         key = (event.item_id, "" if event.ruling else event.reviewer, event.ruling)
@@ -361,10 +367,9 @@ def labels_sheet(campaign: Campaign) -> Sheet:
         event, review = latest[key], reviews.get(item_id(key[0]))
         if review is not None:
             counts = event.ruling or (review.ruling is None and event.reviewer in review.counted)
-            flags = (event.late, event.ruling, counts)
-            said = (item_id(event.item_id), event.answer, event.reviewer, event.told_at)
-            rows.append((*said, *flags))
-    return Sheet(_LABELS, tuple(rows))
+            _, *said = (getattr(event, name) for name in _NAMES)
+            rows.append((item_id(event.item_id), *said, counts))
+    return Sheet((*_NAMES.values(), _COUNTS), tuple(rows))
 
 
 def shown_columns(campaign: Campaign) -> list[str]:

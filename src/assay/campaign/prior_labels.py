@@ -159,14 +159,14 @@ def find_prior_labels(
 
 def _read(labels: object, id_column: str | None, id_kind: str) -> tuple[dict[Id, Answer], int, str]:
     """Return the answers by id, how many rows had none, and where they come from."""
+    as_id = int if id_kind == "integer" else str
     if isinstance(labels, str | PathLike):
         names = list(dict.fromkeys([id_column or "id", "id"]))
         file = Path(labels)
         read = read_label_file(file, id_columns=names, label_column="label", id_kind=id_kind)
-        given = {id: label.answer for id, label in read.labels.items()}
-        return given, read.without_label, str(file)
+        told = {label.item_id: Answer(label.answer) for label in read.rows}
+        return {as_id(id): answer for id, answer in told.items()}, read.without_label, str(file)
     told = parse_answers(labels, id_kind)
-    as_id = int if id_kind == "integer" else str
     what = "the mapping" if isinstance(labels, Mapping) else "the pairs"
     return {as_id(id): answer for id, answer in told.items()}, 0, what
 

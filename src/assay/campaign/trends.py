@@ -12,7 +12,7 @@ from assay.errors import InputError, StorageError, did_you_mean
 from assay.labelling import Series
 from assay.report import Mark, draw_trend
 from assay.results import Estimate, html_block, html_headline, html_table, write_whole
-from assay.storage import Event, Session, open_storage
+from assay.storage import Session, StoredLabel, open_storage
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ def _row(campaign: Campaign, member: Member) -> PeriodRow:
     )
 
 
-def _carried(campaign: Campaign) -> list[Event]:
+def _carried(campaign: Campaign) -> list[StoredLabel]:
     """Return the labels that were there when the period, or what took its place, began."""
     before = campaign.settings.before
     if before is None:

@@ -25,7 +25,8 @@ from assay.core.answers import Answer
 from assay.core.deck import Id
 from assay.errors import InputError, LabelConflictError, LabelError
 from assay.labelling import SKIP
-from assay.results import Item, Submit, printable
+from assay.results import Item, printable
+from assay.storage import Label
 
 # What a reviewer types: one key on a terminal, one line elsewhere.
 
@@ -194,8 +195,8 @@ class Labelling:
         return True
 
     def _submit(self, item: Item, word: str) -> None:
-        submit = Submit(uuid4().hex, item.id, word)
-        self._campaign.review([submit], reviewer=self._reviewer or "")
+        label = Label(str(item.id), word, key=uuid4().hex)
+        self._campaign.review([label], reviewer=self._reviewer or "")
 
     def _go_on(self) -> None:
         self._before.append(self._queue.popleft())

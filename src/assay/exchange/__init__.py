@@ -2,7 +2,7 @@
 
 from assay.exchange.content import MOST_BYTES, Content, LimitError, Limits, is_zip, unzip
 from assay.exchange.formats import FORMATS, Format, find_format, format_of
-from assay.exchange.rows import Labelled, People, as_text, check_rows, count, first, guard, unguard
+from assay.exchange.rows import FileLabel, People, as_text, check_rows, count, first, guard, unguard
 from assay.exchange.sheets import Batch, Sheet, sheet_of
 from assay.exchange.tables import Columns, read_label_file
 
@@ -12,8 +12,8 @@ __all__ = [
     "Batch",
     "Columns",
     "Content",
+    "FileLabel",
     "Format",
-    "Labelled",
     "LimitError",
     "Limits",
     "People",

@@ -11,7 +11,7 @@ References
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from assay.errors import InputError, LabelError
@@ -22,14 +22,8 @@ from assay.exchange.tables import Columns
 
 _QUESTION = "answer"
 _FLAT = ".responses"
+_Response = tuple[object, object, object]  # the value, who gave it, and its status
 _HOW = "json.dump(dataset.records.to_list(flatten=True), file) tells"
-
-
-@dataclass(frozen=True)
-class _Response:
-    value: object
-    user: object
-    status: object
 
 
 def write_batch(batch: Batch) -> bytes:
@@ -74,14 +68,14 @@ def read(content: Content, _columns: Columns, limits: Limits) -> Iterator[Row]:
 
 
 def _row(where: str, record: dict[str, Any], response: _Response, *, alone: bool) -> Row:
-    user, status = response.user, response.status
+    value, user, status = response
     row = Row(where, id=record.get("id"), reviewer="" if user is None else f"argilla:{user}")
     if isinstance(user, bool) or not isinstance(user, int | str | None):
         return replace(row, problem=f"{user!r} is no user")
     if status is None and alone and record.get("status") == "completed":
         status = "submitted"
     if status == "submitted":
-        return replace(row, label=response.value)
+        return replace(row, label=value)
     if status == "discarded":
         return replace(row, skipped=True)
     if status == "draft":
@@ -103,7 +97,7 @@ def _responses(record: dict[str, Any]) -> list[_Response]:
     columns = [record[name], record.get(f"{name}.users"), record.get(f"{name}.status")]
     if not all(isinstance(each, list) and len(each) == len(columns[0]) for each in columns):
         raise LabelError(f"{name!r}, its users and its status are not lists of one length")
-    return [_Response(*each) for each in zip(*columns, strict=True)]
+    return list(zip(*columns, strict=True))
 
 
 def _nested(responses: object) -> list[_Response]:
@@ -114,7 +108,7 @@ def _nested(responses: object) -> list[_Response]:
     given = responses[_one(list(responses))]
     if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
         raise LabelError("its responses are not a list of objects")
-    return [_Response(each.get("value"), each.get("user_id"), each.get("status")) for each in given]
+    return [(each.get("value"), each.get("user_id"), each.get("status")) for each in given]
 
 
 def _one(questions: list[str]) -> str:

@@ -17,19 +17,14 @@ def read(content: Content, columns: Columns, limits: Limits) -> Iterator[Row]:
             continue
         where, record = line
         key = next((name for name in columns.ids if name in record), columns.ids[0])
-        wanted = [key, columns.label, *([columns.reviewer] if columns.reviewer else [])]
+        wanted = [key, columns.label, *columns.named.values()]
         missing = [name for name in wanted if name not in record]
         if missing:
             there = ", ".join(record) or "nothing"
             yield Row(where, problem=f"there is no {missing[0]!r}, but {there}")
             continue
-        yield row_of(
-            where,
-            id=record[key],
-            label=record[columns.label],
-            reviewer=record.get(columns.reviewer or "reviewer"),
-            ruling=record.get("ruling"),
-        )
+        further = {name: record.get(columns.named.get(name, name)) for name in columns.further}
+        yield row_of(where, id=record[key], label=record[columns.label], **further)
 
 
 def write_batch(batch: Batch) -> bytes:

@@ -11,6 +11,7 @@ from assay.core.deck import Id
 from assay.errors import AssayError, InputError, LabelError, did_you_mean
 from assay.exchange.content import Content, Limits
 from assay.labelling import reviewer_of
+from assay.storage import Label
 
 # Problems and numbers in words.
 
@@ -114,27 +115,29 @@ class Row:
     problem: str = ""
 
 
-@dataclass(frozen=True)
-class Labelled:
-    """A row with an answer, checked."""
+@dataclass(frozen=True, kw_only=True)
+class FileLabel(Label):
+    """A row with an answer, checked: a label, and its place in the file."""
 
     where: str
-    item: Id
-    answer: Answer
-    reviewer: str
-    ruling: bool
 
 
 @dataclass(frozen=True)
 class Checked:
     """What the rows of a file say."""
 
-    rows: tuple[Labelled, ...]
+    rows: tuple[FileLabel, ...]
     without_label: int
     skipped: int
 
 
-def row_of(where: str, *, id: object, label: object, reviewer: object, ruling: object) -> Row:
+FURTHER = ("reviewer", "ruling")
+"""What a row may say beside its id and label, under these names."""
+
+
+def row_of(
+    where: str, *, id: object, label: object, reviewer: object = None, ruling: object = None
+) -> Row:
     """Return a row whose cells may hold anything; None, or a blank text, is nothing.
 
     Parameters
@@ -182,10 +185,11 @@ def check_rows(rows: Iterable[Row], *, name: str, id_kind: str, limits: Limits) 
     Examples
     --------
     >>> row = Row("line 2", "7", "yes", "ann")
-    >>> check_rows([row, row], name="a.csv", id_kind="integer", limits=Limits()).rows
-    (Labelled(where='line 2', item=7, answer=<Answer.YES: 'yes'>, reviewer='ann', ruling=False),)
+    >>> found = check_rows([row, row], name="a.csv", id_kind="integer", limits=Limits())
+    >>> [(label.item_id, label.answer, label.reviewer, label.where) for label in found.rows]
+    [('7', 'yes', 'ann', 'line 2')]
     """
-    taken: dict[tuple[Id, str, bool], Labelled] = {}
+    taken: dict[tuple[str, str, bool], FileLabel] = {}
     without_label, skipped, problems = 0, 0, []
     for number, row in enumerate(rows, start=1):
         limits.check_rows(number, name)
@@ -195,14 +199,14 @@ def check_rows(rows: Iterable[Row], *, name: str, id_kind: str, limits: Limits) 
             if row.skipped or row.label is None:
                 skipped, without_label = skipped + row.skipped, without_label + (not row.skipped)
                 continue
-            now = _labelled(row, id_kind)
+            item = _parse_id(row.id, id_kind)
+            now = _label(row, item)
             # Of rulings there is one, whoever gives it.
             who = "" if now.ruling else now.reviewer
-            earlier = taken.setdefault((now.item, who, now.ruling), now)
-            if earlier.answer is not now.answer:
+            earlier = taken.setdefault((now.item_id, who, now.ruling), now)
+            if earlier.answer != now.answer:
                 raise LabelError(
-                    f"{now.item!r} is {now.answer.value!r} here and {earlier.answer.value!r} "
-                    f"in {earlier.where}"
+                    f"{item!r} is {now.answer!r} here and {earlier.answer!r} in {earlier.where}"
                 )
         except AssayError as error:
             problems.append(f"{row.where}: {error.problem}")
@@ -216,13 +220,10 @@ def check_rows(rows: Iterable[Row], *, name: str, id_kind: str, limits: Limits) 
     return Checked(tuple(taken.values()), without_label, skipped)
 
 
-def _labelled(row: Row, id_kind: str) -> Labelled:
-    return Labelled(
-        where=row.where,
-        item=_parse_id(row.id, id_kind),
-        answer=parse_answer(row.label),
-        reviewer=row.reviewer,
-        ruling=row.ruling,
+def _label(row: Row, item: Id) -> FileLabel:
+    further = {name: getattr(row, name) for name in FURTHER}
+    return FileLabel(
+        item_id=str(item), answer=parse_answer(row.label).value, where=row.where, **further
     )
 
 

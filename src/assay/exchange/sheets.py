@@ -4,7 +4,7 @@ import csv
 import io
 from dataclasses import dataclass
 
-from assay.exchange.rows import as_text, guard
+from assay.exchange.rows import FURTHER, as_text, guard
 from assay.results import Item
 
 # A batch of items to judge, with the columns that their reviewers see.
@@ -28,7 +28,7 @@ class Batch:
     items: tuple[Item, ...]
 
 
-_READ = ("id", "label", "reviewer", "ruling")  # what these columns say is read back
+_READ = ("id", "label", *FURTHER)  # what these columns say is read back
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,16 @@
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from assay.core.answers import Answer
-from assay.core.deck import Id
 from assay.errors import AssayError, InputError, did_you_mean
 from assay.exchange.content import UNLIMITED, Content, Limits
-from assay.exchange.rows import Row, check_rows, count, row_of, shorten, unguard
-
-_REVIEWER, _RULING = "reviewer", "ruling"
+from assay.exchange.rows import FURTHER, Checked, Row, check_rows, count, row_of, shorten, unguard
 
 
 @dataclass(frozen=True)
@@ -27,33 +23,16 @@ class Columns:
     ids : tuple of str
         The first of these that is there holds the ids.
     label : str
-    reviewer : str, optional
-        By default `reviewer`, if the table has such a column.
-    people : bool
-        Whether it is read who gave an answer, and whether they ruled.
+    further : tuple of str
+        What else is read, of `rows.FURTHER`, if the table has such columns.
+    named : mapping of str to str
+        The columns that hold further fields under other names. These must be there.
     """
 
     ids: tuple[str, ...] = ("id",)
     label: str = "label"
-    reviewer: str | None = None
-    people: bool = True
-
-
-@dataclass(frozen=True)
-class _Places:
-    """The numbers of the columns, or None where there is none."""
-
-    id: int
-    label: int
-    reviewer: int | None
-    ruling: int | None
-
-    def used(self) -> list[int]:
-        return [
-            place
-            for place in (self.id, self.label, self.reviewer, self.ruling)
-            if place is not None
-        ]
+    further: tuple[str, ...] = FURTHER
+    named: Mapping[str, str] = field(default_factory=dict)
 
 
 def csv_rows(content: Content, columns: Columns, limits: Limits) -> Iterator[Row]:
@@ -80,7 +59,7 @@ def parquet_rows(content: Content, columns: Columns, limits: Limits) -> Iterator
         limits.check_rows(file.metadata.num_rows, content.name)
         names = file.schema_arrow.names
         places = _places(content.name, names, columns)
-        table = file.read(columns=[names[place] for place in places.used()])
+        table = file.read(columns=[names[place] for place in places.values()])
         values = [column.to_pylist() for column in table.columns]
     except FileNotFoundError:
         raise InputError(f"{content.name} cannot be read: there is no such file") from None
@@ -95,17 +74,8 @@ def parquet_rows(content: Content, columns: Columns, limits: Limits) -> Iterator
         yield _row(where, row, places)
 
 
-def _row(where: str, cells: Sequence[object], places: _Places) -> Row:
-    def at(place: int | None) -> object:
-        return None if place is None else cells[place]
-
-    return row_of(
-        where,
-        id=cells[places.id],
-        label=cells[places.label],
-        reviewer=at(places.reviewer),
-        ruling=at(places.ruling),
-    )
+def _row(where: str, cells: Sequence[object], places: Mapping[str, int]) -> Row:
+    return row_of(where, **{name: cells[place] for name, place in places.items()})
 
 
 def _parse(content: Content, limits: Limits) -> list[tuple[int, list[str]]]:
@@ -140,17 +110,14 @@ def _other_separator(names: str) -> str:
     return ""
 
 
-def _places(name: str, there: Sequence[str], columns: Columns) -> _Places:
-    return _Places(
-        id=_place(name, there, *columns.ids),
-        label=_place(name, there, columns.label),
-        reviewer=(
-            _place(name, there, columns.reviewer or _REVIEWER)
-            if columns.people and (columns.reviewer or _REVIEWER in there)
-            else None
-        ),
-        ruling=_place(name, there, _RULING) if columns.people and _RULING in there else None,
-    )
+def _places(name: str, there: Sequence[str], columns: Columns) -> dict[str, int]:
+    """Return the number of the column that holds each field of a row."""
+    places = {
+        "id": _place(name, there, *columns.ids),
+        "label": _place(name, there, columns.label),
+    }
+    further = {**{each: each for each in columns.further if each in there}, **columns.named}
+    return places | {each: _place(name, there, column) for each, column in further.items()}
 
 
 def _place(name: str, there: Sequence[str], *wanted: str) -> int:
@@ -173,25 +140,9 @@ def _place(name: str, there: Sequence[str], *wanted: str) -> int:
 # One answer an item, from a table that somebody made before there was a campaign.
 
 
-@dataclass(frozen=True)
-class Label:
-    """An answer, and the line or row that it was read from."""
-
-    where: str
-    answer: Answer
-
-
-@dataclass(frozen=True)
-class LabelFile:
-    """What a file of labels holds."""
-
-    labels: dict[Id, Label]
-    without_label: int
-
-
 def read_label_file(
     file: Path, *, id_columns: Sequence[str], label_column: str, id_kind: str
-) -> LabelFile:
+) -> Checked:
     r"""Return a file's labels, or raise with the lines that are wrong.
 
     Parameters
@@ -211,14 +162,14 @@ def read_label_file(
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "labels.csv")
     ...     _ = file.write_text("id,label\n7,yes\n8,\n")
-    ...     read_label_file(file, id_columns=["id"], label_column="label", id_kind="integer")
-    LabelFile(labels={7: Label(where='line 2', answer=<Answer.YES: 'yes'>)}, without_label=1)
+    ...     found = read_label_file(
+    ...         file, id_columns=["id"], label_column="label", id_kind="integer")
+    >>> [(label.item_id, label.answer) for label in found.rows], found.without_label
+    ([('7', 'yes')], 1)
     """
     content = Content(file)
     read = parquet_rows if content.suffix == ".parquet" else csv_rows
     # Who gave an answer is not asked here: two people's different answers are a contradiction.
-    columns = Columns(tuple(id_columns), label_column, people=False)
+    columns = Columns(tuple(id_columns), label_column, further=())
     rows = read(content, columns, UNLIMITED)
-    found = check_rows(rows, name=content.name, id_kind=id_kind, limits=UNLIMITED)
-    labels = {row.item: Label(row.where, row.answer) for row in found.rows}
-    return LabelFile(labels, found.without_label)
+    return check_rows(rows, name=content.name, id_kind=id_kind, limits=UNLIMITED)

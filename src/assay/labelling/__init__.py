@@ -2,7 +2,8 @@
 
 from assay.labelling.accept import (
     check_lease,
-    check_submit,
+    check_sent,
+    check_told,
     reviewer_of,
     told_by_one,
     told_by_several,
@@ -65,7 +66,8 @@ __all__ = [
     "card_row",
     "check_lease",
     "check_same",
-    "check_submit",
+    "check_sent",
+    "check_told",
     "depth",
     "estimates_of",
     "find_campaign",

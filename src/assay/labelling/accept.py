@@ -1,16 +1,16 @@
 """Checks that answers pass before they are recorded."""
 
 import unicodedata
-from collections.abc import Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from math import isfinite
 
-from assay.core.answers import Answer
+from assay.core.answers import Answer, parse_answer
 from assay.errors import InputError, LabelConflictError, LabelError, is_storable
 from assay.labelling.review_rule import WORDS, Review
 from assay.labelling.state import Labelling
-from assay.results import Recorded, Submit, Told
-from assay.storage import Said
+from assay.results import Recorded
+from assay.storage import Label
 
 LONGEST_TEXT = 200  # characters of a reviewer's name, or of a key
 LONGEST_LEASE = 366 * 86_400.0  # seconds
@@ -42,16 +42,27 @@ def check_text(text: str, what: str, *, empty: bool = False) -> str:
     return text
 
 
-def check_submit(submit: Submit) -> None:
-    """Raise where a submit is none."""
-    check_text(submit.key, "key")
-    if submit.answer not in WORDS:
-        raise LabelError(f"{submit.answer!r} is not an answer", details=", ".join(WORDS))
+def check_sent(label: Label) -> None:
+    """Raise where what a page sends is no label, or has no key."""
+    check_text(label.key or "", "key")
+    if label.answer not in WORDS:
+        raise LabelError(f"{label.answer!r} is not an answer", details=", ".join(WORDS))
+
+
+def check_told(label: Label) -> Label:
+    """Return a label from a file or a program as it is recorded; raise where it is none."""
+    return replace(
+        label,
+        answer=parse_answer(label.answer).value,
+        reviewer=reviewer_of(label.reviewer, empty=True),
+        late=False,
+        key=None,
+    )
 
 
 def told_by_one(
     labelling: Labelling, given: Mapping[str, Answer], reviewer: str, *, revise: bool
-) -> list[Said]:
+) -> list[Label]:
     """Return what is new of one reviewer's answers; raise where one cannot be taken.
 
     An item that has its answer is not answered again without `revise`, whoever does it.
@@ -76,51 +87,44 @@ def told_by_one(
         ruling = review.complete and own is None
         if before is not None or ruling:
             changed.append(item_id)
-        new.append(Said(item_id=item_id, answer=answer.value, reviewer=reviewer, ruling=ruling))
+        new.append(Label(item_id, answer.value, reviewer, ruling=ruling))
     if changed and not revise:
         raise _conflict(changed, labelling.review(changed[0]), given[changed[0]], reviewer)
     return new
 
 
 def told_by_several(
-    labelling: Labelling, told: Sequence[Told], *, revise: bool
-) -> tuple[list[Said], Recorded]:
+    labelling: Labelling, labels: Sequence[Label], *, revise: bool
+) -> tuple[list[Label], Recorded]:
     """Return what is new of several reviewers' answers, and how many of each kind there are."""
-    _refuse_unknown(labelling, {str(each.item): each.answer for each in told})
+    _refuse_unknown(labelling, dict.fromkeys(label.item_id for label in labels))
     reviews: dict[str, Review] = {}
     said, revised, unchanged, spare = [], 0, 0, 0
-    changed: list[tuple[str, Told, Answer]] = []
-    for each in told:
-        item_id = str(each.item)
-        review = reviews.setdefault(item_id, deepcopy(labelling.review(item_id)))
-        before = review.ruling if each.ruling else review.answers.get(each.reviewer)
-        if before is each.answer:
+    changed: list[tuple[Label, Label]] = []
+    for label in labels:
+        review = reviews.setdefault(label.item_id, labelling.review(label.item_id).copy())
+        before = review.ruled if label.ruling else review.labels.get(label.reviewer)
+        if before is not None and before.answer == label.answer:
             unchanged += 1
             continue
         if before is not None:
-            changed.append((item_id, each, before))
+            changed.append((label, before))
             revised += 1
-        elif review.complete and not each.ruling:
+        elif review.complete and not label.ruling:
             spare += 1
-        now = Said(
-            item_id=item_id,
-            answer=each.answer.value,
-            reviewer=each.reviewer,
-            ruling=each.ruling,
-        )
-        said.append(now)
-        review.take(now)
+        said.append(label)
+        review.take(label)
     if changed and not revise:
-        item_id, each, before = changed[0]
+        label, before = changed[0]
         raise _refusal(
-            f"item {item_id!r} was told {before.value!r} by {each.reviewer!r} before and now "
-            f"{each.answer.value!r}",
-            [item_id for item_id, _, _ in changed],
+            f"item {label.item_id!r} was told {before.answer!r} by {label.reviewer!r} before and "
+            f"now {label.answer!r}",
+            [label.item_id for label, _ in changed],
         )
     return said, Recorded(len(said) - revised, revised, unchanged, spare)
 
 
-def _refuse_unknown(labelling: Labelling, given: Mapping[str, Answer]) -> None:
+def _refuse_unknown(labelling: Labelling, given: Iterable[str]) -> None:
     unknown = [item_id for item_id in given if labelling.rounds.card(item_id) is None]
     if unknown:
         raise LabelError(

@@ -7,7 +7,7 @@ and counts by the same rule as any other answer (`assay.labelling.review_rule`).
 
 import json
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from operator import itemgetter
 
 from assay.core.stopping import Reason
@@ -15,8 +15,8 @@ from assay.errors import AssayError
 from assay.labelling.reserve import ShortReserveError
 from assay.labelling.review_rule import SKIP, WITHDRAWN
 from assay.labelling.state import Labelling
-from assay.results import Dispute, Item, Receipt, Submit, Turn
-from assay.storage import CardRow, Claim, Event, Said, Session
+from assay.results import Dispute, Item, Receipt, Turn
+from assay.storage import CardRow, Claim, Label, Session
 
 LEASE_SECONDS = 600.0
 
@@ -37,13 +37,13 @@ class Assignments:
     def __init__(self, labelling: Labelling) -> None:
         self._labelling = labelling
 
-    def turn(self, submits: Sequence[Submit], *, reviewer: str, want: int, lease: float) -> Turn:
+    def turn(self, labels: Sequence[Label], *, reviewer: str, want: int, lease: float) -> Turn:
         """Record what a reviewer sends, and give them the next items, in one transaction.
 
         Parameters
         ----------
-        submits : sequence of Submit
-            What the reviewer sends.
+        labels : sequence of Label
+            What the reviewer sends, each with a key.
         reviewer : str
         want : int
             Items that the reviewer is to have at hand.
@@ -54,8 +54,9 @@ class Assignments:
         while True:
             short = None
             with self._labelling.write() as session:
-                for submit in submits:
-                    receipts += (self._receive(session, submit, reviewer, lease=lease),)
+                for label in labels:
+                    sent = replace(label, reviewer=reviewer, ruling=False)
+                    receipts += (self._receive(session, sent, lease=lease),)
                 try:
                     items = self._serve(session, reviewer, want, lease=lease, least=_ROUND)
                 except ShortReserveError as error:
@@ -63,7 +64,7 @@ class Assignments:
             if short is None:
                 return self._answer(receipts, items, reviewer)
             # The answers are stored; the predictions are read outside of the transaction.
-            submits = ()
+            labels = ()
             try:
                 self._labelling.grow(short)
             except AssayError:
@@ -83,10 +84,10 @@ class Assignments:
             except ShortReserveError as short:
                 self._labelling.grow(short)
 
-    def rule(self, submit: Submit, *, reviewer: str) -> Receipt:
+    def rule(self, ruling: Label) -> Receipt:
         """Decide an item over the heads of its reviewers."""
         with self._labelling.write() as session:
-            return self._receive(session, submit, reviewer, lease=0.0, ruling=True)
+            return self._receive(session, ruling, lease=0.0)
 
     def disputes(self) -> list[Dispute]:
         """Return the items that wait for a ruling, in the order in which they were dealt."""
@@ -110,52 +111,39 @@ class Assignments:
             team=self._labelling.answered,
         )
 
-    def _receive(
-        self,
-        session: Session,
-        submit: Submit,
-        reviewer: str,
-        *,
-        lease: float,
-        ruling: bool = False,
-    ) -> Receipt:
-        key, item_id = self._labelling.key, str(submit.item)
-        said = Said(
-            item_id=item_id,
-            answer=submit.answer,
-            reviewer=reviewer,
-            submit_key=submit.key,
-            ruling=ruling,
-        )
-        if (before := session.submitted(key, submit.key)) is not None:
-            if _content(before) == replace(said, late=before.late):
-                return Receipt(submit.key, "again", before.late)
+    def _receive(self, session: Session, label: Label, *, lease: float) -> Receipt:
+        campaign, key = self._labelling.key, label.key or ""
+        reviewer, item_id = label.reviewer, label.item_id
+        if (before := session.submitted(campaign, key)) is not None:
+            if before.content() == replace(label, late=before.late).content():
+                return Receipt(key, "again", before.late)
             told = "something else was sent under this key before, and stands"
-            return Receipt(submit.key, "conflict", message=told)
+            return Receipt(key, "conflict", message=told)
         # Claimed, but not drawn: since then the campaign may have been rebased.
         drawn = self._labelling.rounds.card(item_id) is not None
-        if not (drawn if ruling else session.claimed(key, reviewer, [item_id])):
+        if not (drawn if label.ruling else session.claimed(campaign, reviewer, [item_id])):
             told = "this item is none that you were given"
-            return Receipt(submit.key, "refused", message=told)
-        late = not ruling and self._comes_late(session, said)
-        self._labelling.add(session, [replace(said, late=late)])
-        if submit.answer == WITHDRAWN and self._is_free(session, item_id, reviewer):
-            session.claim(key, reviewer, [item_id], lease)  # they will want to say something else
+            return Receipt(key, "refused", message=told)
+        late = not label.ruling and self._comes_late(session, label)
+        self._labelling.add(session, [replace(label, late=late)])
+        if label.answer == WITHDRAWN and self._is_free(session, item_id, reviewer):
+            # They will want to say something else.
+            session.claim(campaign, reviewer, [item_id], lease)
         else:
-            session.give_back(key, reviewer, [item_id])
-        return Receipt(submit.key, "saved", late)
+            session.give_back(campaign, reviewer, [item_id])
+        return Receipt(key, "saved", late)
 
     def _is_free(self, session: Session, item_id: str, reviewer: str) -> bool:
         """Tell whether a reviewer may have an item: meanwhile it may be before somebody else."""
         return any(card.item_id == item_id for card in self._to_judge(session, reviewer))
 
-    def _comes_late(self, session: Session, said: Said) -> bool:
+    def _comes_late(self, session: Session, label: Label) -> bool:
         """Tell whether a first answer comes when the lease has run out."""
-        if said.answer in (SKIP, WITHDRAWN):
+        if label.answer in (SKIP, WITHDRAWN):
             return False
-        if said.reviewer in self._labelling.review(said.item_id).answers:
+        if label.reviewer in self._labelling.review(label.item_id).labels:
             return False
-        return Claim(said.item_id, said.reviewer) not in session.live_claims(self._labelling.key)
+        return Claim(label.item_id, label.reviewer) not in session.live_claims(self._labelling.key)
 
     def _serve(
         self, session: Session, reviewer: str | None, n: int, *, lease: float, least: int
@@ -189,10 +177,10 @@ class Assignments:
         found: list[tuple[int, CardRow]] = []
         for card in self._labelling.rounds.outstanding:
             review, held = self._labelling.review(card.item_id), holders.get(card.item_id, set())
-            if review.complete or reviewer in review.answers:
+            if review.complete or reviewer in review.labels:
                 continue
-            others = {name for name in held if name != reviewer and name not in review.answers}
-            if len(review.answers) + len(others) >= review.wanted:
+            others = {name for name in held if name != reviewer and name not in review.labels}
+            if len(review.labels) + len(others) >= review.wanted:
                 continue
             rank = -1 if reviewer in held else review.skips[reviewer or ""]
             found.append((rank, card))
@@ -202,8 +190,3 @@ class Assignments:
         settings, kept = self._labelling.settings, json.loads(card.shown)
         seen = {name: kept[name] for name in settings.source.columns["show"] if name in kept}
         return Item(settings.item_id(card.item_id), seen)
-
-
-def _content(event: Event) -> Said:
-    """Return an event without its place in the log."""
-    return Said(**{field.name: getattr(event, field.name) for field in fields(Said)})

@@ -170,9 +170,9 @@ def reviewers_in(labelling: Labelling) -> list[ReviewerRow]:
     for review in labelling.reviews.values():
         for name, times in review.skips.items():
             people[name]["skipped"] += times
-        for name, answer in review.answers.items():
-            people[name].update(("answers", answer.value))
-            people[name]["late"] += name in review.late
+        for name, label in review.labels.items():
+            people[name].update(("answers", label.answer))
+            people[name]["late"] += label.late
         for name in review.spare:
             people[name]["spare"] += 1
     return [

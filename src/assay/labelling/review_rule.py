@@ -10,9 +10,10 @@ are, only on who gave them and in which order: which answers count cannot lean t
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from assay.core.answers import Answer
-from assay.storage import Said
+from assay.storage import Label
 
 FROM_BEFORE = "before"
 
@@ -35,54 +36,64 @@ class Review:
     Examples
     --------
     >>> review = Review(wanted=2)
-    >>> review.take(Said(item_id="7", answer="yes", reviewer="ann"))
-    >>> review.take(Said(item_id="7", answer="no", reviewer="bob"))
+    >>> review.take(Label("7", "yes", "ann"))
+    >>> review.take(Label("7", "no", "bob"))
     >>> review.settled, review.disputed
     (None, True)
-    >>> review.take(Said(item_id="7", answer="yes", reviewer="eve", ruling=True))
+    >>> review.take(Label("7", "yes", "eve", ruling=True))
     >>> review.settled, review.disputed
     (<Answer.YES: 'yes'>, False)
     """
 
     wanted: int
-    answers: dict[str, Answer] = field(default_factory=dict)  # in the order they were first given
-    late: set[str] = field(default_factory=set)  # whose answer came when their lease had run out
+    labels: dict[str, Label] = field(default_factory=dict)  # in the order they were first given
     skips: Counter[str] = field(default_factory=Counter)
-    ruling: Answer | None = None
+    ruled: Label | None = None
 
-    def take(self, said: Said) -> None:
-        """Take in the next event."""
-        if said.ruling:
-            self.ruling = None if said.answer == WITHDRAWN else Answer(said.answer)
-        elif said.answer == SKIP:
-            self.skips[said.reviewer] += 1
-        elif said.answer == WITHDRAWN:
-            self.answers.pop(said.reviewer, None)
+    def take(self, label: Label) -> None:
+        """Take in the next label."""
+        if label.ruling:
+            self.ruled = None if label.answer == WITHDRAWN else label
+        elif label.answer == SKIP:
+            self.skips[label.reviewer] += 1
+        elif label.answer == WITHDRAWN:
+            self.labels.pop(label.reviewer, None)
         else:
-            self.answers[said.reviewer] = Answer(said.answer)
-            self.late.discard(said.reviewer)
-            if said.late:
-                self.late.add(said.reviewer)
+            self.labels[label.reviewer] = label
+
+    def copy(self) -> "Review":
+        """Return the same, to be changed by itself."""
+        return Review(self.wanted, dict(self.labels), Counter(self.skips), self.ruled)
+
+    @property
+    def answers(self) -> dict[str, Answer]:
+        """What each reviewer says now, in the order in which they began to."""
+        return _answers(self.labels.items())
+
+    @property
+    def ruling(self) -> Answer | None:
+        """The answer of whoever has ruled."""
+        return None if self.ruled is None else Answer(self.ruled.answer)
 
     @property
     def counted(self) -> Mapping[str, Answer]:
         """The answers that count, by reviewer."""
-        return dict(list(self.answers.items())[: self.wanted])
+        return _answers(islice(self.labels.items(), self.wanted))
 
     @property
     def spare(self) -> Mapping[str, Answer]:
         """Answers of further reviewers."""
-        return dict(list(self.answers.items())[self.wanted :])
+        return _answers(islice(self.labels.items(), self.wanted, None))
 
     @property
     def complete(self) -> bool:
         """Whether nobody need be asked any more."""
-        return self.ruling is not None or len(self.answers) >= self.wanted
+        return self.ruled is not None or len(self.labels) >= self.wanted
 
     @property
     def settled(self) -> Answer | None:
         """The item's answer, when there is one."""
-        if self.ruling is not None:
+        if self.ruled is not None:
             return self.ruling
         counted = list(self.counted.values())
         agreed = len(counted) == self.wanted and len({each.outcome for each in counted}) == 1
@@ -94,9 +105,13 @@ class Review:
         return self.complete and self.settled is None
 
 
-def answered(events: Iterable[Said]) -> set[str]:
+def _answers(labels: Iterable[tuple[str, Label]]) -> dict[str, Answer]:
+    return {name: Answer(label.answer) for name, label in labels}
+
+
+def answered(labels: Iterable[Label]) -> set[str]:
     """Return the items that somebody has judged, or tried to, by what counts in the end."""
     reviews: dict[str, Review] = {}
-    for event in events:
-        reviews.setdefault(event.item_id, Review(wanted=1)).take(event)
+    for label in labels:
+        reviews.setdefault(label.item_id, Review(wanted=1)).take(label)
     return {item_id for item_id, review in reviews.items() if review.complete}

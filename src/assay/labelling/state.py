@@ -19,7 +19,7 @@ from assay.labelling.review_rule import Review
 from assay.labelling.rounds import Rounds
 from assay.labelling.settings import Settings
 from assay.predictions import Predictions
-from assay.storage import Event, Said, Session, Store
+from assay.storage import Label, Session, Store, StoredLabel
 
 
 class Labelling:
@@ -51,7 +51,7 @@ class Labelling:
         self.last_said: dict[str, str] = {}  # when each reviewer last said something
         self.items_of_rounds: list[frozenset[str]] = []  # the items of each
         self._first: dict[str, Answer] = {}  # of items that are not dealt: the first settled answer
-        self._last_event = 0
+        self._last_label = 0
         self._ahead = False  # of what is known to be stored
 
     @contextmanager
@@ -77,8 +77,8 @@ class Labelling:
 
     @property
     def version(self) -> str:
-        """What has been taken in: the campaign, its rounds, its events."""
-        return f"{self.key}-{len(self.items_of_rounds)}-{self._last_event}"
+        """What has been taken in: the campaign, its rounds, its labels."""
+        return f"{self.key}-{len(self.items_of_rounds)}-{self._last_label}"
 
     def catch_up(self) -> None:
         """Take in what was stored since the last time."""
@@ -93,11 +93,11 @@ class Labelling:
         """Return how many reviewers an item is for."""
         return self.settings.reviewers_wanted(item_id)
 
-    def add(self, session: Session, said: Sequence[Said]) -> None:
+    def add(self, session: Session, labels: Sequence[Label]) -> None:
         """Append to the log, and take it in."""
         self._ahead = True
-        for event in session.add_labels(self.key, said):
-            self._take(event)
+        for label in session.add_labels(self.key, labels):
+            self._take(label)
 
     def deal(self, session: Session, asked: int) -> bool:
         """Deal a round of up to so many cards, if it is time for one; tell whether it was.
@@ -145,18 +145,18 @@ class Labelling:
             raise
         self.trouble = ""
 
-    def _take(self, event: Event) -> None:
-        review = self.reviews.setdefault(event.item_id, Review(self.wanted(event.item_id)))
-        before, any_before = event.reviewer in review.answers, bool(review.answers)
-        review.take(event)
-        self.answers_of[event.reviewer] += (event.reviewer in review.answers) - before
-        self.answered += bool(review.answers) - any_before
-        self.last_said[event.reviewer] = event.told_at
-        self._last_event = event.id
-        if self.rounds.card(event.item_id) is not None:
-            self._record(event.item_id)
+    def _take(self, label: StoredLabel) -> None:
+        review = self.reviews.setdefault(label.item_id, Review(self.wanted(label.item_id)))
+        before, any_before = label.reviewer in review.labels, bool(review.labels)
+        review.take(label)
+        self.answers_of[label.reviewer] += (label.reviewer in review.labels) - before
+        self.answered += bool(review.labels) - any_before
+        self.last_said[label.reviewer] = label.told_at
+        self._last_label = label.id
+        if self.rounds.card(label.item_id) is not None:
+            self._record(label.item_id)
         elif (settled := review.settled) is not None:
-            self._first.setdefault(event.item_id, settled)
+            self._first.setdefault(label.item_id, settled)
 
     def _record(self, item_id: str) -> None:
         before, now = self.rounds.answers.get(item_id), self.review(item_id).settled
@@ -167,8 +167,8 @@ class Labelling:
 
     def _catch_up(self, session: Session) -> None:
         self._take_rounds(session)
-        for event in session.labels(self.key, self._last_event):
-            self._take(event)
+        for label in session.labels(self.key, self._last_label):
+            self._take(label)
 
     def _take_rounds(self, session: Session) -> None:
         for counts in session.rounds(self.key, len(self.items_of_rounds)):

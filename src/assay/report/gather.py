@@ -41,18 +41,18 @@ from assay.report.facts import (
 )
 from assay.report.worth import is_weighted, metric_facts
 from assay.results import Slices, goal_words, notes_once, strata_words
-from assay.storage import Event
+from assay.storage import StoredLabel
 
 # What did not go straight from a question to its answer, by the log.
 
 
-def deviations_in(labelling: Labelling, events: Iterable[Event]) -> Deviations:
+def deviations_in(labelling: Labelling, events: Iterable[StoredLabel]) -> Deviations:
     """Count what was revised, late, ruled, from before, or waits.
 
     Parameters
     ----------
     labelling : Labelling
-    events : iterable of Event
+    events : iterable of StoredLabel
         The whole log, oldest first.
     """
     counts: Counter[str] = Counter()
@@ -78,7 +78,7 @@ def deviations_in(labelling: Labelling, events: Iterable[Event]) -> Deviations:
     )
 
 
-def _kind(event: Event, review: Review) -> str:
+def _kind(event: StoredLabel, review: Review) -> str:
     """Return what an event is, beside what was said of its item before."""
     if event.answer == WITHDRAWN:
         return "withdrawn"
@@ -341,7 +341,7 @@ def _answers(labelling: Labelling) -> AnswerFacts:
 
 
 def _reviewers(
-    labelling: Labelling, events: Sequence[Event], *, names: bool
+    labelling: Labelling, events: Sequence[StoredLabel], *, names: bool
 ) -> tuple[ReviewerFacts, ...]:
     """Return what reviewers did, in the order in which they first said something.
 

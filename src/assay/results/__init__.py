@@ -5,7 +5,7 @@ from assay.results.files import write_whole
 from assay.results.frames import Backend, frame_of, types_of
 from assay.results.html import html_block, html_headline, html_remarks, html_table, stretch
 from assay.results.progress import HistoryPoint, Outlook, outlook_of, thinned
-from assay.results.reviewing import Dispute, Receipt, Recorded, ReviewerRow, Submit, Told, Turn
+from assay.results.reviewing import Dispute, Receipt, Recorded, ReviewerRow, Turn
 from assay.results.slices import SliceRow, Slices
 from assay.results.text import (
     as_heading,
@@ -34,8 +34,6 @@ __all__ = [
     "SliceRow",
     "Slices",
     "StratumRow",
-    "Submit",
-    "Told",
     "Turn",
     "as_heading",
     "difference_words",

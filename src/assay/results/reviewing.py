@@ -5,21 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.core.answers import Answer
-from assay.core.deck import Id
 from assay.results.estimates import Item
-
-
-@dataclass(frozen=True)
-class Told:
-    """An answer that came from somewhere else: a file, another tool.
-
-    A `ruling` decides over the heads of the item's reviewers.
-    """
-
-    item: Id
-    answer: Answer
-    reviewer: str
-    ruling: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,27 +26,8 @@ class Recorded:
 
 
 @dataclass(frozen=True)
-class Submit:
-    """An answer as a page sends it.
-
-    Attributes
-    ----------
-    key : str
-        Made by the sender, at random. The same key again is the same answer, not another.
-    item : int or str
-    answer : str
-        ``yes``, ``no``, ``cannot judge``, ``broken``; ``skip``; or ``withdrawn``, which takes back
-        what this reviewer has said of the item.
-    """
-
-    key: str
-    item: Id
-    answer: str
-
-
-@dataclass(frozen=True)
 class Receipt:
-    """What became of a submit.
+    """What became of a label that a page has sent.
 
     Attributes
     ----------

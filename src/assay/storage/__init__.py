@@ -1,15 +1,17 @@
 """Storage of campaigns, their items, and every label ever given, in SQLite or PostgreSQL."""
 
-from assay.storage.session import CardRow, Claim, Event, Said, Session, TokenRow
+from assay.storage.labels import LABEL_FIELDS, Label, StoredLabel
+from assay.storage.session import CardRow, Claim, Session, TokenRow
 from assay.storage.store import Store, open_storage, open_store
 
 __all__ = [
+    "LABEL_FIELDS",
     "CardRow",
     "Claim",
-    "Event",
-    "Said",
+    "Label",
     "Session",
     "Store",
+    "StoredLabel",
     "TokenRow",
     "open_storage",
     "open_store",

@@ -102,13 +102,13 @@ label_event = Table(
     Column("reviewer", String, nullable=False),
     Column("told_at", String, nullable=False),
     # What a client calls this submit, so that sending it again changes nothing.
-    Column("submit_key", String),
+    Column("submit_key", String, key="key"),
     # It came when the reviewer's lease had run out.
     Column("late", Boolean, nullable=False, server_default=false()),
     # It decides the item over the heads of its reviewers.
     Column("ruling", Boolean, nullable=False, server_default=false()),
     Index("label_event_of_campaign", "campaign_id", "id"),
-    Index("label_event_of_submit", "campaign_id", "submit_key", unique=True),
+    Index("label_event_of_submit", "campaign_id", "key", unique=True),
     sqlite_autoincrement=True,
 )
 

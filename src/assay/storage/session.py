@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain, count
@@ -13,6 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from assay.errors import StorageError, did_you_mean
 from assay.storage import schema
+from assay.storage.labels import LABEL_FIELDS, Label, StoredLabel
 
 # What every part of a session shares: the connection, and the database's clock.
 
@@ -205,7 +206,7 @@ class Rows(Connected):
         """Return all of a campaign's rows in a table, by their keys."""
         found = schema.metadata.tables[table]
         query = (
-            sa.select(found)
+            sa.select(*(column.label(column.key) for column in found.c))
             .where(found.c.campaign_id == campaign)
             .order_by(*found.primary_key.columns)
         )
@@ -233,47 +234,20 @@ class Rows(Connected):
 
 # The part of a session that is about labels: events that are only ever appended.
 
-
-@dataclass(frozen=True, kw_only=True)
-class Said:
-    """What a reviewer said of an item.
-
-    `answer` is a word of `assay.labelling.review_rule`. `submit_key` is what a client calls the
-    submit; `late` flags what came when the lease had run out; `ruling` what decides whatever the
-    reviewers said.
-    """
-
-    item_id: str
-    answer: str
-    reviewer: str
-    submit_key: str | None = None
-    late: bool = False
-    ruling: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Event(Said):
-    """A label as it was told, with its place in the log."""
-
-    id: int
-    told_at: str
-
-
-_CONTENT = tuple(Said.__dataclass_fields__)
 _event = schema.label_event.c
 _EVENTS = (
-    sa.select(*(_event[name] for name in ("id", "told_at", *_CONTENT)))
+    sa.select(*(_event[field.name].label(field.name) for field in fields(StoredLabel)))
     .where(_event.campaign_id == sa.bindparam("campaign"))
     .order_by(_event.id)
 )
 _AFTER = _EVENTS.where(_event.id > sa.bindparam("after"))
-_SUBMITTED = _EVENTS.where(_event.submit_key == sa.bindparam("key"))
+_SUBMITTED = _EVENTS.where(_event.key == sa.bindparam("key"))
 
 
 class Labels(Connected):
     """The log of labels."""
 
-    def add_labels(self, campaign: int, said: Sequence[Said]) -> list[Event]:
+    def add_labels(self, campaign: int, labels: Sequence[Label]) -> list[StoredLabel]:
         """Append to the log, and return what stands there now.
 
         Whoever writes has the store's lock, so numbers grow in the order of commits: a reader who
@@ -281,11 +255,11 @@ class Labels(Connected):
         """
         table = schema.label_event
         added = []
-        for each in said:
-            row = {"campaign_id": campaign, "told_at": self._timestamp, **asdict(each)}
-            result = self._connection.execute(table.insert(), row)
+        for label in labels:
+            row = {"told_at": self._timestamp, **label.content()}
+            result = self._connection.execute(table.insert(), {"campaign_id": campaign, **row})
             number = int((result.inserted_primary_key or (0,))[0])
-            added.append(Event(id=number, told_at=self._timestamp, **asdict(each)))
+            added.append(StoredLabel(id=number, **row))
         return added
 
     def copy_labels(self, campaigns: Sequence[int], to: int, *, keys: bool = True) -> None:
@@ -295,27 +269,27 @@ class Labels(Connected):
         the other one takes its place: what is sent again goes there.
         """
         table = schema.label_event.c
-        names = [name for name in (*_CONTENT, "told_at") if keys or name != "submit_key"]
+        names = [name for name in (*LABEL_FIELDS, "told_at") if keys or name != "key"]
         told = [table[name] for name in names]
         query = (
             sa.select(sa.literal(to), *told)
             .where(table.campaign_id.in_(campaigns))
             .order_by(*([table.told_at] if len(campaigns) > 1 else []), table.id)
         )
-        into = ["campaign_id", *(column.name for column in told)]
+        into = ["campaign_id", *names]
         self._connection.execute(schema.label_event.insert().from_select(into, query))
 
-    def labels(self, campaign: int, after: int = 0) -> list[Event]:
+    def labels(self, campaign: int, after: int = 0) -> list[StoredLabel]:
         """Return the label events with a number above `after`, oldest first."""
         return self._events(_AFTER, {"campaign": campaign, "after": after})
 
-    def submitted(self, campaign: int, key: str) -> Event | None:
+    def submitted(self, campaign: int, key: str) -> StoredLabel | None:
         """Return what was submitted under a key."""
         found = self._events(_SUBMITTED, {"campaign": campaign, "key": key})
         return found[0] if found else None
 
-    def _events(self, query: sa.Select[Any], which: Mapping[str, object]) -> list[Event]:
-        return [Event(**row) for row in self._connection.execute(query, which).mappings()]
+    def _events(self, query: sa.Select[Any], which: Mapping[str, object]) -> list[StoredLabel]:
+        return [StoredLabel(**row) for row in self._connection.execute(query, which).mappings()]
 
 
 # The part of a session that is about claims: who has which item before them, and for how long.

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from assay.core.deck import Id
 from assay.errors import is_storable
 from assay.labelling import WORDS, Settings
-from assay.results import Submit
+from assay.storage import Label
 
 _MOST_SUBMITS = 100
 _LONGEST_KEY = 100
@@ -86,7 +86,7 @@ def item_in(document: Mapping[str, Any], settings: Settings) -> Id:
     return item
 
 
-def submits_in(document: Mapping[str, Any], settings: Settings) -> list[Submit]:
+def labels_in(document: Mapping[str, Any], settings: Settings) -> list[Label]:
     """Return the answers that a page has sent."""
     given = document.get("submits", [])
     if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
@@ -94,7 +94,9 @@ def submits_in(document: Mapping[str, Any], settings: Settings) -> list[Submit]:
     if len(given) > _MOST_SUBMITS:
         raise HTTPException(413, f"at most {_MOST_SUBMITS} answers at once, got {len(given):,}")
     return [
-        Submit(text_in(each, "key"), item_in(each, settings), word_in(each, "answer", WORDS))
+        Label(
+            str(item_in(each, settings)), word_in(each, "answer", WORDS), key=text_in(each, "key")
+        )
         for each in given
     ]
 

@@ -20,7 +20,7 @@ from assay.web import Options
 from assay.web.auth import Person, needs
 from assay.web.pages import render
 from assay.web.queue import Counter
-from assay.web.requests import number_in, read_document, submits_in
+from assay.web.requests import labels_in, number_in, read_document
 
 # How to judge, as the owner wrote it: headings, paragraphs and lists, and no other markup.
 
@@ -146,9 +146,9 @@ async def take_turn(request: Request) -> Response:
 
     def turn(campaign: Campaign) -> dict[str, Any]:
         _refuse_mistaken(document, campaign, person)
-        submits = submits_in(document, campaign.settings)
+        labels = labels_in(document, campaign.settings)
         try:
-            turn = campaign.review(submits, reviewer=person.name, want=want, lease=options.lease)
+            turn = campaign.review(labels, reviewer=person.name, want=want, lease=options.lease)
         except PredictionsError:
             # Its words tell of the predictions; the owner's page has them (`Campaign.trouble`).
             raise HTTPException(503, _NO_MORE_ITEMS) from None

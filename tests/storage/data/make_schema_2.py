@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 import assay
-from assay.results.reviewing import Submit
-from assay.storage import open_store
+from assay.storage import Label, open_store
 
 NAMES = ("team", "several", "from before", "week")
 
@@ -103,7 +102,9 @@ def review(team: assay.Campaign, judge: Callable[[str, int], str]) -> None:
             if turn == 9:
                 said = [answer, "withdrawn"]
             keys = [f"{name}-{turn}-{place}" for place in range(len(said))]
-            submits = [Submit(key, item.id, each) for key, each in zip(keys, said, strict=True)]
+            submits = [
+                Label(str(item.id), each, key=key) for key, each in zip(keys, said, strict=True)
+            ]
             team.review(submits, reviewer=name)
     for place, dispute in enumerate(team.disputes()[:2]):
         team.rule(dispute.item.id, place == 0, reviewer="owner", key=f"ruling {place}")

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Protocol
 
 from assay.errors import StorageError
-from assay.storage.session import CardRow, Claim, Said, Session
+from assay.storage.labels import Label
+from assay.storage.session import CardRow, Claim, Session
 from assay.storage.store import Store
 
 # What the checks of a store are made of.
@@ -59,8 +60,10 @@ _TEXTS = (
 )
 
 
-def _said(item_id: str, answer: str = "yes", reviewer: str = "ann", key: str | None = None) -> Said:
-    return Said(item_id=item_id, answer=answer, reviewer=reviewer, submit_key=key)
+def _said(
+    item_id: str, answer: str = "yes", reviewer: str = "ann", key: str | None = None
+) -> Label:
+    return Label(item_id, answer, reviewer, key=key)
 
 
 def campaigns_are_found_by_name(opened: Opener) -> None:

@@ -4,7 +4,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from assay.storage.session import Said
+from assay.storage.labels import Label
 from assay.storage.store import Store
 from assay.storage.testing.alone import Check, Opener, expect
 
@@ -15,7 +15,7 @@ _PATIENCE = 60.0
 
 def _say(store: Store, key: int, item_id: str) -> None:
     with store.write() as session:
-        session.add_labels(key, [Said(item_id=item_id, answer="yes", reviewer="ann")])
+        session.add_labels(key, [Label(item_id, "yes", "ann")])
 
 
 def _begin(store: Store) -> int:
@@ -55,7 +55,7 @@ def numbers_grow_in_the_order_of_commits(opened: Opener) -> None:
     poller = _Poller(store, key)
     with ThreadPoolExecutor(1) as pool:
         with opened().write() as slow:
-            slow.add_labels(key, [Said(item_id="slow", answer="yes", reviewer="ann")])
+            slow.add_labels(key, [Label("slow", "yes", "ann")])
             quick = pool.submit(_say, opened(), key, "quick")
             time.sleep(_A_WHILE)
             poller.poll()
@@ -76,7 +76,7 @@ def many_writers_lose_nothing(opened: Opener) -> None:
         for turn in range(_TURNS):
             with own.write() as session:
                 before = len(session.labels(key))
-                said = Said(item_id=f"{who} {turn} {before}", answer="yes", reviewer="ann")
+                said = Label(f"{who} {turn} {before}", "yes", "ann")
                 session.add_labels(key, [said])
 
     def read() -> None:
@@ -105,7 +105,7 @@ def a_reader_sees_one_moment(opened: Opener) -> None:
     with store.read() as session:
         before = session.labels(key), session.rounds(key, 0)
         with opened().write() as writer:
-            writer.add_labels(key, [Said(item_id="7", answer="yes", reviewer="ann")])
+            writer.add_labels(key, [Label("7", "yes", "ann")])
             writer.add_round(key, 0, [1])
             writer.create("ham", {})
         expect("what was there before", (session.labels(key), session.rounds(key, 0)), before)
@@ -120,7 +120,7 @@ def what_is_not_committed_is_not_seen(opened: Opener) -> None:
     key = _begin(store)
     reader = opened()
     with store.write() as session:
-        session.add_labels(key, [Said(item_id="7", answer="yes", reviewer="ann")])
+        session.add_labels(key, [Label("7", "yes", "ann")])
         with reader.read() as other:
             expect("labels of a writer at work", other.labels(key), [])
 
