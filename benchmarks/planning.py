@@ -118,7 +118,7 @@ def errors_of(case: Case, goal: Goal, mean: float) -> Errors:
     rng = np.random.default_rng(4)
     before = campaigns(frame, goal)
     each = [Evidence(frame.strata, n, x, "a campaign") for n, x in before]
-    sides = [layer.side for layer in frame.strata.layers if layer.side is not None]
+    sides = [side for side in frame.strata.sides if side is not None]
     drawn = {
         side: np.concatenate([one.draw(side, case.supposed, DRAWS, rng) for one in each])
         for side in sides

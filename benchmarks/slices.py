@@ -20,8 +20,8 @@ from assay.core.engine import begin, step
 from assay.core.goal import Goal
 from assay.core.metrics import ratio
 from assay.core.stopping import Reason
-from assay.core.strata import Strata, stratify
-from assay.core.stratify import sides_to_cut
+from assay.core.strata import Strata
+from assay.core.stratify import sides_to_cut, stratify
 from assay.core.subgroups import Domain, Doubt, as_metric, clopper_pearson, counted, domain, doubts
 from assay.core.types import Bools, Floats, Ints
 from assay.predictions import from_arrays

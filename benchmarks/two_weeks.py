@@ -24,9 +24,9 @@ from scipy.stats import norm
 
 from assay.core.design import Design
 from assay.core.goal import JointGoal, parse_targets
+from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.types import Bools, Floats, Ints
-from assay.core.venn import CellStrata
 from assay.demo import make_population
 from assay.predictions import read_compared
 from assay.simulation import JointRuns, replay_jointly
@@ -140,12 +140,12 @@ class Comparison:
         spread = np.abs(strata.part_size * counts_for) * np.sqrt(rate * (1 - rate))
         return float((spread.sum() * norm.ppf(0.975) / within) ** 2)
 
-    def _strata(self, within: float) -> tuple[JointGoal, CellStrata]:
+    def _strata(self, within: float) -> tuple[JointGoal, Strata]:
         metric = f"precision:new - precision:old within {within!r}"
         goal = JointGoal(parse_targets([metric], ["old", "new"]))
         return goal, cell_strata(self._found, goal, Design())
 
-    def _outcomes(self, strata: CellStrata) -> Floats:
+    def _outcomes(self, strata: Strata) -> Floats:
         decks = self._found.deal(strata, scale="probability", seed=0, counts=strata.sizes.tolist())
         outcomes = np.zeros(len(strata.parts))
         for stratum, deck in enumerate(decks):

@@ -14,7 +14,6 @@ from sklearn import metrics as sk
 import assay
 from assay.audit.values import Counts, values_of
 from assay.core.groups import Groups
-from assay.core.venn import CellStrata
 from assay.predictions.pair import read_compared
 from assay.storage import open_store
 
@@ -296,7 +295,6 @@ def test_the_recount_knows_which_items_a_metric_is_about(metric: str) -> None:
     finish(campaign)
     settings, counts = campaign.settings, _counted(campaign, WEEKS)
     _is_recounted(campaign, values_of(settings, counts))
-    assert isinstance(settings.strata, CellStrata)
     careless = replace(settings.strata, groups=Groups(settings.strata.groups.names))
     wrong = values_of(replace(settings, strata=careless), counts)
     with pytest.raises(AssertionError):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import assay
-from assay.core.strata import Strata
 from assay.core.types import Bools, Floats, Ints
 from assay.labelling.reserve import depth, more_cards
 from assay.labelling.settings import Part, Settings
@@ -88,11 +87,9 @@ def ids(decks: list[list[Card]]) -> list[list[object]]:
 def made_at_once(settings: Settings, rows: Ints) -> assay.Campaign:
     """Return a campaign on all items, with sizes counted here and cuts as they are given."""
     found = read_predictions(table(rows), **COLUMNS)
-    assert isinstance(settings.strata, Strata)
     stratum = settings.strata.assign(SCORE[rows], SCORE[rows] >= 0.4)
     sizes = np.bincount(stratum[stratum >= 0], minlength=settings.strata.n_strata)
-    (layer,) = settings.strata.layers
-    strata = replace(settings.strata, layers=(replace(layer, sizes=tuple(sizes.tolist())),))
+    strata = settings.strata.grown(sizes - settings.strata.sizes)
     source = replace(settings.source, parts=(Part("all", None, found.fingerprint(), rows.size),))
     at_once = replace(settings, strata=strata, source=source, before=None)
     store = open_store(None)

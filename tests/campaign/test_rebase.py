@@ -9,7 +9,6 @@ import pytest
 
 import assay
 from assay.campaign.carry_over import replace_campaign
-from assay.core.strata import Strata
 from assay.core.types import Bools, Floats, Ints
 from assay.labelling.settings import Settings
 from assay.storage import open_store
@@ -143,7 +142,6 @@ def _run(seed: int, folder: Path) -> tuple[float, float]:
     value = rebased.estimate().value
     assert value is not None
     strata = rebased.settings.strata
-    assert isinstance(strata, Strata)
     known = np.array([row for row in map(int, old.answers()) if row in set(NEW_SMALL.tolist())])
     stratum = strata.assign(CHANGED[known], CHANGED[known] >= 0.4)
     n, x = (

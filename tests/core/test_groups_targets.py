@@ -11,9 +11,9 @@ from assay.core.goal import JointGoal, Target, parse_targets
 from assay.core.groups import Groups
 from assay.core.joint import Parts
 from assay.core.metrics import METRICS
+from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.types import Bools, Floats, Ints
-from assay.core.venn import CellStrata
 from assay.core.views import views_of
 from assay.errors import PredictionsError
 from assay.predictions.contract import CellPredictions
@@ -111,7 +111,7 @@ class Weeks:
 Population = Slices | Weeks
 
 
-def outcomes(found: CellPredictions, strata: CellStrata, truth: Bools) -> Floats:
+def outcomes(found: CellPredictions, strata: Strata, truth: Bools) -> Floats:
     """Return the positives of each part, by looking at every item."""
     decks = found.deal(strata, scale="probability", seed=0, counts=strata.sizes.tolist())
     positives = np.zeros(len(strata.parts))
@@ -156,7 +156,7 @@ def test_items_that_no_target_needs_count_in_its_denominator(population: Populat
     found, needless = population.read(), 0
     for target in goal_of(population.targets, found).targets:
         goal = JointGoal((target,), budget=1)
-        strata = CellStrata.from_dict(cell_strata(found, goal, Design()).to_dict())
+        strata = Strata.from_dict(cell_strata(found, goal, Design()).to_dict())
         (view,) = joint_of(Design(), goal, strata).views
         positives = outcomes(found, strata, population.truth)
         value = float(view.metric.value(view.gather(positives)))

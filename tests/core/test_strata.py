@@ -10,13 +10,14 @@ from hypothesis.extra.numpy import arrays
 from assay.core.cut_methods import METHODS
 from assay.core.cuts import Cuts
 from assay.core.profile import profile_of
-from assay.core.strata import Layer, Strata, stratify
+from assay.core.strata import Strata
+from assay.core.stratify import stratify
 from assay.core.types import Bools, Floats
 from assay.errors import AssayError, DesignError, InputError
 
 HALVES = Cuts(method="equal", points=(0.5,), owner=(0, 1))
 NESTED = Cuts(method="gmm", points=(0.2, 0.3), owner=(1, 0, 1), notes=("nested",))
-BOTH_SIDES = Strata("score", (Layer(True, HALVES, (3, 4)), Layer(False, NESTED, (5, 6))))
+BOTH_SIDES = Strata.of_sides("score", {True: HALVES, False: NESTED}, (3, 4, 5, 6))
 
 
 def test_layers_follow_each_other() -> None:
@@ -40,13 +41,13 @@ def test_assign_by_label_and_score() -> None:
 
 
 def test_items_without_a_layer_have_no_stratum() -> None:
-    no_only = Strata("score", (Layer(False, HALVES, (1, 1)),))
+    no_only = Strata.of_sides("score", {False: HALVES}, (1, 1))
     values, predicted = np.array([0.9, 0.9]), np.array([True, False])
     assert no_only.assign(values, predicted).tolist() == [-1, 1]
 
 
 def test_a_layer_may_straddle_the_labels() -> None:
-    strata = Strata("margin", (Layer(None, NESTED, (1, 1)),))
+    strata = Strata.of_sides("margin", {None: NESTED}, (1, 1))
     assert strata.says_yes is None
     assert strata.describe() == ["margin 0.2 to 0.3", "margin below 0.2 and 0.3 or more"]
     assert strata.notes == ("nested",)
@@ -151,7 +152,7 @@ def test_depth_looks_from_each_side_towards_the_threshold(reversed_scores: bool)
     """The smallest no-stratum is the one nearest to yes, whichever way the scores run."""
     yes, no = sides(reversed_scores=reversed_scores)
     strata = stratify({True: yes, False: no}, variable="score", method="depth", bins=6)
-    of_yes, of_no = (list(layer.sizes) for layer in strata.layers)
+    of_yes, of_no = (strata.sizes[strata.part_code == code].tolist() for code in (1, 0))
     assert of_no == sorted(of_no, reverse=not reversed_scores)
     assert max(of_no) > 10 * min(of_no)
     assert sum(of_no) == 5000
@@ -163,7 +164,7 @@ def test_depth_looks_from_each_side_towards_the_threshold(reversed_scores: bool)
         method="depth",
         bins=6,
     )
-    assert list(other.layers[1].sizes) == of_no[::-1]
+    assert other.sizes[other.part_code == 0].tolist() == of_no[::-1]
 
 
 def test_auto_is_perc_of_one_side_and_half_as_many_by_depth_of_each_of_two() -> None:

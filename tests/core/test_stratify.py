@@ -7,13 +7,13 @@ import pytest
 
 from assay.core.design import Design
 from assay.core.goal import JointGoal, parse_targets
+from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of
-from assay.core.venn import CellStrata
 from assay.simulation import Ensemble
 from tests.joint_population import Made, counted, every_target, make
 
 
-def strata_for(made: Made, metrics: list[str], design: Design | None = None) -> CellStrata:
+def strata_for(made: Made, metrics: list[str], design: Design | None = None) -> Strata:
     goal = JointGoal(parse_targets(metrics, made.names), budget=1)
     return cell_strata(ensemble(made), goal, design or Design())
 

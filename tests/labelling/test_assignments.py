@@ -10,7 +10,6 @@ import pytest
 
 import assay
 from assay.core.answers import Answer
-from assay.core.strata import Strata
 from assay.labelling.assignments import Assignments
 from assay.labelling.review_rule import Review
 from assay.storage import Label
@@ -206,7 +205,6 @@ class Game:
                 assert row.spare == row.answers - sum(each is not None for each in kept)
 
     def tallies(self, assignments: assay.Campaign) -> list[tuple[int, int, int]]:
-        assert isinstance(assignments.settings.strata, Strata)
         strata = assignments.settings.strata.assign(SCORES, SCORES >= 0.3)
         counts = np.zeros((assignments.settings.strata.n_strata, 3), dtype=int)
         for item, answer in self.model.settled_answers().items():

@@ -14,7 +14,6 @@ import assay
 from assay.campaign.exchange import write_batch
 from assay.cli import app
 from assay.core.metrics import METRICS
-from assay.core.strata import Strata
 from assay.core.subgroups import domain
 from assay.errors import DesignError, InputError, PredictionsError
 from assay.exchange import FORMATS
@@ -89,7 +88,6 @@ def test_slices_add_up_to_the_whole(more: dict[str, Any]) -> None:
 
 def test_a_slice_has_the_interval_of_its_tallies(half_way: assay.Campaign) -> None:
     strata, cuts = half_way.strata(), half_way.settings.strata
-    assert isinstance(cuts, Strata)
     at = cuts.assign(SCORE, SCORE >= 0.5)
     judged = np.array([int(item) for item in half_way.answers()])
     d, x = np.zeros((2, len(strata)))

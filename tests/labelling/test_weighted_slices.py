@@ -9,7 +9,6 @@ from sklearn import metrics as sk
 
 import assay
 from assay.cli.render import slices_view
-from assay.core.strata import Strata
 from assay.results.slices import SliceRow, Slices
 
 SIZE = 120
@@ -73,8 +72,6 @@ def test_with_all_labels_a_slice_has_scikit_learns_weighted_metric(metric: str) 
 def test_labels_and_their_worth_are_items_and_not_draws() -> None:
     """The wrong variant, draws as labels, would call a slice of under thirty items enough."""
     campaign = labelled(budget=50)
-    strata = campaign.settings.strata
-    assert isinstance(strata, Strata)
     assert all(row.labels < row.size for row in campaign.strata())  # none is known
     row, times = campaign.slices("lang")["de"], draws(campaign, np.asarray(LANG == "de"))
     assert row.counted == row.labels == len(times) < 30

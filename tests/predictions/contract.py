@@ -22,7 +22,8 @@ from assay.core.cut_methods import METHODS
 from assay.core.cuts import Cuts
 from assay.core.deck import Id
 from assay.core.profile import Profile
-from assay.core.strata import Layer, Side, Strata, stratify
+from assay.core.strata import Side, Strata
+from assay.core.stratify import stratify
 from assay.core.variable import Scale, Variable
 from assay.predictions import Card, Predictions, read_predictions
 from assay.predictions.scan import Engine, Scan
@@ -168,13 +169,13 @@ class Population:
     def members(self, strata: Strata, scale: Scale) -> list[list[Item]]:
         """Return the items of each stratum."""
         found: list[list[Item]] = []
-        for layer in strata.layers:
-            of_layer: list[list[Item]] = [[] for _ in range(layer.cuts.n_strata)]
+        for heap in strata.heaps:
+            of_heap: list[list[Item]] = [[] for _ in range(heap.cuts.n_strata)]
             for item in self.items:
-                if layer.side is None or item.yes is layer.side:
+                if heap.side is None or item.yes is heap.side:
                     value = self.value(item, strata.variable, scale)
-                    of_layer[layer.cuts.owner[bisect_right(layer.cuts.points, value)]].append(item)
-            found += of_layer
+                    of_heap[heap.cuts.owner[bisect_right(heap.cuts.points, value)]].append(item)
+            found += of_heap
         return found
 
     def dealt(
@@ -197,8 +198,8 @@ class Population:
         owner = (1, 0, 1, 2) if points else (0,)
         cuts = Cuts("gmm", tuple(points), owner)
         sizes = [1] * cuts.n_strata  # for now
-        of_one = self.members(Strata(variable, (Layer(None, cuts, tuple(sizes)),)), scale)
-        return Strata(variable, (Layer(None, cuts, tuple(map(len, of_one))),))
+        of_one = self.members(Strata.of_sides(variable, {None: cuts}, tuple(sizes)), scale)
+        return Strata.of_sides(variable, {None: cuts}, tuple(map(len, of_one)))
 
 
 @cache

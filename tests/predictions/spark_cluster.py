@@ -28,7 +28,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assay.core.deck import Id
-from assay.core.strata import Strata, stratify
+from assay.core.strata import Strata
+from assay.core.stratify import stratify
 from assay.predictions import Predictions, from_arrays
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan

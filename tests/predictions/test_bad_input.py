@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.core.strata import stratify
+from assay.core.stratify import stratify
 from assay.errors import AssayError, PredictionsError
 from assay.predictions import Predictions, from_arrays, read_predictions
 from tests.torture.sizes import sized

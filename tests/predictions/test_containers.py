@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.core.strata import stratify
+from assay.core.stratify import stratify
 from assay.predictions import Card, Predictions, read_predictions
 
 Table = Mapping[str, Sequence[object]]

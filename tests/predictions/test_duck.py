@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.core.cuts import Cuts
-from assay.core.strata import Layer, Strata
+from assay.core.strata import Strata
 from assay.errors import PredictionsError
 from assay.predictions import Card, Predictions, read_predictions
 
@@ -21,7 +21,7 @@ def _written(folder: Path, text: str) -> Path:
 
 def _deal(predictions: Predictions, count: int) -> list[Card]:
     """Return the first cards of the one deck of all items."""
-    strata = Strata("score", (Layer(None, Cuts("equal", (), (0,)), (predictions.size,)),))
+    strata = Strata.of_sides("score", {None: Cuts("equal", (), (0,))}, (predictions.size,))
     (cards,) = predictions.deal(strata, scale="margin", seed=0, counts=[count])
     return cards
 

@@ -10,7 +10,8 @@ import pytest
 
 from assay.core import deck
 from assay.core.profile import Profile, profile_of
-from assay.core.strata import Strata, stratify
+from assay.core.strata import Strata
+from assay.core.stratify import stratify
 from assay.core.variable import confidence
 from assay.errors import PredictionsError
 from assay.predictions import Card, Predictions, from_arrays, read_predictions
@@ -177,7 +178,7 @@ def test_strata_by_confidence_deal_the_items_they_count() -> None:
     dealt = predictions.deal(strata, scale="margin", seed=0, counts=[3_000] * strata.n_strata)
     z = np.abs(SCORE * 8 - 4 - 0.5)
     assert [len(cards) for cards in dealt] == strata.sizes.tolist()
-    for cards, least in zip(dealt[1:], strata.layers[0].cuts.points, strict=True):
+    for cards, least in zip(dealt[1:], strata.heaps[0].cuts.points, strict=True):
         assert min(z[int(card.id)] for card in cards) == least
 
 

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.core.cuts import Cuts
-from assay.core.strata import Layer, Strata
+from assay.core.strata import Strata
 from assay.errors import AssayError, MissingDependencyError, PredictionsError
 from assay.predictions import Card, Predictions, read_predictions
 from assay.predictions.duckdb.loading import fetch_shown
@@ -152,7 +152,7 @@ SOURCES: dict[str, Callable[["pa.Table", Path], Scan]] = {
 
 
 def _cards(predictions: Predictions, count: int = 200) -> list[Card]:
-    strata = Strata("score", (Layer(None, Cuts("equal", (), (0,)), (predictions.size,)),))
+    strata = Strata.of_sides("score", {None: Cuts("equal", (), (0,))}, (predictions.size,))
     (cards,) = predictions.deal(strata, scale="margin", seed=3, counts=[count])
     return cards
 

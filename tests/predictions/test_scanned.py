@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.core.cuts import Cuts
-from assay.core.strata import Layer, Strata
+from assay.core.strata import Strata
 from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
 from assay.predictions import Predictions, read_predictions, scanned
@@ -64,11 +64,11 @@ def test_strata_of_two_flanks(tmp_path: Path) -> None:
     low, high = (end[np.argmax(profile.count)] for end in (profile.low, profile.high))
     inside = sorted({item.score for item in meant.items if low <= item.score <= high})
     cuts = Cuts("gmm", (inside[1], inside[-1]), (1, 0, 1))
-    strata = Strata("score", (Layer(None, cuts, (1, 1)),))
+    strata = Strata.of_sides("score", {None: cuts}, (1, 1))
     sizes = [len(members) for members in meant.members(strata, "probability")]
     assert min(sizes) > 0
     assert found.count(strata, scale="probability").tolist() == sizes
-    strata = Strata("score", (Layer(None, cuts, (sizes[0], sizes[1])),))
+    strata = Strata.of_sides("score", {None: cuts}, (sizes[0], sizes[1]))
     dealt = found.deal(strata, scale="probability", seed=SEED, counts=[50, 50])
     assert dealt == meant.dealt(strata, "probability", SEED, [50, 50])
 
@@ -77,7 +77,7 @@ def test_a_stratum_that_holds_nothing(tmp_path: Path) -> None:
     meant = made("probabilities").showing()
     found = _read(meant, tmp_path)
     cuts = Cuts("equal", (2.0, 3.0), (0, 1, 2))
-    strata = Strata("score", (Layer(True, cuts, (5, 5, 5)),))
+    strata = Strata.of_sides("score", {True: cuts}, (5, 5, 5))
     assert found.count(strata, scale="margin").tolist() == [found.positives, 0, 0]
     dealt = found.deal(strata, scale="margin", seed=SEED, counts=[2, 2, 2])
     assert dealt == meant.dealt(strata, "margin", SEED, [2, 2, 2])
@@ -91,7 +91,7 @@ def test_what_cannot_be_answered(tmp_path: Path) -> None:
         found.find(["a"], variable="confidence", scale="probability")
     with pytest.raises(PredictionsError, match="variable 'rank' cannot be computed"):
         found.profile("rank", "margin", [None])
-    unknown = Strata("scor", (Layer(None, Cuts("equal", (), (0,)), (found.size,)),))
+    unknown = Strata.of_sides("scor", {None: Cuts("equal", (), (0,))}, (found.size,))
     with pytest.raises(PredictionsError, match=r"(?s)variable 'scor'.*did you mean 'score'"):
         found.deal(unknown, scale="margin", seed=SEED, counts=[1])
     one = made("margins").strata("perc", "score", "margin", [None])
@@ -114,6 +114,6 @@ def test_a_population_of_one(tmp_path: Path) -> None:
     meant = made("probabilities").only([5])
     found = _read(meant, tmp_path)
     assert found.fingerprint() == meant.fingerprint()
-    strata = Strata("score", (Layer(None, Cuts("equal", (), (0,)), (1,)),))
+    strata = Strata.of_sides("score", {None: Cuts("equal", (), (0,))}, (1,))
     dealt = found.deal(strata, scale="margin", seed=SEED, counts=[3])
     assert dealt == meant.dealt(strata, "margin", SEED, [3])

@@ -12,8 +12,8 @@ import pytest
 
 from assay.core import deck
 from assay.core.cells import cut_heaps, merge_cells
+from assay.core.strata import Strata
 from assay.core.types import Bools, Floats, Ints
-from assay.core.venn import CellStrata
 from assay.errors import InputError, PredictionsError
 from assay.predictions import (
     Card,
@@ -57,11 +57,11 @@ def _read(table: object, **options: Any) -> CellPredictions:
     return read_classifiers(table, **{"classifiers": CLASSIFIERS, "id": "id", **options})
 
 
-def _strata(found: CellPredictions) -> CellStrata:
+def _strata(found: CellPredictions) -> Strata:
     shares = {code: items / found.size for code, items in found.cells().items()}
     groups = merge_cells(shares, most=3, least=0.2)
     heaps = cut_heaps(found.profile_heaps(groups), groups, [2] * len(groups))
-    return CellStrata(found.classifiers, tuple(heaps), found.count_parts(heaps))
+    return Strata(found.classifiers, tuple(heaps), found.count_parts(heaps))
 
 
 def _deal(found: CellPredictions, count: int) -> list[list[Card]]:
@@ -111,7 +111,7 @@ def test_all_items_are_dealt_once_and_counted_by_part() -> None:
 def test_items_of_cells_that_no_heap_holds_are_not_dealt() -> None:
     found = _read(TABLE)
     heaps = cut_heaps(found.profile_heaps([(3, 7)]), [(3, 7)], [1])
-    strata = CellStrata(found.classifiers, tuple(heaps), found.count_parts(heaps))
+    strata = Strata(found.classifiers, tuple(heaps), found.count_parts(heaps))
     (cards,) = found.deal(strata, scale="probability", seed=0, counts=[SIZE])
     assert len(cards) == sum(code in (3, 7) for code in CODES)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from assay.core.cuts import Cuts
-from assay.core.strata import Layer, Strata
+from assay.core.strata import Strata
 from assay.predictions import read_predictions
 from assay.predictions.tables import jsonable, shown_values
 
@@ -88,4 +88,4 @@ def test_a_column_of_mixed_objects_is_shown_all_the_same() -> None:
 
 
 def _one_stratum(size: int) -> Strata:
-    return Strata("score", (Layer(None, Cuts("equal", (), (0,)), (size,)),))
+    return Strata.of_sides("score", {None: Cuts("equal", (), (0,))}, (size,))

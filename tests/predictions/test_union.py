@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from assay.core.deck import number
-from assay.core.strata import Strata, stratify
+from assay.core.strata import Strata
+from assay.core.stratify import stratify
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable
 from assay.errors import PredictionsError

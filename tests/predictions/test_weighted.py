@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.core.strata import Strata, stratify
+from assay.core.strata import Strata
+from assay.core.stratify import stratify
 from assay.core.weights import waiting_time
 from assay.errors import PredictionsError
 from assay.predictions import Scan, from_arrays, read_predictions

@@ -12,7 +12,7 @@ from sklearn import metrics as sk
 from assay.core.cut_methods import METHODS
 from assay.core.design import Design
 from assay.core.profile import profile_of
-from assay.core.strata import stratify
+from assay.core.stratify import stratify
 from assay.core.types import Bools, Floats
 from assay.core.variable import Variable
 from assay.errors import PredictionsError
@@ -65,7 +65,7 @@ def test_what_is_simulated_is_cut_as_what_is_run(
     simulated = Population(y_true=truth, y_score=score, y_pred=predicted).frame(design, metric)
 
     found = from_arrays(y_score=score, y_pred=predicted)
-    sides = [layer.side for layer in simulated.strata.layers]
+    sides = simulated.strata.sides
     profiles = found.profile(variable, "margin", sides)
     assert simulated.strata == stratify(profiles, variable=variable, method=method, bins=6)
 

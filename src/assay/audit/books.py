@@ -11,7 +11,6 @@ from math import inf, log1p
 from typing import Any
 
 from assay.core.deck import Id, number
-from assay.core.strata import Strata
 from assay.core.weights import seed_of_arrival
 from assay.errors import StorageError
 from assay.labelling import Before, Settings
@@ -208,8 +207,7 @@ class Books:
     @property
     def weighted(self) -> bool:
         """Whether items count by weight, so that cards are dealt again."""
-        strata = self.settings.strata
-        return isinstance(strata, Strata) and strata.weighted
+        return self.settings.strata.weighted
 
     @property
     def dealt_items(self) -> set[str]:

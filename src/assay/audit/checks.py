@@ -11,7 +11,6 @@ from math import isfinite
 from assay.audit.books import Books, Checked, Row, checked, counts_of, in_order
 from assay.core.deck import number
 from assay.core.strata import Strata
-from assay.core.venn import CellStrata
 from assay.labelling import FROM_BEFORE, WORDS
 from assay.storage import LABEL_FIELDS
 
@@ -34,7 +33,8 @@ def check_cards(books: Books) -> Checked:
 
 
 def _card_findings(books: Books) -> Iterator[str]:
-    strata, may_lie = books.settings.strata, _may_lie(books)
+    strata = books.settings.strata
+    may_lie = set(strata.held)
     sizes = strata.sizes.tolist()
     for stratum, deck in books.decks.items():
         if not 0 <= stratum < len(sizes):
@@ -54,7 +54,7 @@ def _card_findings(books: Books) -> Iterator[str]:
             for card in deck
             if (problem := _problem(books, card, may_lie))
         )
-        if isinstance(strata, Strata) and strata.weighted:
+        if strata.weighted:
             yield from _weight_findings(strata, stratum, deck)
     seen = Counter(card["item_id"] for card in books.cards)
     yield from (
@@ -71,16 +71,6 @@ def _weight_findings(strata: Strata, stratum: int, deck: Sequence[Row]) -> Itera
     left = int(strata.sizes[stratum]) - len(deck)
     if there + left > whole or (left == 0 and there != whole):
         yield f"the items of stratum {stratum} weigh {there:,}, and {whole:,} in the settings"
-
-
-def _may_lie(books: Books) -> set[tuple[int, int]]:
-    """Return the strata with what may have been predicted of their items."""
-    strata = books.settings.strata
-    if isinstance(strata, CellStrata):
-        return {(stratum, code) for stratum, code, _ in strata.parts}
-    if strata.says_yes is None:
-        return {(stratum, said) for stratum in range(strata.n_strata) for said in (0, 1)}
-    return {(stratum, int(says)) for stratum, says in enumerate(strata.says_yes.tolist())}
 
 
 def _problem(books: Books, card: Row, may_lie: set[tuple[int, int]]) -> str:

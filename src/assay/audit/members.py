@@ -13,7 +13,6 @@ from typing import Any
 
 from assay.audit.snapshot import Snapshot
 from assay.core.deck import number
-from assay.core.strata import Strata
 from assay.exchange import guard
 from assay.labelling import Labelling, estimates_of, strata_in
 from assay.results import Estimate, Estimates, StratumRow
@@ -70,7 +69,7 @@ def _settings(snapshot: Snapshot) -> bytes:
 
 def _strata(snapshot: Snapshot, rows: Sequence[StratumRow]) -> bytes:
     strata, none = snapshot.settings.strata, [""] * len(rows)
-    says_yes = strata.says_yes if isinstance(strata, Strata) else None
+    says_yes = strata.says_yes
     said = none if says_yes is None else [int(says) for says in says_yes.tolist()]
     cells = zip(
         range(len(rows)),
@@ -105,7 +104,7 @@ def _cards(snapshot: Snapshot, labelling: Labelling) -> bytes:
 def _weights(snapshot: Snapshot) -> list[int]:
     """Return what each stratum weighs; nothing where items are only counted."""
     strata = snapshot.settings.strata
-    return strata.weights.tolist() if isinstance(strata, Strata) and strata.weighted else []
+    return strata.weights.tolist() if strata.weighted else []
 
 
 def _rounds(snapshot: Snapshot) -> bytes:

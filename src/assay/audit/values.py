@@ -10,7 +10,6 @@ from assay.audit.recompute import Form, Stratum, form_of, left_of, quoted
 from assay.core.design import Design
 from assay.core.goal import Goal, JointGoal, Target
 from assay.core.strata import Strata
-from assay.core.venn import CellStrata
 from assay.labelling import Settings
 
 T = TypeVar("T")
@@ -91,14 +90,12 @@ class _Part:
 
 def values_of(settings: Settings, counts: Counts) -> Mapping[str, Sequence[float]]:
     """Return the value of every metric, or two where rounding decides which of them it is."""
-    if isinstance(settings.goal, JointGoal) and isinstance(settings.strata, CellStrata):
+    if isinstance(settings.goal, JointGoal):
         design, goal = settings.design, settings.goal
         return {
             target.name: _of_target(design, settings.strata, counts, target)
             for target in goal.targets
         }
-    if not isinstance(settings.goal, Goal) or not isinstance(settings.strata, Strata):
-        return {}
     return {settings.goal.metric: _of_one(settings, settings.goal, settings.strata, counts)}
 
 
@@ -128,7 +125,7 @@ def _of_one(settings: Settings, goal: Goal, strata: Strata, counts: Counts) -> l
     return [min(max(value, low), high) for value in values]
 
 
-def _of_target(design: Design, strata: CellStrata, counts: Counts, target: Target) -> list[float]:
+def _of_target(design: Design, strata: Strata, counts: Counts, target: Target) -> list[float]:
     names = [name for name in (target.classifier, target.minus) if name is not None]
     sums: dict[tuple[int, tuple[bool | None, ...]], list[int]] = {}
     for stratum, code, size in strata.parts:
@@ -160,7 +157,7 @@ def _of_target(design: Design, strata: CellStrata, counts: Counts, target: Targe
     return [min(max(value, low), high) for value in values]
 
 
-def _form(strata: CellStrata, target: Target, name: str, said: Sequence[bool | None]) -> Form:
+def _form(strata: Strata, target: Target, name: str, said: Sequence[bool | None]) -> Form:
     """Return a classifier's metric over parts; nothing where it is not about them."""
     items, yes_items = _totals(strata, name, target.slice)
     form = form_of(target.metric, [each is True for each in said], items=items, yes_items=yes_items)
@@ -210,7 +207,7 @@ def _only(values: Sequence[T], which: Sequence[bool]) -> list[T]:
     return [value for value, wanted in zip(values, which, strict=True) if wanted]
 
 
-def _said(strata: CellStrata, code: int, name: str, slice: str | None) -> bool | None:
+def _said(strata: Strata, code: int, name: str, slice: str | None) -> bool | None:
     """Return what a classifier says of items; nobody, whose name is empty, says yes to all.
 
     None where a metric is not about them: they are not of the slice, or the classifier was not
@@ -224,7 +221,7 @@ def _said(strata: CellStrata, code: int, name: str, slice: str | None) -> bool |
     return not name or bool(code >> strata.classifiers.index(name) & 1)
 
 
-def _totals(strata: CellStrata, name: str, slice: str | None) -> tuple[int, int]:
+def _totals(strata: Strata, name: str, slice: str | None) -> tuple[int, int]:
     """Return how many items a metric is about, and to how many of these the classifier says yes."""
     if strata.items is not None and strata.yes_items is not None and not strata.groups:
         bit = strata.classifiers.index(name) if name else None

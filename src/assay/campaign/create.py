@@ -282,7 +282,7 @@ def _keep(setup: Setup, settings: Settings, store: Store) -> Campaign:
     """Put a new campaign into the store, with the first cards of every deck."""
     prior_labels, strata, found = setup.prior_labels, setup.strata, setup.predictions
     on_top: list[CardRow] = []
-    if prior_labels is not None and isinstance(strata, Strata):
+    if prior_labels is not None:
         on_top = _on_top(prior_labels, strata)
     # Not in the transaction: others may write while the predictions are read.
     below = more_cards(settings, found, depth(settings), on_top)

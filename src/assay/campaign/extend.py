@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 
@@ -71,7 +70,7 @@ def extend_campaign(
     _refuse_misfit(new, old, strata, goal)
     settings = replace(
         old,
-        strata=_grown(strata, new.count(strata, scale=old.source.scale)),
+        strata=strata.grown(new.count(strata, scale=old.source.scale)),
         source=replace(old.source, parts=old.source.parts + parts_of(new, scans)),
     )
     return replace_campaign(
@@ -86,7 +85,7 @@ def extend_campaign(
 
 def _of_one_metric(settings: Settings) -> tuple[Strata, Goal]:
     strata, goal = settings.strata, settings.goal
-    if isinstance(strata, Strata) and isinstance(goal, Goal):
+    if not strata.is_named and isinstance(goal, Goal):
         if strata.weighted:
             raise DesignError(
                 f"the items of campaign {settings.name!r} have weights, and it cannot be extended",
@@ -110,7 +109,7 @@ def _refuse_misfit(new: Predictions, old: Settings, strata: Strata, goal: Goal) 
             f"{new.source} is a part of campaign {old.name!r} already",
             hint="give predictions of new items",
         )
-    cut = {layer.side for layer in strata.layers}
+    cut = set(strata.sides)
     for side, there in ((True, new.positives), (False, new.size - new.positives)):
         if there and side in sides(goal.metric) and not cut & {side, None}:
             said = "yes" if side else "no"
@@ -134,15 +133,6 @@ def _rebase(settings: Settings) -> str:
         f"rebase_campaign({settings.name!r}, predictions=...) on the old and the new together "
         "keeps all labels, too"
     )
-
-
-def _grown(strata: Strata, more: Ints) -> Strata:
-    """Return the same strata with more items."""
-    sizes = iter((strata.sizes + more).tolist())
-    layers = (
-        replace(layer, sizes=tuple(islice(sizes, len(layer.sizes)))) for layer in strata.layers
-    )
-    return replace(strata, layers=tuple(layers))
 
 
 def _reserve(session: Session, key: int, settings: Settings) -> Top:

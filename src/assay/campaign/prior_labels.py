@@ -16,7 +16,8 @@ import numpy as np
 from assay.core.answers import Answer, parse_answers
 from assay.core.deck import Id
 from assay.core.poststratify import chance_of_spread
-from assay.core.strata import Side, Strata, stratify
+from assay.core.strata import Side, Strata
+from assay.core.stratify import stratify
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable
 from assay.errors import LabelError

@@ -6,16 +6,17 @@ import numpy as np
 
 from assay.campaign.prior_labels import PriorLabels, find_prior_labels
 from assay.core.answers import Answer
+from assay.core.cuts import Cuts
 from assay.core.design import Design
 from assay.core.engine import Look, State, look
 from assay.core.goal import Goal
 from assay.core.metrics import Ratio, ratio
 from assay.core.poststratify import bins_for, groups_with_labels
 from assay.core.standing import ends_at_worst
-from assay.core.strata import Side, Strata, stratify
-from assay.core.stratify import sides_to_cut
+from assay.core.strata import Side, Strata
+from assay.core.stratify import sides_to_cut, stratify
 from assay.core.tallies import Tallies
-from assay.core.types import Ints
+from assay.core.types import Bools, Ints
 from assay.core.unjudged import movement
 from assay.core.variable import scale_of
 from assay.errors import LabelError, PredictionsError
@@ -95,7 +96,7 @@ def estimate(
     )
     strata = _strata(found, prior_labels, sides, goal.metric)
     counts = _Counts.of(prior_labels, strata)
-    layer = np.repeat(np.arange(len(sides)), [len(each.sizes) for each in strata.layers])
+    layer = np.repeat(np.arange(len(sides)), [heap.cuts.n_strata for heap in strata.heaps])
     cut = counts.joined(groups_with_labels(counts.judged, layer), goal)
     plain = counts.joined(layer, goal)
     tallies, moments = cut.tallies, cut.look.moments
@@ -149,7 +150,7 @@ class _Counts:
     judged: Ints
     positives: Ints
     unjudged: Ints
-    says_yes: Ints
+    says_yes: Bools
 
     @classmethod
     def of(cls, prior_labels: PriorLabels, strata: Strata) -> "_Counts":
@@ -164,7 +165,7 @@ class _Counts:
             judged=count(Answer.YES, Answer.NO),
             positives=count(Answer.YES),
             unjudged=count(Answer.CANNOT_JUDGE, Answer.BROKEN),
-            says_yes=np.array([layer.side is True for layer in strata.layers for _ in layer.sizes]),
+            says_yes=strata.part_code > 0,
         )
 
     def joined(self, group: Ints, goal: Goal) -> _Cut:
@@ -180,7 +181,8 @@ def _strata(
     found: Predictions, prior_labels: PriorLabels, sides: list[Side], metric: str
 ) -> Strata:
     """Cut each predicted label's items into as many bins as its labels can fill."""
-    layers = []
+    cuts: dict[Side, Cuts] = {}
+    sizes: list[int] = []
     profiles = found.profile(_ONE_LOOK.variable, scale_of(*found.score_range), sides)
     judged = [
         card.predicted
@@ -201,8 +203,9 @@ def _strata(
         cut = stratify(
             {side: profile}, variable=_ONE_LOOK.variable, method="perc", bins=bins_for(labels)
         )
-        layers.append(cut.layers[0])
-    return Strata(_ONE_LOOK.variable, tuple(layers))
+        cuts[side] = cut.heaps[0].cuts
+        sizes += cut.sizes.tolist()
+    return Strata.of_sides(_ONE_LOOK.variable, cuts, sizes)
 
 
 def _notes(prior_labels: PriorLabels, cut: _Cut, plain: _Cut, metric: str) -> tuple[str, ...]:

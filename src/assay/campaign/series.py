@@ -22,8 +22,8 @@ from assay.core.answers import Answer
 from assay.core.design import Design
 from assay.core.evaluation import Prior
 from assay.core.goal import JointGoal
+from assay.core.groups import refuse_bad_names
 from assay.core.metrics import METRICS, canonical_metric
-from assay.core.venn import CellStrata, refuse_bad_names
 from assay.errors import AssayWarning, DesignError, InputError, PredictionsError, StorageError
 from assay.labelling import Part, Reviewing, Series, Settings, find_campaign
 from assay.predictions import (
@@ -82,8 +82,6 @@ def prior_of(campaign: Campaign, found: ComparedPredictions, settings: Settings)
     Of items that are still there the labels themselves count again, and need no prior.
     """
     strata = settings.strata
-    if not isinstance(strata, CellStrata):
-        return None
     answers = {item: answer for item, answer in campaign.answers().items() if answer.judged}
     items = found.find(list(answers), variable="rank", scale=settings.source.scale)
     labels, positives = np.zeros((2, len(strata.parts)))

@@ -7,10 +7,9 @@ from typing import Any
 from assay.campaign.prior_labels import PriorLabels, find_prior_labels
 from assay.core.design import Design, check_together, default_design, fitted, price_of_peeking
 from assay.core.goal import ALONE, Goal, JointGoal, parse_targets, slices_in
-from assay.core.strata import Strata, stratify
-from assay.core.stratify import cell_strata, joint_of, sides_to_cut
+from assay.core.strata import Strata
+from assay.core.stratify import cell_strata, joint_of, sides_to_cut, stratify
 from assay.core.variable import SCALES, Scale, scale_of
-from assay.core.venn import CellStrata
 from assay.errors import DesignError
 from assay.predictions import (
     Classifiers,
@@ -33,7 +32,7 @@ class Setup:
     columns: Mapping[str, Any]
     design: Design
     goal: Goal | JointGoal
-    strata: Strata | CellStrata
+    strata: Strata
     scale: Scale
     prior_labels: PriorLabels | None = None
     cautions: tuple[str, ...] = ()
@@ -174,7 +173,7 @@ def _prior_labels(
         id_column=id,
         variable=design.variable,
         scale=scale,
-        sides=[layer.side for layer in strata.layers],
+        sides=strata.sides,
     )
 
 
@@ -190,7 +189,7 @@ def _refuse_labels_with_weights(labels: object) -> None:
 
 def _all_alike(prior_labels: PriorLabels, strata: Strata) -> str:
     """Return a warning where labels from before are of one predicted label alone, or ""."""
-    if len(strata.layers) == 1 or not prior_labels.one_side:
+    if len(strata.heaps) == 1 or not prior_labels.one_side:
         return ""
     return (
         f"all {len(prior_labels.cards):,} labels from before are of items predicted "

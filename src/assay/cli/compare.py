@@ -30,7 +30,7 @@ from assay.cli.series import labels_before, labels_told
 from assay.cli.summary import several_facts, targets_table
 from assay.core.goal import JointGoal
 from assay.core.metrics import METRICS
-from assay.core.venn import CellStrata
+from assay.core.strata import Strata
 from assay.labelling import Settings
 from assay.predictions import IN_NEW, IN_OLD, NEW, OLD
 from assay.results import printable
@@ -103,7 +103,7 @@ def _view(campaign: Campaign) -> RenderableType:
     return Group(headline, Text(), facts(lines), Text(), targets_table(goal))
 
 
-def _items(strata: CellStrata) -> dict[str, int]:
+def _items(strata: Strata) -> dict[str, int]:
     """Return how many items the two have in common, and of how many they say something else."""
     cells = [*((code, items) for _, code, items in strata.parts), *strata.rest]
 
@@ -122,9 +122,9 @@ def _items(strata: CellStrata) -> dict[str, int]:
     }
 
 
-def _several(settings: Settings) -> tuple[CellStrata, JointGoal]:
+def _several(settings: Settings) -> tuple[Strata, JointGoal]:
     strata, goal = settings.strata, settings.goal
-    if isinstance(strata, CellStrata) and isinstance(goal, JointGoal):
+    if isinstance(goal, JointGoal):
         return strata, goal
     raise TypeError(f"a {type(goal).__name__} with {type(strata).__name__}")
 

@@ -13,8 +13,8 @@ from assay.cli.render import facts, new_table, note_lines, sizes_table
 from assay.core.design import Design
 from assay.core.goal import Goal, JointGoal
 from assay.core.metrics import METRICS
+from assay.core.strata import Strata
 from assay.core.variable import Scale
-from assay.core.venn import CellStrata
 from assay.labelling import Settings, Source
 from assay.results import goal_words, metric_name, printable, strata_words
 
@@ -22,7 +22,7 @@ from assay.results import goal_words, metric_name, printable, strata_words
 
 
 def several_facts(
-    source: Source, goal: JointGoal, strata: CellStrata
+    source: Source, goal: JointGoal, strata: Strata
 ) -> list[tuple[str, RenderableType]]:
     """Return what holds for all metrics."""
     cells = sum(len(heap.codes) for heap in strata.heaps)
@@ -35,7 +35,7 @@ def several_facts(
     ]
 
 
-def classifiers_table(source: Source, strata: CellStrata) -> Table:
+def classifiers_table(source: Source, strata: Strata) -> Table:
     """Return the classifiers, their columns, and how many items each says yes to."""
     table = new_table("classifier", "score", "says yes where", "items")
     for column in table.columns[1:3]:
@@ -60,7 +60,7 @@ def targets_table(goal: JointGoal) -> Table:
     return table
 
 
-def classifiers_document(source: Source, strata: CellStrata) -> dict[str, dict[str, Any]]:
+def classifiers_document(source: Source, strata: Strata) -> dict[str, dict[str, Any]]:
     """Return the classifiers as plain values."""
     return {
         name: {
@@ -95,7 +95,7 @@ def document(campaign: Campaign, *, scale_given: bool) -> dict[str, Any]:
     """Return the same as plain values."""
     settings = campaign.settings
     source, goal, strata = settings.source, settings.goal, settings.strata
-    if isinstance(goal, JointGoal) and isinstance(strata, CellStrata):
+    if isinstance(goal, JointGoal):
         own: dict[str, Any] = {
             "variable": strata.variable,
             "classifiers": classifiers_document(source, strata),
@@ -126,7 +126,7 @@ def _what_for(settings: Settings, *, scale_given: bool) -> list[RenderableType]:
     """Return what was read and what is wanted of it, in blocks."""
     source, goal, strata = settings.source, settings.goal, settings.strata
     read = ("read", f"{source.description}: {source.rows:,} items, ids are {source.id_kind}s")
-    if isinstance(goal, JointGoal) and isinstance(strata, CellStrata):
+    if isinstance(goal, JointGoal):
         return [
             facts([read, *several_facts(source, goal, strata)]),
             classifiers_table(source, strata),

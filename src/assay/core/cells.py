@@ -38,6 +38,11 @@ class Heap:
                 details="there is at least one; they are at least 0, and ascending",
             )
 
+    @property
+    def side(self) -> bool | None:
+        """What a single classifier says of the items; None where it says both."""
+        return None if len(self.codes) > 1 else self.codes[0] == 1
+
 
 def count_cells(codes: Ints) -> dict[int, int]:
     """Count the items with each code that occurs.

@@ -20,7 +20,6 @@ from assay.core.strata import Strata
 from assay.core.stratify import joint_of
 from assay.core.tallies import Tallies
 from assay.core.types import Floats, Ints
-from assay.core.venn import CellStrata
 from assay.core.weights import settle
 
 
@@ -95,7 +94,7 @@ class Evaluation(Protocol):
 def evaluation_of(
     design: Design,
     goal: Goal | JointGoal,
-    strata: Strata | CellStrata,
+    strata: Strata,
     prior: Prior | None = None,
 ) -> Evaluation:
     """Return what a campaign runs.
@@ -104,17 +103,15 @@ def evaluation_of(
     ----------
     design : Design
     goal : Goal or JointGoal
-    strata : Strata or CellStrata
+    strata : Strata
         Of the same kind as the goal.
     prior : Prior, optional
         Of several targets: labels of the period before.
     """
-    if isinstance(goal, JointGoal) and isinstance(strata, CellStrata):
+    if isinstance(goal, JointGoal):
         return _Several(design, goal, strata, prior)
-    if isinstance(goal, Goal) and isinstance(strata, Strata):
-        kind = _Weighted if strata.weighted else _One
-        return kind(design, goal, strata)
-    raise TypeError(f"a {type(goal).__name__} with {type(strata).__name__}")
+    kind = _Weighted if strata.weighted else _One
+    return kind(design, goal, strata)
 
 
 class _One:
@@ -246,7 +243,7 @@ class _Several:
     """Several targets, of one or more classifiers."""
 
     def __init__(
-        self, design: Design, goal: JointGoal, strata: CellStrata, prior: Prior | None
+        self, design: Design, goal: JointGoal, strata: Strata, prior: Prior | None
     ) -> None:
         before = None if prior is None else (np.array(prior.labels), np.array(prior.positives))
         self._joint = joint_of(design, goal, strata, before)

@@ -1,4 +1,4 @@
-"""Groups of items that a target may be about, beside what the classifiers say of them.
+"""Names of classifiers, and groups of items that a target may be about.
 
 A group is a slice (the items in German), or the items that a classifier was applied to where not
 all of them were (last week's). Whether an item is in a group is told by a bit of its code, behind
@@ -6,9 +6,14 @@ those of what the classifiers say: items of one code lie in the same groups, so 
 is exact on the same parts as any other.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
+
+from assay.errors import InputError
+
+MOST_CLASSIFIERS = 62  # the bits of a code that any engine's signed 64 bits hold with room to spare
 
 
 @dataclass(frozen=True)
@@ -77,3 +82,33 @@ class Groups:
 
 NO_GROUPS = Groups()
 """Where every classifier was applied to all items, and no target is about a slice."""
+
+
+def refuse_bad_names(names: Sequence[str]) -> None:
+    """Raise an error if classifiers cannot be called so.
+
+    Their names stand in the names of metrics, such as "precision:cnn".
+
+    Examples
+    --------
+    >>> refuse_bad_names(["cnn", "our cnn"])
+    Traceback (most recent call last):
+    assay.errors.InputError: a classifier cannot be called 'our cnn'
+    a name is of letters, digits, _ . and -
+    """
+    if not 1 <= len(names) <= MOST_CLASSIFIERS:
+        raise InputError(
+            f"there are {len(names)} classifiers",
+            details=f"there must be at least 1 and at most {MOST_CLASSIFIERS}",
+        )
+    for name in names:
+        if not (isinstance(name, str) and re.fullmatch(r"[\w.-]+", name)):
+            raise InputError(
+                f"a classifier cannot be called {name!r}",
+                details="a name is of letters, digits, _ . and -",
+            )
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise InputError(
+                f"two classifiers are called {name!r}", details=f"names: {', '.join(names)}"
+            )

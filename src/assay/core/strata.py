@@ -1,189 +1,400 @@
-"""The strata of a population: a layer of cuts for each predicted label."""
+"""The strata of a population: cells of what the classifiers say, cut by score or rank.
+
+A **code** says what all classifiers said of an item: bit k is set where classifier k says yes. The
+items of one code are a cell; cells that are drawn from together are a heap (`assay.core.cells`),
+and a heap may be cut further by a score. Of a single classifier without a name the heaps are its
+two predicted labels, or both together. A **part** is what one stratum and one cell have in common:
+labels are counted by part, so that a metric of any of the classifiers is exact even where a stratum
+holds items that it says yes to and others.
+"""
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from assay.core.cut_methods import UNEVEN, Facing, canonical_method, cut
+from assay.core.cells import Heap, Part, assign_strata
+from assay.core.cut_methods import UNEVEN
 from assay.core.cuts import Cuts
-from assay.core.profile import Profile, as_scores
+from assay.core.groups import NO_GROUPS, Groups, refuse_bad_names
+from assay.core.profile import as_scores
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import AssayError, DesignError, InputError
 
 Side = bool | None
+"""Of which predicted label: True only the items predicted yes, False only no, None all."""
 
+UNNAMED = ("",)
+"""The classifiers' names where there is one, which needs none."""
 
-_SAID = {True: "yes", False: "no"}
+EITHER = -1
+"""The code of a part with items of both predicted labels, which are not told apart."""
 
-
-@dataclass(frozen=True)
-class Layer:
-    """The strata of the items that share a predicted label.
-
-    Parameters
-    ----------
-    side : bool or None
-        The predicted label; None where the strata are of items of both.
-    cuts : Cuts
-        How the layer is cut.
-    sizes : tuple of int
-        The items in each of its strata; at least one.
-    weights : tuple of int, optional
-        The impressions in each (`core.weights`), where items have weights.
-    """
-
-    side: bool | None
-    cuts: Cuts
-    sizes: tuple[int, ...]
-    weights: tuple[int, ...] | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse an empty stratum."""
-        if self.side not in (True, False, None):
-            raise DesignError(
-                f"the side of a layer is {self.side!r}", details="it must be True, False or None"
-            )
-        if len(self.sizes) != self.cuts.n_strata or min(self.sizes) < 1:
-            raise DesignError(
-                f"stratum sizes are {self.sizes}",
-                details=f"there must be {self.cuts.n_strata}, each at least 1",
-            )
-        if self.weights is not None and (
-            len(self.weights) != len(self.sizes)
-            or any(weight < size for weight, size in zip(self.weights, self.sizes, strict=True))
-        ):
-            raise DesignError(
-                f"stratum weights are {self.weights}",
-                details=f"there must be {self.cuts.n_strata}, each at least 1 an item",
-            )
+_CODES: dict[Side, tuple[int, ...]] = {True: (1,), False: (0,), None: (0, 1)}
+_SAID: dict[Side, str] = {True: "yes", False: "no", None: ""}
+# Up to here a cell is described by the classifiers' names, beyond by how many of them say yes.
+_FEW_NAMES = 5
 
 
 @dataclass(frozen=True)
 class Strata:
-    """All strata of a population, numbered 0 to H - 1 through its layers.
+    """All strata of a population, numbered 0 to H - 1 through its heaps.
 
     Parameters
     ----------
+    classifiers : tuple of str
+        Their names, in the order of the bits of a code; `UNNAMED` for one without a name.
+    heaps : tuple of Heap
+        The cells drawn from together, and how they are cut.
+    parts : tuple of (stratum, code, items)
+        Ascending; only what has items.
     variable : str
-        What the scores are, in words: 'score', 'probability of the predicted class', ...
-    layers : tuple of Layer
-        One for each predicted label, or a single one for both.
+        What the heaps are cut by: 'score', 'confidence', 'rank'.
+    items : int, optional
+        All items of the population; otherwise those of the parts. Items that no target needs labels
+        of are in no heap.
+    yes_items : tuple of int, optional
+        Of these, what each classifier says yes to.
+    groups : Groups
+        What the bits of a code behind the classifiers' mean.
+    rest : tuple of (code, items)
+        Where there are groups, the items that are in no heap.
+    impressions : tuple of int, optional
+        Where items have weights, what each part counts for (`core.weights`); `items`, `yes_items`
+        and `rest` are then in impressions, too.
+
+    Examples
+    --------
+    >>> whole = Cuts(method="perc", points=(), owner=(0,))
+    >>> halves = Cuts(method="perc", points=(0.5,), owner=(0, 1))
+    >>> strata = Strata(
+    ...     classifiers=("cnn", "mve"),
+    ...     heaps=(Heap((3,), halves), Heap((1, 2), whole)),
+    ...     parts=((0, 3, 40), (1, 3, 60), (2, 1, 7), (2, 2, 5)),
+    ... )
+    >>> strata.sizes, strata.part_of(2, 2)
+    (array([40, 60, 12]), 3)
+    >>> for text in strata.describe():
+    ...     print(text)
+    cnn and mve yes; rank below 0.5
+    cnn and mve yes; rank 0.5 or more
+    2 cells, 1 of 2 yes
     """
 
-    variable: str
-    layers: tuple[Layer, ...]
+    classifiers: tuple[str, ...]
+    heaps: tuple[Heap, ...]
+    parts: tuple[Part, ...]
+    variable: str = "rank"
+    items: int | None = None
+    yes_items: tuple[int, ...] | None = None
+    groups: Groups = NO_GROUPS
+    rest: tuple[tuple[int, int], ...] = ()
+    impressions: tuple[int, ...] | None = None
 
-    def __post_init__(self) -> None:
-        """Refuse layers that would give an item two strata."""
-        sides = [layer.side for layer in self.layers]
-        if not sides or len(set(sides)) < len(sides) or (None in sides and len(sides) > 1):
-            raise DesignError(
-                f"layers are of the predicted labels {sides}",
-                details="there must be one for True, one for False, one for each, or one for None",
-            )
+    @classmethod
+    def of_sides(
+        cls,
+        variable: str,
+        cuts: Mapping[Side, Cuts],
+        sizes: Sequence[int],
+        weights: Sequence[int] | None = None,
+    ) -> Self:
+        """Return the strata of one classifier, which has no name.
 
-    @property
-    def sizes(self) -> Ints:
-        """The items in each stratum, shape (H,)."""
-        return np.array([size for layer in self.layers for size in layer.sizes], dtype=np.int64)
-
-    @property
-    def weighted(self) -> bool:
-        """Whether items count by weight."""
-        return self.layers[0].weights is not None
-
-    @property
-    def weights(self) -> Ints:
-        """What each stratum counts for: its impressions, or else its items, shape (H,)."""
-        each = [layer.sizes if layer.weights is None else layer.weights for layer in self.layers]
-        return np.array([weight for weights in each for weight in weights], dtype=np.int64)
-
-    def weighed(self, sizes: Ints, weights: Ints) -> Self:
-        """Return the strata with so many items and impressions in each.
-
-        They were cut by impressions: what was noted of their sizes is not about items.
-        """
-        ends = np.cumsum([layer.cuts.n_strata for layer in self.layers])[:-1]
-        each = zip(self.layers, np.split(sizes, ends), np.split(weights, ends), strict=True)
-        return replace(
-            self,
-            layers=tuple(
-                Layer(
-                    layer.side,
-                    replace(layer.cuts, notes=_not_of_sizes(layer.cuts.notes)),
-                    tuple(items.tolist()),
-                    tuple(weighs.tolist()),
-                )
-                for layer, items, weighs in each
-            ),
-        )
-
-    @property
-    def n_strata(self) -> int:
-        """The number of strata, H."""
-        return sum(layer.cuts.n_strata for layer in self.layers)
-
-    @property
-    def says_yes(self) -> Bools | None:
-        """The predicted label of each stratum, shape (H,); None where strata straddle labels."""
-        if self.layers[0].side is None:
-            return None
-        return np.array([layer.side is True for layer in self.layers for _ in layer.sizes])
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What happened while cutting, each note with the layer's predicted label."""
-        return tuple(
-            note if layer.side is None else f"{_SAID[layer.side]}: {note}"
-            for layer in self.layers
-            for note in layer.cuts.notes
-        )
-
-    def describe(self) -> list[str]:
-        """Return one short text for each stratum.
+        Parameters
+        ----------
+        variable : str
+            What the scores are, in words: 'score', 'probability of the predicted class', ...
+        cuts : mapping of True, False or None to Cuts
+            How the items of each predicted label are cut; None for those of both together.
+        sizes : sequence of int
+            The items in each stratum, numbered through the sides.
+        weights : sequence of int, optional
+            The impressions in each, where items have weights.
 
         Examples
         --------
         >>> cuts = Cuts(method="equal", points=(0.25, 0.5), owner=(0, 1, 2))
-        >>> for text in Strata("score", (Layer(True, cuts, (5, 2, 1)),)).describe():
+        >>> for text in Strata.of_sides("score", {True: cuts}, (5, 2, 1)).describe():
         ...     print(text)
         yes, score below 0.25
         yes, score 0.25 to 0.5
         yes, score 0.5 or more
         """
+        if not cuts or not set(cuts) <= set(_CODES) or (None in cuts and len(cuts) > 1):
+            raise DesignError(
+                f"layers are of the predicted labels {list(cuts)}",
+                details="there must be one for True, one for False, one for each, or one for None",
+            )
+        codes = [
+            EITHER if side is None else int(side)
+            for side, each in cuts.items()
+            for _ in range(each.n_strata)
+        ]
+        if len(sizes) != len(codes) or min(sizes) < 1:
+            raise DesignError(
+                f"stratum sizes are {tuple(sizes)}",
+                details=f"there must be {len(codes)}, each at least 1",
+            )
+        return cls(
+            UNNAMED,
+            tuple(Heap(_CODES[side], each) for side, each in cuts.items()),
+            tuple((h, code, size) for h, (code, size) in enumerate(zip(codes, sizes, strict=True))),
+            variable,
+            impressions=None if weights is None else tuple(weights),
+        )
+
+    def __post_init__(self) -> None:
+        """Refuse codes in two heaps, and parts that are not those of the heaps."""
+        if self.is_named:
+            refuse_bad_names(self.classifiers)
+        codes = [code for heap in self.heaps for code in heap.codes]
+        bits = len(self.classifiers) + len(self.groups.names)
+        if not codes or len(set(codes)) < len(codes) or max(codes) >> bits:
+            raise DesignError(
+                f"{len(self.heaps)} heaps with {len(set(codes))} codes, "
+                f"the largest {max(codes, default=None)}",
+                details="there is at least one heap, each code is in one only, "
+                f"and below 2^{bits} for {len(self.classifiers)} classifiers"
+                + (f" and {len(self.groups.names)} groups" if self.groups else ""),
+            )
+        either = set() if self.is_named else {EITHER}
+        heap_codes = [
+            either if either and len(heap.codes) > 1 else set(heap.codes)
+            for heap in self.heaps
+            for _ in range(heap.cuts.n_strata)
+        ]
+        for stratum, code, items in self.parts:
+            if not 0 <= stratum < self.n_strata or code not in heap_codes[stratum] or items < 1:
+                raise DesignError(
+                    f"a part of stratum {stratum} and code {code} has {items} items",
+                    details="its code is of the stratum's heap, and it holds at least one item",
+                )
+        strata = [stratum for stratum, _, _ in self.parts]
+        if set(strata) != set(range(self.n_strata)) or list(self.parts) != sorted(self.parts):
+            raise DesignError(
+                f"{len(self.parts)} parts are of {len(set(strata))} strata, or not in order",
+                details=f"each of the {self.n_strata} strata has one or more, in ascending order",
+            )
+        if len(self._place) < len(self.parts):
+            raise DesignError("two parts are of the same stratum and code")
+        weights = self.impressions
+        if weights is not None and (
+            len(weights) != len(self.parts) or (np.array(weights) < self.part_size).any()
+        ):
+            raise DesignError(
+                f"stratum weights are {weights}",
+                details=f"there must be {len(self.parts)}, each at least 1 an item",
+            )
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the classifiers have names; of one without, a stratum is one part."""
+        return self.classifiers != UNNAMED
+
+    @cached_property
+    def n_strata(self) -> int:
+        """The number of strata, H."""
+        return sum(heap.cuts.n_strata for heap in self.heaps)
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """The items in each stratum, shape (H,)."""
+        return self._by_stratum(self.part_size)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether items count by weight."""
+        return self.impressions is not None
+
+    @cached_property
+    def weights(self) -> Ints:
+        """What each stratum counts for: its impressions, or else its items, shape (H,)."""
+        return self._by_stratum(self.part_weight)
+
+    def _by_stratum(self, counts: Ints) -> Ints:
+        sums = np.zeros(self.n_strata, dtype=np.int64)
+        np.add.at(sums, self.part_stratum, counts)
+        return sums
+
+    @cached_property
+    def part_stratum(self) -> Ints:
+        """The stratum of each part, shape (C,)."""
+        return np.array([stratum for stratum, _, _ in self.parts], dtype=np.int64)
+
+    @cached_property
+    def part_code(self) -> Ints:
+        """What the classifiers said of each part's items, shape (C,)."""
+        return np.array([code for _, code, _ in self.parts], dtype=np.int64)
+
+    @cached_property
+    def part_size(self) -> Ints:
+        """The items in each part, shape (C,)."""
+        return np.array([items for _, _, items in self.parts], dtype=np.int64)
+
+    @cached_property
+    def part_weight(self) -> Ints:
+        """What each part counts for: its impressions, or else its items, shape (C,)."""
+        if self.impressions is None:
+            return self.part_size
+        return np.array(self.impressions, dtype=np.int64)
+
+    def part_of(self, stratum: int, code: int) -> int:
+        """Return which of the parts holds a stratum's items with a code."""
+        if not self.is_named:
+            return stratum
+        try:
+            return self._place[stratum, code]
+        except KeyError:
+            raise InputError(f"stratum {stratum} has no item with the code {code}") from None
+
+    def has_part(self, stratum: int, code: int) -> bool:
+        """Tell whether a stratum has items with a code."""
+        return (stratum, code) in self._place
+
+    @cached_property
+    def _place(self) -> dict[tuple[int, int], int]:
+        return {(stratum, code): place for place, (stratum, code, _) in enumerate(self.parts)}
+
+    @property
+    def held(self) -> list[tuple[int, int]]:
+        """Every stratum with each code that items of it may have."""
+        return [
+            (stratum, each)
+            for stratum, code, _ in self.parts
+            for each in ((0, 1) if code == EITHER else (code,))
+        ]
+
+    @property
+    def sides(self) -> list[Side]:
+        """What one classifier says of each heap's items; None of one where it says both."""
+        return [heap.side for heap in self.heaps]
+
+    @property
+    def straddles(self) -> bool:
+        """Whether strata hold items of both predicted labels, which are not told apart.
+
+        What is counted is then whether the prediction was correct (paper 2).
+        """
+        return bool((self.part_code == EITHER).any())
+
+    @property
+    def says_yes(self) -> Bools | None:
+        """The predicted label of each stratum, shape (H,), by one classifier without a name.
+
+        None where strata straddle labels, or there are several classifiers.
+        """
+        return None if self.is_named or self.straddles else self.part_code > 0
+
+    def weighed(self, sizes: Ints, weights: Ints) -> Self:
+        """Return the strata with so many items and impressions in each part.
+
+        They were cut by impressions: what was noted of their sizes is not about items.
+        """
+        return replace(
+            self,
+            heaps=tuple(replace(heap, cuts=_not_of_sizes(heap.cuts)) for heap in self.heaps),
+            parts=tuple(
+                (stratum, code, items)
+                for (stratum, code, _), items in zip(self.parts, sizes.tolist(), strict=True)
+            ),
+            impressions=tuple(weights.tolist()),
+        )
+
+    def grown(self, more: Ints) -> Self:
+        """Return the same strata with more items in each part."""
+        parts = zip(self.parts, more.tolist(), strict=True)
+        return replace(
+            self,
+            parts=tuple((stratum, code, items + new) for (stratum, code, items), new in parts),
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What happened while cutting, each note with what the classifiers said."""
+        if not self.is_named:
+            each = [(self._said(heap), note) for heap in self.heaps for note in heap.cuts.notes]
+            return tuple(f"{said}: {note}" if said else note for said, note in each)
+        about: dict[str, list[str]] = {}
+        for heap in self.heaps:
+            for note in heap.cuts.notes:
+                about.setdefault(note, []).append(self._said(heap))
+        return tuple(
+            f"{first} and {len(others)} more: {note}" if others else f"{first}: {note}"
+            for note, (first, *others) in about.items()
+        )
+
+    def describe(self) -> list[str]:
+        """Return one short text for each stratum."""
         texts = []
-        for layer in self.layers:
-            said = "" if layer.side is None else f"{_SAID[layer.side]}, "
-            texts += [f"{said}{self.variable} {text}" for text in layer.cuts.describe()]
+        for heap in self.heaps:
+            said = self._said(heap)
+            if self.is_named and not heap.cuts.points:
+                texts.append(said)
+                continue
+            before = f"{said}{';' if self.is_named else ','} " if said else ""
+            texts += [f"{before}{self.variable} {text}" for text in heap.cuts.describe()]
         return texts
 
-    def assign(self, values: Floats, predicted: Bools) -> Ints:
+    def _said(self, heap: Heap) -> str:
+        if not self.is_named:
+            return _SAID[heap.side]
+        if len(heap.codes) > 1:
+            yes = [self._yes(code).bit_count() for code in heap.codes]
+            how_many = f"{min(yes)} to {max(yes)}" if min(yes) < max(yes) else f"{yes[0]}"
+            return f"{len(heap.codes):,} cells, {how_many} of {len(self.classifiers)} yes"
+        (code,) = heap.codes
+        slices = self.groups.slices_told(len(self.classifiers), code)
+        where = [slices] if slices else []
+        if len(self.classifiers) > _FEW_NAMES:
+            said = f"{self._yes(code).bit_count()} of {len(self.classifiers)} yes"
+            return "; ".join([said, *where])
+        asked = [k for k, name in enumerate(self.classifiers) if self._applies(name, code)]
+        answers = {
+            answer: [self.classifiers[k] for k in asked if code >> k & 1 == bit]
+            for answer, bit in (("yes", 1), ("no", 0))
+        }
+        told = [f"{_listed(names)} {answer}" for answer, names in answers.items() if names]
+        return "; ".join([", ".join(told), *where])
+
+    def _yes(self, code: int) -> int:
+        return code & (1 << len(self.classifiers)) - 1
+
+    def _applies(self, classifier: str, code: int) -> bool:
+        needed = self.groups.bits(len(self.classifiers), classifier, None)
+        return code & needed == needed
+
+    def assign(self, values: Floats, said: NDArray[Any]) -> Ints:
         """Return the stratum of each item.
 
         Parameters
         ----------
         values : array, shape (N,)
-            The items' scores; finite.
-        predicted : array of bool, shape (N,)
-            Their predicted labels.
+            The items' stratification variable; finite.
+        said : array, shape (N,)
+            What the classifiers said of them: codes, or of one without a name, bools.
 
         Returns
         -------
         array of int64, shape (N,)
-            0 to H - 1; -1 for an item whose predicted label has no layer.
+            0 to H - 1; -1 for an item that is in no heap.
 
         Examples
         --------
         >>> cuts = Cuts(method="equal", points=(0.5,), owner=(0, 1))
-        >>> strata = Strata("score", (Layer(True, cuts, (5, 2)),))
+        >>> strata = Strata.of_sides("score", {True: cuts}, (5, 2))
         >>> strata.assign(np.array([0.1, 0.9, 0.9]), np.array([True, True, False]))
         array([ 0,  1, -1])
         """
+        if self.is_named:
+            return assign_strata(values, said, self.heaps)
         scores = as_scores(values)
-        labels = np.asarray(predicted)
+        labels = np.asarray(said)
         if labels.dtype != np.bool_ or labels.shape != scores.shape:
             raise InputError(
                 f"predicted labels are {labels.dtype} of shape {labels.shape}",
@@ -191,55 +402,59 @@ class Strata:
             )
         number = np.full(scores.size, -1, dtype=np.int64)
         first = 0
-        for layer in self.layers:
-            within = layer.cuts.assign(scores)
-            within += first + 1  # from -1, which is what the items of no layer keep
-            if layer.side is not None:
-                within *= labels == layer.side  # three times faster than a masked copy
+        for heap in self.heaps:
+            within = heap.cuts.assign(scores)
+            within += first + 1  # from -1, which is what the items of no heap keep
+            if heap.side is not None:
+                within *= labels == heap.side  # three times faster than a masked copy
             number += within
-            first += layer.cuts.n_strata
+            first += heap.cuts.n_strata
         return number
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can carry; `from_dict` restores it exactly."""
+        if not self.is_named:
+            return {"variable": self.variable, "layers": self._layers()}
         return {
+            "classifiers": list(self.classifiers),
             "variable": self.variable,
-            "layers": [
-                {
-                    "side": layer.side,
-                    "cuts": layer.cuts.to_dict(),
-                    "sizes": list(layer.sizes),
-                    **({} if layer.weights is None else {"weights": list(layer.weights)}),
-                }
-                for layer in self.layers
+            "heaps": [
+                {"codes": list(heap.codes), "cuts": heap.cuts.to_dict()} for heap in self.heaps
             ],
+            "parts": [list(part) for part in self.parts],
+            "items": self.items,
+            "yes_items": None if self.yes_items is None else list(self.yes_items),
+            **(self._with_groups() if self.groups else {}),
+            **({} if self.impressions is None else {"impressions": list(self.impressions)}),
         }
+
+    def _layers(self) -> list[dict[str, Any]]:
+        """Return the heaps as the first schema has them, each with its strata's counts."""
+        sizes, weights = iter(self.sizes.tolist()), iter(self.weights.tolist())
+        layers = []
+        for heap in self.heaps:
+            count = heap.cuts.n_strata
+            own = {"side": heap.side, "cuts": heap.cuts.to_dict(), "sizes": [*islice(sizes, count)]}
+            more = {"weights": [*islice(weights, count)]} if self.weighted else {}
+            layers.append({**own, **more})
+        return layers
+
+    def _with_groups(self) -> dict[str, Any]:
+        return {"groups": self.groups.to_dict(), "rest": [list(each) for each in self.rest]}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Restore what `to_dict` returned.
+        """Restore what `to_dict` returned, of this version or any before.
 
         Examples
         --------
-        >>> from assay.core.profile import profile_of
-        >>> profile = profile_of(np.array([0.1, 0.2, 0.9]))
-        >>> strata = stratify({None: profile}, variable="score", method="equal", bins=2)
+        >>> cuts = Cuts(method="equal", points=(0.5,), owner=(0, 1))
+        >>> strata = Strata.of_sides("score", {None: cuts}, (2, 1))
         >>> Strata.from_dict(strata.to_dict()) == strata
         True
         """
         try:
-            layers = tuple(
-                Layer(
-                    side=layer["side"],
-                    cuts=Cuts.from_dict(layer["cuts"]),
-                    sizes=tuple(map(operator.index, layer["sizes"])),
-                    weights=tuple(map(operator.index, layer["weights"]))
-                    if "weights" in layer
-                    else None,
-                )
-                for layer in stored["layers"]
-            )
-            return cls(variable=str(stored["variable"]), layers=layers)
+            return cls._of_heaps(stored) if "heaps" in stored else cls._of_layers(stored)
         except AssayError:
             raise
         except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -248,61 +463,48 @@ class Strata:
                 details="they must be what Strata.to_dict returned",
             ) from error
 
+    @classmethod
+    def _of_heaps(cls, stored: Mapping[str, Any]) -> Self:
+        parts = [tuple(map(operator.index, part)) for part in stored["parts"]]
+        weights = stored.get("impressions")
+        return cls(
+            classifiers=tuple(stored["classifiers"]),
+            heaps=tuple(
+                Heap(tuple(map(operator.index, heap["codes"])), Cuts.from_dict(heap["cuts"]))
+                for heap in stored["heaps"]
+            ),
+            parts=tuple((stratum, code, items) for stratum, code, items in parts),
+            variable=str(stored["variable"]),
+            items=stored["items"],
+            yes_items=None if stored["yes_items"] is None else tuple(stored["yes_items"]),
+            groups=Groups.from_dict(stored.get("groups")),
+            rest=tuple((int(code), int(items)) for code, items in stored.get("rest", ())),
+            impressions=None if weights is None else tuple(map(operator.index, weights)),
+        )
 
-def _not_of_sizes(notes: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(note for note in notes if not note.startswith(UNEVEN))
-
-
-def stratify(
-    profiles: Mapping[bool | None, Profile], *, variable: str, method: str, bins: int
-) -> Strata:
-    """Cut the profile of each predicted label into strata.
-
-    Parameters
-    ----------
-    profiles : mapping of True, False or None to Profile
-        The scores of the items with each predicted label; None for items of both.
-    variable : str
-        What the scores are, in words.
-    method : str
-        One of `METHODS`.
-    bins : int
-        The number of strata in each layer; for ``auto`` in both together.
-
-    Returns
-    -------
-    Strata
-        With one layer for each profile, in their order.
-
-    Examples
-    --------
-    >>> from assay.core.profile import profile_of
-    >>> yes, no = profile_of(np.array([0.6, 0.7, 0.9])), profile_of(np.array([0.1, 0.4]))
-    >>> strata = stratify({True: yes, False: no}, variable="score", method="perc", bins=2)
-    >>> strata.sizes, strata.says_yes
-    (array([1, 2, 1, 1]), array([ True,  True, False, False]))
-    """
-    facing = _facing(profiles)
-    if canonical_method(method) == "auto" and facing:
-        method, bins = "depth", max(bins // 2, 1)
-    layers = []
-    for side, profile in profiles.items():
-        cuts = cut(profile, method, bins, facing.get(side))
-        layers.append(Layer(side, cuts, tuple(cuts.sizes(profile).tolist())))
-    return Strata(variable, tuple(layers))
+    @classmethod
+    def _of_layers(cls, stored: Mapping[str, Any]) -> Self:
+        layers = stored["layers"]
+        cuts = {layer["side"]: Cuts.from_dict(layer["cuts"]) for layer in layers}
+        counts = {
+            name: [list(map(operator.index, layer[name])) for layer in layers if name in layer]
+            for name in ("sizes", "weights")
+        }
+        for each in counts.values():
+            # One after the other they might add up where single ones do not fit.
+            if each and list(map(len, each)) != [one.n_strata for one in cuts.values()]:
+                raise DesignError(
+                    f"stratum sizes are {each}",
+                    details="there is one layer for each predicted label, and one size a stratum",
+                )
+        sizes, weights = ([one for each in ones for one in each] for ones in counts.values())
+        return cls.of_sides(str(stored["variable"]), cuts, sizes, weights or None)
 
 
-def _facing(profiles: Mapping[bool | None, Profile]) -> dict[bool | None, Facing]:
-    """Return where the threshold is, seen from either side; nothing where there is one side only.
-
-    Of a score that falls where others rise, yes has the lower scores.
-    """
-    yes, no = profiles.get(True), profiles.get(False)
-    if yes is None or no is None:
-        return {}
-    upright = _median(yes) >= _median(no)
-    return {True: Facing(not upright, no.total), False: Facing(upright, yes.total)}
+def _not_of_sizes(cuts: Cuts) -> Cuts:
+    return replace(cuts, notes=tuple(note for note in cuts.notes if not note.startswith(UNEVEN)))
 
 
-def _median(profile: Profile) -> float:
-    return float(profile.mean[np.searchsorted(np.cumsum(profile.count), profile.total / 2)])
+def _listed(names: Sequence[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last

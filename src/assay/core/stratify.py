@@ -1,21 +1,20 @@
-"""Stratification of several classifiers for a goal: which cells, and how finely cut."""
+"""Stratification: from profiles and a goal to strata, for one metric or several."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
 
 from assay.core.cells import Heap, Part, cut_heaps, merge_cells
-from assay.core.cut_methods import Facing
+from assay.core.cut_methods import Facing, canonical_method, cut
 from assay.core.design import Design
 from assay.core.goal import JointGoal
 from assay.core.groups import Groups
 from assay.core.joint import Joint, Parts
 from assay.core.metrics import METRICS, sides
 from assay.core.profile import Profile
-from assay.core.strata import Side
+from assay.core.strata import Side, Strata
 from assay.core.types import Floats
-from assay.core.venn import CellStrata
 from assay.core.views import views_of
 from assay.errors import PredictionsError
 
@@ -48,7 +47,7 @@ class Cells(Protocol):
         """Return the number of items in each part of the strata that the heaps are cut into."""
 
 
-def cell_strata(found: Cells, goal: JointGoal, design: Design) -> CellStrata:
+def cell_strata(found: Cells, goal: JointGoal, design: Design) -> Strata:
     """Cut the items that some target needs labels of.
 
     Cells that are too small or too many are put together (`core.cells`). A heap is cut by the
@@ -70,7 +69,7 @@ def cell_strata(found: Cells, goal: JointGoal, design: Design) -> CellStrata:
         min(design.bins, profile.count.size, each)
         for profile, each in zip(profiles, finest, strict=True)
     ]
-    facing = _facing(heaps, every, len(found.classifiers))
+    facing = _facing_heaps(heaps, every, len(found.classifiers))
     method = "depth" if design.strata == "auto" else design.strata
     bins = [
         # Nearly all that classifiers miss may lie in a thin layer of what they all call no.
@@ -79,15 +78,15 @@ def cell_strata(found: Cells, goal: JointGoal, design: Design) -> CellStrata:
         else number
         for number, profile, each in zip(bins, profiles, facing, strict=True)
     ]
-    cut = cut_heaps(profiles, heaps, bins, method=method, facing=facing)
+    heaped = cut_heaps(profiles, heaps, bins, method=method, facing=facing)
     yes = [
         sum(items for code, items in every.items() if code >> bit & 1)
         for bit in range(len(found.classifiers))
     ]
-    return CellStrata(
+    return Strata(
         found.classifiers,
-        tuple(cut),
-        found.count_parts(cut),
+        tuple(heaped),
+        found.count_parts(heaped),
         items=sum(every.values()),
         yes_items=tuple(yes),
         groups=found.groups,
@@ -98,7 +97,7 @@ def cell_strata(found: Cells, goal: JointGoal, design: Design) -> CellStrata:
 def joint_of(
     design: Design,
     goal: JointGoal,
-    strata: CellStrata,
+    strata: Strata,
     prior: tuple[Floats, Floats] | None = None,
 ) -> Joint:
     """Return the evaluation of a goal's targets on strata.
@@ -136,7 +135,7 @@ def _shares(cells: dict[int, int], goal: JointGoal, found: Cells) -> dict[int, f
     return dict(zip(codes.tolist(), share.tolist(), strict=True))
 
 
-def _facing(
+def _facing_heaps(
     heaps: Sequence[Sequence[int]], cells: dict[int, int], classifiers: int
 ) -> list[Facing | None]:
     """Return where the threshold is for heaps that all classifiers say the same label to.
@@ -161,7 +160,7 @@ def _bins(share: float) -> int:
     return next((bins for least, bins in _BINS if share >= least), 1)
 
 
-# Which predicted labels' items an evaluation draws from.
+# Of one metric of one classifier: its sides, and their cuts.
 
 
 def sides_to_cut(
@@ -205,3 +204,58 @@ def sides_to_cut(
         return [None]
     there = {True: not none, False: not every}
     return [side for side in sides(metric) if there[side]]
+
+
+def stratify(
+    profiles: Mapping[bool | None, Profile], *, variable: str, method: str, bins: int
+) -> Strata:
+    """Cut the profile of each predicted label into strata.
+
+    Parameters
+    ----------
+    profiles : mapping of True, False or None to Profile
+        The scores of the items with each predicted label; None for items of both.
+    variable : str
+        What the scores are, in words.
+    method : str
+        One of `METHODS`.
+    bins : int
+        The number of strata for each predicted label; for ``auto`` for both together.
+
+    Returns
+    -------
+    Strata
+        With one heap for each profile, in their order.
+
+    Examples
+    --------
+    >>> from assay.core.profile import profile_of
+    >>> yes, no = profile_of(np.array([0.6, 0.7, 0.9])), profile_of(np.array([0.1, 0.4]))
+    >>> strata = stratify({True: yes, False: no}, variable="score", method="perc", bins=2)
+    >>> strata.sizes, strata.says_yes
+    (array([1, 2, 1, 1]), array([ True,  True, False, False]))
+    """
+    facing = _facing(profiles)
+    if canonical_method(method) == "auto" and facing:
+        method, bins = "depth", max(bins // 2, 1)
+    cuts = {
+        side: cut(profile, method, bins, facing.get(side)) for side, profile in profiles.items()
+    }
+    sizes = [size for side, each in cuts.items() for size in each.sizes(profiles[side]).tolist()]
+    return Strata.of_sides(variable, cuts, sizes)
+
+
+def _facing(profiles: Mapping[bool | None, Profile]) -> dict[bool | None, Facing]:
+    """Return where the threshold is, seen from either side; nothing where there is one side only.
+
+    Of a score that falls where others rise, yes has the lower scores.
+    """
+    yes, no = profiles.get(True), profiles.get(False)
+    if yes is None or no is None:
+        return {}
+    upright = _median(yes) >= _median(no)
+    return {True: Facing(not upright, no.total), False: Facing(upright, yes.total)}
+
+
+def _median(profile: Profile) -> float:
+    return float(profile.mean[np.searchsorted(np.cumsum(profile.count), profile.total / 2)])

@@ -13,7 +13,6 @@ from assay.core.goal import JointGoal
 from assay.core.intervals import INTERVALS
 from assay.core.standing import Standing
 from assay.core.stopping import Reason
-from assay.core.strata import Strata
 from assay.errors import InputError, did_you_mean
 from assay.labelling.state import Labelling
 from assay.results import (
@@ -154,7 +153,7 @@ def strata_in(labelling: Labelling) -> list[StratumRow]:
         if card is not None:
             counts[_ROWS[answer.outcome], card.stratum] += 1
     shares: list[float] | list[None] = [None] * strata.n_strata
-    if isinstance(strata, Strata) and strata.weighted:
+    if strata.weighted:
         shares = (strata.weights / strata.weights.sum()).tolist()
     return [
         StratumRow(text, size, int(yes + no), int(yes), int(unjudged), share)

@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 
 from assay.core.deck import Id, number
-from assay.core.strata import Strata
 from assay.core.types import Floats
 from assay.core.weights import Arrivals, seed_of_arrival
 from assay.errors import AssayError, PredictionsError
@@ -65,7 +64,7 @@ class Reserve:
     def __init__(self, key: int, settings: Settings, predictions: Predictions | None) -> None:
         self._key, self._settings, self._predictions = key, settings, predictions
         self._read: dict[int, list[CardRow]] = {}  # of each deck, some that follow on each other
-        self._weighted = isinstance(settings.strata, Strata) and settings.strata.weighted
+        self._weighted = settings.strata.weighted
         self._arrivals: dict[int, Arrivals] = {}
         self._met: dict[int, list[CardRow]] = {}  # of each deck, those that have arrived
 

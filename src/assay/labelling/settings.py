@@ -11,7 +11,6 @@ from assay.core.evaluation import Evaluation, Prior, evaluation_of
 from assay.core.goal import Goal, JointGoal, between
 from assay.core.strata import Strata
 from assay.core.variable import Scale
-from assay.core.venn import CellStrata
 from assay.errors import DesignError
 from assay.predictions import joint_fingerprint, listed
 from assay.storage import Session
@@ -232,7 +231,7 @@ class Settings:
     name: str
     design: Design
     goal: Goal | JointGoal
-    strata: Strata | CellStrata
+    strata: Strata
     seed: int
     source: Source
     before: Before | None = None
@@ -252,8 +251,7 @@ class Settings:
     @property
     def items(self) -> int:
         """The number of items; one that is in both of two sets of predictions counts once."""
-        held = self.strata.items if isinstance(self.strata, CellStrata) else None
-        return self.source.rows if held is None else held
+        return self.source.rows if self.strata.items is None else self.strata.items
 
     @property
     def question(self) -> str:
@@ -304,7 +302,7 @@ class Settings:
             name=values["name"],
             design=Design.from_dict(values["design"]),
             goal=JointGoal.from_dict(goal) if several else Goal.from_dict(goal),
-            strata=CellStrata.from_dict(strata) if several else Strata.from_dict(strata),
+            strata=Strata.from_dict(strata),
             seed=values["seed"],
             source=Source.from_dict(values["source"]),
             before=None if before is None else Before.from_dict(before),

@@ -77,7 +77,7 @@ class SliceAnswers:
             times=np.ones(len(items)),
             looked=np.zeros(settings.strata.n_strata),
         )
-        if isinstance(settings.strata, Strata) and settings.strata.weighted:
+        if settings.strata.weighted:
             draws = np.array([rounds.times(item) for item in items], dtype=np.float64)
             weight = np.array([card.weight for card in cards], dtype=np.float64)
             return told._weighed(labelling, settings.strata, draws, weight)

@@ -15,7 +15,6 @@ from assay.core.metrics import METRICS
 from assay.core.strata import Strata
 from assay.core.subgroups import Domain, Doubt, as_metric, counted, domain, doubts
 from assay.core.types import Bools, Floats, Ints
-from assay.core.venn import CellStrata
 from assay.errors import DesignError, InputError, did_you_mean
 from assay.labelling.settings import Settings
 from assay.labelling.slice_items import SliceAnswers, slice_values
@@ -147,8 +146,6 @@ def _target(settings: Settings, metric: str | None) -> _Target:
     if isinstance(goal, Goal):
         _refuse_unknown(metric, [goal.metric])
         return _Target(goal.metric, goal.metric, goal.confidence)
-    if not isinstance(strata, CellStrata):
-        raise TypeError(f"a {type(goal).__name__} with {type(strata).__name__}")
     names = [target.name for target in goal.targets]
     _refuse_unknown(metric, names)
     single = [at for at, target in enumerate(goal.targets) if target.minus is None]
@@ -215,15 +212,9 @@ def _estimate(
     return as_metric(target.metric, found), share
 
 
-def _possible(strata: Strata | CellStrata, target: _Target) -> tuple[Bools, Bools]:
+def _possible(strata: Strata, target: _Target) -> tuple[Bools, Bools]:
     """Return the strata that may hold items in the metric's numerator, and in its rest."""
-    if isinstance(strata, CellStrata):
-        stratum, code = strata.part_stratum, strata.part_code
-    elif strata.says_yes is None:
-        stratum = np.repeat(np.arange(strata.n_strata), 2)
-        code = np.tile([0, 1], strata.n_strata)
-    else:
-        stratum, code = np.arange(strata.n_strata), strata.says_yes.astype(np.int64)
+    stratum, code = np.array(strata.held, dtype=np.int64).T
     gains, loses = (np.zeros(strata.n_strata, dtype=np.bool_) for _ in range(2))
     for said in (True, False):
         whole, part = target.counted(code, np.full(code.shape, said))

@@ -2,7 +2,7 @@
 
 from assay.core.strata import Side
 from assay.core.stratify import sides_to_cut
-from assay.predictions.contract import Card, CellPredictions, Decks, Found, IdKind, Predictions
+from assay.predictions.contract import Card, CellPredictions, Found, IdKind, Predictions
 from assay.predictions.engines import engine_of
 from assay.predictions.pair import (
     IN_NEW,
@@ -44,7 +44,6 @@ __all__ = [
     "CellPredictions",
     "Classifiers",
     "ComparedPredictions",
-    "Decks",
     "Engine",
     "Found",
     "IdKind",
@@ -53,6 +52,7 @@ __all__ = [
     "Predictions",
     "Scan",
     "Side",
+    "Strata",
     "Top",
     "UnionPredictions",
     "WeightedPredictions",

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from assay.core.cells import Heap, Part
 from assay.core.deck import Id
 from assay.core.groups import Groups
 from assay.core.profile import Profile
-from assay.core.strata import Side
-from assay.core.types import Floats, Ints
+from assay.core.strata import Side, Strata
+from assay.core.types import Ints
 from assay.core.variable import Scale, Variable
 
 IdKind = Literal["integer", "string"]
@@ -45,28 +45,6 @@ class Found:
 
     card: Card
     value: float
-
-
-class Decks(Protocol):
-    """What cards are dealt from: the `Strata` of one classifier, the `CellStrata` of several."""
-
-    @property
-    def variable(self) -> str:
-        """What `assign` takes the values of."""
-
-    @property
-    def sizes(self) -> Ints:
-        """The items in each stratum."""
-
-    @property
-    def n_strata(self) -> int:
-        """The number of strata."""
-
-    def assign(self, values: Floats, said: Any, /) -> Ints:
-        """Return the stratum of each item, -1 for none.
-
-        What was said of each is its predicted label, or its code.
-        """
 
 
 @runtime_checkable
@@ -116,14 +94,14 @@ class Predictions(Protocol):
         Cells are bins by the rule for the whole population, whatever the range of a side.
         """
 
-    def count(self, strata: Decks, *, scale: Scale) -> Ints:
+    def count(self, strata: Strata, *, scale: Scale) -> Ints:
         """Return the number of items in each stratum.
 
         By the strata's own cuts, whatever population they were made for.
         """
 
     def deal(
-        self, strata: Decks, *, scale: Scale, seed: int, counts: Sequence[int]
+        self, strata: Strata, *, scale: Scale, seed: int, counts: Sequence[int]
     ) -> list[list[Card]]:
         """Return the first ``counts[h]`` cards of every stratum h, in deck order.
 
@@ -131,7 +109,7 @@ class Predictions(Protocol):
 
         Parameters
         ----------
-        strata : Decks
+        strata : Strata
             The strata to deal from.
         scale : Scale
             What the scores are: probabilities or margins.

@@ -8,12 +8,12 @@ import numpy as np
 
 from assay.core import deck
 from assay.core.profile import Profile, ScoreCells, cells_of
-from assay.core.strata import Side
+from assay.core.strata import Side, Strata
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.variable import VARIABLES, Scale, Variable, confidence
 from assay.errors import PredictionsError
 from assay.predictions.column import Show
-from assay.predictions.contract import Card, Decks, Found, IdKind
+from assay.predictions.contract import Card, Found, IdKind
 from assay.predictions.ids import Ids
 from assay.predictions.roles import refuse_distant, refuse_improbable, refuse_unknown_variable
 
@@ -248,13 +248,13 @@ class MemoryPredictions:
     def _score_cells(self) -> ScoreCells:
         return cells_of(self._score, self._predicted, self._ids.digest)
 
-    def count(self, strata: Decks, *, scale: Scale) -> Ints:
+    def count(self, strata: Strata, *, scale: Scale) -> Ints:
         """Return the number of items in each stratum, by the strata's own cuts."""
         stratum = strata.assign(self._values(strata.variable, scale), self._said)
         return np.bincount(stratum + 1, minlength=strata.n_strata + 1)[1:]  # from -1, for none
 
     def deal(
-        self, strata: Decks, *, scale: Scale, seed: int, counts: Sequence[int]
+        self, strata: Strata, *, scale: Scale, seed: int, counts: Sequence[int]
     ) -> list[list[Card]]:
         """Return the first ``counts[h]`` cards of every stratum h, in deck order.
 

@@ -13,10 +13,9 @@ import numpy as np
 import pyarrow.compute as pc
 
 from assay.core.deck import Id
-from assay.core.groups import Groups
+from assay.core.groups import Groups, refuse_bad_names
 from assay.core.metrics import sides
 from assay.core.types import Ints, Words
-from assay.core.venn import refuse_bad_names
 from assay.errors import PredictionsError
 from assay.predictions.cells import MemoryCellPredictions
 from assay.predictions.contract import Predictions

@@ -17,7 +17,7 @@ from assay.core.strata import Side, Strata
 from assay.core.types import Bools, Ints
 from assay.core.variable import VARIABLES, Scale, Variable
 from assay.errors import PredictionsError
-from assay.predictions.contract import Card, Decks, Found, IdKind
+from assay.predictions.contract import Card, Found, IdKind
 from assay.predictions.engine import Scanner, Span, Survey
 from assay.predictions.ids import Ids
 from assay.predictions.memory import TOP, checked_counts, first_cards, first_shares, limits
@@ -108,14 +108,14 @@ class ScannedPredictions:
         cells = self._cells_by(variable, scale)
         return {side: cells.profile(side) for side in sides}
 
-    def count(self, strata: Decks, *, scale: Scale) -> Ints:
+    def count(self, strata: Strata, *, scale: Scale) -> Ints:
         """Return the number of items in each stratum, by the strata's own cuts."""
-        known, variable = _of_one(strata)
+        variable = _variable_of(strata)
         cells = self._cells_by(variable, scale)
-        of_cell = _stratum_of_cells(known, cells)
-        sizes = np.zeros(known.n_strata, dtype=np.int64)
+        of_cell = _stratum_of_cells(strata, cells)
+        sizes = np.zeros(strata.n_strata, dtype=np.int64)
         if of_cell is None:
-            stratum, spans = _spans(known, [TOP] * known.n_strata)
+            stratum, spans = _spans(strata, [TOP] * strata.n_strata)
             np.add.at(sizes, stratum, self._scanner.count(spans, variable, scale))
         else:
             inside = of_cell >= 0
@@ -123,7 +123,7 @@ class ScannedPredictions:
         return sizes
 
     def deal(
-        self, strata: Decks, *, scale: Scale, seed: int, counts: Sequence[int]
+        self, strata: Strata, *, scale: Scale, seed: int, counts: Sequence[int]
     ) -> list[list[Card]]:
         """Return the first ``counts[h]`` cards of every stratum h, in deck order.
 
@@ -132,23 +132,23 @@ class ScannedPredictions:
         strata, scale, seed, counts
             As in `contract.Predictions`.
         """
-        known, variable = _of_one(strata)
+        variable = _variable_of(strata)
         # Counted, as the strata may be those of a population that these are only a part of.
-        sizes = self.count(known, scale=scale)
-        wanted = np.minimum(checked_counts(counts, known.n_strata), sizes)
+        sizes = self.count(strata, scale=scale)
+        wanted = np.minimum(checked_counts(counts, strata.n_strata), sizes)
         if not wanted.any():
             return [[] for _ in wanted]
         parts = []
-        listed = _listed(self._survey, known, variable, seed)
-        held = np.zeros(known.n_strata, dtype=np.int64)
+        listed = _listed(self._survey, strata, variable, seed)
+        held = np.zeros(strata.n_strata, dtype=np.int64)
         if listed is not None:
-            held = np.bincount(listed.stratum, minlength=known.n_strata)
+            held = np.bincount(listed.stratum, minlength=strata.n_strata)
         short = held < wanted
         if listed is not None:
             parts.append(listed.only(~short))
         if short.any():
             part = self._ask(
-                known, wanted * short, sizes, variable=variable, scale=scale, seed=seed
+                strata, wanted * short, sizes, variable=variable, scale=scale, seed=seed
             )
             parts.append(part)
         found = _joined(parts)
@@ -305,19 +305,18 @@ def _stratum_of_cells(strata: Strata, cells: ScoreCells) -> Ints | None:
     lowest = strata.assign(cells.low, cells.yes)
     whole = (lowest == strata.assign(cells.high, cells.yes)).all()
     # A stratum of two flanks may hold both ends of a cell and not its middle.
-    whole &= all(layer.cuts.owner == tuple(range(len(layer.sizes))) for layer in strata.layers)
+    whole &= all(heap.cuts.owner == tuple(range(heap.cuts.n_strata)) for heap in strata.heaps)
     return lowest if whole else None
 
 
-def _of_one(strata: Decks) -> tuple[Strata, Variable]:
-    if not isinstance(strata, Strata):
+def _variable_of(strata: Strata) -> Variable:
+    if strata.is_named:
         raise PredictionsError(
             "the cells of several classifiers are dealt in memory only",
             hint="read the predictions with engine 'memory'",
         )
-    variable: Variable = "confidence" if strata.variable == "confidence" else "score"
     refuse_unknown_variable(strata.variable, VARIABLES)
-    return strata, variable
+    return "confidence" if strata.variable == "confidence" else "score"
 
 
 def _spans(
@@ -326,14 +325,14 @@ def _spans(
     """Return the intervals of all strata that are wanted, and the stratum of each."""
     owners, spans = [], []
     first = 0
-    for layer in strata.layers:
-        edges = [-inf, *layer.cuts.points, inf]
-        for owner, (low, high) in zip(layer.cuts.owner, pairwise(edges), strict=True):
+    for heap in strata.heaps:
+        edges = [-inf, *heap.cuts.points, inf]
+        for owner, (low, high) in zip(heap.cuts.owner, pairwise(edges), strict=True):
             stratum = first + owner
             if wanted is None or wanted[stratum]:
                 owners.append(stratum)
-                spans.append(Span(layer.side, low, high, limit[stratum]))
-        first += layer.cuts.n_strata
+                spans.append(Span(heap.side, low, high, limit[stratum]))
+        first += heap.cuts.n_strata
     return np.array(owners, dtype=np.int64), spans
 
 

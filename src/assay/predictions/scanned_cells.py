@@ -16,12 +16,11 @@ from assay.core.cuts import Cuts
 from assay.core.deck import Id
 from assay.core.groups import NO_GROUPS
 from assay.core.profile import Profile
-from assay.core.strata import Layer, Side, Strata
+from assay.core.strata import Side, Strata
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable, rank
-from assay.core.venn import CellStrata
 from assay.errors import PredictionsError
-from assay.predictions.contract import Card, Decks, Found, IdKind
+from assay.predictions.contract import Card, Found, IdKind
 from assay.predictions.roles import refuse_unknown_variable
 from assay.predictions.scanned import ScannedPredictions
 
@@ -93,12 +92,12 @@ class ScannedCellPredictions:
             first += heap.cuts.n_strata
         return tuple(sorted(parts))
 
-    def count(self, strata: Decks, *, scale: Scale) -> Ints:
+    def count(self, strata: Strata, *, scale: Scale) -> Ints:
         """Return the number of items in each stratum, by the strata's own cuts."""
         return self._found.count(self._by_score(strata), scale=scale)
 
     def deal(
-        self, strata: Decks, *, scale: Scale, seed: int, counts: Sequence[int]
+        self, strata: Strata, *, scale: Scale, seed: int, counts: Sequence[int]
     ) -> list[list[Card]]:
         """Return the first ``counts[h]`` cards of every stratum h, in deck order.
 
@@ -138,26 +137,23 @@ class ScannedCellPredictions:
             count=np.add.reduceat(count, starts),
         )
 
-    def _by_score(self, strata: Decks) -> Strata:
+    def _by_score(self, strata: Strata) -> Strata:
         """Return strata of the score that hold the same items."""
-        if not isinstance(strata, CellStrata) or strata.classifiers != self.classifiers:
+        if strata.classifiers != self.classifiers:
             raise PredictionsError(
-                f"{type(strata).__name__} are not strata of {self.classifiers[0]!r} alone"
+                f"strata of {strata.classifiers} are not of {self.classifiers[0]!r} alone"
             )
         ranks = rank(self._scores.low, self._scores)
-        layers = []
-        sizes = iter(strata.sizes.tolist())
+        cuts: dict[Side, Cuts] = {}
         for heap in strata.heaps:
             owner = heap.cuts.assign(ranks)
             changes = np.flatnonzero(np.diff(owner)) + 1
-            cuts = Cuts(
+            cuts[heap.side] = Cuts(
                 method=heap.cuts.method,
                 points=tuple(self._scores.low[changes].tolist()),
                 owner=tuple(owner[np.concatenate([[0], changes])].tolist()),
             )
-            side = None if len(heap.codes) > 1 else bool(heap.codes[0])
-            layers.append(Layer(side, cuts, tuple(next(sizes) for _ in range(cuts.n_strata))))
-        return Strata("score", tuple(layers))
+        return Strata.of_sides("score", cuts, strata.sizes.tolist())
 
 
 def _coded(card: Card) -> Card:

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from assay.core.groups import Groups
+from assay.core.groups import Groups, refuse_bad_names
 from assay.core.profile import cells_of, profile_of
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.variable import rank
-from assay.core.venn import refuse_bad_names
 from assay.errors import PredictionsError, did_you_mean
 from assay.predictions.cells import MemoryCellPredictions
 from assay.predictions.column import Loaded

@@ -9,11 +9,11 @@ import numpy as np
 from assay.core.bins import Rule, bins_of, rule_of
 from assay.core.deck import Id, number
 from assay.core.profile import HEAVY, Profile
-from assay.core.strata import Side
+from assay.core.strata import Side, Strata
 from assay.core.types import Ints
 from assay.core.variable import Scale, Variable
 from assay.errors import PredictionsError
-from assay.predictions.contract import Card, Decks, Found, IdKind, Predictions
+from assay.predictions.contract import Card, Found, IdKind, Predictions
 from assay.predictions.scanned import ScannedPredictions
 from assay.predictions.scanned_cells import ScannedCellPredictions
 
@@ -97,7 +97,7 @@ class UnionPredictions:
         tried = [{side: _joined(each, rule) for side, each in profiles.items()} for rule in rules]
         return next((each for each in tried if _heaviest(each) <= HEAVY), min(tried, key=_heaviest))
 
-    def count(self, strata: Decks, *, scale: Scale) -> Ints:
+    def count(self, strata: Strata, *, scale: Scale) -> Ints:
         """Return the number of items in each stratum."""
         counts = np.zeros(strata.n_strata, dtype=np.int64)
         for part in self.parts:
@@ -105,7 +105,7 @@ class UnionPredictions:
         return counts
 
     def deal(
-        self, strata: Decks, *, scale: Scale, seed: int, counts: Sequence[int]
+        self, strata: Strata, *, scale: Scale, seed: int, counts: Sequence[int]
     ) -> list[list[Card]]:
         """Return the first ``counts[h]`` cards of every stratum h, in deck order.
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from assay.core import deck
 from assay.core.profile import Profile, cells_of
-from assay.core.strata import Side
+from assay.core.strata import Side, Strata
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable
 from assay.core.weights import first_arrivals, impressions
 from assay.errors import PredictionsError
 from assay.predictions.column import Show
-from assay.predictions.contract import Card, Decks
+from assay.predictions.contract import Card
 from assay.predictions.ids import Ids
 from assay.predictions.memory import Judged, MemoryPredictions, checked_counts
 
@@ -78,7 +78,7 @@ class WeightedPredictions(MemoryPredictions):
         cells = cells_of(self._values(variable, scale), self._predicted, weights=self._weights)
         return {side: cells.profile(side) for side in sides}
 
-    def weigh(self, strata: Decks, *, scale: Scale) -> Ints:
+    def weigh(self, strata: Strata, *, scale: Scale) -> Ints:
         """Return the impressions in each stratum."""
         stratum = strata.assign(self._values(strata.variable, scale), self._said)
         weights = np.zeros(strata.n_strata + 1, dtype=np.int64)
@@ -86,7 +86,7 @@ class WeightedPredictions(MemoryPredictions):
         return weights[1:]
 
     def deal(
-        self, strata: Decks, *, scale: Scale, seed: int, counts: Sequence[int]
+        self, strata: Strata, *, scale: Scale, seed: int, counts: Sequence[int]
     ) -> list[list[Card]]:
         """Return the first ``counts[h]`` cards of every stratum h, by their first arrivals.
 

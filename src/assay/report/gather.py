@@ -13,7 +13,6 @@ from assay.core.design import Design
 from assay.core.goal import JointGoal
 from assay.core.intervals import wilson
 from assay.core.strata import Strata
-from assay.core.venn import CellStrata
 from assay.labelling import (
     FROM_BEFORE,
     SKIP,
@@ -39,7 +38,7 @@ from assay.report.facts import (
     ReviewerFacts,
     StratumFacts,
 )
-from assay.report.worth import is_weighted, metric_facts
+from assay.report.worth import metric_facts
 from assay.results import Slices, goal_words, notes_once, strata_words
 from assay.storage import StoredLabel
 
@@ -171,19 +170,19 @@ def _design_words(settings: Settings) -> str:
 # A report's strata: what was found in each, and where on the line of scores it lies.
 
 
-def outcome_of(strata: Strata | CellStrata) -> str:
+def outcome_of(strata: Strata) -> str:
     """Return what is counted in a stratum.
 
     Where strata straddle predicted labels, that is whether the prediction was correct.
     """
-    return "correct" if isinstance(strata, Strata) and strata.says_yes is None else "yes"
+    return "correct" if strata.straddles else "yes"
 
 
-def interval_of(strata: Strata | CellStrata) -> str:
+def interval_of(strata: Strata) -> str:
     """Return how the intervals of the strata's rates are made."""
     wilson = "Wilson 1927, for each stratum by itself"
     # Where items have weights, draws are not items.
-    return wilson if is_weighted(strata) else f"{wilson}, cut to what its items leave possible"
+    return wilson if strata.weighted else f"{wilson}, cut to what its items leave possible"
 
 
 def strata_facts(labelling: Labelling, confidence: float) -> tuple[StratumFacts, ...]:
@@ -200,7 +199,7 @@ def strata_facts(labelling: Labelling, confidence: float) -> tuple[StratumFacts,
     sizes = strata.sizes
     rate = x / np.maximum(n, 1.0)
     low, high = wilson(rate, np.zeros_like(rate), n, confidence)
-    if not is_weighted(strata):
+    if not strata.weighted:
         # So many items have the outcome, and so many have not: the labels say so.
         low, high = np.maximum(low, x / sizes), np.minimum(high, (sizes - n + x) / sizes)
     ranges, said = _ranges(labelling.settings), _said(strata)
@@ -224,24 +223,22 @@ def strata_facts(labelling: Labelling, confidence: float) -> tuple[StratumFacts,
     )
 
 
-def _said(strata: Strata | CellStrata) -> Sequence[bool | None]:
-    if isinstance(strata, Strata) and strata.says_yes is not None:
-        return [bool(says) for says in strata.says_yes.tolist()]
-    return [None] * strata.n_strata
+def _said(strata: Strata) -> Sequence[bool | None]:
+    if strata.says_yes is None:
+        return [None] * strata.n_strata
+    return [bool(says) for says in strata.says_yes.tolist()]
 
 
 def _ranges(settings: Settings) -> list[tuple[Range, ...]]:
     strata = settings.strata
-    if isinstance(strata, CellStrata):
-        return [ranges for heap in strata.heaps for ranges in _of_cuts(heap.cuts)]
     least: dict[bool | None, float | None] = {}
     most: dict[bool | None, float | None] = {}
     if strata.variable == "score":  # the threshold ends what is predicted yes, or no
         least[True] = most[False] = settings.source.columns.get("threshold")
     return [
         ranges
-        for layer in strata.layers
-        for ranges in _of_cuts(layer.cuts, least.get(layer.side), most.get(layer.side))
+        for heap in strata.heaps
+        for ranges in _of_cuts(heap.cuts, least.get(heap.side), most.get(heap.side))
     ]
 
 

@@ -9,8 +9,6 @@ from assay.core.forecast import effective_labels, labels_at_random, labels_per_s
 from assay.core.goal import is_difference
 from assay.core.metrics import METRICS
 from assay.core.standing import Standing
-from assay.core.strata import Strata
-from assay.core.venn import CellStrata
 from assay.labelling import Labelling
 from assay.report.facts import MetricFacts
 from assay.results import Estimate, HistoryPoint, state_text, thinned
@@ -68,7 +66,7 @@ def _facts(
 def _items(labelling: Labelling, standing: Standing) -> int:
     """Return the items that a random sample for a metric would be drawn from."""
     strata = labelling.settings.strata
-    return int((strata.sizes if is_weighted(strata) else standing.tallies.N).sum())
+    return int((strata.sizes if strata.weighted else standing.tallies.N).sum())
 
 
 def _worth(
@@ -85,7 +83,7 @@ def _worth(
     design = labelling.settings.design
     found = rates(standing.tallies, design.estimator, replacement=design.replacement)
     denominator = float(standing.metric.denominator(standing.tallies.N * found))
-    weighted = is_weighted(labelling.settings.strata)
+    weighted = labelling.settings.strata.weighted
     of_all = float((labelling.evaluation.sizes if weighted else standing.tallies.N).sum())
     per_share = labels_per_share(metric, value, of_all, denominator)
     items = inf if weighted else of_all  # what is drawn by weight may be drawn again
@@ -117,12 +115,7 @@ def _with_first_answers(labelling: Labelling) -> dict[str, float | None]:
     items have weights it is not known: only draws are counted by their first answers, not items.
     """
     state = replace(labelling.rounds.state, open=None)  # of which the values are asked for alone
-    if is_weighted(labelling.settings.strata):
+    if labelling.settings.strata.weighted:
         return dict.fromkeys((each.name for each in labelling.evaluation.standings(state)), None)
     found = labelling.evaluation.standings(replace(state, tallies=state.first or state.tallies))
     return {each.name: HistoryPoint.of(each).value for each in found}
-
-
-def is_weighted(strata: Strata | CellStrata) -> bool:
-    """Tell whether items count by weight."""
-    return isinstance(strata, Strata) and strata.weighted

@@ -12,7 +12,6 @@ from assay.core.design import Design
 from assay.core.goal import Goal, JointGoal, without_slices
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
-from assay.core.venn import CellStrata
 from assay.results.estimates import Estimate, StratumRow
 
 _EQUAL = "strata of equal size"
@@ -49,14 +48,13 @@ def metric_name(metric: str) -> str:
     return metric if ":" in metric else metric.replace("_", " ")
 
 
-def strata_words(design: Design, strata: Strata | CellStrata) -> str:
+def strata_words(design: Design, strata: Strata) -> str:
     """Return how strata were made; of ``auto``, what it came to."""
     if design.strata != "auto":
         return METHODS[design.strata]
-    layers = strata.layers if isinstance(strata, Strata) else strata.heaps
-    if all(layer.cuts.method != "depth" for layer in layers):
+    if all(heap.cuts.method != "depth" for heap in strata.heaps):
         return _EQUAL
-    if isinstance(strata, Strata) or len(strata.classifiers) == 1:
+    if len(strata.classifiers) == 1:
         return METHODS["depth"]
     return f"{METHODS['depth']} where all classifiers say the same, of equal size elsewhere"
 

@@ -12,8 +12,8 @@ from assay.core.goal import JointGoal, Target
 from assay.core.groups import NO_GROUPS, Groups
 from assay.core.joint import Parts
 from assay.core.profile import Profile
+from assay.core.strata import Strata
 from assay.core.types import Bools, Floats, Ints
-from assay.core.venn import CellStrata
 from assay.core.views import views_of
 from assay.errors import InputError
 from assay.predictions import Classifiers, LabelledClassifiers, read_labelled_classifiers
@@ -146,7 +146,7 @@ class Ensemble:
         """Return the number of items in each part of the strata that the heaps are cut into."""
         return count_parts(self._labelled.rank, self._labelled.codes, heaps)
 
-    def outcomes(self, strata: CellStrata) -> Floats:
+    def outcomes(self, strata: Strata) -> Floats:
         """Return the positives in each part of the strata, shape (C,)."""
         truth = self.truth
         found = count_parts(self._labelled.rank[truth], self._labelled.codes[truth], strata.heaps)

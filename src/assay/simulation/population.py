@@ -15,8 +15,8 @@ from assay.core import forecast
 from assay.core.design import Design
 from assay.core.metrics import Ratio, canonical_metric, ratio
 from assay.core.profile import Profile, cells_of, profile_of
-from assay.core.strata import Side, Strata, stratify
-from assay.core.stratify import sides_to_cut
+from assay.core.strata import Side, Strata
+from assay.core.stratify import sides_to_cut, stratify
 from assay.core.types import Floats
 from assay.core.variable import Scale, Variable, confidence, scale_of
 from assay.predictions import Labelled, read_labelled
@@ -72,9 +72,9 @@ def frame_of(truths: Mapping[Side, Truth], design: Design, metric: str) -> Frame
         bins=design.bins,
     )
     outcomes = []
-    for layer, truth in zip(strata.layers, truths.values(), strict=True):
-        stratum = layer.cuts.assign(truth.profile.low)
-        outcomes.append(truth.outcomes @ (stratum[:, None] == np.arange(len(layer.sizes))))
+    for heap, truth in zip(strata.heaps, truths.values(), strict=True):
+        stratum = heap.cuts.assign(truth.profile.low)
+        outcomes.append(truth.outcomes @ (stratum[:, None] == np.arange(heap.cuts.n_strata)))
     sizes = strata.sizes.astype(np.float64)
     form = ratio(canonical_metric(metric), sizes, strata.says_yes)
     return Frame(form, strata, sizes, np.concatenate(outcomes, axis=-1))
@@ -203,8 +203,8 @@ class Population:
         frame = self.frame(Design(bins=1), metric)
         slopes = np.abs(frame.metric.gradient(frame.outcomes))
         parts = []
-        for layer, slope in zip(frame.strata.layers, slopes, strict=True):
-            truth = self._truth("score", layer.side)
+        for side, slope in zip(frame.strata.sides, slopes, strict=True):
+            truth = self._truth("score", side)
             count = truth.profile.count.astype(np.float64)
             eta = forecast.isotonic_rates(count, truth.outcomes)
             parts.append(np.sqrt(forecast.least_variance(slope * count, np.sqrt(eta * (1 - eta)))))

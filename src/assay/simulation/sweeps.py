@@ -203,7 +203,7 @@ def labels_by_value(question: Question, at_threshold: AtThreshold) -> Curves:
 def _thresholds(question: Question) -> list[float]:
     """Return thresholds at which the metric's values are about evenly spaced."""
     frame = question.population.frame(Design(bins=40), "prevalence")
-    points = {layer.side: list(layer.cuts.points) for layer in frame.strata.layers}
+    points = {heap.side: list(heap.cuts.points) for heap in frame.strata.heaps}
     beginning = max(points.get(False, []), default=-np.inf)  # of what was called yes
     lower = np.concatenate(
         [[beginning if side else -np.inf, *cuts] for side, cuts in points.items()]

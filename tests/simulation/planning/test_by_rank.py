@@ -13,7 +13,6 @@ import pytest
 
 import assay
 from assay.core.types import Bools, Floats
-from assay.core.venn import CellStrata
 from assay.simulation.planning.assumed import Supposed
 from assay.simulation.planning.evidence import RankEvidence
 
@@ -79,7 +78,6 @@ def test_strata_count_by_their_items_and_not_by_their_labels() -> None:
         week(0, shift=-0.1), week(0), **COLUMNS, within=0.02, level_within=0.03
     )
     strata = answered(compared).settings.strata
-    assert isinstance(strata, CellStrata)
     evidence = RankEvidence.from_campaign(compared, strata)
     truth = float(TRUTH[N:][SCORE[N:] >= 0.4].mean())
     assert abs(precision_of(evidence) - truth) < 0.03

@@ -19,7 +19,7 @@ from assay.core.design import Design
 from assay.core.forecast import isotonic_rates, least_variance
 from assay.core.metrics import Ratio, difference, ratio
 from assay.core.profile import Profile, profile_of
-from assay.core.strata import Layer, Strata
+from assay.core.strata import Strata
 from assay.core.types import Bools, Floats, Ints
 from assay.simulation import Frame
 
@@ -137,9 +137,10 @@ class Pair:
         a, every = np.array(slopes), np.concatenate(sizes)
         return Frame(
             Ratio(self._form.a0, a, self._form.b0, np.zeros_like(a)),
-            Strata(
+            Strata.of_sides(
                 "cell and mean rank",
-                (Layer(None, Cuts(design.strata, tuple(points), tuple(owner)), tuple(every)),),
+                {None: Cuts(design.strata, tuple(points), tuple(owner))},
+                every.tolist(),
             ),
             every.astype(np.float64),
             np.concatenate(outcomes),

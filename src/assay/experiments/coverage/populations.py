@@ -285,7 +285,7 @@ def _limit(population: Population, metric: str, spread: dict[bool, float]) -> fl
     """Return the limit of a metric where the items' rates are known, rising or not."""
     frame = population.frame(Design(bins=1), metric)
     slopes = np.abs(frame.metric.gradient(frame.outcomes))
-    sides = [spread[bool(layer.side)] for layer in frame.strata.layers]
+    sides = [spread[bool(side)] for side in frame.strata.sides]
     return float((slopes @ np.array(sides)) ** 2 / population.random_variance(metric))
 
 

@@ -10,10 +10,10 @@ from assay.campaign import Campaign, find_prior_labels
 from assay.core.answers import Answer
 from assay.core.design import Design
 from assay.core.profile import Profile
-from assay.core.strata import Side, Strata, stratify
+from assay.core.strata import Side, Strata
+from assay.core.stratify import stratify
 from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable, confidence
-from assay.core.venn import CellStrata
 from assay.errors import InputError
 from assay.predictions import Predictions
 from assay.simulation.planning.assumed import Supposed, rate_curve
@@ -86,7 +86,7 @@ class Evidence:
     def from_campaign(cls, campaign: Campaign, strata: Strata, scale: Scale) -> Self:
         """Take the labels of a campaign, by its strata; within each they were drawn at random."""
         settings, named = campaign.settings, f"campaign {campaign.name!r}"
-        if strata.layers[0].side is None:
+        if strata.straddles:
             raise InputError(
                 f"{named} has strata that mix both predicted labels, so its rates are not known "
                 "for each",
@@ -144,8 +144,7 @@ class Evidence:
         return np.asarray(drawn[:, self.strata.assign(score, said) - here[0]])
 
     def _of(self, side: bool) -> Bools:
-        each = [layer.side is side for layer in self.strata.layers for _ in layer.sizes]
-        return np.array(each, dtype=np.bool_)
+        return np.asarray(self.strata.part_code == int(side))
 
 
 # What the labels of a period, a comparison or several metrics say about the share of positives.
@@ -178,7 +177,7 @@ class RankEvidence:
     doubts: tuple[str, ...] = ()
 
     @classmethod
-    def from_campaign(cls, campaign: Campaign, strata: CellStrata) -> Self:
+    def from_campaign(cls, campaign: Campaign, strata: Strata) -> Self:
         """Take the labels of a campaign with strata by cell; within each they are random."""
         named = f"campaign {campaign.name!r}"
         if len(strata.classifiers) > 1 and not strata.groups.among:
@@ -251,7 +250,7 @@ class SideByRank:
         return np.asarray(drawn[:, np.minimum(np.searchsorted(ends, place), pieces.size - 1)])
 
 
-def _side_of(side: bool, strata: CellStrata, labels: Ints, positives: Ints) -> SideByRank | None:
+def _side_of(side: bool, strata: Strata, labels: Ints, positives: Ints) -> SideByRank | None:
     """Return what is known of a predicted label; None where most of its items are in no stratum."""
     sizes = {each: _items(each, strata) for each in _SIDES}
     pure, first = [], 0
@@ -275,14 +274,14 @@ def _side_of(side: bool, strata: CellStrata, labels: Ints, positives: Ints) -> S
     return SideByRank(labels[here], positives[here], items)
 
 
-def _is_of(side: bool, code: int, strata: CellStrata) -> bool:
+def _is_of(side: bool, code: int, strata: Strata) -> bool:
     """Tell whether a code is of items that the newest classifier judged, and so."""
     newest = len(strata.classifiers) - 1
     needed = strata.groups.bits(newest + 1, strata.classifiers[newest], None)
     return code & needed == needed and bool(code >> newest & 1) == side
 
 
-def _items(side: bool, strata: CellStrata) -> int:
+def _items(side: bool, strata: Strata) -> int:
     """Return how many items the newest classifier judged so."""
     if strata.groups or strata.items is None or strata.yes_items is None:
         every = [*((code, items) for _, code, items in strata.parts), *strata.rest]

@@ -13,7 +13,6 @@ from assay.core.metrics import METRICS
 from assay.core.metrics import sides as sides_of
 from assay.core.types import Floats
 from assay.core.variable import SCALES, Scale, scale_of
-from assay.core.venn import CellStrata
 from assay.errors import DesignError, InputError
 from assay.predictions import Predictions, WeightedPredictions, read_predictions, refuse_improbable
 from assay.simulation.planning import advice
@@ -352,7 +351,7 @@ def plan(
 
 def _evidence_of(campaign: Campaign, scale: Scale) -> Evidence | RankEvidence:
     strata = campaign.settings.strata
-    if isinstance(strata, CellStrata):
+    if strata.is_named:
         return RankEvidence.from_campaign(campaign, strata)
     return Evidence.from_campaign(campaign, strata, scale)
 

@@ -6,7 +6,8 @@ import pytest
 
 from assay.core.cells import Heap, count_cells, count_parts, cut_heaps, merge_cells, profile_heaps
 from assay.core.cuts import Cuts
-from assay.core.venn import CellStrata, refuse_bad_names
+from assay.core.groups import refuse_bad_names
+from assay.core.strata import Strata
 from assay.errors import AssayError, DesignError, InputError
 
 WHOLE = Cuts(method="perc", points=(), owner=(0,))
@@ -14,7 +15,7 @@ HALVES = Cuts(method="perc", points=(0.5,), owner=(0, 1), notes=("a note",))
 NAMES = ("cnn", "mve", "logreg")
 
 
-def _strata(seed: int, classifiers: int, items: int) -> tuple[CellStrata, np.ndarray, np.ndarray]:
+def _strata(seed: int, classifiers: int, items: int) -> tuple[Strata, np.ndarray, np.ndarray]:
     """Build the strata of random classifiers the whole way, from items."""
     rng = np.random.default_rng(seed)
     truth = rng.random(items)
@@ -24,7 +25,7 @@ def _strata(seed: int, classifiers: int, items: int) -> tuple[CellStrata, np.nda
     groups = merge_cells({code: n / items for code, n in count_cells(codes).items()})
     heaps = cut_heaps(profile_heaps(rank, codes, groups), groups, [3] * len(groups))
     names = tuple(f"c{k}" for k in range(classifiers))
-    return CellStrata(names, tuple(heaps), count_parts(rank, codes, heaps)), rank, codes
+    return Strata(names, tuple(heaps), count_parts(rank, codes, heaps)), rank, codes
 
 
 @pytest.mark.parametrize(("classifiers", "items"), [(1, 50), (3, 2_000), (20, 20_000)])
@@ -52,11 +53,11 @@ def test_regrouped_parts_count_what_each_classifier_says_yes_to() -> None:
 def test_strata_survive_json() -> None:
     strata, _, _ = _strata(3, 5, 1_000)
     stored = json.loads(json.dumps(strata.to_dict()))
-    assert CellStrata.from_dict(stored) == strata
+    assert Strata.from_dict(stored) == strata
 
 
 def test_what_is_said_of_a_stratum() -> None:
-    strata = CellStrata(
+    strata = Strata(
         NAMES,
         (Heap((3,), HALVES), Heap((7,), WHOLE), Heap((0,), WHOLE), Heap((1, 2, 5), WHOLE)),
         ((0, 3, 1), (1, 3, 1), (2, 7, 1), (3, 0, 1), (4, 1, 1), (4, 5, 2)),
@@ -74,7 +75,7 @@ def test_what_is_said_of_a_stratum() -> None:
 def test_many_classifiers_are_not_named() -> None:
     names = tuple(f"c{k}" for k in range(20))
     heaps = (Heap((0b1011,), WHOLE), Heap((1, 2), WHOLE))
-    strata = CellStrata(names, heaps, ((0, 11, 9), (1, 1, 1)))
+    strata = Strata(names, heaps, ((0, 11, 9), (1, 1, 1)))
     assert strata.describe() == ["3 of 20 yes", "2 cells, 1 of 20 yes"]
 
 
@@ -94,11 +95,11 @@ def test_many_classifiers_are_not_named() -> None:
 )
 def test_what_are_no_strata(heaps: tuple[Heap, ...], parts: tuple[Any, ...], said: str) -> None:
     with pytest.raises(DesignError, match=said):
-        CellStrata(NAMES, heaps, parts)
+        Strata(NAMES, heaps, parts)
 
 
 def test_a_part_that_is_not_there() -> None:
-    strata = CellStrata(NAMES, (Heap((1,), WHOLE),), ((0, 1, 1),))
+    strata = Strata(NAMES, (Heap((1,), WHOLE),), ((0, 1, 1),))
     with pytest.raises(InputError, match="stratum 0 has no item with the code 2"):
         strata.part_of(0, 2)
 
@@ -136,9 +137,9 @@ def test_names_that_can() -> None:
     ],
 )
 def test_stored_strata_that_are_damaged(key: str, value: object) -> None:
-    stored = CellStrata(NAMES, (Heap((1,), WHOLE),), ((0, 1, 1),)).to_dict()
+    stored = Strata(NAMES, (Heap((1,), WHOLE),), ((0, 1, 1),)).to_dict()
     with pytest.raises(AssayError):
-        CellStrata.from_dict({**stored, key: value})
+        Strata.from_dict({**stored, key: value})
     stored.pop(key)
     with pytest.raises(DesignError, match="cannot be read"):
-        CellStrata.from_dict(stored)
+        Strata.from_dict(stored)
