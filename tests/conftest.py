@@ -29,6 +29,11 @@ settings.load_profile("assay")
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"  # it would otherwise tell its makers of every test
 
 
+# Tests run beside each other and keep all cores busy. What starts a process for each core would
+# only add the seconds that these take to import; `tests/simulation/test_workers.py` asks for some.
+os.cpu_count = lambda: 1
+
+
 # What is slow to start, or waits for most of its time: one worker runs all tests that need it. By
 # the tests' names, because the marks that xdist has for this do nothing with pytest 9.2.
 TOGETHER = {

@@ -1,5 +1,8 @@
 """The same numbers whatever the number of processes, and what is left after Ctrl-C."""
 
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -43,6 +46,22 @@ def test_the_same_numbers_with_1_2_and_3_workers() -> None:
     assert all(len(labels) == RUNS for labels, *_ in one)
     other = run_tasks(asked, replications=RUNS, seed=SEED + 1, workers=1)
     assert numbers(other[0]) != one[0]
+
+
+def test_left_open_there_is_a_process_for_each_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+
+    class Pool(ProcessPoolExecutor):
+        def __init__(self, workers: int, **more: Any) -> None:
+            started.append(workers)
+            super().__init__(workers, **more)
+
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr("assay.simulation.workers.ProcessPoolExecutor", Pool)
+    asked = tasks("random", "perc-opt")
+    two, one = (run_tasks(asked, replications=10, seed=SEED, workers=each) for each in (None, 1))
+    assert started == [2]
+    assert list(map(numbers, two)) == list(map(numbers, one))
 
 
 def test_the_same_numbers_whatever_runs_beside() -> None:
