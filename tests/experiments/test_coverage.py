@@ -116,18 +116,25 @@ def test_the_same_command_runs_nothing_again(tiny: Result, folder: Path) -> None
     assert len(list(csv.reader(before.decode().splitlines()))) == 1 + len(tiny.rows)
 
 
-def test_a_study_that_was_killed_goes_on_to_the_same_end(tmp_path: Path) -> None:
-    def study() -> Result:
-        return coverage.run(tmp_path, parts=[Part.GRID], extent=TINY, workers=1)
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, str]:
+    """The grid in a folder of its own: its result, and the text of its file."""
+    folder = tmp_path_factory.mktemp("grid")
+    result = coverage.run(folder, parts=[Part.GRID], extent=TINY, workers=1)
+    return result, (folder / "coverage.csv").read_text()
 
-    whole, file = study(), tmp_path / "coverage.csv"
-    text = file.read_text()
+
+def test_a_study_that_was_killed_goes_on_to_the_same_end(
+    finished: tuple[Result, str], tmp_path: Path
+) -> None:
+    whole, text = finished
+    file = tmp_path / "coverage.csv"
     file.write_text(text[:-30])  # in the middle of the last line
-    assert study() == whole
+    assert coverage.run(tmp_path, parts=[Part.GRID], extent=TINY, workers=1) == whole
     assert file.read_text() == text
 
 
-def test_an_interruption_keeps_what_was_done(tmp_path: Path) -> None:
+def test_an_interruption_keeps_what_was_done(finished: tuple[Result, str], tmp_path: Path) -> None:
     told = []
 
     def interrupt(share: float) -> None:
@@ -141,15 +148,15 @@ def test_an_interruption_keeps_what_was_done(tmp_path: Path) -> None:
     coverage.write(result, tmp_path)
     rest = coverage.run(tmp_path, parts=[Part.GRID], extent=TINY, workers=1)
     assert not rest.interrupted
-    fresh = tmp_path / "fresh"
-    fresh.mkdir()
-    assert rest == coverage.run(fresh, parts=[Part.GRID], extent=TINY, workers=1)
+    assert rest == finished[0]
 
 
-def test_rows_that_other_code_made_are_kept_and_not_used(tmp_path: Path) -> None:
-    first = coverage.run(tmp_path, parts=[Part.GRID], extent=TINY, workers=1)
+def test_rows_that_other_code_made_are_kept_and_not_used(
+    finished: tuple[Result, str], tmp_path: Path
+) -> None:
+    first, text = finished
     file = tmp_path / "coverage.csv"
-    lines = file.read_text().splitlines()
+    lines = text.splitlines()
     file.write_text("\n".join([lines[0], *(line[:-12] + "0" * 12 for line in lines[1:])]) + "\n")
     assert coverage.run(tmp_path, parts=[Part.GRID], extent=TINY, workers=1) == first
     assert len(file.read_text().splitlines()) == 2 * len(lines) - 1
