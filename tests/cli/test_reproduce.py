@@ -50,7 +50,10 @@ def test_json_is_one_document_that_names_the_files(
     monkeypatch.setattr(kumar_raj, "generated_classifiers", lambda _: two)
     monkeypatch.setattr(kumar_raj_plan, "BUDGETS", (60, 200, 1000))
     for module in (kumar_raj_plan, kumar_raj_figures):
-        monkeypatch.setattr(module, "STRATA", ("sqrt", "gmm", "eqsz"))
+        monkeypatch.setattr(module, "STRATA", ("sqrt", "eqsz"))
+    proportional, _, _, adaptive, *_ = kumar_raj_plan.ALLOCATIONS
+    for module in (kumar_raj_plan, kumar_raj_figures, kumar_raj):
+        monkeypatch.setattr(module, "ALLOCATIONS", (proportional, adaptive))
     words = ("reproduce", "kumar-raj", "--quick", "--replications", "2", "--out", "made")
     result = run(*words, "--json")
     assert result.exit_code == 0, result.output
