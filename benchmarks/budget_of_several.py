@@ -22,7 +22,7 @@ from assay.core.goal import JointGoal, parse_targets
 from assay.core.joint import Joint, View
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.types import Floats
-from assay.simulation import Ensemble, replay_jointly
+from assay.simulation import Population, replay_jointly
 
 NAMES = ("bilstm", "cnn", "logreg")
 PRECISIONS = [f"precision:{name}" for name in NAMES]
@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--power", type=float, nargs="*", default=[2.0])
     asked = parser.parse_args()
     columns = {name: {"score": f"score_{name}", "predicted": f"pred_{name}"} for name in NAMES}
-    ensemble = Ensemble.read(asked.file, label="label", classifiers=columns)
+    ensemble = Population.read(asked.file, label="label", classifiers=columns)
     print("| targets | labels | p | each | least coverage | least possible |")
     print("|---|---:|---:|---|---:|---:|")
     for title, metrics in TARGETS.items():
@@ -56,7 +56,7 @@ def main() -> None:
                 print(f"| {title} | {labels:,} | {power:g} | {row} |", flush=True)
 
 
-def measure(ensemble: Ensemble, metrics: list[str], labels: int, power: float, runs: int) -> str:
+def measure(ensemble: Population, metrics: list[str], labels: int, power: float, runs: int) -> str:
     """Return what is found of one set of targets."""
     targets = parse_targets(metrics, ensemble.classifiers)
     goal = JointGoal(targets, labels)

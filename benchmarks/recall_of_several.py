@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from assay.core.goal import JointGoal, parse_targets
-from assay.simulation import Ensemble, expected_savings, sample_size, simulate_several
+from assay.simulation import Population, expected_savings, sample_size, simulate
 from assay.simulation.recycling.route import Route
 from assay.simulation.recycling.sizes import covariance_of_hits
 
@@ -28,8 +28,8 @@ METRICS = [f"{metric}:{name}" for metric in ("recall", "f1") for name in NAMES]
 def main() -> None:
     """Print the labels of either, and how often the joint design was right."""
     columns = {name: {"score": f"score_{name}", "predicted": f"pred_{name}"} for name in NAMES}
-    ensemble = Ensemble.read(sys.argv[1], label="label", classifiers=columns)
-    found = simulate_several(
+    ensemble = Population.read(sys.argv[1], label="label", classifiers=columns)
+    found = simulate(
         ensemble,
         metrics=METRICS,
         designs=["joint"],
@@ -53,7 +53,7 @@ def main() -> None:
         print(f"| {each.metric} | {each.value:.3f} | {each.within:.3f} | {each.coverage:.3f} |")
 
 
-def route_labels(ensemble: Ensemble, strata: int, *, best: bool) -> float:
+def route_labels(ensemble: Population, strata: int, *, best: bool) -> float:
     """Return the labels of the paper's route, with the truth known.
 
     `best`: the samples are in proportion to what each precision needs, and scaled to the least
@@ -88,7 +88,7 @@ def route_labels(ensemble: Ensemble, strata: int, *, best: bool) -> float:
     return least
 
 
-def _omission_spread(ensemble: Ensemble, strata: int) -> float:
+def _omission_spread(ensemble: Population, strata: int) -> float:
     """Return n times the variance of the misses, by Neyman's allocation: (sum N_h S_h)^2."""
     no = ~ensemble.says_yes(NAMES[0])
     rank, truth = ensemble.rank[no], ensemble.truth[no]

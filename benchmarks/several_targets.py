@@ -16,7 +16,7 @@ from assay.core.design import Design
 from assay.core.goal import JointGoal, parse_targets
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.types import Floats
-from assay.simulation import Ensemble, JointRuns, replay_jointly
+from assay.simulation import Population, Runs, replay_jointly
 
 WITHIN = 0.03
 ITEMS = 100_000
@@ -53,7 +53,7 @@ def main() -> None:
             )
 
 
-def ensembles(file: str | None) -> Iterator[tuple[str, Ensemble]]:
+def ensembles(file: str | None) -> Iterator[tuple[str, Population]]:
     """Return the populations."""
     for number, (name, (noise, thresholds, positive_from)) in enumerate(RECIPES.items()):
         rng = np.random.default_rng([1, number])
@@ -65,11 +65,11 @@ def ensembles(file: str | None) -> Iterator[tuple[str, Ensemble]]:
         }
         said = {f"m{k}": scores[f"m{k}"] > at for k, at in enumerate(thresholds)}
         truth = (own > positive_from) ^ (rng.random(ITEMS) < _MISFILED)
-        yield name, Ensemble(y_true=truth, y_pred=said, y_score=scores)
+        yield name, Population(y_true=truth, y_pred=said, y_score=scores)
     if file is not None:
         names = ("bilstm", "cnn", "logreg", "mve")
         columns = {name: {"score": f"score_{name}", "predicted": f"pred_{name}"} for name in names}
-        yield "offensive_mix", Ensemble.read(file, label="label", classifiers=columns)
+        yield "offensive_mix", Population.read(file, label="label", classifiers=columns)
 
 
 def target_sets(names: tuple[str, ...]) -> dict[str, list[str]]:
@@ -96,8 +96,8 @@ def target_sets(names: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 def evaluate(
-    ensemble: Ensemble, metrics: list[str], runs: int, *, simultaneous: bool = False
-) -> tuple[JointRuns, Floats, int]:
+    ensemble: Population, metrics: list[str], runs: int, *, simultaneous: bool = False
+) -> tuple[Runs, Floats, int]:
     """Return the runs, the true values and the number of strata."""
     targets = parse_targets(metrics, ensemble.classifiers, within=WITHIN)
     goal = JointGoal(targets, simultaneous=simultaneous)

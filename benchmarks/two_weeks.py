@@ -4,7 +4,7 @@ Two weeks of 100,000 messages each (`assay.demo`), a share of them in both. An i
 both, so precision falls by 3 points because of new ones: some of those that are called spam are
 none, whatever their score ("anywhere"), or rather where it is low ("low scores"). And two versions
 of a model, which say the same of 95% of the items. The comparison runs as `compare_campaign` does,
-with answers from the truth (`assay.simulation.joint_replay`), until its interval has the half-width
+with answers from the truth (`assay.simulation.runs`), until its interval has the half-width
 that finds the drop in about 85 of 100 runs. Beside it the labels that two random samples of what is
 called spam need for the same power, by the normal formula, and how often such samples found the
 drop when drawn; and the least that such strata take where all error rates are known. A false alarm
@@ -29,7 +29,7 @@ from assay.core.stratify import cell_strata, joint_of
 from assay.core.types import Bools, Floats, Ints
 from assay.demo import make_population
 from assay.predictions import read_compared
-from assay.simulation import JointRuns, replay_jointly
+from assay.simulation import Runs, replay_jointly
 
 ITEMS = 100_000
 DROP = 0.03
@@ -121,7 +121,7 @@ class Comparison:
         self._found = read_compared(tables, classifiers={"old": _COLUMNS, "new": _COLUMNS}, id="id")
         self._truth = pair.truth
 
-    def run(self, within: float, runs: int, seed: int) -> JointRuns:
+    def run(self, within: float, runs: int, seed: int) -> Runs:
         """Return how runs to a half-width ended."""
         goal, strata = self._strata(within)
         return replay_jointly(

@@ -13,7 +13,7 @@ from assay.core.goal import JointGoal, parse_targets
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.types import Bools, Floats
 from assay.predictions.several import read_classifiers
-from assay.simulation.joint_replay import replay_jointly
+from assay.simulation import replay_jointly
 
 RUNS = 300
 CNN: dict[str, Any] = {"score": "p", "threshold": 0.5}

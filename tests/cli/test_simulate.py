@@ -23,13 +23,16 @@ ROW = [
     "labels_mean",
     "labels_se",
     "change_pct",
-    "oracle_pct",
+    "metric",
+    "value",
+    "labels",
     "within",
     "coverage",
     "bias",
     "rmse",
-    "mvr",
     "mae",
+    "oracle_pct",
+    "mvr",
     "yes",
     "no",
 ]
@@ -84,13 +87,17 @@ def test_people_see_the_population_a_row_a_design_and_what_the_columns_mean(
     assert max(map(len, lines)) <= 80
 
 
-def test_json_is_the_population_and_the_rows_and_nothing_else(simulate: Fixture) -> None:
+def test_json_is_the_population_the_goal_and_the_rows_and_nothing_else(simulate: Fixture) -> None:
     document = json.loads(simulate("--within", "0.05", "--json").stdout)
-    assert list(document) == ["population", "rows"]
+    assert list(document) == ["population", "goal", "rows"]
+    assert document["goal"]["within"] == 0.05
     assert document["population"]["rows"] == 3000
     assert 0 < document["population"]["limit"] < 1
     assert [row["design"] for row in document["rows"]] == ["random", "default", "perc-opt"]
-    assert [list(row) for row in document["rows"]] == [ROW] * 3
+    for row in document["rows"]:
+        assert set(row) == {*ROW, "sizes", "metrics"}
+        (of_target,) = row["metrics"]
+        assert of_target.items() <= row.items()
     assert document["rows"][0]["change_pct"] == 0
 
 

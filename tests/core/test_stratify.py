@@ -9,7 +9,7 @@ from assay.core.design import Design
 from assay.core.goal import JointGoal, parse_targets
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of
-from assay.simulation import Ensemble
+from assay.simulation import Population
 from tests.joint_population import Made, counted, every_target, make
 
 
@@ -18,9 +18,9 @@ def strata_for(made: Made, metrics: list[str], design: Design | None = None) -> 
     return cell_strata(ensemble(made), goal, design or Design())
 
 
-def ensemble(made: Made, *, scored: bool = True) -> Ensemble:
+def ensemble(made: Made, *, scored: bool = True) -> Population:
     scores = {"a": np.random.default_rng(0).random(made.truth.size)} if scored else {}
-    return Ensemble(y_true=made.truth, y_pred=made.said, y_score=scores)
+    return Population(y_true=made.truth, y_pred=made.said, y_score=scores)
 
 
 def check_exact(made: Made, metrics: list[str], *, forgotten: int = 0) -> None:

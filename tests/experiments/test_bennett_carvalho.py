@@ -14,7 +14,7 @@ from assay.experiments.bennett_carvalho import study as bennett_carvalho
 from assay.experiments.bennett_carvalho.cells import DESIGNS, Cell
 from assay.experiments.bennett_carvalho.result import PAPER, Average, Result
 from assay.experiments.data import generated_topics
-from assay.simulation import Row
+from assay.simulation import Row, TargetRow
 
 REAL = Path(os.environ.get("ASSAY_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
 
@@ -94,19 +94,17 @@ def test_a_cell_against_the_items_themselves(generated: Result) -> None:
 
 
 def cell(category: str, design: str, labels: float, **known: float) -> Cell:
-    row = Row(
-        design=design,
-        labels_mean=labels,
-        labels_se=3.0,
-        change_pct=known.get("change", 0.0),
-        oracle_pct=None,
+    of_target = TargetRow(
+        metric="precision",
+        value=0.8,
+        labels=labels,
         within=known.get("within", 0.95),
         coverage=0.94,
         bias=known.get("bias", 0.0),
         rmse=0.01,
-        mvr=None,
         mae=0.01,
     )
+    row = Row(design, labels, 3.0, known.get("change", 0.0), None, (of_target,))
     return Cell(category, int(known.get("items", 10_000)), 0.8, 0.01, known["oracle"], row)
 
 

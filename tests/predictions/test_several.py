@@ -20,7 +20,7 @@ from assay.predictions import (
     CellPredictions,
     from_arrays,
     read_classifiers,
-    read_labelled_classifiers,
+    read_labelled,
 )
 
 RNG = np.random.default_rng(5)
@@ -216,13 +216,13 @@ def test_only_the_rank_has_a_common_scale() -> None:
 
 
 def test_labelled_classifiers() -> None:
-    labelled = read_labelled_classifiers(
+    labelled = read_labelled(
         {**TABLE, "truth": np.where(TRUTH, "spam", "ham")},
         label="truth",
         classifiers=CLASSIFIERS,
         positive="spam",
     )
-    assert labelled.names == ("cnn", "svm", "vote")
+    assert labelled.classifiers == ("cnn", "svm", "vote")
     assert labelled.codes.tolist() == CODES
     assert labelled.rank == pytest.approx(RANK, abs=1e-12)
     assert (labelled.truth == TRUTH).all()
@@ -255,7 +255,7 @@ def test_what_is_wrong_and_with_which_classifier(classifiers: Any, said: str) ->
         with pytest.raises(InputError, match=said):
             read_classifiers(table, classifiers=classifiers)
         with pytest.raises(InputError, match=said):
-            read_labelled_classifiers(table, label="truth", classifiers=classifiers)
+            read_labelled(table, label="truth", classifiers=classifiers)
 
 
 def test_a_column_that_a_file_has_not_is_told_with_its_classifier(tmp_path: Path) -> None:
@@ -278,4 +278,4 @@ def test_what_is_wrong_but_not_with_a_classifier(tmp_path: Path) -> None:
         assert "classifier" not in caught.value.problem
     number: Any = 7
     with pytest.raises(PredictionsError, match=r"^label=7 is of type int"):
-        read_labelled_classifiers(TABLE, label=number, classifiers=CLASSIFIERS)
+        read_labelled(TABLE, label=number, classifiers=CLASSIFIERS)

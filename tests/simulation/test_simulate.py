@@ -12,7 +12,7 @@ from assay.core.goal import Goal
 from assay.core.metrics import ratio
 from assay.core.stopping import Reason
 from assay.errors import AssayError
-from assay.simulation import Frame, Population, Runs, Task, named_design, simulate, summarise
+from assay.simulation import Frame, Population, Runs, Wanted, named_design, simulate, summarise
 
 
 def population(size: int = 5000) -> Population:
@@ -31,14 +31,16 @@ def by_hand() -> Frame:
 def test_a_row_by_hand() -> None:
     runs = Runs(
         labels=np.array([300, 200]),
-        value=np.array([0.72, 0.64]),
-        variance=np.array([0.0004, 0.0008]),
-        low=np.array([0.68, 0.60]),
-        high=np.array([0.76, 0.68]),
         reason=np.array([Reason.GOAL_MET] * 2),
+        value=np.array([[0.72], [0.64]]),
+        variance=np.array([[0.0004], [0.0008]]),
+        low=np.array([[0.68], [0.60]]),
+        high=np.array([[0.76], [0.68]]),
+        counted=np.array([[300.0], [200.0]]),
     )
-    task = Task("by hand", by_hand(), Design(bins=2), Goal("precision", within=0.05))
-    row = summarise(task, runs, random_labels=400.0, random_variance=0.21)
+    frame, goal = by_hand(), Goal("precision", within=0.05)
+    wanted = Wanted("precision", frame.value, goal, 0.21, frame.least_variance)
+    row = summarise("by hand", runs, [wanted], baseline=400.0)
     assert row.design == "by hand"
     assert row.labels_mean == 250
     assert row.labels_se == pytest.approx(50)
@@ -79,7 +81,7 @@ def test_random_sampling_is_the_baseline_with_and_without_replacement() -> None:
     # Labels vary by about 8% a run, so two means of 2,000 differ by 0.25% (one standard error);
     # 1.5% is missed less than once in a million. Against random sampling without replacement the
     # change would be about a third more labels.
-    assert abs(rows["again"].change_pct) < 1.5
+    assert rows["again"].change_pct == pytest.approx(0.0, abs=1.5)
     assert rows["again"].labels_mean > 1.2 * rows["random"].labels_mean
 
 
@@ -91,7 +93,7 @@ def test_rows_come_budget_by_budget_and_the_document_has_their_names() -> None:
     names = ("random", "perc-opt", "km-opt-a2")
     assert found == [(name, budget) for budget in (40.0, 80.0) for name in names]
     document = result.to_dict()
-    assert list(document) == ["population", "rows"]
+    assert list(document) == ["population", "goal", "rows"]
     assert document["population"]["metric"] == "precision"
     assert result.interrupted is False
 

@@ -27,8 +27,7 @@ from assay.core.joint import Joint, JointLook
 from assay.core.joint_allocation import joint_allocation
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.types import Floats, Ints
-from assay.simulation import Ensemble
-from assay.simulation.joint_replay import replay_jointly
+from assay.simulation import Population, replay_jointly
 
 DATA = Path(
     os.environ.get("ASSAY_DATA", Path(__file__).parents[2].resolve().parent / "shared" / "data")
@@ -58,7 +57,7 @@ class Before(Joint):
         return np.asarray(first + rest)
 
 
-def of_a_random_sample(ensemble: Ensemble, target: Target, labels: int) -> float:
+def of_a_random_sample(ensemble: Population, target: Target, labels: int) -> float:
     """Return the variance of a precision, or a difference, from `labels` of its items."""
     names = [name for name in (target.classifier, target.minus) if name]
     says = np.array([ensemble.says_yes(name) for name in names])
@@ -76,7 +75,7 @@ def of_a_random_sample(ensemble: Ensemble, target: Target, labels: int) -> float
 
 
 def relative_errors(
-    ensemble: Ensemble,
+    ensemble: Population,
     metrics: Sequence[str],
     labels: int,
     runs: int,
@@ -113,35 +112,35 @@ METRICS = [
 
 
 @pytest.fixture(scope="module")
-def offensive_mix() -> Ensemble:
+def offensive_mix() -> Population:
     file = DATA / "offensive_mix.parquet"
     if not file.exists():
         pytest.skip(f"{file} is not there")
     names = ("bilstm", "cnn", "logreg")
     columns = {name: {"score": f"score_{name}", "predicted": f"pred_{name}"} for name in names}
-    return Ensemble.read(file, label="label", classifiers=columns)
+    return Population.read(file, label="label", classifiers=columns)
 
 
 @pytest.mark.parametrize(("labels", "runs"), [(300, 1500), (600, 700), (1200, 400)])
 def test_no_target_is_left_behind_on_a_real_ensemble(
-    offensive_mix: Ensemble, labels: int, runs: int
+    offensive_mix: Population, labels: int, runs: int
 ) -> None:
     assert relative_errors(offensive_mix, METRICS, labels, runs).max() <= MOST
 
 
 def test_a_budget_that_widths_do_not_fit_into_is_shared_out_likewise(
-    offensive_mix: Ensemble,
+    offensive_mix: Population,
 ) -> None:
     assert relative_errors(offensive_mix, METRICS, 300, 1500, within=0.01).max() <= MOST
 
 
-def test_the_rule_that_was_is_caught(offensive_mix: Ensemble) -> None:
+def test_the_rule_that_was_is_caught(offensive_mix: Population) -> None:
     found = relative_errors(offensive_mix, METRICS, 600, 100, kind=Before, asked=20)
     assert (found > MOST).sum() >= 2
     assert found.max() > 2
 
 
-def made() -> Ensemble:
+def made() -> Population:
     """Three classifiers that mostly agree, and are sure of most that they say."""
     rng = np.random.default_rng(11)
     own, common = rng.standard_normal((2, 20_000))
@@ -150,7 +149,7 @@ def made() -> Ensemble:
         name: own + 0.25 * rng.standard_normal(20_000) for name in ("first", "second", "third")
     }
     said = {name: score > 0.35 for name, score in scores.items()}
-    return Ensemble(y_true=truth, y_pred=said, y_score=scores)
+    return Population(y_true=truth, y_pred=said, y_score=scores)
 
 
 MADE = ["precision", "precision:first - precision:second"]

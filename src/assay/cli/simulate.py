@@ -27,9 +27,7 @@ from assay.cli.output import (
     telling_errors,
     working,
 )
-from assay.cli.simulation_tables import rows_csv, run_several, view
-from assay.core.goal import ALONE
-from assay.core.metrics import canonical_metric
+from assay.cli.simulation_tables import render_simulation, rows_csv
 from assay.errors import DesignError
 from assay.predictions import read_labelled
 from assay.simulation import (
@@ -38,11 +36,9 @@ from assay.simulation import (
     AtThreshold,
     Population,
     Question,
-    Simulation,
     draw,
     new_figure,
 )
-from assay.simulation import simulate as run_simulation
 
 
 def _data(text: str, metavar: str = "COL") -> Any:
@@ -120,149 +116,73 @@ def simulate(
         if out is not None:
             make_folder(out)
             new_figure()  # tells before all the work that matplotlib is missing
-        columns: dict[str, Any] = {
-            "score": score,
-            "predicted": predicted,
-            "threshold": threshold,
-            "positive": positive,
-        }
-        metrics = metric or ["precision"]
-        if classifier or not is_one_metric(metrics):
-            _refuse("several metrics or classifiers", at_least=at_least, bins=bins, workers=workers)
-            if classifier:
-                refuse_beside_classifiers(score=score, predicted=predicted, threshold=threshold)
-                classifiers = parse_classifiers(classifier, positive=positive)
-            else:
-                classifiers = {ALONE: columns}
-            interrupted = run_several(
-                file,
-                {"label": label, "classifiers": classifiers, "positive": positive},
-                {
-                    "metrics": metrics,
-                    "designs": None if design is None else _words(design),
-                    "within": within,
-                    "budget": None if budget is None else _one_budget(budget),
-                    "confidence": confidence,
-                    "simultaneous": simultaneous,
-                    "parent": parent,
-                    "assume": 0.5 if assume is None else assume,
-                    "replications": replications,
-                    "seed": seed,
-                },
-                out,
-                as_json=as_json,
-            )
+        metrics = tuple(metric or ["precision"])
+        columns: dict[str, Any] = {"label": label, "positive": positive}
+        own = {"score": score, "predicted": predicted, "threshold": threshold}
+        if classifier:
+            refuse_beside_classifiers(**own)
+            columns["classifiers"] = parse_classifiers(classifier, positive=positive)
         else:
-            _refuse("one metric", parent=parent, assume=assume, simultaneous=simultaneous or None)
-            columns["label"] = label
-            with working(f"reading {file}"):
-                population = Population.read(file, **columns)
-            budgets = None if budget is None else _budgets(budget)
-            names = _names(design, with_budget=budget is not None, yes_or_no=at_least is not None)
-            question = Question(
-                population=population,
-                names=names,
-                bins=bins,
-                metric=canonical_metric(metrics[0]),
-                within=within,
-                budgets=budgets,
-                confidence=confidence,
-                replications=replications,
-                seed=seed,
-                at_least=at_least,
-            )
-            interrupted = _simulate_one(file, columns, question, workers, out, as_json=as_json)
-    if interrupted:
+            columns |= own
+        names = None if design is None else _words(design)
+        if not classifier and is_one_metric([*metrics]):
+            _refuse_of_one(parent=parent, assume=assume, simultaneous=simultaneous or None)
+            if names == ():
+                told = f"designs: {', '.join(DESIGN_NAMES)}"
+                raise DesignError("--design names no design", details=told)
+        with working(f"reading {file}"):
+            population = Population.read(file, **columns)
+        question = Question(
+            population=population,
+            names=names,
+            bins=bins,
+            metrics=metrics,
+            within=within,
+            budgets=None if budget is None else _budgets(budget),
+            confidence=confidence,
+            replications=replications,
+            seed=seed,
+            at_least=at_least,
+            simultaneous=simultaneous,
+            parent=parent,
+            assume=0.5 if assume is None else assume,
+        )
+        with progress_bar("simulating") as progress:
+            result = question.answer(workers=workers, progress=progress)
+        if as_json:
+            emit(result.to_dict())
+        else:
+            console().print(render_simulation(file, question, result))
+        if out is not None and result.rows:
+            files = save_rows(rows_csv(result), out)
+            if not result.interrupted:  # half of the work makes no picture
+                with working("drawing the pictures"):
+                    files += draw(question, result, out, _at_threshold(file, columns))
+            if not as_json:
+                say_saved(files, out)
+    if result.interrupted:
         say("interrupted: ", "cyan", "the rows are those that were finished")
         raise typer.Exit(INTERRUPTED)
 
 
-def _simulate_one(
-    file: str,
-    columns: dict[str, Any],
-    question: Question,
-    workers: int | None,
-    out: Path | None,
-    *,
-    as_json: bool,
-) -> bool:
-    """Answer a question about one metric, and tell whether Ctrl-C ended it."""
-    result = _run(question, workers)
-    if as_json:
-        emit(result.to_dict())
-    else:
-        console().print(view(file, question, result))
-    if out is not None and result.rows:
-        files = save_rows(rows_csv(result), out)
-        if not result.interrupted:  # half of the work makes no picture
-            with working("drawing the pictures"):
-                files += draw(question, result, out, _at_threshold(file, columns))
-        if not as_json:
-            say_saved(files, out)
-    return result.interrupted
-
-
-def _refuse(what: str, **given: object) -> None:
-    """Raise where an option is given that says nothing about what is simulated."""
+def _refuse_of_one(**given: object) -> None:
+    """Raise where an option is given that says nothing about one metric."""
     for option, value in given.items():
         if value is not None:
-            raise DesignError(
-                f"--{option.replace('_', '-')} is not for {what}",
-                hint="leave it out",
-            )
-
-
-def _run(question: Question, workers: int | None) -> Simulation:
-    with progress_bar("simulating") as progress:
-        return run_simulation(
-            question.population,
-            designs=question.designs,
-            metric=question.metric,
-            within=question.within,
-            budget=question.budgets,
-            confidence=question.confidence,
-            at_least=question.at_least,
-            replications=question.replications,
-            seed=question.seed,
-            workers=workers,
-            progress=progress,
-        )
+            raise DesignError(f"--{option} is not for one metric", hint="leave it out")
 
 
 def _at_threshold(file: str, columns: dict[str, Any]) -> AtThreshold | None:
     """Return how to have the same items with another threshold, where there are scores."""
-    if columns["score"] is None:
+    if columns.get("score") is None:
         return None
     items = read_labelled(file, **columns)
     return lambda at: Population(y_true=items.truth, y_score=items.score, threshold=at)
 
 
-def _names(given: list[str] | None, *, with_budget: bool, yes_or_no: bool) -> tuple[str, ...]:
-    """Return the designs' names, each once."""
-    if given is None and yes_or_no:
-        return ("guaranteed",)
-    if given is None:
-        # OPT-A2 as published estimates a spread of zero from few labels and stops at once.
-        return ("default", "perc-opt", "km-opt-a2") if with_budget else ("default", "perc-opt")
-    names = _words(given)
-    if not names:
-        raise DesignError("--design names no design", details=f"designs: {', '.join(DESIGN_NAMES)}")
-    return names
-
-
 def _words(given: list[str]) -> tuple[str, ...]:
     words = [word.strip().lower() for several in given for word in several.split(",")]
     return tuple(dict.fromkeys(word for word in words if word))
-
-
-def _one_budget(text: str) -> int:
-    budget, *others = _budgets(text)
-    if others:
-        raise DesignError(
-            f"several metrics have one budget, got {text!r}",
-            hint=f"simulate once for each: --budget {budget}",
-        )
-    return budget
 
 
 def _budgets(text: str) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from assay.core.strata import Side
 from assay.core.stratify import sides_to_cut
 from assay.predictions.contract import Card, CellPredictions, Found, IdKind, Predictions
 from assay.predictions.engines import engine_of
+from assay.predictions.labelled import Labelled, read_labelled
 from assay.predictions.pair import (
     IN_NEW,
     IN_OLD,
@@ -13,16 +14,11 @@ from assay.predictions.pair import (
     parts_in,
     read_compared,
 )
-from assay.predictions.read import Labelled, from_arrays, read_labelled, read_predictions
+from assay.predictions.read import from_arrays, read_predictions
 from assay.predictions.roles import refuse_bad_show, refuse_improbable
 from assay.predictions.scan import ENGINES, Engine, Scan, as_scan
 from assay.predictions.scanned import telling_progress
-from assay.predictions.several import (
-    Classifiers,
-    LabelledClassifiers,
-    read_classifiers,
-    read_labelled_classifiers,
-)
+from assay.predictions.several import Classifiers, read_classifiers
 from assay.predictions.slices import slice_text
 from assay.predictions.union import (
     Top,
@@ -48,7 +44,6 @@ __all__ = [
     "Found",
     "IdKind",
     "Labelled",
-    "LabelledClassifiers",
     "Predictions",
     "Scan",
     "Side",
@@ -67,7 +62,6 @@ __all__ = [
     "read_classifiers",
     "read_compared",
     "read_labelled",
-    "read_labelled_classifiers",
     "read_predictions",
     "refuse_bad_show",
     "refuse_improbable",

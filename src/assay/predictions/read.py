@@ -1,7 +1,6 @@
 """Reading predictions, whatever they are kept in."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -214,54 +213,6 @@ def from_arrays(
     score, predicted, id, weight = (name if name in columns else None for name in given)
     roles = Roles(score, predicted, id, threshold, positive=None)
     return _predictions(read_mapping(columns, list(columns), (), "arrays"), roles, weight)
-
-
-@dataclass(frozen=True, eq=False)
-class Labelled:
-    """Predictions and the truth about each of them; arrays of shape (N,)."""
-
-    source: str
-    score: Floats
-    predicted: Bools
-    truth: Bools
-    threshold: float | None
-
-
-def read_labelled(
-    source: object,
-    *,
-    label: str,
-    score: str | None,
-    predicted: str | None = None,
-    threshold: float | None = None,
-    positive: object = None,
-) -> Labelled:
-    """Read predictions whose truth is known.
-
-    Parameters
-    ----------
-    source, score, predicted, threshold
-        As in `read_predictions`.
-    label : str
-        The column with the truth: true and false, 0 and 1, or anything with `positive`.
-    positive : object, optional
-        The value of the columns `predicted` and `label` that means yes.
-
-    Examples
-    --------
-    >>> table = {"p": [0.9, 0.2, 0.6], "spam": [1, 0, 0]}
-    >>> read_labelled(table, label="spam", score="p", threshold=0.5).truth
-    array([ True, False, False])
-    """
-    of_predicted = None if predicted is None else positive
-    roles = Roles(score, predicted, None, threshold, of_predicted)
-    refuse_no_column("label", label)
-    used = list(dict.fromkeys([*roles.columns, label]))
-    loaded = load(source, used, (), None)
-    ids = take_ids(loaded, None)
-    scores, says_yes = take_judgements(loaded, roles, ids)
-    truth = read_predicted(loaded.columns[label], positive, ids)
-    return Labelled(loaded.source, scores, says_yes, truth, roles.threshold)
 
 
 def _predictions(loaded: Loaded, roles: Roles, sample_weight: str | None = None) -> Predictions:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
+from assay.core.goal import ALONE
 from assay.core.groups import Groups, refuse_bad_names
 from assay.core.profile import cells_of, profile_of
 from assay.core.types import Bools, Floats, Ints, Words
@@ -17,7 +18,6 @@ from assay.predictions.column import Loaded
 from assay.predictions.contract import CellPredictions
 from assay.predictions.engines import engine_of, open_scanner
 from assay.predictions.ids import Ids
-from assay.predictions.labels import read_predicted
 from assay.predictions.memory import MemoryPredictions, fingerprint_of, judged_words
 from assay.predictions.read import load, take_ids, take_judgements
 from assay.predictions.roles import Roles, refuse_bad_show, refuse_no_column
@@ -86,7 +86,7 @@ def read_classifiers(
     held = as_scan(source).source
     if isinstance(held, MemoryPredictions) and len(classifiers) == 1 and not groups:
         return _of_one(held, next(iter(classifiers)))
-    roles = _roles(classifiers)
+    roles = roles_of(classifiers)
     if id is not None:
         refuse_no_column("id", id)
     refuse_bad_show(show)
@@ -96,9 +96,9 @@ def read_classifiers(
         if scanned is not None:
             return scanned
     columns = [*([] if id is None else [id]), *slice_columns(groups)]
-    loaded = _load(source, roles, columns, show, id)
+    loaded = load_columns(source, roles, columns, show, id)
     ids = take_ids(loaded, id)
-    codes, mean_rank, words = _judge(loaded, roles, ids)
+    codes, mean_rank, words = judge(loaded, roles, ids)
     held = read_slices(loaded, groups)
     codes |= held.bits << len(roles)
     if held.names:
@@ -156,7 +156,7 @@ def _scanned(
     (name, role), *others = roles.items()
     engine = engine_of(scan, id)
     if not others and not groups:
-        with _about(name):
+        with about(name):
             scanner = open_scanner(scan, engine, replace(role, id=id), show)
             found = ScannedPredictions(
                 scanner, threshold=role.threshold, seed=seed, check_ids=scan.check_ids
@@ -178,48 +178,8 @@ def _scanned(
     return None
 
 
-@dataclass(frozen=True, eq=False)
-class LabelledClassifiers:
-    """Several classifiers' predictions and the truth about each item; arrays of shape (N,)."""
-
-    source: str
-    names: tuple[str, ...]
-    codes: Ints
-    rank: Floats
-    truth: Bools
-
-
-def read_labelled_classifiers(
-    source: object, *, label: str, classifiers: Classifiers, positive: object = None
-) -> LabelledClassifiers:
-    """Read the predictions of several classifiers whose truth is known.
-
-    Parameters
-    ----------
-    source, classifiers
-        As in `read_classifiers`.
-    label : str
-        The column with the truth: true and false, 0 and 1, or anything with `positive`.
-    positive : object, optional
-        The value of the column `label` that means yes; each classifier has its own.
-
-    Examples
-    --------
-    >>> table = {"p": [0.9, 0.2, 0.6], "spam": [1, 0, 0]}
-    >>> cnn = {"score": "p", "threshold": 0.5}
-    >>> read_labelled_classifiers(table, label="spam", classifiers={"cnn": cnn}).codes
-    array([1, 0, 1])
-    """
-    roles = _roles(classifiers)
-    refuse_no_column("label", label)
-    loaded = _load(source, roles, [label], (), None)
-    ids = take_ids(loaded, None)
-    codes, mean_rank, _ = _judge(loaded, roles, ids)
-    truth = read_predicted(loaded.columns[label], positive, ids)
-    return LabelledClassifiers(loaded.source, tuple(roles), codes, mean_rank, truth)
-
-
-def _roles(classifiers: Classifiers) -> dict[str, Roles]:
+def roles_of(classifiers: Classifiers) -> dict[str, Roles]:
+    """Return the columns of each classifier, or say what is wrong with what was given."""
     if not isinstance(classifiers, Mapping):
         raise PredictionsError(
             f"classifiers are of type {type(classifiers).__name__}",
@@ -229,7 +189,7 @@ def _roles(classifiers: Classifiers) -> dict[str, Roles]:
     refuse_bad_names(list(classifiers))
     roles = {}
     for name, options in classifiers.items():
-        with _about(name):
+        with about(name):
             if not isinstance(options, Mapping):
                 raise PredictionsError(
                     f"{options!r} is of type {type(options).__name__}",
@@ -247,14 +207,24 @@ def _roles(classifiers: Classifiers) -> dict[str, Roles]:
     return roles
 
 
-def _load(
+def load_columns(
     source: object,
     roles: Mapping[str, Roles],
     others: list[str],
     show: Sequence[str],
     id: str | None,
 ) -> Loaded:
-    """Read each column once, also where several classifiers share it."""
+    """Read each column once, also where several classifiers share it.
+
+    Parameters
+    ----------
+    source, show, id
+        As in `read_classifiers`.
+    roles : mapping of str to Roles
+        The columns of each classifier.
+    others : list of str
+        Columns that are nobody's.
+    """
     needed = [column for role in roles.values() for column in role.columns]
     try:
         return load(source, list(dict.fromkeys([*others, *needed])), show, id)
@@ -262,23 +232,25 @@ def _load(
         # What a container's reader says of one column begins with its name.
         for name, role in roles.items():
             if any(error.problem.startswith(f"column {column!r} ") for column in role.columns):
-                with _about(name):
+                with about(name):
                     raise
         raise
 
 
 @contextmanager
-def _about(classifier: str) -> Iterator[None]:
-    """Let errors say which classifier they are about."""
+def about(classifier: str) -> Iterator[None]:
+    """Let errors say which classifier they are about, unless it is one without a name."""
     try:
         yield
     except PredictionsError as error:
+        if classifier == ALONE:
+            raise
         raise PredictionsError(
             f"classifier {classifier!r}: {error.problem}", details=error.details, hint=error.hint
         ) from error
 
 
-def _judge(loaded: Loaded, roles: Mapping[str, Roles], ids: Ids) -> tuple[Ints, Floats, Words]:
+def judge(loaded: Loaded, roles: Mapping[str, Roles], ids: Ids) -> tuple[Ints, Floats, Words]:
     """Return the items' codes and mean ranks, and the words that a fingerprint is made of.
 
     One classifier after the other, so that the scores of only one are held as float64.
@@ -287,7 +259,7 @@ def _judge(loaded: Loaded, roles: Mapping[str, Roles], ids: Ids) -> tuple[Ints, 
     total = np.zeros(len(ids))
     words = ids.digest
     for bit, (name, role) in enumerate(roles.items()):
-        with _about(name):
+        with about(name):
             score, predicted = take_judgements(loaded, role, ids)
         codes |= predicted.astype(np.int64) << bit
         words = judged_words(words, score, predicted)

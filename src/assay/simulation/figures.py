@@ -1,14 +1,16 @@
 """Pictures of a simulation: what designs cost, how their intervals narrow, what is left to gain."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from assay.core.goal import JointGoal
 from assay.errors import MissingDependencyError
-from assay.simulation.several import SEVERAL_DESIGNS, SeveralSimulation
-from assay.simulation.study import Simulation
+from assay.simulation.named_designs import SEVERAL_DESIGNS
+from assay.simulation.rows import Simulation
 from assay.simulation.sweeps import (
     LIMIT,
     AtThreshold,
@@ -93,10 +95,6 @@ def save_figure(figure: "Figure", folder: Path, name: str) -> list[Path]:
     return files
 
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 _GREY, _DARK = "#888888", "#222222"
 _MOST_RATIO = 2.0
 
@@ -117,9 +115,16 @@ def draw(
 
     Notes
     -----
-    ``labels_by_value`` needs a target width and a metric that depends on the threshold.
+    ``labels_by_value`` needs a target width and a metric that depends on the threshold. Several
+    targets have ``labels_by_design`` alone, and that only where a width is asked for: with a budget
+    alone there is nothing to show but the budget.
     """
     figures: dict[str, Figure] = {}
+    if isinstance(result.goal, JointGoal):
+        if any(target.within is not None for target in result.goal.targets):
+            figures["labels_by_design"] = _labels_by_design(result, result.goal)
+        return _saved(figures, folder)
+    question = replace(question, within=result.goal.within)  # the metric may have said its own
     if question.within and question.metric != "prevalence" and at_threshold is not None:
         curves = labels_by_value(question, at_threshold)
         if curves.x.size > 1:
@@ -138,6 +143,10 @@ def draw(
         shares = share_of_limit(question, result)
         if shares:
             figures["share_of_limit"] = _share_of_limit(question, shares)
+    return _saved(figures, folder)
+
+
+def _saved(figures: "Mapping[str, Figure]", folder: Path) -> list[Path]:
     return [file for name, figure in figures.items() for file in save_figure(figure, folder, name)]
 
 
@@ -244,17 +253,11 @@ def _count_axis(axes: "Axes", which: str, ticks: list[float] | None = None) -> N
     axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
 
 
-# The picture of a simulation of several classifiers: what each design costs, and how it hits.
-
-
-def draw_several(result: SeveralSimulation, folder: Path) -> list[Path]:
+def _labels_by_design(result: Simulation, goal: JointGoal) -> "Figure":
     """Draw labels by design beside the share of runs within the half-width, metric by metric.
 
-    The bars tell the colours. Returns the files: ``labels_by_design`` as SVG and PNG; none where
-    a budget is all that was given, as there is nothing to show but the budget.
+    The bars tell the colours.
     """
-    if all(target.within is None for target in result.goal.targets):
-        return []
     metrics = [each.metric for each in result.rows[0].metrics]
     height = 1.2 + 0.35 * max(len(metrics), len(result.rows))
     figure, (left, right) = new_figure(columns=2, width=5.2, height=height)
@@ -276,15 +279,16 @@ def draw_several(result: SeveralSimulation, folder: Path) -> list[Path]:
         heights = [metrics.index(metric) + offset for metric, _ in hits]
         shares = [share for _, share in hits]
         right.plot(shares, heights, "o", color=_colour(row.design), clip_on=False)
-    right.axvline(result.goal.goals[0].confidence, color=_DARK, lw=1, ls="--", zorder=0)
+    right.axvline(goal.goals[0].confidence, color=_DARK, lw=1, ls="--", zorder=0)
     right.set_yticks(range(len(metrics)), metrics)
     right.set_ylim(len(metrics) - 0.5, -0.5)
     right.set_xlim(right=1.0)
     right.set_title("Runs that came as near as asked", loc="left")
     right.set_xlabel("share of runs; dashed: what was asked for")
-    return save_figure(figure, folder, "labels_by_design")
+    return figure
 
 
 def _colour(design: str) -> str:
     """Return a design's colour, the same whatever it is drawn beside."""
-    return (_GREY, *COLOURS)[SEVERAL_DESIGNS.index(design)]
+    place = SEVERAL_DESIGNS.index(design) if design in SEVERAL_DESIGNS else len(SEVERAL_DESIGNS)
+    return (_GREY, *COLOURS)[place]

@@ -4,22 +4,32 @@ Once its scores are profiled (a few thousand cells with their items and outcomes
 simulation asks of it costs the same whatever its size.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from functools import cached_property
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.core import forecast
+from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
 from assay.core.design import Design
+from assay.core.goal import JointGoal, Target, parse_targets
+from assay.core.groups import NO_GROUPS, Groups
+from assay.core.joint import Parts
 from assay.core.metrics import Ratio, canonical_metric, ratio
 from assay.core.profile import Profile, cells_of, profile_of
 from assay.core.strata import Side, Strata
 from assay.core.stratify import sides_to_cut, stratify
-from assay.core.types import Floats
+from assay.core.types import Bools, Floats, Ints
 from assay.core.variable import Scale, Variable, confidence, scale_of
-from assay.predictions import Labelled, read_labelled
+from assay.core.views import views_of
+from assay.errors import InputError
+from assay.predictions import Classifiers, Labelled, read_labelled
+
+Arrays = ArrayLike | Mapping[str, ArrayLike]
+"""One classifier's, or those of several by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,19 +90,29 @@ def frame_of(truths: Mapping[Side, Truth], design: Design, metric: str) -> Frame
     return Frame(form, strata, sizes, np.concatenate(outcomes, axis=-1))
 
 
+class CellCounts(NamedTuple):
+    """The cells that occur, ascending: their codes, items, and positives; arrays of shape (C,)."""
+
+    codes: Ints
+    sizes: Floats
+    positives: Floats
+
+
 class Population:
-    """Predictions and the truth about each of them.
+    """Predictions of one classifier or several for the same items, and the truth about each.
 
     Parameters
     ----------
-    y_true, y_pred : array of bool or of 0 and 1, shape (N,)
-        What the items are, and what the classifier said.
-    y_score : array, shape (N,), optional
-        Its scores; without them there is only random sampling.
+    y_true : array of bool or of 0 and 1, shape (N,)
+        What the items are.
+    y_score : array, shape (N,), or mapping of names to arrays, optional
+        The scores; without them there is only random sampling.
+    y_pred : array of bool or of 0 and 1, shape (N,), or mapping of names to arrays
+        What the classifier said, or each of several.
     threshold : float, optional
-        The score from which on it says yes; may stand in for `y_pred`.
+        The score from which on a single one says yes; may stand in for `y_pred`.
     scale : {"probability", "margin"}, optional
-        What the scores are; otherwise told by their range.
+        What the scores of a single one are; otherwise told by their range.
 
     Examples
     --------
@@ -101,29 +121,45 @@ class Population:
     >>> population = Population(y_true=rng.random(10_000) < score, y_score=score, threshold=0.5)
     >>> round(population.value("precision"), 2), round(population.limit("precision"), 2)
     (0.74, 0.83)
+
+    Bit k of a cell's code is set where the k-th classifier says yes:
+
+    >>> both = Population(y_true=[1, 1, 0, 0], y_pred={"new": [1, 1, 1, 0], "old": [1, 0, 1, 0]})
+    >>> both.cells()
+    {0: 1, 1: 1, 3: 2}
+    >>> both.value("recall:new - recall:old")
+    0.5
     """
 
     def __init__(
         self,
         *,
         y_true: ArrayLike,
-        y_score: ArrayLike | None = None,
-        y_pred: ArrayLike | None = None,
+        y_score: Arrays | None = None,
+        y_pred: Arrays | None = None,
         threshold: float | None = None,
         scale: Scale | None = None,
     ) -> None:
-        given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred}
-        columns = {name: values for name, values in given.items() if values is not None}
-        self._take(
-            read_labelled(
-                columns,
+        if isinstance(y_pred, Mapping) or isinstance(y_score, Mapping):
+            if threshold is not None:
+                raise InputError(
+                    f"threshold={threshold!r} is of one classifier, and several are given",
+                    hint="say what each of them said: y_pred={'cnn': ..., 'mve': ...}",
+                )
+            columns, classifiers = _by_name(y_pred, y_score)
+            labelled = read_labelled(
+                {"y_true": y_true, **columns}, label="y_true", classifiers=classifiers
+            )
+        else:
+            given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred}
+            labelled = read_labelled(
+                {name: values for name, values in given.items() if values is not None},
                 label="y_true",
                 score="y_score" if y_score is not None else None,
                 predicted="y_pred" if y_pred is not None else None,
                 threshold=threshold,
-            ),
-            scale,
-        )
+            )
+        self._take(labelled, scale)
 
     @classmethod
     def read(
@@ -131,11 +167,12 @@ class Population:
         source: object,
         *,
         label: str,
-        score: str | None,
+        score: str | None = None,
         predicted: str | None = None,
         threshold: float | None = None,
         positive: object = None,
         scale: Scale | None = None,
+        classifiers: Classifiers | None = None,
     ) -> Self:
         """Read a population from a file or table; the columns are as in `create_campaign`.
 
@@ -145,7 +182,7 @@ class Population:
             As the predictions of `create_campaign`.
         label : str
             The column of what the items are.
-        score, predicted, threshold, positive, scale
+        score, predicted, threshold, positive, scale, classifiers
             As in `create_campaign`.
         """
         population = cls.__new__(cls)
@@ -156,6 +193,7 @@ class Population:
             predicted=predicted,
             threshold=threshold,
             positive=positive,
+            classifiers=classifiers,
         )
         population._take(labelled, scale)
         return population
@@ -167,27 +205,108 @@ class Population:
         self._truths: dict[tuple[Variable, Side], Truth] = {}
 
     @property
+    def classifiers(self) -> tuple[str, ...]:
+        """Their names, in the order of the bits of a code."""
+        return self._labelled.classifiers
+
+    @property
+    def groups(self) -> Groups:
+        """What the bits of a code behind the classifiers' mean: there are none."""
+        return NO_GROUPS
+
+    @property
+    def truth(self) -> Bools:
+        """Which items are positive, shape (N,)."""
+        return self._labelled.truth
+
+    @property
+    def rank(self) -> Floats:
+        """The items' mean rank by the classifiers' scores, shape (N,)."""
+        return self._labelled.rank
+
+    @property
     def size(self) -> int:
         """The number of items."""
-        return self._labelled.truth.size
+        return self.truth.size
 
     @property
     def positives(self) -> int:
         """The number of items that are positive."""
-        return int(self._labelled.truth.sum())
+        return int(self.truth.sum())
 
     @property
     def predicted_positives(self) -> int:
-        """The number of items that the classifier says yes to."""
-        return int(self._labelled.predicted.sum())
+        """The number of items that the only classifier says yes to."""
+        return int(self._of_one.predicted.sum())
 
-    def value(self, metric: str) -> float:
-        """Return the metric's true value."""
-        return self.frame(Design.simple_random(), metric).value
+    def says_yes(self, classifier: str) -> Bools:
+        """Return which items a classifier says yes to, shape (N,)."""
+        bit = self.classifiers.index(classifier)
+        return np.asarray(self._labelled.codes >> bit & 1 > 0)
+
+    def value(self, target: str | Target) -> float:
+        """Return a metric's true value."""
+        if isinstance(target, str):
+            (target,) = parse_targets([target], self.classifiers)
+        if len(self.classifiers) == 1:
+            return self.frame(Design.simple_random(), target.metric).value
+        cells = self.by_cell
+        parts = Parts(np.arange(cells.codes.size), cells.codes, cells.sizes)
+        (view,) = views_of(JointGoal((target,), budget=1), self.classifiers, parts)
+        return float(view.metric.value(view.gather(cells.positives)))
+
+    # By cell of what all classifiers say, and by mean rank.
+
+    @cached_property
+    def by_cell(self) -> CellCounts:
+        """The items and the positives of each cell."""
+        every, positive = self.cells(), count_cells(self._labelled.codes[self.truth])
+        return CellCounts(
+            np.array(list(every)),
+            np.array(list(every.values()), dtype=np.float64),
+            np.array([positive.get(code, 0) for code in every], dtype=np.float64),
+        )
+
+    def cells(self) -> dict[int, int]:
+        """Return the number of items with each code that occurs."""
+        return count_cells(self._labelled.codes)
+
+    def yes_cells(self, names: Sequence[str]) -> Floats:
+        """Return 1 where a classifier says yes to a cell's items, else 0; shape (K, C)."""
+        bits = np.array([self.classifiers.index(name) for name in names], dtype=np.int64)
+        return (self.by_cell.codes >> bits[:, None] & 1).astype(np.float64)
+
+    def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
+        """Return the distribution of the mean rank among the items with each heap's codes."""
+        return profile_heaps(self.rank, self._labelled.codes, heaps)
+
+    def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
+        """Return the number of items in each part of the strata that the heaps are cut into."""
+        return count_parts(self.rank, self._labelled.codes, heaps)
+
+    def outcomes(self, strata: Strata) -> Floats:
+        """Return the positives in each part of the strata, shape (C,)."""
+        truth = self.truth
+        found = count_parts(self.rank[truth], self._labelled.codes[truth], strata.heaps)
+        outcomes = np.zeros(len(strata.parts))
+        for stratum, code, positives in found:
+            outcomes[strata.part_of(stratum, code)] = positives
+        return outcomes
+
+    # By score: of a single classifier.
+
+    @property
+    def _of_one(self) -> Labelled:
+        if len(self.classifiers) > 1:
+            raise InputError(
+                f"these are {len(self.classifiers)} classifiers: {', '.join(self.classifiers)}",
+                details="strata by score are those of one",
+            )
+        return self._labelled
 
     def random_variance(self, metric: str) -> float:
         """Return n times the metric's variance under simple random sampling."""
-        predicted, truth = self._labelled.predicted, self._labelled.truth
+        predicted, truth = self._of_one.predicted, self.truth
         said = np.array([True, False])
         sizes = np.array([predicted.sum(), (~predicted).sum()], dtype=np.float64)
         hits = np.array([(truth & predicted).sum(), (truth & ~predicted).sum()], dtype=np.float64)
@@ -228,7 +347,7 @@ class Population:
         """Profile one side, once; all that comes after works on its cells."""
         key = (variable, side)
         if key not in self._truths:
-            score, predicted = self._labelled.score, self._labelled.predicted
+            score, predicted = self._of_one.score, self._of_one.predicted
             values = score
             if variable == "confidence":
                 threshold = self._labelled.threshold or 0.0
@@ -243,3 +362,22 @@ class Population:
             outcomes = np.asarray(found, dtype=np.float64)
             self._truths[key] = Truth(profile, outcomes)
         return self._truths[key]
+
+
+def _by_name(
+    y_pred: object, y_score: object
+) -> tuple[dict[str, ArrayLike], dict[str, dict[str, object]]]:
+    """Return the arrays of several classifiers as columns, and which columns are whose."""
+    columns: dict[str, ArrayLike] = {}
+    classifiers: dict[str, dict[str, object]] = {}
+    for argument, role, given in (("y_pred", "predicted", y_pred), ("y_score", "score", y_score)):
+        if given is not None and not isinstance(given, Mapping):
+            raise InputError(
+                f"{argument} is of type {type(given).__name__}",
+                details="it is a mapping of the classifiers' names to arrays, as the other is",
+            )
+        for name, values in (given or {}).items():
+            column = f"{role}:{name}"
+            columns[column] = values
+            classifiers.setdefault(name, {})[role] = column
+    return columns, classifiers

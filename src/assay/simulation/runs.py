@@ -1,9 +1,10 @@
 """Runs of an evaluation, replayed many times on a population whose truth is known.
 
-The loop is the campaign's own (`engine.step`); only the people are replaced: the number of
-outcomes among m cards of a stratum is one hypergeometric variate (binomial with replacement).
-A run therefore costs the same for a thousand items and for a billion. Where the design bets, a
-round's cards are put into a random order: given the counts, every order is equally likely.
+The loop is the campaign's own (`core.engine`, or `core.joint` for several targets); only the people
+are replaced: the number of outcomes among m cards of a stratum is one hypergeometric variate
+(binomial with replacement). A run therefore costs the same for a thousand items and for a billion.
+Where the design bets, a round's cards are put into a random order: given the counts, every order is
+equally likely. Of several targets, a stratum's cards fall into its parts by chance.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ import numpy as np
 from assay.core.design import Design
 from assay.core.engine import Look, State, begin, cannot_stop, fold, look, plan
 from assay.core.goal import Goal
+from assay.core.joint import Joint, Parts
 from assay.core.metrics import Ratio
 from assay.core.stopping import Reason
 from assay.core.types import Bools, Floats, Ints
@@ -24,42 +26,55 @@ Ended = Callable[[Ints, State], None]
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """How each replication ended; arrays of shape (replications,).
+    """How each replication ended.
 
-    Where several things are read off the same labels, value, variance and ends have a further axis.
+    Attributes
+    ----------
+    labels : array of int, shape (runs,)
+        Distinct items that were labelled.
+    reason : array of int, shape (runs,)
+        Why it stopped.
+    value, variance, low, high : array, shape (runs, targets)
+        The estimates, and the ends of their intervals; NaN where a design gives none.
+    counted : array, shape (runs, targets)
+        The labelled items that each target was read off.
     """
 
     labels: Ints
+    reason: Ints
     value: Floats
     variance: Floats
     low: Floats
     high: Floats
-    reason: Ints
+    counted: Floats
 
     @classmethod
-    def start(cls, replications: int) -> "Runs":
+    def start(cls, replications: int, targets: int = 1) -> "Runs":
         """Return runs that have not ended."""
-        none = np.zeros(replications)
         whole = np.zeros(replications, dtype=np.int64)
-        return cls(whole, none, none.copy(), none.copy(), none.copy(), whole.copy())
+        none = [np.full((replications, targets), np.nan) for _ in range(5)]
+        return cls(whole, whole.copy(), *none)
 
-    def end(self, which: Ints, state: State, now: Look, over: Bools) -> None:
+    def end(self, which: Ints, state: State, looks: Sequence[Look], over: Bools) -> None:
         """Write down how some of them ended: at the states and looks that are over.
 
         Parameters
         ----------
         which : array of int
             Their places among all runs.
-        state, now : State, Look
+        state : State
             Where they stand.
+        looks : sequence of Look
+            One a target, of those that `over` is about.
         over : array of bool
             Those that are over.
         """
         self.labels[which] = state.tallies.answers
-        self.value[which] = now.moments.value[over]
-        self.variance[which] = now.moments.variance[over]
-        self.low[which], self.high[which] = now.low[over], now.high[over]
-        self.reason[which] = now.reason[over]
+        self.counted[which] = state.tallies.answers[:, None]
+        for t, now in enumerate(looks):
+            self.value[which, t] = now.moments.value[over]
+            self.variance[which, t] = now.moments.variance[over]
+            self.low[which, t], self.high[which, t] = now.low[over], now.high[over]
 
     @classmethod
     def joined(cls, parts: Sequence["Runs"]) -> "Runs":
@@ -137,7 +152,8 @@ def replay(
         over = np.zeros(running.size, dtype=np.bool_)
         over[seen] = now.reason != Reason.GO_ON
         if over.any():
-            runs.end(running[over], state.take(over), now, over[seen])
+            runs.end(running[over], state.take(over), [now], over[seen])
+            runs.reason[running[over]] = now.reason[over[seen]]
             if ended is not None:
                 ended(running[over], state.take(over))
             running, state, counts = running[~over], state.take(~over), counts[~over]
@@ -150,6 +166,75 @@ def replay(
             after = fold(design, goal, metric, before=state, after=after, kinds=kinds)
         state = after
     return runs
+
+
+def replay_jointly(
+    joint: Joint,
+    *,
+    outcomes: Floats,
+    replications: int,
+    rng: np.random.Generator,
+    asked: int = 20,
+    ended: Ended | None = None,
+) -> Runs:
+    """Run an evaluation of several targets to its stop, `replications` times.
+
+    Parameters
+    ----------
+    joint : Joint
+    outcomes : array, shape (C,)
+        The positives of each part.
+    replications : int
+        Independent evaluations; they run side by side as the leading axis of every array.
+    rng : numpy.random.Generator
+        Where all randomness comes from.
+    asked : int
+        Cards asked for at a time.
+    ended : callable, optional
+        As in `replay`.
+    """
+    runs = Runs.start(replications, len(joint.views))
+    state = joint.begin((replications,))
+    running = np.arange(replications)
+    while running.size:
+        now, counts = joint.step(state, asked=asked)
+        over = now.reason != Reason.GO_ON
+        if over.any():
+            last = state.take(over)
+            runs.end(running[over], last, now.looks, over)
+            runs.reason[running[over]] = now.reason[over]
+            for t, view in enumerate(joint.views):
+                runs.counted[running[over], t] = last.tallies.n[:, view.parts].sum(axis=-1)
+            if ended is not None:
+                ended(running[over], last)
+            running, state, counts = running[~over], state.take(~over), counts[~over]
+        left = state.tallies.N - state.tallies.n
+        drawn = _fall(joint.parts, left, counts, rng)
+        good = outcomes - state.tallies.x
+        found = _drawn(good, left - good, drawn, rng)
+        state = replace(state.deal(counts), tallies=state.tallies.add(drawn, found))
+    return runs
+
+
+def _fall(parts: Parts, left: Floats, counts: Ints, rng: np.random.Generator) -> Ints:
+    """Return into which parts the cards of each stratum fall, given what is left of each part.
+
+    One part of every stratum after the other: the first of each, then the second of those that
+    have two, and so on; the last one gets the rest.
+    """
+    begin = parts.starts
+    length = np.diff(begin, append=parts.stratum.size)
+    drawn = np.zeros(left.shape, dtype=np.int64)
+    missing, beyond = counts.copy(), parts.by_stratum(left)
+    for place in range(int(length.max())):
+        strata = np.flatnonzero(length > place)
+        part = begin[strata] + place
+        here, wanted = left[..., part].astype(np.int64), missing[..., strata]
+        beyond[..., strata] -= here
+        fallen = rng.hypergeometric(here, beyond[..., strata].astype(np.int64), wanted)
+        drawn[..., part] = fallen
+        missing[..., strata] -= fallen
+    return drawn
 
 
 def _label(

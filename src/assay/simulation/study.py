@@ -1,173 +1,48 @@
-"""Simulation of designs on one metric: their labels, and how often they are right: `simulate`."""
+"""Simulation of designs: what each costs in labels, and how often it is right: `simulate`."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-import numpy as np
-
-from assay.core import forecast
-from assay.core.cut_methods import METHODS
-from assay.core.design import MODES, Allocation, Design, check_together, fitted
-from assay.core.goal import Goal
-from assay.core.metrics import canonical_metric
-from assay.core.stopping import Reason
-from assay.errors import DesignError, InputError, did_you_mean
-from assay.results import html_block, html_headline, html_remarks, html_table
+from assay.core.design import Design, check_together, fitted
+from assay.core.goal import Goal, JointGoal, Target, between, one_of, parse_targets, whole
+from assay.core.stratify import cell_strata, joint_of
+from assay.errors import DesignError, InputError
+from assay.simulation.named_designs import (
+    SEVERAL_DESIGNS,
+    design_of_several,
+    named_design,
+    names_of,
+    usual_designs,
+)
 from assay.simulation.population import Population
-from assay.simulation.runs import Runs
-from assay.simulation.workers import Task, run_tasks
-
-# Designs by the names that papers and people call them.
-
-_PAPER_1 = [f"{strata}-{how}" for strata in ("equal", "perc") for how in ("uni", "pps", "opt")]
-_PAPER_2 = [
-    f"{strata}-{how}"
-    for strata in ("sqrt", "cbrt", "wtmn", "km", "gmm", "eqsz", "eqwd")
-    for how in ("pro", "equ", "opt-a1", "opt-a2")
-]
-
-DESIGN_NAMES: tuple[str, ...] = (*MODES, "random", *_PAPER_1, *_PAPER_2)
-
-
-def named_design(name: str, *, bins: int | None = None) -> Design:
-    """Return the design of a name.
-
-    ``default`` is ``Design()``; ``centred``, ``guaranteed`` and ``fixed`` are its other modes;
-    ``random`` is simple random sampling; paper 1's are ``perc-opt`` and the like; paper 2's are
-    STRATA-ALLOCATION, ``km-opt-a2`` and the like.
-
-    Parameters
-    ----------
-    name : str
-        One of `DESIGN_NAMES`, in any case.
-    bins : int, optional
-        Strata for each predicted label; otherwise as the design has them. ``random`` has one.
-
-    Examples
-    --------
-    >>> named_design("perc-opt", bins=4) == Design.bennett_carvalho(bins=4)
-    True
-    >>> named_design("km-opt-a2").strata
-    'km'
-    """
-    known = str(name).strip().lower()
-    if known not in DESIGN_NAMES:
-        raise DesignError(
-            f"unknown design {name!r}",
-            details=f"designs: {', '.join(MODES)}, random, {', '.join(_PAPER_1)}, and paper 2's "
-            f"STRATA-ALLOCATION such as km-opt-a2 (strata {', '.join(METHODS)}, eqsz, eqwd; "
-            "allocation pro, equ, opt-a1, opt-a2)",
-            hint=did_you_mean(known, DESIGN_NAMES),
-        )
-    if known == "random":
-        return Design.simple_random()
-    if known in MODES:
-        return MODES[known] if bins is None else replace(MODES[known], bins=bins)
-    strata, _, how = known.partition("-")
-    allocation = cast(Allocation, how)
-    if known in _PAPER_1:
-        count = 4 if bins is None else bins
-        return Design.bennett_carvalho(strata=strata, allocation=allocation, bins=count)
-    count = 6 if bins is None else bins
-    return Design.kumar_raj(strata=strata, allocation=allocation, bins=count)
-
+from assay.simulation.recycling.designs import SharedSamples
+from assay.simulation.recycling.route import Route, choose_parent
+from assay.simulation.recycling.sizes import Sizes, plan_sizes
+from assay.simulation.rows import Simulation, Wanted, summarise
+from assay.simulation.workers import JointTask, Replayed, Task, run_tasks
 
 # Designs that leave out the finite population correction, as the papers' do, are compared with
 # random sampling that does so too; that row is not shown.
 _RANDOM, _WITH_REPLACEMENT = _BASELINES = ("random", "random, with replacement")
-
-
-@dataclass(frozen=True)
-class Row:
-    """How one design fared.
-
-    Attributes
-    ----------
-    design : str
-    labels_mean, labels_se : float
-        Labels until the stop: their mean, and its standard error.
-    change_pct : float
-        Labels against simple random sampling to the same goal, with or without replacement as
-        the design is, in percent; below 0 is a saving.
-    oracle_pct : float or None
-        Labels against those of an experimenter who knew every stratum's rate beforehand (paper 1).
-    within : float or None
-        The share of runs whose estimate lies within delta of the truth (paper 1's InConf).
-    yes, no : float or None
-        The share of runs that ended sure that the metric is at least what was asked about, and
-        sure that it is below.
-    coverage : float
-        The share of runs whose interval holds the truth.
-    bias, rmse, mae : float
-        Of the estimates.
-    mvr : float
-        The mean estimated variance over that of simple random sampling at the same number of
-        labels (paper 2's mean variance ratio).
-    """
-
-    design: str
-    labels_mean: float
-    labels_se: float
-    change_pct: float
-    oracle_pct: float | None
-    within: float | None
-    coverage: float
-    bias: float
-    rmse: float
-    mvr: float | None
-    mae: float
-    yes: float | None = None
-    no: float | None = None
-
-
-@dataclass(frozen=True)
-class Simulation:
-    """What `simulate` found: facts about the population, and one row a design and budget.
-
-    `interrupted` tells that Ctrl-C ended it; the rows are those that were finished.
-    """
-
-    population: Mapping[str, Any]
-    rows: tuple[Row, ...]
-    interrupted: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the population and the rows as plain values."""
-        return {"population": dict(self.population), "rows": [asdict(row) for row in self.rows]}
-
-    def _repr_html_(self) -> str:
-        facts = self.population
-        rows = [
-            (
-                row.design,
-                f"{row.labels_mean:,.0f} ±{row.labels_se:.2g}",
-                f"{row.change_pct:+.1f}%",
-                f"{row.coverage:.3f}",
-                f"{row.rmse:.4f}",
-            )
-            for row in self.rows
-        ]
-        headings = ("design", "labels", "against random", "interval covers", "error (rms)")
-        return html_block(
-            html_headline(
-                f"{facts['metric'].replace('_', ' ')} {facts['value']:.4f}",
-                f"of {facts['rows']:,} items whose truth is known",
-            ),
-            html_table(headings, rows),
-            html_remarks(["interrupted: rows are missing"] if self.interrupted else []),
-        )
+_INDEPENDENT = "independent"
+_BLOCK_OF_SEVERAL = 200  # replications
 
 
 def simulate(
     population: Population,
     *,
-    designs: Sequence[str] | Mapping[str, Design],
+    designs: Sequence[str] | Mapping[str, Design] | None = None,
     metric: str = "precision",
+    metrics: Iterable[str] | Mapping[str, float] | None = None,
     within: float | None = None,
     budget: int | Sequence[int] | None = None,
     confidence: float = 0.95,
     at_least: float | None = None,
+    simultaneous: bool = False,
+    bins: int | None = None,
+    parent: str | None = None,
+    assume: float = 0.5,
     replications: int = 1000,
     seed: int = 0,
     batch: int = 20,
@@ -180,15 +55,31 @@ def simulate(
     ----------
     population : Population
         Predictions with the truth.
-    designs : sequence of names, or mapping of names to designs
-        Names as `named_design` has them. Simple random sampling, ``random``, is always run beside
-        them, with `at_least` by bets, too; for recall and F1 it is estimated by predicted label.
-    metric, within, budget, confidence, at_least
+    designs : sequence of names, or mapping of names to designs, optional
+        Of one metric of one classifier, names as `named_design` has them; left out, ``default`` and
+        ``perc-opt``, with a budget ``km-opt-a2``, too; with `at_least`, ``guaranteed``.
+        Simple random sampling, ``random``, is always run beside them, with `at_least` by bets, too;
+        for recall and F1 it is estimated by predicted label. Of several targets, some of
+        `SEVERAL_DESIGNS` or of the modes of ``Design()``; left out, all of the former, or with a
+        budget alone ``joint``, as the others' samples have the size that `within` asks for.
+        ``independent`` is always run beside them.
+    metric, metrics
+        One metric, or the targets, as in `create_campaign`; ``metric="recall"`` is
+        ``metrics=["recall"]``.
+    within, budget, confidence, at_least, simultaneous
         The goal, as in `create_campaign`; several budgets give a row each.
+    bins : int, optional
+        Strata for each predicted label; otherwise as each named design has them.
+    parent : str, optional
+        Of several: the classifier whose sample is recycled, and whose false omission rate stands
+        for all. Otherwise that whose yes-set has most in common with the others'.
+    assume : float
+        Of several: what paper 3 assumes every precision to be at least, which decides its sizes.
     replications : int
         Evaluations a row.
     seed : int
-        Fixes all numbers, whatever the number of workers.
+        Fixes all numbers, whatever the number of workers; those of a design do not depend on what
+        runs beside it.
     batch : int
         Labels a round, where the design leaves that open.
     workers : int, optional
@@ -198,6 +89,7 @@ def simulate(
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> score = rng.beta(4, 1, 50_000)
     >>> population = Population(y_true=rng.random(50_000) < score, y_score=score, threshold=0.5)
@@ -205,104 +97,217 @@ def simulate(
     ...                   seed=1, workers=1)
     >>> [row.design for row in result.rows], result.rows[1].change_pct < 0
     (['random', 'perc-opt'], True)
+
+    >>> y_true = rng.random(20_000) < 0.3
+    >>> said = {name: y_true ^ (rng.random(20_000) < 0.1) for name in ("new", "old")}
+    >>> result = simulate(
+    ...     Population(y_true=y_true, y_pred=said), metrics=["precision:new", "precision:old"],
+    ...     designs=["joint"], within=0.05, replications=50, seed=1, workers=1)
+    >>> [row.design for row in result.rows], result.rows[1].change_pct < -60
+    (['independent', 'joint'], True)
     """
-    name = canonical_metric(metric)
-    chosen = _designs(designs, bets=at_least is not None)
+    whole("batch", batch, 1)
+    asked = [metric] if metrics is None else metrics
+    targets = parse_targets(asked, population.classifiers, within=within)
     budgets = list(budget) if isinstance(budget, Sequence) else [budget]
     if not budgets:
         raise InputError("budget is an empty list", hint="budget=[100, 200, 500]")
-    goals = [Goal(name, within, each, confidence, at_least) for each in budgets]
-    chosen = {label: fitted(design, goals[0]) for label, design in chosen.items()}
+    facts: dict[str, Any] = {"rows": population.size, "positives": population.positives}
+    # Paper 3's designs are for any number of targets, and are compared with independent samples.
+    shared = set(names_of(designs or ())) & set(SEVERAL_DESIGNS)
+    if len(targets) == len(population.classifiers) == 1 and not shared:
+        (target,) = targets
+        one = [Goal(target.metric, target.within, each, confidence, at_least) for each in budgets]
+        goal: Goal | JointGoal = one[0]
+        entries = list(_of_one(population, one, designs, bins, batch))
+        facts |= _facts_of_one(population, target.metric)
+    else:
+        if at_least is not None:
+            raise DesignError(
+                f"at_least={at_least!r} is a question about one metric, and there are "
+                f"{len(targets)}",
+                details="a sure yes or no is a bet, and bets are settled for one metric alone",
+                hint="simulate it for each metric, or give within or budget",
+            )
+        several = [JointGoal(targets, each, confidence, simultaneous) for each in budgets]
+        goal = several[0]
+        parent = choose_parent(population, goal) if parent is None else parent
+        one_of("parent", parent, population.classifiers)
+        between("assume", assume, 0.0, 1.0, hint="0.9 says that every precision is at least 0.9")
+        samples = _Samples(population, goal, Route.of(population, goal, parent), assume)
+        entries = list(_of_several(samples, several, designs, bins, batch))
+        said = {name: int(population.says_yes(name).sum()) for name in population.classifiers}
+        facts |= {"predicted_positives": said, "parent": parent}
+    found = run_tasks(
+        [entry.task for entry in entries],
+        replications=replications,
+        seed=seed,
+        workers=workers,
+        progress=progress,
+    )
+    labels = [None if runs is None else float(runs.labels.mean()) for runs in found]
+    rows = [
+        summarise(
+            entry.name,
+            runs,
+            entry.wanted,
+            baseline=None if entry.against is None else labels[entry.against],
+            sizes=entry.sizes,
+        )
+        for entry, runs in zip(entries, found, strict=True)
+        if runs is not None
+        and entry.name != _WITH_REPLACEMENT
+        and (entry.against is None or labels[entry.against] is not None)
+    ]
+    complete = all(runs is not None and runs.labels.size == replications for runs in found)
+    return Simulation(facts, goal, tuple(rows), interrupted=not complete)
+
+
+def simulate_several(population: Population, **asked: Any) -> Simulation:
+    """Return `simulate` in this process alone: the name that it had for several classifiers."""
+    return simulate(population, **{"workers": 1, **asked})
+
+
+@dataclass(frozen=True, eq=False)
+class _Entry:
+    """What is run, what for, and beside which entry; None: beside none."""
+
+    name: str
+    task: Replayed
+    wanted: tuple[Wanted, ...]
+    against: int | None
+    sizes: Sizes | None = None
+
+
+def _of_one(
+    population: Population,
+    goals: Sequence[Goal],
+    designs: Sequence[str] | Mapping[str, Design] | None,
+    bins: int | None,
+    batch: int,
+) -> Iterator[_Entry]:
+    """Yield one metric's designs for each budget, simple random sampling first."""
+    name = goals[0].metric
+    chosen = {
+        label: fitted(design, goals[0])
+        for label, design in _designs_of_one(designs, bins, goals[0]).items()
+    }
     frames = {label: population.frame(design, name) for label, design in chosen.items()}
     for label, design in chosen.items():
         for goal in goals:
             check_together(design, goal, frames[label].strata.n_strata)
-    tasks = [
-        Task(label, frames[label], design, goal, batch)
-        for goal in goals
-        for label, design in chosen.items()
-    ]
-    runs = run_tasks(
-        tasks, replications=replications, seed=seed, workers=workers, progress=progress
-    )
     spread = population.random_variance(name)
-    finished = [(task, found) for task, found in zip(tasks, runs, strict=True) if found is not None]
-    random_labels = {
-        (task.goal, task.design.replacement): float(found.labels.mean())
-        for task, found in finished
-        if task.name in _BASELINES
-    }
-    rows = [
-        summarise(task, found, random_labels[task.goal, task.design.replacement], spread)
-        for task, found in finished
-        if task.name != _WITH_REPLACEMENT and (task.goal, task.design.replacement) in random_labels
-    ]
-    complete = all(found is not None and found.labels.size == replications for found in runs)
-    return Simulation(_facts(population, name), tuple(rows), interrupted=not complete)
+    labels = list(chosen)
+    for round_, goal in enumerate(goals):
+        for label, design in chosen.items():
+            frame = frames[label]
+            compared = _RANDOM
+            if design.replacement and _WITH_REPLACEMENT in chosen:
+                compared = _WITH_REPLACEMENT
+            yield _Entry(
+                label,
+                Task(label, frame, design, goal, batch),
+                (Wanted(name, frame.value, goal, spread, frame.least_variance),),
+                round_ * len(labels) + labels.index(compared),
+            )
 
 
-def summarise(task: Task, runs: Runs, random_labels: float, random_variance: float) -> Row:
-    """Return a row from the runs of a task.
-
-    Parameters
-    ----------
-    task, runs
-        What was run, and how each replication ended.
-    random_labels : float
-        Labels that simple random sampling takes to the same goal, on average.
-    random_variance : float
-        n times the variance of simple random sampling.
-    """
-    truth, within, asks = task.frame.value, task.goal.within, task.goal.at_least
-    labels = float(runs.labels.mean())
-    error = runs.value - truth
-    spread = np.sqrt(max(runs.labels.size - 1, 1))
-    random = float(np.mean(random_variance / runs.labels))
-    oracle = None
-    if within is not None:
-        best = np.array(task.frame.least_variance)
-        oracle = float(forecast.labels_needed(best, within, task.goal.confidence))
-    return Row(
-        design=task.name,
-        labels_mean=labels,
-        labels_se=float(runs.labels.std() / spread),
-        change_pct=100 * (labels / random_labels - 1),
-        oracle_pct=100 * (labels / oracle - 1) if oracle else None,
-        within=None if within is None else float(np.mean(np.abs(error) <= within)),
-        coverage=float(np.mean((runs.low <= truth) & (truth <= runs.high))),
-        bias=float(error.mean()),
-        rmse=float(np.sqrt(np.mean(error**2))),
-        mvr=float(runs.variance.mean() / random) if random > 0 else None,
-        mae=float(np.abs(error).mean()),
-        yes=None if asks is None else float(np.mean(runs.reason == Reason.AT_LEAST)),
-        no=None if asks is None else float(np.mean(runs.reason == Reason.BELOW)),
-    )
-
-
-def _designs(designs: Sequence[str] | Mapping[str, Design], *, bets: bool) -> dict[str, Design]:
+def _designs_of_one(
+    designs: Sequence[str] | Mapping[str, Design] | None, bins: int | None, goal: Goal
+) -> dict[str, Design]:
     """Return the designs by name, simple random sampling first."""
-    if isinstance(designs, str):
-        raise InputError(f"designs must be several names, got {designs!r}", hint=f"[{designs!r}]")
-    if not isinstance(designs, Mapping):
-        designs = {name.strip().lower(): named_design(name) for name in designs}
-    designs = {name: design for name, design in designs.items() if name not in _BASELINES}
+    bets = goal.at_least is not None
+    if designs is None:
+        designs = usual_designs(budget=goal.budget is not None, at_least=bets)
+    given = designs
+    if not isinstance(given, Mapping):
+        given = {name: named_design(name, bins=bins) for name in names_of(given)}
+    given = {name: design for name, design in given.items() if name not in _BASELINES}
     random = Design.simple_random()
     if bets:
         random = replace(Design.guaranteed(), bins=1, variable=random.variable)
-        return {_RANDOM: random, **designs}
+        return {_RANDOM: random, **given}
     baselines = {_RANDOM: random}
-    if any(design.replacement for design in designs.values()):
+    if any(design.replacement for design in given.values()):
         baselines[_WITH_REPLACEMENT] = replace(random, replacement=True)
-    return {**baselines, **designs}
+    return {**baselines, **given}
 
 
-def _facts(population: Population, metric: str) -> dict[str, Any]:
+def _facts_of_one(population: Population, metric: str) -> dict[str, Any]:
     return {
-        "rows": population.size,
         "predicted_positives": population.predicted_positives,
-        "positives": population.positives,
         "metric": metric,
         "value": population.value(metric),
         "limit": population.limit(metric),
         "scale": population.scale,
     }
+
+
+@dataclass(frozen=True, eq=False)
+class _Samples:
+    """Paper 3's designs on a population."""
+
+    population: Population
+    goal: JointGoal
+    route: Route
+    assume: float
+
+    def of(self, design: str) -> tuple[SharedSamples, Sizes]:
+        """Return a design, ready to be drawn, and the sizes of its samples."""
+        sizes = plan_sizes(self.population, self.goal, self.route, design, assume=self.assume)
+        return SharedSamples(self.population, self.route, design, sizes), sizes
+
+
+def _of_several(
+    samples: _Samples,
+    goals: Sequence[JointGoal],
+    designs: Sequence[str] | Mapping[str, Design] | None,
+    bins: int | None,
+    batch: int,
+) -> Iterator[_Entry]:
+    """Yield several targets' designs, independent samples first; budgets are of the joint ones."""
+    population, targets = samples.population, goals[0].targets
+    truth = [population.value(target) for target in targets]
+    chosen = _designs_of_several(designs, targets, bins)
+    against = 0 if _INDEPENDENT in chosen else None
+    for goal in goals:
+        wanted = tuple(
+            Wanted(target.name, value, each)
+            for target, value, each in zip(targets, truth, goal.goals, strict=True)
+        )
+        for name, design in chosen.items():
+            if design is not None:
+                strata = cell_strata(population, goal, design)
+                joint = joint_of(design, goal, strata)
+                outcomes = population.outcomes(strata)
+                task = JointTask(name, joint, outcomes, batch, _BLOCK_OF_SEVERAL)
+                yield _Entry(name, task, wanted, against)
+            elif goal is goals[0]:
+                drawn, sizes = samples.of(name)
+                yield _Entry(name, drawn, wanted, against, sizes)
+
+
+def _designs_of_several(
+    designs: Sequence[str] | Mapping[str, Design] | None,
+    targets: Sequence[Target],
+    bins: int | None,
+) -> dict[str, Design | None]:
+    """Return the designs by name, independent samples first; None for those of a fixed size."""
+    budget_alone = [target.name for target in targets if target.within is None]
+    if designs is None:
+        designs = ["joint"] if budget_alone else list(SEVERAL_DESIGNS)
+    names = names_of(designs)
+    if not names:
+        raise DesignError("no design is named", details=f"designs: {', '.join(SEVERAL_DESIGNS)}")
+    given = designs if isinstance(designs, Mapping) else {}
+    chosen = {
+        name: given[name] if name in given else design_of_several(name, bins=bins) for name in names
+    }
+    fixed = [name for name, design in chosen.items() if design is None]
+    if fixed and budget_alone:
+        raise DesignError(
+            f"the samples of {fixed[0]} have the size that `within` asks for, "
+            f"and {budget_alone[0]} has none",
+            hint="give within, or ask for the design joint alone",
+        )
+    return chosen if budget_alone else {_INDEPENDENT: None, **chosen}

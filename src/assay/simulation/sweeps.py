@@ -9,12 +9,14 @@ import numpy as np
 from assay.core.design import Design
 from assay.core.engine import Look, State
 from assay.core.forecast import labels_needed
-from assay.core.goal import Goal
+from assay.core.goal import Goal, parse_targets
 from assay.core.metrics import ratio
 from assay.core.types import Floats
 from assay.errors import PredictionsError
+from assay.simulation.named_designs import named_design, names_of, usual_designs
 from assay.simulation.population import Population
-from assay.simulation.study import Row, Simulation, named_design, simulate
+from assay.simulation.rows import Row, Simulation
+from assay.simulation.study import simulate
 from assay.simulation.workers import Task
 
 # How an interval narrows while labels come in.
@@ -51,7 +53,7 @@ def half_widths(task: Task, *, replications: int, seed: int) -> Trajectory:
     Examples
     --------
     >>> from assay.core.design import Design
-    >>> from assay.core.goal import Goal
+    >>> from assay.core.goal import Goal, parse_targets
     >>> from assay.simulation import Population
     >>> rng = np.random.default_rng(0)
     >>> score = rng.beta(4, 1, 5000)
@@ -95,29 +97,61 @@ class Curves:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What was simulated.
+    """What is simulated.
 
     Attributes
     ----------
     population : Population
-    names : tuple of str
-        As `named_design` has them; ``random`` is always run beside them.
-    bins : int or None
-        Strata for each predicted label; None: as each design has them.
-    metric, within, budgets, confidence, replications, seed, at_least
-        As in `simulate`; budgets rise.
+    names : tuple of str or None
+        The designs, as in `simulate`.
+    budgets : tuple of int or None
+        Ascending.
+    bins, metrics, within, confidence, replications, seed, at_least, simultaneous, parent, assume
+        As in `simulate`.
     """
 
     population: Population
-    names: tuple[str, ...]
+    names: tuple[str, ...] | None
     bins: int | None
-    metric: str
+    metrics: tuple[str, ...]
     within: float | None
     budgets: tuple[int, ...] | None
     confidence: float
     replications: int
     seed: int
     at_least: float | None = None
+    simultaneous: bool = False
+    parent: str | None = None
+    assume: float = 0.5
+
+    def answer(
+        self, *, workers: int | None, progress: Callable[[float], None] | None
+    ) -> Simulation:
+        """Simulate what is asked."""
+        return simulate(
+            self.population,
+            designs=self.names,
+            metrics=self.metrics,
+            within=self.within,
+            budget=self.budgets,
+            confidence=self.confidence,
+            at_least=self.at_least,
+            simultaneous=self.simultaneous,
+            bins=self.bins,
+            parent=self.parent,
+            assume=self.assume,
+            replications=self.replications,
+            seed=self.seed,
+            workers=workers,
+            progress=progress,
+        )
+
+    # Of one metric.
+
+    @property
+    def metric(self) -> str:
+        """The name of the first metric."""
+        return parse_targets(self.metrics, self.population.classifiers)[0].metric
 
     @property
     def designs(self) -> dict[str, Design]:
@@ -131,8 +165,9 @@ class Question:
 
     def designs_of(self, bins: int | None) -> dict[str, Design]:
         """Return the designs with another number of strata."""
-        names = [name for name in self.names if name != "random"]
-        return {name: named_design(name, bins=bins) for name in names}
+        usual = usual_designs(budget=bool(self.budgets), at_least=self.at_least is not None)
+        names = usual if self.names is None else names_of(self.names)
+        return {name: named_design(name, bins=bins) for name in names if name != "random"}
 
     def ask(
         self,

@@ -7,30 +7,38 @@ depends on the seed, the task and the block alone.
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from numbers import Integral
-from typing import Protocol, Self
+from typing import Protocol
 from zlib import crc32
 
 import numpy as np
 
 from assay.core.design import Design
 from assay.core.goal import Goal
-from assay.core.types import Floats, Ints
+from assay.core.joint import Joint
+from assay.core.types import Floats
 from assay.errors import InputError
 from assay.simulation.population import Frame
-from assay.simulation.runs import Runs, Watch, replay
+from assay.simulation.runs import Runs, Watch, replay, replay_jointly
 
 BLOCK = 1000  # replications; large enough for numpy, small enough to share out
 
 
 class Replayed(Protocol):
-    """What can be run many times: a `Task`, or something else that ends in `Runs`."""
+    """What can be run many times: a `Task`, a `JointTask`, or something else that ends in `Runs`.
+
+    Its replications are run in blocks of so many, each with a random stream of its own.
+    """
+
+    @property
+    def block(self) -> int:
+        """The replications of a block."""
 
     def replay(self, replications: int, *, key: Sequence[int]) -> Runs:
         """Run it so many times on the random stream of `key` and its own."""
@@ -49,6 +57,7 @@ class Task:
     design: Design
     goal: Goal
     asked: int = 20
+    block: int = BLOCK
 
     @property
     def stream(self) -> tuple[int, int]:
@@ -68,6 +77,31 @@ class Task:
             rng=np.random.default_rng([seed, *self.stream, *rest]),
             asked=self.asked,
             watch=watch,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class JointTask:
+    """One design for several targets.
+
+    `name` chooses the random stream; `outcomes` and `asked` are those of `replay_jointly`.
+    """
+
+    name: str
+    joint: Joint
+    outcomes: Floats
+    asked: int = 20
+    block: int = BLOCK
+
+    def replay(self, replications: int, *, key: Sequence[int]) -> Runs:
+        """Run the task so many times on the random stream of `key` and its own."""
+        seed, *rest = key
+        return replay_jointly(
+            self.joint,
+            outcomes=self.outcomes,
+            replications=replications,
+            rng=np.random.default_rng([seed, crc32(self.name.encode()), *rest]),
+            asked=self.asked,
         )
 
 
@@ -105,11 +139,10 @@ def run_tasks(
     ):
         if not isinstance(number, Integral) or number < least:
             raise InputError(f"{name} must be a whole number of at least {least}, got {number!r}")
-    starts = range(0, replications, BLOCK)
     jobs = [
-        (index, block, min(BLOCK, replications - start))
-        for index in range(len(tasks))
-        for block, start in enumerate(starts)
+        (index, block, min(task.block, replications - start))
+        for index, task in enumerate(tasks)
+        for block, start in enumerate(range(0, replications, task.block))
     ]
     done: dict[tuple[int, int], Runs] = {}
     try:
@@ -119,10 +152,10 @@ def run_tasks(
                 progress(len(done) / len(jobs))
     except KeyboardInterrupt:
         pass
-    parts = [
-        [done[index, block] for block in range(len(starts)) if (index, block) in done]
-        for index in range(len(tasks))
-    ]
+    parts: list[list[Runs]] = [[] for _ in tasks]
+    for index, block, _ in jobs:
+        if (index, block) in done:
+            parts[index].append(done[index, block])
     return [Runs.joined(blocks) if blocks else None for blocks in parts]
 
 
@@ -172,90 +205,3 @@ def _ctrl_c_left_to_this_process() -> Iterator[None]:
 def _run(task: Replayed, job: Job, seed: int) -> Result:
     index, block, replications = job
     return index, block, task.replay(replications, key=[seed, block])
-
-
-# Many replications of several designs, in blocks whose numbers depend on seed and design alone.
-
-_BLOCK = 200  # replications: enough for numpy, few enough to tell how far the work is
-
-
-@dataclass(frozen=True, eq=False)
-class SeveralRuns:
-    """How each replication ended.
-
-    Attributes
-    ----------
-    labels : array of int, shape (runs,)
-        Distinct items that were labelled.
-    value : array, shape (runs, targets)
-        The estimates.
-    counted : array, shape (runs, targets)
-        The labelled items that each target was read off.
-    low, high : array, shape (runs, targets), optional
-        The intervals, where the design gives some.
-    """
-
-    labels: Ints
-    value: Floats
-    counted: Floats
-    low: Floats | None = None
-    high: Floats | None = None
-
-    @classmethod
-    def joined(cls, blocks: Sequence[Self]) -> Self:
-        """Return the runs of several blocks of one design as one."""
-        return cls(
-            labels=np.concatenate([each.labels for each in blocks]),
-            value=np.concatenate([each.value for each in blocks]),
-            counted=np.concatenate([each.counted for each in blocks]),
-            low=_together([each.low for each in blocks]),
-            high=_together([each.high for each in blocks]),
-        )
-
-
-Replay = Callable[[int, np.random.Generator], SeveralRuns]
-"""Runs a design so many times."""
-
-
-def run_blocks(
-    replays: Mapping[str, Replay],
-    *,
-    replications: int,
-    seed: int,
-    progress: Callable[[float], None] | None,
-) -> dict[str, SeveralRuns]:
-    """Replay every design; Ctrl-C ends the work and leaves what was finished.
-
-    Parameters
-    ----------
-    replays : mapping of design names to Replay
-    replications, seed, progress
-        As in `simulate`.
-
-    Examples
-    --------
-    >>> def replay(n, rng):
-    ...     return SeveralRuns(rng.integers(10, size=n), rng.random((n, 1)), np.ones((n, 1)))
-    >>> runs = run_blocks({"a": replay}, replications=250, seed=1, progress=None)
-    >>> runs["a"].value.shape
-    (250, 1)
-    """
-    done: dict[str, list[SeveralRuns]] = {}
-    finished = 0
-    try:
-        for name, replay in replays.items():
-            for block, start in enumerate(range(0, replications, _BLOCK)):
-                rng = np.random.default_rng([seed, crc32(name.encode()), block])
-                size = min(_BLOCK, replications - start)
-                done.setdefault(name, []).append(replay(size, rng))
-                finished += size
-                if progress is not None:
-                    progress(finished / (replications * len(replays)))
-    except KeyboardInterrupt:
-        pass
-    return {name: SeveralRuns.joined(blocks) for name, blocks in done.items()}
-
-
-def _together(arrays: Sequence[Floats | None]) -> Floats | None:
-    known = [array for array in arrays if array is not None]
-    return np.concatenate(known) if known else None

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from assay.core.goal import JointGoal, parse_targets
 from assay.core.types import Floats, Ints
-from assay.simulation import Ensemble
+from assay.simulation import Population
 from assay.simulation.recycling.designs import FIXED, SharedSamples
 from assay.simulation.recycling.formulas import expected_savings
 from assay.simulation.recycling.route import Route, choose_parent, route_values, route_variances
@@ -22,7 +22,7 @@ LINEAR = ["precision:a", "precision:b", "precision:c", "accuracy:c", "prevalence
 DOUBT = 4.5
 
 
-def ensemble(items: int) -> Ensemble:
+def ensemble(items: int) -> Population:
     """Each is right where it agrees with the others, and wrong more often where it is alone."""
     rng = np.random.default_rng(5)
     truth = rng.random(items) < 0.4
@@ -30,7 +30,7 @@ def ensemble(items: int) -> Ensemble:
     wrong = {
         name: (rng.random(items) < 0.05) | (hard & (rng.random(items) < 0.35)) for name in NAMES
     }
-    return Ensemble(y_true=truth, y_pred={name: truth ^ missed for name, missed in wrong.items()})
+    return Population(y_true=truth, y_pred={name: truth ^ missed for name, missed in wrong.items()})
 
 
 def goal(*metrics: str, within: float = 0.05) -> JointGoal:
@@ -45,8 +45,8 @@ class OnlyRecycled(SharedSamples):
         return [parent, *(rows[np.isin(rows, parent)] for rows in children), rejected]
 
 
-def check_unbiased(found: Ensemble, design: SharedSamples, wanted: JointGoal) -> None:
-    runs = design.replay(3000, np.random.default_rng(11))
+def check_unbiased(found: Population, design: SharedSamples, wanted: JointGoal) -> None:
+    runs = design.replay(3000, key=[11])
     truth = np.array([found.value(target) for target in wanted.targets])
     error = runs.value - truth
     doubt = DOUBT * error.std(axis=0) / np.sqrt(len(error))
@@ -68,7 +68,7 @@ def test_recycling_without_the_rest_of_a_child_is_told_apart() -> None:
         check_unbiased(found, OnlyRecycled(found, route, "recycle-shuffle", sizes), wanted)
 
 
-def check_savings(found: Ensemble, design: str, n: dict[str, int]) -> None:
+def check_savings(found: Population, design: str, n: dict[str, int]) -> None:
     wanted = goal("precision:a", "precision:b")
     drawn = SharedSamples(found, Route.of(found, wanted, "a"), design, Sizes(n, 0))
     rng = np.random.default_rng(3)
@@ -93,20 +93,20 @@ def test_recycled_labels_are_as_many_as_lemma_3_says(n: dict[str, int]) -> None:
         check_savings(found, "independent", n)
 
 
-def guesses() -> Ensemble:
+def guesses() -> Population:
     """Classifiers that agree with each other, but know nothing: all are equally precise."""
     rng = np.random.default_rng(8)
     shared = rng.random(6000)
     said = {name: (shared + rng.random(6000) / 2 > 1.0 - k / 9) for k, name in enumerate(NAMES)}
-    return Ensemble(y_true=rng.random(6000) < 0.7, y_pred=said)
+    return Population(y_true=rng.random(6000) < 0.7, y_pred=said)
 
 
-def check_covariance(found: Ensemble, drawn_as: str, said: str) -> None:
+def check_covariance(found: Population, drawn_as: str, said: str) -> None:
     """The covariance of R draws has a variance of (c_ii c_jj + c_ij^2) / R."""
     n = {"a": 60, "b": 40, "c": 80}
     wanted = goal("precision:a", "precision:b", "precision:c")
     route = Route.of(found, wanted, "a")
-    runs = SharedSamples(found, route, drawn_as, Sizes(n, 0)).replay(4000, np.random.default_rng(2))
+    runs = SharedSamples(found, route, drawn_as, Sizes(n, 0)).replay(4000, key=[2])
     seen = np.cov(runs.value * route.yes, rowvar=False)
     told = covariance_of_hits(found, said, NAMES, np.array(list(n.values()), dtype=np.float64))
     own = np.diag(told)
@@ -136,7 +136,7 @@ def test_targets_are_read_as_section_6_reads_them() -> None:
         assert values[:, place] == pytest.approx(told[:, [1, 0, 2]], abs=1e-12)
 
 
-def variances(found: Ensemble, route: Route, sizes: Sizes, metric: str) -> Floats:
+def variances(found: Population, route: Route, sizes: Sizes, metric: str) -> Floats:
     """The variance of each classifier's metric at the true rates, where no label is shared."""
     p = np.array([found.truth[found.says_yes(name)].mean() for name in route.names])
     f = float(found.truth[~found.says_yes(route.names[0])].mean())
@@ -199,13 +199,13 @@ def test_the_parents_false_omission_rate_takes_no_precision() -> None:
     for design in FIXED:
         sizes = plan_sizes(found, wanted, route, design, assume=0.5)
         assert (dict(sizes.samples), sizes.omission > 0) == ({}, True)
-        runs = SharedSamples(found, route, design, sizes).replay(5, np.random.default_rng(1))
+        runs = SharedSamples(found, route, design, sizes).replay(5, key=[1])
         assert (runs.counted[:, 0] == runs.labels).all()
 
 
 def test_the_parent_is_among_those_asked_about() -> None:
     said = {"a": [1, 0, 0, 0], "b": [1, 1, 1, 0], "c": [0, 1, 1, 1]}
-    found = Ensemble(y_true=[1, 1, 0, 0], y_pred=said)
+    found = Population(y_true=[1, 1, 0, 0], y_pred=said)
     assert choose_parent(found, goal("prevalence")) == "b"
     assert choose_parent(found, goal("precision:a", "recall:c")) == "c"
 
@@ -213,7 +213,7 @@ def test_the_parent_is_among_those_asked_about() -> None:
 def test_a_coordinated_sample_of_everything_is_exact() -> None:
     found, wanted = ensemble(300), goal("recall:b", "f1:c", "accuracy:a", "precision:a")
     route, sizes = Route.of(found, wanted, "a"), Sizes(dict.fromkeys(NAMES, 300), 300)
-    runs = SharedSamples(found, route, "coordinated", sizes).replay(2, np.random.default_rng(1))
+    runs = SharedSamples(found, route, "coordinated", sizes).replay(2, key=[1])
     assert runs.labels.tolist() == [300, 300]
     truth = [found.value(target) for target in wanted.targets]
     assert runs.value == pytest.approx(np.array([truth, truth]), abs=1e-12)

@@ -1,16 +1,13 @@
 """Cells of paper 1: one design on one category until the interval is narrow."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from assay.core import forecast
 from assay.core.design import Allocation, Design
 from assay.core.goal import Goal
 from assay.experiments.data import NamedPopulation
-from assay.simulation import Row, Runs, Task, run_tasks, summarise
+from assay.simulation import Row, Runs, Task, Wanted, run_tasks, summarise
 
 RANDOM, BEST = "random", "perc-opt"
 _ALLOCATIONS: tuple[Allocation, ...] = ("uni", "pps", "opt")
@@ -24,6 +21,10 @@ DESIGNS: dict[str, Design] = {
     },
 }
 DELTAS = (0.01, 0.02, 0.03, 0.05)  # Table 1 has the smallest
+_OF_A_ROW = (
+    *("design", "labels_mean", "labels_se", "change_pct", "oracle_pct", "within", "coverage"),
+    *("bias", "rmse", "mvr", "mae", "yes", "no"),
+)
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,8 @@ class Cell:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the cell as plain values, those of the row among them."""
-        values = asdict(self)
-        return {**values, **values.pop("row")}
+        own = {name: value for name, value in vars(self).items() if name != "row"}
+        return {**own, **{name: getattr(self.row, name) for name in _OF_A_ROW}}
 
 
 def measure(
@@ -116,14 +117,13 @@ def _task(design: str, category: NamedPopulation, delta: float) -> Task:
 def _cell(
     design: str, category: NamedPopulation, task: Task, runs: Runs, random_labels: float
 ) -> Cell:
-    delta = task.goal.within or 0.0
-    row = summarise(task, runs, random_labels, category.population.random_variance("precision"))
-    least = np.array(task.frame.least_variance)
+    frame, spread = task.frame, category.population.random_variance("precision")
+    wanted = Wanted("precision", frame.value, task.goal, spread, frame.least_variance)
     return Cell(
         category=category.name,
         items=category.population.predicted_positives,
-        precision=task.frame.value,
-        delta=delta,
-        oracle=float(forecast.labels_needed(least, delta, task.goal.confidence)),
-        row=replace(row, design=design),
+        precision=frame.value,
+        delta=task.goal.within or 0.0,
+        oracle=wanted.oracle or 0.0,
+        row=summarise(design, runs, [wanted], baseline=random_labels),
     )

@@ -123,7 +123,7 @@ class Result:
         """Return the correlation of a category's precision and the best design's relative cost."""
         chosen = self.categories if categories is None else categories
         cells = [cell for cell in self.of(BEST) if cell.category in chosen]
-        cost = [cell.row.change_pct for cell in cells]
+        cost = [cell.row.change_pct or 0.0 for cell in cells]
         return float(np.corrcoef([cell.precision for cell in cells], cost)[0, 1])
 
     def to_dict(self) -> dict[str, Any]:

@@ -6,20 +6,18 @@ One evaluation makes a row for each target, as each has an interval that must ho
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from zlib import crc32
 
 import numpy as np
 
 from assay.core.goal import JointGoal, parse_targets
 from assay.core.joint import Joint, Parts
 from assay.core.stratify import cell_strata, joint_of
-from assay.core.types import Floats
 from assay.errors import DesignError
 from assay.experiments.coverage.cells import Cell, design_of, task_name
 from assay.experiments.coverage.extent import LeftOut, Part, Scope
 from assay.experiments.coverage.pairs import Pair, rare_pairs, real_pairs
 from assay.experiments.coverage.rows import Settings
-from assay.simulation import Ensemble, Runs, named_design, replay_jointly
+from assay.simulation import JointTask, Population, named_design
 
 NAMES = ("one", "other")
 _METRICS = (("recall",), ("f1",), ("recall", "f1"))
@@ -27,34 +25,11 @@ _MOST = 6000  # labels; a look at several targets takes long
 
 
 @dataclass(frozen=True, eq=False)
-class SeveralTask:
-    """An evaluation of several targets that can be run many times."""
-
-    name: str
-    joint: Joint
-    outcomes: Floats
-    asked: int
-
-    def replay(self, replications: int, *, key: Sequence[int]) -> Runs:
-        """Run it so many times; values and ends have an axis of targets."""
-        seed, *rest = key
-        runs = replay_jointly(
-            self.joint,
-            outcomes=self.outcomes,
-            replications=replications,
-            rng=np.random.default_rng([seed, crc32(self.name.encode()), *rest]),
-            asked=self.asked,
-        )
-        variance = np.full_like(runs.value, np.nan)  # which no row tells
-        return Runs(runs.labels, runs.value, variance, runs.low, runs.high, runs.reason)
-
-
-@dataclass(frozen=True, eq=False)
 class Several:
     """A cell of several targets; `rows` has one for each."""
 
     rows: tuple[Settings, ...]
-    ensemble: Ensemble
+    population: Population
     goal: JointGoal
 
     @property
@@ -69,18 +44,18 @@ class Several:
     @property
     def labels(self) -> float:
         """About what it takes: the positives that tell a recall, over their share."""
-        return 1 / (self.rows[0].delta ** 2 * float(self.ensemble.truth.mean()))
+        return 1 / (self.rows[0].delta ** 2 * float(self.population.truth.mean()))
 
     def beside(self) -> None:
         """Return nothing: one random sample for several targets has no size of its own."""
 
-    def task(self) -> SeveralTask:
+    def task(self) -> JointTask:
         """Return what is to be replayed."""
         first = self.rows[0]
         design = design_of(first)
-        strata = cell_strata(self.ensemble, self.goal, design)
+        strata = cell_strata(self.population, self.goal, design)
         joint = joint_of(design, self.goal, strata)
-        return SeveralTask(task_name(first), joint, self.ensemble.outcomes(strata), first.batch)
+        return JointTask(task_name(first), joint, self.population.outcomes(strata), first.batch)
 
 
 def joint_cells(scope: Scope) -> Iterator[Cell | LeftOut]:
@@ -120,24 +95,24 @@ def _several(scope: Scope, pair: Pair, metrics: Sequence[str], delta: float) -> 
         for name in (f"{metric}:{one}", f"{metric}:{other}", f"{metric}:{one} - {metric}:{other}")
     ]
     goal = JointGoal(parse_targets(wanted, NAMES, within=delta))
-    ensemble = _ensemble(pair)
+    population = _population(pair)
     rows = tuple(
         scope.settings(
             Part.JOINT,
             population=f"{pair.name}, {' and '.join(metrics)}",
             metric=target.name,
-            value=ensemble.value(target),
-            items=int(ensemble.truth.size),
+            value=population.value(target),
+            items=int(population.truth.size),
             delta=delta,
         )
         for target in goal.targets
     )
-    return Several(rows, ensemble, goal)
+    return Several(rows, population, goal)
 
 
 @lru_cache(maxsize=32)
-def _ensemble(pair: Pair) -> Ensemble:
-    return Ensemble(
+def _population(pair: Pair) -> Population:
+    return Population(
         y_true=pair.truth,
         y_pred=dict(zip(NAMES, pair.predicted, strict=True)),
         y_score=dict(zip(NAMES, pair.scores, strict=True)),

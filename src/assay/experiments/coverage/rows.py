@@ -216,14 +216,12 @@ def measured(
     Parameters
     ----------
     rows : sequence of Settings
-        One for each place on the last axis of the runs' ends, where that has several.
+        One a target.
     runs : Runs
     costs, random_labels
         What others take to the same goal, where that is known.
     """
-    value, low, high = (
-        each.reshape(runs.labels.size, -1).T for each in (runs.value, runs.low, runs.high)
-    )
+    value, low, high = runs.value.T, runs.low.T, runs.high.T
     return [
         Row(
             **asdict(wanted),

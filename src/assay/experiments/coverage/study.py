@@ -75,7 +75,7 @@ def code_digest() -> str:
     """
     package = files("assay")
     sources = [each for each in package.joinpath("core").iterdir() if each.name.endswith(".py")]
-    replays = ("runs.py", "joint_replay.py", "study.py")
+    replays = ("runs.py", "named_designs.py")
     sources += [package.joinpath("simulation", name) for name in replays]
     digest = blake2b(digest_size=6)
     for source in sorted(sources, key=str):

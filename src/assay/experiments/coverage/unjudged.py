@@ -21,7 +21,7 @@ from assay.experiments.coverage.cells import Cell, Subject, design_of, goal_of, 
 from assay.experiments.coverage.extent import LeftOut, Part, Scope
 from assay.experiments.coverage.populations import classifiers, of_classifier
 from assay.experiments.coverage.rows import WORST_CASE, Settings
-from assay.simulation import Frame, Runs, replay
+from assay.simulation import BLOCK, Frame, Runs, replay
 
 _METRICS = ("precision", "accuracy", "recall", "f1")
 _DELTA = 0.05
@@ -63,6 +63,7 @@ class UnjudgedTask:
     asked: int
     yes: float
     no: float
+    block: int = BLOCK
 
     def replay(self, replications: int, *, key: Sequence[int]) -> Runs:
         """Run it so many times; the ends have two places: the interval and the worst case."""
@@ -70,10 +71,11 @@ class UnjudgedTask:
         frame = self.frame
         hidden = np.round(self.yes * frame.outcomes)
         negatives = frame.sizes - frame.outcomes
-        low, high = np.zeros(replications), np.zeros(replications)
+        low, high = np.zeros((2, replications, 1))
 
         def ended(which: Ints, state: State) -> None:
-            low[which], high[which] = stated_worst_case(self.design, self.goal, frame.metric, state)
+            worst = stated_worst_case(self.design, self.goal, frame.metric, state)
+            low[which, 0], high[which, 0] = worst
 
         runs = replay(
             self.design,
@@ -89,9 +91,9 @@ class UnjudgedTask:
         )
         return replace(
             runs,
-            value=np.stack([runs.value, runs.value], axis=-1),
-            low=np.stack([runs.low, low], axis=-1),
-            high=np.stack([runs.high, high], axis=-1),
+            value=np.hstack([runs.value, runs.value]),
+            low=np.hstack([runs.low, low]),
+            high=np.hstack([runs.high, high]),
         )
 
 

@@ -6,18 +6,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.core.design import Design
+from assay.core.engine import State
 from assay.core.forecast import labels_needed
 from assay.core.goal import JointGoal, Target
 from assay.core.joint import Joint as Evaluation
 from assay.core.joint import Parts
 from assay.core.joint_allocation import joint_allocation
-from assay.core.types import Floats
+from assay.core.types import Floats, Ints
 from assay.core.views import views_of
 from assay.experiments.recycling.counts import Pair
 from assay.experiments.recycling.ensembles import Ensembles, Runs, percent_errors
 from assay.experiments.recycling.populations import ENSEMBLE, MODELS, Trial
 from assay.experiments.recycling.table1 import BOTH, PAPER, PRECISION, SAMPLE, pair_with
-from assay.simulation import JointRuns, expected_savings, replay_jointly
+from assay.simulation import Runs as JointRuns
+from assay.simulation import expected_savings, replay_jointly
 
 WITHIN = 0.03
 CONFIDENCE = 0.95
@@ -52,6 +54,13 @@ class Joint:
     replications: int
 
 
+@dataclass(frozen=True, eq=False)
+class CellRuns(JointRuns):
+    """How each replication ended, and its labels by cell: `answers`, of shape (runs, cells)."""
+
+    answers: Ints
+
+
 def run_joint(
     trials: Sequence[Trial],
     recycled: Ensembles,
@@ -75,7 +84,8 @@ def run_joint(
     """
     labels, least, within, coverage, first = [], [], [], [], []
     for number, trial in enumerate(trials):
-        runs = evaluate(trial, NAMES, replications, np.random.default_rng([seed, number, 5]))
+        rng = np.random.default_rng([seed, number, 5])
+        runs = evaluate(trial, NAMES, replications, rng)
         truth = np.array([trial.precision(classifier) for classifier in range(len(NAMES))])
         labels.append(runs.labels.mean())
         least.append(least_labels(trial))
@@ -174,7 +184,7 @@ def _cells_of(pair: Pair) -> Trial:
 
 def evaluate(
     trial: Trial, names: Sequence[str], replications: int, rng: np.random.Generator
-) -> JointRuns:
+) -> CellRuns:
     """Evaluate the precisions of all classifiers so many times, twenty labels at a time.
 
     Parameters
@@ -194,10 +204,16 @@ def evaluate(
     )
     joint = Evaluation(Design(), parts, views_of(goal, names, parts))
     outcomes = trial.positives[order].astype(np.float64)
-    return replay_jointly(joint, outcomes=outcomes, replications=replications, rng=rng)
+    answers = np.zeros((replications, order.size), dtype=np.int64)
+
+    def ended(which: Ints, state: State) -> None:
+        answers[which] = state.tallies.n
+
+    runs = replay_jointly(joint, outcomes=outcomes, replications=replications, rng=rng, ended=ended)
+    return CellRuns(**vars(runs), answers=answers)
 
 
-def runs_of(trial: Trial, runs: JointRuns) -> Runs:
+def runs_of(trial: Trial, runs: CellRuns) -> Runs:
     """Return what the paper measures of each model, in per cent.
 
     A model's savings are 1,100 less the labels of what it calls yes and MVE does not.

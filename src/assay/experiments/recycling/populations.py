@@ -31,7 +31,7 @@ import numpy as np
 from assay.core import deck
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import InputError
-from assay.predictions import read_labelled_classifiers
+from assay.predictions import read_labelled
 
 MODELS = ("ml1", "ml2", "ml3")
 ENSEMBLE = "mve"
@@ -173,7 +173,7 @@ def offensive_mix(folder: Path) -> NamedEnsemble:
             hint="without --data the experiment runs on populations that Assay generates",
         )
     names = (*_REAL_MODELS, ENSEMBLE)
-    found = read_labelled_classifiers(
+    found = read_labelled(
         file, label="label", classifiers={name: {"predicted": f"pred_{name}"} for name in names}
     )
     return NamedEnsemble(_REAL_MODELS, _by_cells(found.codes, found.truth))

@@ -13,11 +13,13 @@ References
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
+from zlib import crc32
 
 import numpy as np
 
 from assay.core.types import Ints
-from assay.simulation.ensemble import Ensemble
+from assay.simulation.population import Population
 from assay.simulation.recycling.route import Route
 from assay.simulation.recycling.samples import (
     Option,
@@ -28,7 +30,7 @@ from assay.simulation.recycling.samples import (
     uniform_sample,
 )
 from assay.simulation.recycling.sizes import Sizes
-from assay.simulation.workers import SeveralRuns
+from assay.simulation.runs import Runs
 
 FIXED = ("independent", "recycle-sample", "recycle-shuffle", "coordinated")
 
@@ -44,7 +46,7 @@ class SharedSamples:
 
     Parameters
     ----------
-    ensemble : Ensemble
+    population : Population
     route : Route
     design : str
         One of `FIXED`.
@@ -54,22 +56,24 @@ class SharedSamples:
     --------
     >>> from assay.core.goal import JointGoal, Target
     >>> y_true, said = [1, 1, 0, 0], {"new": [1, 1, 1, 0], "old": [1, 0, 1, 0]}
-    >>> ensemble = Ensemble(y_true=y_true, y_pred=said)
+    >>> population = Population(y_true=y_true, y_pred=said)
     >>> goal = JointGoal((Target("precision", "new"), Target("precision", "old")), budget=1)
-    >>> route, sizes = Route.of(ensemble, goal, "new"), Sizes({"new": 3, "old": 1}, 0)
-    >>> design = SharedSamples(ensemble, route, "coordinated", sizes)
-    >>> runs = design.replay(2, np.random.default_rng(1))
+    >>> route, sizes = Route.of(population, goal, "new"), Sizes({"new": 3, "old": 1}, 0)
+    >>> design = SharedSamples(population, route, "coordinated", sizes)
+    >>> runs = design.replay(2, key=[1])
     >>> runs.labels, runs.counted.tolist(), runs.value[:, 0]
     (array([3, 3]), [[3.0, 1.0], [3.0, 1.0]], array([0.66666667, 0.66666667]))
     """
 
-    def __init__(self, ensemble: Ensemble, route: Route, design: str, sizes: Sizes) -> None:
-        self._truth = ensemble.truth
+    block = 200  # replications: few enough to tell how far the work is
+
+    def __init__(self, population: Population, route: Route, design: str, sizes: Sizes) -> None:
+        self._truth = population.truth
         self._route = route
         self._design = design
         self._n = [*sizes.samples.values(), sizes.omission]
-        self._sets = [np.flatnonzero(ensemble.says_yes(name)) for name in sizes.samples]
-        self._sets.append(np.flatnonzero(~ensemble.says_yes(route.names[0])))
+        self._sets = [np.flatnonzero(population.says_yes(name)) for name in sizes.samples]
+        self._sets.append(np.flatnonzero(~population.says_yes(route.names[0])))
         # Where in x the samples stand: the no-set's last.
         self._places = [*(route.names.index(name) for name in sizes.samples), len(route.names)]
         self._overlaps: list[Overlap] = []
@@ -97,16 +101,17 @@ class SharedSamples:
     def _fresh(self, which: Sequence[int], rng: np.random.Generator) -> list[Ints]:
         return [uniform_sample(self._sets[place], self._n[place], rng) for place in which]
 
-    def replay(self, replications: int, rng: np.random.Generator) -> SeveralRuns:
-        """Draw and label the samples so many times."""
+    def replay(self, replications: int, *, key: Sequence[int]) -> Runs:
+        """Draw and label the samples so many times on the random stream of `key` and its own."""
+        seed, *rest = key
+        rng = np.random.default_rng([seed, crc32(self._design.encode()), *rest])
         needs = self._route.needs
-        labels = np.zeros(replications, dtype=np.int64)
-        counted = np.zeros((replications, len(needs)))
+        runs = Runs.start(replications, len(needs))
         x = np.zeros((replications, len(self._route.names) + 1))
         scale = np.append(self._route.yes, self._route.no)
         for run in range(replications):
             samples = self.draw(rng)
-            labels[run] = _distinct(samples)
+            runs.labels[run] = _distinct(samples)
             for place, rows in zip(self._places, samples, strict=True):
                 if rows.size:
                     x[run, place] = scale[place] * self._truth[rows].mean()
@@ -114,8 +119,8 @@ class SharedSamples:
                 mine = [
                     rows for place, rows in zip(self._places, samples, strict=True) if needed[place]
                 ]
-                counted[run, t] = _distinct(mine)
-        return SeveralRuns(labels, self._route.values(x), counted)
+                runs.counted[run, t] = _distinct(mine)
+        return replace(runs, value=self._route.values(x))
 
 
 def _distinct(samples: Sequence[Ints]) -> int:

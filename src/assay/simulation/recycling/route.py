@@ -21,7 +21,7 @@ from assay.core.goal import JointGoal, Target
 from assay.core.metrics import Metric, Ratio, ratio, subtract
 from assay.core.types import Bools, Floats, amounts
 from assay.errors import InputError
-from assay.simulation.ensemble import Ensemble
+from assay.simulation.population import Population
 
 # Section 6 of paper 3 to its end: every metric from precisions and one false omission rate [1]_.
 #
@@ -221,20 +221,20 @@ def _covariance_of_totals(
     return np.asarray(whole * scale[:, None] * scale)
 
 
-def choose_parent(ensemble: Ensemble, goal: JointGoal) -> str:
+def choose_parent(population: Population, goal: JointGoal) -> str:
     """Return the classifier of the goal whose yes-set has most in common with the others'.
 
     Examples
     --------
     >>> said = {"a": [1, 0, 0, 0], "b": [1, 1, 1, 0], "c": [0, 1, 1, 1]}
     >>> goal = JointGoal((Target("prevalence", ""),), budget=1)
-    >>> choose_parent(Ensemble(y_true=[1, 1, 0, 0], y_pred=said), goal)
+    >>> choose_parent(Population(y_true=[1, 1, 0, 0], y_pred=said), goal)
     'b'
     """
     named = [name for target in goal.targets for name in _whose(target)]
-    names = list(dict.fromkeys(named)) or list(ensemble.classifiers)
-    yes = ensemble.yes_cells(names)
-    both = (yes * ensemble.by_cell.sizes) @ yes.T
+    names = list(dict.fromkeys(named)) or list(population.classifiers)
+    yes = population.yes_cells(names)
+    both = (yes * population.by_cell.sizes) @ yes.T
     own = np.diag(both)
     # Of sets that have nothing in common the largest: it is not empty, unless all are.
     return names[max(range(len(names)), key=lambda k: (both[k].sum() - own[k], own[k]))]
@@ -270,11 +270,11 @@ class Route:
     targets: tuple[Target, ...]
 
     @classmethod
-    def of(cls, ensemble: Ensemble, goal: JointGoal, parent: str) -> Self:
+    def of(cls, population: Population, goal: JointGoal, parent: str) -> Self:
         """Return the route of a goal by the false omission rate of `parent`."""
-        names = (parent, *(name for name in ensemble.classifiers if name != parent))
-        yes = ensemble.yes_cells(names) @ ensemble.by_cell.sizes
-        return cls(names, yes, ensemble.truth.size, goal.targets)
+        names = (parent, *(name for name in population.classifiers if name != parent))
+        yes = population.yes_cells(names) @ population.by_cell.sizes
+        return cls(names, yes, population.truth.size, goal.targets)
 
     @property
     def no(self) -> float:

@@ -25,7 +25,7 @@ from scipy.special import ndtri
 from assay.core.goal import JointGoal
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError
-from assay.simulation.ensemble import Ensemble
+from assay.simulation.population import Population
 from assay.simulation.recycling.formulas import sample_size
 from assay.simulation.recycling.route import Route
 
@@ -41,13 +41,13 @@ class Sizes:
 
 
 def plan_sizes(
-    ensemble: Ensemble, goal: JointGoal, route: Route, design: str, *, assume: float
+    population: Population, goal: JointGoal, route: Route, design: str, *, assume: float
 ) -> Sizes:
     """Return the sizes of a design's samples.
 
     Parameters
     ----------
-    ensemble : Ensemble
+    population : Population
         Its true rates are used for targets other than precision.
     goal : JointGoal
         Every target has a `within`.
@@ -64,11 +64,11 @@ def plan_sizes(
     >>> rng = np.random.default_rng(1)
     >>> y_true = rng.random(20_000) < 0.3
     >>> said = {name: y_true ^ (rng.random(20_000) < 0.1) for name in ("new", "old")}
-    >>> ensemble = Ensemble(y_true=y_true, y_pred=said)
+    >>> population = Population(y_true=y_true, y_pred=said)
     >>> targets = parse_targets(["precision:old", "recall:new"], ["new", "old"], within=0.03)
     >>> goal = JointGoal(targets)
-    >>> route = Route.of(ensemble, goal, parent="new")
-    >>> plan_sizes(ensemble, goal, route, "independent", assume=0.5)
+    >>> route = Route.of(population, goal, parent="new")
+    >>> plan_sizes(population, goal, route, "independent", assume=0.5)
     Sizes(samples={'new': 1068, 'old': 1068}, omission=694)
     """
     start = _published(goal, route, assume, recycles=design.startswith("recycle"))
@@ -80,8 +80,8 @@ def plan_sizes(
         n = np.ceil(np.where(grows, factor * start, start))
         hits = np.zeros((n.size, n.size))
         taken = np.flatnonzero(n)
-        hits[np.ix_(taken, taken)] = covariance_of_hits(ensemble, design, names, n[taken])
-        omission = _omission(ensemble, goal, route, others, hits)
+        hits[np.ix_(taken, taken)] = covariance_of_hits(population, design, names, n[taken])
+        omission = _omission(population, goal, route, others, hits)
         if n.sum() + omission < cheapest:
             cheapest = n.sum() + omission
             samples = dict(zip(names, n[taken].astype(int).tolist(), strict=True))
@@ -109,10 +109,10 @@ def _published(goal: JointGoal, route: Route, assume: float, *, recycles: bool) 
 
 
 def _omission(
-    ensemble: Ensemble, goal: JointGoal, route: Route, which: Bools, hits: Floats
+    population: Population, goal: JointGoal, route: Route, which: Bools, hits: Floats
 ) -> float:
     """Return the labels of the parent's no-set that these targets take; inf: none are enough."""
-    x = _true_totals(ensemble, route)
+    x = _true_totals(population, route)
     missed = x[-1] / max(route.no, 1.0)
     spread = route.no**2 * missed * (1 - missed)
     z = -ndtri(_delta(goal) / 2)
@@ -129,13 +129,13 @@ def _omission(
 
 
 def covariance_of_hits(
-    ensemble: Ensemble, design: str, names: tuple[str, ...], n: Floats
+    population: Population, design: str, names: tuple[str, ...], n: Floats
 ) -> Floats:
     """Return the covariance of the estimated hits of classifiers that share labels, (K, K).
 
     Parameters
     ----------
-    ensemble, design
+    population, design
         As in `plan_sizes`.
     names : tuple of str
         The classifiers that are sampled, the parent first.
@@ -153,7 +153,7 @@ def covariance_of_hits(
     """
     if not names:
         return np.zeros((0, 0))
-    cells, yes = ensemble.by_cell, ensemble.yes_cells(names)
+    cells, yes = population.by_cell, population.yes_cells(names)
     size = yes @ cells.sizes
     p, f = (yes @ cells.positives / size)[:, None], n / size
     hit, miss = yes * (1 - p), yes * p
@@ -174,9 +174,9 @@ def covariance_of_hits(
     return np.asarray(shared / np.outer(f, f))
 
 
-def _true_totals(ensemble: Ensemble, route: Route) -> Floats:
-    cells = ensemble.by_cell
-    yes = ensemble.yes_cells(route.names)
+def _true_totals(population: Population, route: Route) -> Floats:
+    cells = population.by_cell
+    yes = population.yes_cells(route.names)
     return np.append(yes @ cells.positives, (1 - yes[0]) @ cells.positives)
 
 

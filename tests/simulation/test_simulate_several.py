@@ -1,4 +1,4 @@
-"""`simulate_several`: what designs cost together, by seed, and what it says to bad input."""
+"""`simulate` of several targets: what designs cost together, by seed, and bad input."""
 
 import json
 from pathlib import Path
@@ -8,23 +8,31 @@ import numpy as np
 import pytest
 
 from assay.errors import AssayError, DesignError
-from assay.simulation import SEVERAL_DESIGNS, Ensemble, SeveralSimulation, simulate_several
+from assay.simulation import SEVERAL_DESIGNS, Population, Simulation
+from assay.simulation import simulate as simulated
 
 DATA = Path(__file__).parents[3] / "shared/data/offensive_mix.parquet"
 METRICS = ["precision:new", "recall:old within 0.08", "precision:new - precision:old"]
 
 
-def ensemble() -> Ensemble:
+def population() -> Population:
     rng = np.random.default_rng(7)
     truth = rng.random(8000) < 0.3
     hard = rng.random(8000) < 0.3
     said = {name: truth ^ (hard & (rng.random(8000) < 0.3)) for name in ("new", "old")}
-    return Ensemble(y_true=truth, y_pred=said, y_score={"new": truth + rng.normal(size=8000)})
+    return Population(y_true=truth, y_pred=said, y_score={"new": truth + rng.normal(size=8000)})
 
 
-def simulate(**changed: Any) -> SeveralSimulation:
-    given = {"metrics": METRICS, "within": 0.05, "replications": 40, "seed": 3, **changed}
-    return simulate_several(ensemble(), **given)
+def simulate(**changed: Any) -> Simulation:
+    given = {
+        "metrics": METRICS,
+        "within": 0.05,
+        "replications": 40,
+        "seed": 3,
+        "workers": 1,
+        **changed,
+    }
+    return simulated(population(), **given)
 
 
 def test_joint_takes_the_fewest_labels_and_independent_samples_most() -> None:
@@ -35,7 +43,7 @@ def test_joint_takes_the_fewest_labels_and_independent_samples_most() -> None:
     assert max(labels, key=lambda name: labels[name]) == "independent"
     for row in result.rows:
         assert row.change_pct == pytest.approx(100 * (row.labels_mean / labels["independent"] - 1))
-        assert [each.metric for each in row.metrics] == [t.name for t in result.goal.targets]
+        assert [each.metric for each in row.metrics] == ["precision:new", "recall:old", METRICS[2]]
         assert all(each.rmse >= abs(each.bias) for each in row.metrics)
         assert all(0 < each.labels <= row.labels_mean for each in row.metrics)
         assert all((each.coverage is None) == (row.design != "joint") for each in row.metrics)
@@ -54,9 +62,9 @@ def test_a_seed_fixes_all_numbers_whatever_runs_beside() -> None:
 
 def test_the_result_is_plain_values() -> None:
     document = json.loads(json.dumps(simulate(replications=2).to_dict(), allow_nan=False))
-    assert list(document) == ["ensemble", "goal", "rows"]
-    assert document["ensemble"]["rows"] == 8000
-    assert document["ensemble"]["parent"] in ("new", "old")
+    assert list(document) == ["population", "goal", "rows", "ensemble"]
+    assert document["population"]["rows"] == 8000
+    assert document["population"]["parent"] in ("new", "old")
     assert list(document["rows"][0]) == [
         "design",
         "labels_mean",
@@ -132,15 +140,15 @@ def test_bad_input_is_refused(wrong: dict[str, Any], message: str) -> None:
 
 def test_a_classifier_that_never_says_yes_has_an_accuracy_and_no_precision() -> None:
     truth = np.arange(4000) % 5 == 0
-    silent = Ensemble(y_true=truth, y_pred={"shy": truth & False, "sound": truth})
+    silent = Population(y_true=truth, y_pred={"shy": truth & False, "sound": truth})
     for metrics in (["accuracy:shy"], ["accuracy:shy", "accuracy:sound"]):
-        for row in simulate_several(silent, metrics=metrics, within=0.1, replications=5).rows:
+        for row in simulated(silent, metrics=metrics, within=0.1, replications=5, workers=1).rows:
             assert abs(row.metrics[0].bias) < 0.1
     with pytest.raises(AssayError, match="says yes to no item"):
-        simulate_several(silent, metrics=["precision:shy"], within=0.1, replications=5)
+        simulated(silent, metrics=["precision:shy"], within=0.1, replications=5, workers=1)
     with pytest.raises(DesignError, match="shy says yes to no item"):
-        simulate_several(
-            silent, metrics=["precision:sound"], within=0.1, parent="shy", replications=5
+        simulated(
+            silent, metrics=["precision:sound"], within=0.1, parent="shy", replications=5, workers=1
         )
 
 
@@ -149,11 +157,11 @@ def test_a_real_ensemble() -> None:
         pytest.skip(f"{DATA} is not there")
     names = ("bilstm", "cnn", "logreg", "mve")
     columns = {name: {"score": f"score_{name}", "predicted": f"pred_{name}"} for name in names}
-    found = Ensemble.read(DATA, label="label", classifiers=columns)
+    found = Population.read(DATA, label="label", classifiers=columns)
     metrics = [f"precision:{name}" for name in names]
-    result = simulate_several(found, metrics=metrics, within=0.03, replications=20, seed=1)
+    result = simulated(found, metrics=metrics, within=0.03, replications=20, seed=1, workers=1)
     labels = {row.design: row.labels_mean for row in result.rows}
-    assert result.ensemble["parent"] == "mve"
+    assert result.population["parent"] == "mve"
     assert labels["joint"] < labels["recycle-shuffle"] / 2
     assert labels["recycle-shuffle"] < labels["independent"] / 2
 

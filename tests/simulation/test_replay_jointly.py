@@ -6,19 +6,20 @@ from scipy import stats
 from scipy.special import ndtri
 
 from assay.core.design import Design
+from assay.core.engine import State
 from assay.core.goal import JointGoal, parse_targets
 from assay.core.joint import Joint, Parts
 from assay.core.joint_allocation import joint_allocation
 from assay.core.stopping import Reason
 from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
-from assay.simulation.joint_replay import JointRuns, replay_jointly
+from assay.simulation import Runs, replay_jointly
 from tests.joint_population import Made, make
 
 TARGETS = ["precision:a", "f1:b", "accuracy:a - accuracy:c"]
 
 
-def replayed(made: Made, joint: Joint, runs: int, *, seed: int) -> JointRuns:
+def replayed(made: Made, joint: Joint, runs: int, *, seed: int) -> Runs:
     return replay_jointly(
         joint,
         outcomes=made.outcomes,
@@ -44,18 +45,24 @@ def test_cards_fall_into_parts_as_from_an_urn() -> None:
     parts = Parts(stratum, np.array([0, 1, 2, 3, 4, 5]), sizes.astype(np.float64))
     goal = JointGoal(parse_targets(["prevalence"], ["a", "b", "c"]), budget=12)
     joint = Joint(Design(), parts, views_of(goal, ["a", "b", "c"], parts), goal.budget)
+    answers = np.zeros((20_000, 6), dtype=np.int64)
+
+    def ended(which: Ints, state: State) -> None:
+        answers[which] = state.tallies.n
+
     runs = replay_jointly(
         joint,
         outcomes=np.array([2.0, 0, 4, 3, 1, 1]),
         replications=20_000,
         rng=np.random.default_rng(0),
         asked=12,  # one round, so that every run deals the same cards
+        ended=ended,
     )
     assert (runs.labels == 12).all()
     assert (runs.reason == Reason.BUDGET_SPENT).all()
     for h in (0, 2):
         mine = stratum == h
-        drawn = runs.answers[:, mine]
+        drawn = answers[:, mine]
         check_fall(drawn, sizes[mine])
         rng, chances = np.random.default_rng(1), sizes[mine] / sizes[mine].sum()
         replaced = rng.multinomial(drawn[0].sum(), chances, size=len(drawn))
@@ -68,7 +75,7 @@ def test_a_seed_fixes_everything() -> None:
     made = make(2, size=1500, classifiers=3, heaps=3)
     joint = made.joint(TARGETS, within=0.1)
     first, again, other = (replayed(made, joint, 20, seed=s) for s in (1, 1, 2))
-    for field in ("answers", "reason", "value", "low", "high"):
+    for field in ("labels", "counted", "reason", "value", "low", "high"):
         assert getattr(first, field).tolist() == getattr(again, field).tolist()
     assert first.value.tolist() != other.value.tolist()
 
@@ -77,7 +84,7 @@ def test_labels_that_reach_the_last_item_tell_everything() -> None:
     made = make(2, size=150, classifiers=3, heaps=3)
     joint = made.joint(TARGETS, budget=10_000)
     runs = replayed(made, joint, 3, seed=1)
-    assert (runs.answers == made.parts.size).all()
+    assert (runs.labels == made.parts.size.sum()).all()
     assert (runs.reason == Reason.EXHAUSTED).all()
     wanted = [[made.exact(name) for name in TARGETS]] * 3
     for found in (runs.value, runs.low, runs.high):

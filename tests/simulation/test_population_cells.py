@@ -12,7 +12,7 @@ from assay.core.design import Design
 from assay.core.goal import JointGoal, Target, parse_targets
 from assay.core.stratify import cell_strata
 from assay.errors import AssayError
-from assay.simulation import Ensemble
+from assay.simulation import Population
 
 NAMES = ("a", "b", "c")
 
@@ -40,25 +40,25 @@ SCIKIT: dict[str, Callable[..., float]] = {
 @pytest.mark.parametrize("metric", SCIKIT)
 def test_values_are_scikit_learns(metric: str) -> None:
     given = arrays()
-    ensemble = Ensemble(**given)
+    population = Population(**given)
     by_hand = {name: SCIKIT[metric](given["y_true"], given["y_pred"][name]) for name in NAMES}
     for name in NAMES:
-        assert ensemble.value(Target(metric, name)) == pytest.approx(by_hand[name], abs=1e-12)
+        assert population.value(Target(metric, name)) == pytest.approx(by_hand[name], abs=1e-12)
     if metric != "f1":
-        found = ensemble.value(Target(metric, "a", minus="b"))
+        found = population.value(Target(metric, "a", minus="b"))
         assert found == pytest.approx(by_hand["a"] - by_hand["b"], abs=1e-12)
 
 
 def test_prevalence_is_the_share_of_positives() -> None:
     given = arrays()
-    assert Ensemble(**given).value(Target("prevalence", "")) == given["y_true"].mean()
+    assert Population(**given).value(Target("prevalence", "")) == given["y_true"].mean()
 
 
 def test_outcomes_are_the_positives_of_each_part() -> None:
     given = arrays()
-    ensemble = Ensemble(**given)
+    population = Population(**given)
     goal = JointGoal(parse_targets(["recall:a", "recall:c"], NAMES, within=0.1))
-    strata = cell_strata(ensemble, goal, Design())
+    strata = cell_strata(population, goal, Design())
     codes = sum(given["y_pred"][name].astype(int) << bit for bit, name in enumerate(NAMES))
     # Only one classifier has a score, so items are ranked by it.
     rank = (rankdata(given["y_score"]["a"]) - 0.5) / 3000
@@ -67,7 +67,7 @@ def test_outcomes_are_the_positives_of_each_part() -> None:
         int((given["y_true"] & (stratum == s) & (codes == code)).sum())
         for s, code, _ in strata.parts
     ]
-    assert ensemble.outcomes(strata).tolist() == by_hand
+    assert population.outcomes(strata).tolist() == by_hand
     assert sum(by_hand) == given["y_true"].sum()
 
 
@@ -78,15 +78,15 @@ def test_what_is_read_from_a_table_is_what_is_given_as_arrays() -> None:
     table = {"truth": truth, "score": given["y_score"]["a"], **words}
     classifiers = {name: {"predicted": name, "positive": "yes"} for name in NAMES}
     classifiers["a"]["score"] = "score"
-    read = Ensemble.read(table, label="truth", classifiers=classifiers, positive="spam")
-    assert read.cells() == Ensemble(**given).cells()
-    assert read.value(Target("recall", "b")) == Ensemble(**given).value(Target("recall", "b"))
+    read = Population.read(table, label="truth", classifiers=classifiers, positive="spam")
+    assert read.cells() == Population(**given).cells()
+    assert read.value(Target("recall", "b")) == Population(**given).value(Target("recall", "b"))
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"y_pred": [1, 0, 1]},
+        {"y_pred": {"a": [1, 0, 1]}, "threshold": 0.5},
         {"y_pred": {}},
         {"y_pred": {"a": [1, 0]}},
         {"y_pred": {"a": [1, 0, 7]}},
@@ -97,4 +97,4 @@ def test_what_is_read_from_a_table_is_what_is_given_as_arrays() -> None:
 )
 def test_bad_arrays_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(AssayError):
-        Ensemble(y_true=[1, 0, 1], **wrong)
+        Population(y_true=[1, 0, 1], **wrong)

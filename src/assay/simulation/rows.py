@@ -1,0 +1,245 @@
+"""Rows of a simulation: how each design fared, with each target."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from assay.core.forecast import labels_needed
+from assay.core.goal import Goal, JointGoal
+from assay.core.stopping import Reason
+from assay.results import html_block, html_remarks, html_table
+from assay.simulation.recycling.sizes import Sizes
+from assay.simulation.runs import Runs
+
+
+@dataclass(frozen=True)
+class TargetRow:
+    """How one design fared with one target.
+
+    Attributes
+    ----------
+    metric : str
+        The target's name.
+    value : float
+        Its true value.
+    labels : float
+        The labelled items that it was read off, on average.
+    within : float or None
+        The share of runs whose estimate lies within delta of the truth (paper 1's InConf).
+    coverage : float or None
+        The share of runs whose interval holds the truth; None where a design gives no interval.
+    bias, rmse, mae : float
+        Of the estimates.
+    oracle_pct : float or None
+        Labels against those of an experimenter who knew every stratum's rate beforehand (paper 1),
+        in percent.
+    mvr : float or None
+        The mean estimated variance over that of simple random sampling at the same number of
+        labels (paper 2's mean variance ratio).
+    yes, no : float or None
+        The share of runs that ended sure that the metric is at least what was asked about, and
+        sure that it is below.
+    """
+
+    metric: str
+    value: float
+    labels: float
+    within: float | None
+    coverage: float | None
+    bias: float
+    rmse: float
+    mae: float
+    oracle_pct: float | None = None
+    mvr: float | None = None
+    yes: float | None = None
+    no: float | None = None
+
+
+_OF_A_TARGET = frozenset(field.name for field in fields(TargetRow))
+
+
+@dataclass(frozen=True)
+class Row:
+    """How one design fared. With one target, the fields of its `TargetRow` are the row's, too.
+
+    Attributes
+    ----------
+    design : str
+    labels_mean, labels_se : float
+        Distinct items labelled for all targets until the stop: their mean, and its standard error.
+    change_pct : float or None
+        Labels against simple random sampling to the same goal, with or without replacement as
+        the design is; for several targets against ``independent``. In percent; below 0 is a saving.
+    sizes : Sizes or None
+        The sizes of the samples, where they are fixed beforehand; items may repeat.
+    metrics : tuple of TargetRow
+    """
+
+    design: str
+    labels_mean: float
+    labels_se: float
+    change_pct: float | None
+    sizes: Sizes | None
+    metrics: tuple[TargetRow, ...]
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_A_TARGET and len(self.metrics) == 1:
+            return getattr(self.metrics[0], name)
+        raise AttributeError(f"a row of {len(self.metrics)} metrics has no {name!r}: see metrics")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as plain values; with one target, its own beside the row's."""
+        values = asdict(self)
+        return {**values, **values["metrics"][0]} if len(self.metrics) == 1 else values
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What `simulate` found: facts about the population, and one row a design and budget.
+
+    `goal` is what was asked for, with the first of several budgets; `interrupted` tells that Ctrl-C
+    ended it: the rows are of the runs that were finished.
+    """
+
+    population: Mapping[str, Any]
+    goal: Goal | JointGoal
+    rows: tuple[Row, ...]
+    interrupted: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the population, the goal and the rows as plain values."""
+        found = {
+            "population": dict(self.population),
+            "goal": self.goal.to_dict(),
+            "rows": [row.to_dict() for row in self.rows],
+        }
+        if isinstance(self.goal, JointGoal):
+            found["ensemble"] = found["population"]  # the name that it had
+        return found
+
+    @property
+    def baseline(self) -> str:
+        """What the labels of the designs are compared with."""
+        return "independent samples" if isinstance(self.goal, JointGoal) else "random"
+
+    def _repr_html_(self) -> str:
+        designs = [
+            (
+                row.design,
+                f"{row.labels_mean:,.0f} ±{row.labels_se:.2g}",
+                "–" if row.change_pct is None else f"{row.change_pct:+.1f}%",
+            )
+            for row in self.rows
+        ]
+        metrics = [
+            (
+                each.metric,
+                row.design,
+                f"{each.value:.4f}",
+                f"{each.labels:,.0f}",
+                "–" if each.coverage is None else f"{each.coverage:.3f}",
+                f"{each.rmse:.4f}",
+            )
+            for row in self.rows
+            for each in row.metrics
+        ]
+        headings = ("metric", "design", "truth", "labels", "interval covers", "error (rms)")
+        return html_block(
+            html_remarks([f"{self.population['rows']:,} items whose truth is known"]),
+            html_table(("design", "labels", f"against {self.baseline}"), designs),
+            html_table(headings, sorted(metrics, key=itemgetter(0))),
+            html_remarks(["interrupted: runs are missing"] if self.interrupted else []),
+        )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A target that was run for, and what is known of it beforehand.
+
+    Attributes
+    ----------
+    metric : str
+        Its name.
+    value : float
+        Its true value.
+    goal : Goal
+    random_variance : float, optional
+        n times its variance under simple random sampling.
+    least_variance : float, optional
+        n times its variance under the best allocation to the design's strata.
+    """
+
+    metric: str
+    value: float
+    goal: Goal
+    random_variance: float | None = None
+    least_variance: float | None = None
+
+    @property
+    def oracle(self) -> float | None:
+        """Labels that an experimenter needs who knows every stratum's rate."""
+        if self.goal.within is None or self.least_variance is None:
+            return None
+        least = np.array(self.least_variance)
+        return float(labels_needed(least, self.goal.within, self.goal.confidence))
+
+
+def summarise(
+    design: str,
+    runs: Runs,
+    wanted: Sequence[Wanted],
+    *,
+    baseline: float | None,
+    sizes: Sizes | None = None,
+) -> Row:
+    """Return a row from the runs of a design.
+
+    Parameters
+    ----------
+    design : str
+        Its name.
+    runs : Runs
+        How each replication ended.
+    wanted : sequence of Wanted
+        One a target.
+    baseline : float or None
+        Labels that the design is compared with, on average.
+    sizes : Sizes, optional
+        Of the samples, where they are fixed beforehand.
+    """
+    labels = float(runs.labels.mean())
+    return Row(
+        design=design,
+        labels_mean=labels,
+        labels_se=float(runs.labels.std() / np.sqrt(max(runs.labels.size - 1, 1))),
+        change_pct=None if baseline is None else 100 * (labels / baseline - 1),
+        sizes=sizes,
+        metrics=tuple(_of_target(each, runs, t) for t, each in enumerate(wanted)),
+    )
+
+
+def _of_target(wanted: Wanted, runs: Runs, t: int) -> TargetRow:
+    goal, truth = wanted.goal, wanted.value
+    low, high, error = runs.low[:, t], runs.high[:, t], runs.value[:, t] - truth
+    labels, oracle = float(runs.labels.mean()), wanted.oracle
+    random = 0.0
+    if wanted.random_variance is not None:
+        random = float(np.mean(wanted.random_variance / runs.labels))
+    asks = goal.at_least is not None
+    return TargetRow(
+        metric=wanted.metric,
+        value=truth,
+        labels=float(runs.counted[:, t].mean()),
+        within=None if goal.within is None else float(np.mean(np.abs(error) <= goal.within)),
+        coverage=None if np.isnan(low).all() else float(np.mean((low <= truth) & (truth <= high))),
+        bias=float(error.mean()),
+        rmse=float(np.sqrt(np.mean(error**2))),
+        mae=float(np.abs(error).mean()),
+        oracle_pct=100 * (labels / oracle - 1) if oracle else None,
+        mvr=float(runs.variance[:, t].mean() / random) if random > 0 else None,
+        yes=float(np.mean(runs.reason == Reason.AT_LEAST)) if asks else None,
+        no=float(np.mean(runs.reason == Reason.BELOW)) if asks else None,
+    )
