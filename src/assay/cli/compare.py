@@ -1,6 +1,5 @@
 """``assay compare``: two model versions, or two weeks."""
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -20,14 +19,12 @@ from assay.cli.options import (
     Threshold,
     about_data,
     about_goal,
-    follow_up,
-    reading,
     storage_url,
 )
-from assay.cli.output import AsJson, collecting_warnings, tell, telling_errors
+from assay.cli.output import AsJson, telling_errors
 from assay.cli.render import facts
 from assay.cli.series import labels_before, labels_told
-from assay.cli.summary import several_facts, targets_table
+from assay.cli.summary import make_campaign, several_facts, targets_table
 from assay.core.goal import JointGoal
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
@@ -38,20 +35,6 @@ from assay.results import printable
 # What is told of a new comparison: what the two have in common, and which labels count again.
 
 _BOTH = IN_OLD | IN_NEW
-
-
-def tell_compared(
-    campaign: Campaign, storage: str | None, warnings: Sequence[str], *, as_json: bool
-) -> None:
-    """Tell what is compared, what is known of it already, and what to do next."""
-    next_command = follow_up("status" if campaign.done else "label", campaign.name, storage)
-    tell(
-        partial(_document, campaign),
-        partial(_view, campaign),
-        warnings=warnings,
-        next_command=next_command,
-        as_json=as_json,
-    )
 
 
 def _document(campaign: Campaign) -> dict[str, Any]:
@@ -75,7 +58,8 @@ def _document(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def _view(campaign: Campaign) -> RenderableType:
+def render_comparison(campaign: Campaign) -> RenderableType:
+    """Return what is compared, and what is known of it already."""
     settings = campaign.settings
     strata, goal = _several(settings)
     old, new = strata.classifiers
@@ -185,26 +169,27 @@ def compare(
 ) -> None:
     """Start a campaign for the difference between two model versions, or two weeks."""
     with telling_errors(as_json=as_json):
-        with reading(f"{old} and {new}"), collecting_warnings() as warnings:
-            campaign = compare_campaign(
-                old,
-                new,
-                id=id_column,
-                score=score,
-                predicted=predicted,
-                threshold=threshold,
-                positive=positive,
-                show=show or (),
-                names=names,
-                metric=metric,
-                within=within,
-                level_within=level_within,
-                budget=budget,
-                confidence=confidence,
-                labels_from=labels_from or (),
-                question=question,
-                name=name,
-                storage=storage_url(storage),
-                seed=seed,
-            )
-        tell_compared(campaign, storage, warnings, as_json=as_json)
+        make = partial(
+            compare_campaign,
+            old,
+            new,
+            id=id_column,
+            score=score,
+            predicted=predicted,
+            threshold=threshold,
+            positive=positive,
+            show=show or (),
+            names=names,
+            metric=metric,
+            within=within,
+            level_within=level_within,
+            budget=budget,
+            confidence=confidence,
+            labels_from=labels_from or (),
+            question=question,
+            name=name,
+            storage=storage_url(storage),
+            seed=seed,
+        )
+        what = f"{old} and {new}"
+        make_campaign(make, what, _document, render_comparison, storage, as_json=as_json)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from assay.campaign import Campaign, create_campaign
+from assay.campaign import create_campaign
 from assay.cli.options import (
     CheckIds,
     ClassifierColumns,
@@ -28,16 +28,14 @@ from assay.cli.options import (
     Where,
     about_data,
     about_goal,
-    follow_up,
     is_one_metric,
     parse_classifiers,
-    reading,
     refuse_beside_classifiers,
     scan_of,
     storage_url,
 )
-from assay.cli.output import AsJson, collecting_warnings, tell, telling_errors
-from assay.cli.summary import document, view
+from assay.cli.output import AsJson, telling_errors
+from assay.cli.summary import document, make_campaign, render_campaign
 from assay.core.cut_methods import METHODS
 from assay.core.design import ALLOCATIONS, MODES, Design
 from assay.core.goal import one_of
@@ -125,50 +123,38 @@ def create(
         scan = scan_of(
             file, engine=engine, where=where, table=table, spark=spark, check_ids=check_ids
         )
-        with reading(file or str(table)), collecting_warnings() as warnings:
-            campaign = create_campaign(
-                scan,
-                id=id_column,
-                score=score,
-                predicted=predicted,
-                threshold=threshold,
-                positive=None if classifier else positive,
-                classifiers=classifiers,
-                show=show or (),
-                slices=slices or (),
-                sample_weight=sample_weight,
-                scale=cast(Scale | None, scale),  # what is not one is refused by name
-                metric=metrics[0],
-                metrics=None if is_one_metric(metrics) else metrics,
-                within=within,
-                budget=budget,
-                confidence=confidence,
-                simultaneous=simultaneous,
-                at_least=at_least,
-                design=chosen,
-                labels=labels_from,
-                question=question,
-                reviewers_per_item=reviewers_per_item,
-                overlap=overlap,
-                name=name,
-                storage=storage_url(storage),
-                seed=seed,
-            )
-        known = {"scale_given": scale is not None}
-        tell(
-            partial(document, campaign, **known),
-            partial(view, campaign, **known),
-            warnings=warnings,
-            next_command=follow_up(_next(campaign), campaign.name, storage),
-            as_json=as_json,
+        make = partial(
+            create_campaign,
+            scan,
+            id=id_column,
+            score=score,
+            predicted=predicted,
+            threshold=threshold,
+            positive=None if classifier else positive,
+            classifiers=classifiers,
+            show=show or (),
+            slices=slices or (),
+            sample_weight=sample_weight,
+            scale=cast(Scale | None, scale),  # what is not one is refused by name
+            metric=metrics[0],
+            metrics=None if is_one_metric(metrics) else metrics,
+            within=within,
+            budget=budget,
+            confidence=confidence,
+            simultaneous=simultaneous,
+            at_least=at_least,
+            design=chosen,
+            labels=labels_from,
+            question=question,
+            reviewers_per_item=reviewers_per_item,
+            overlap=overlap,
+            name=name,
+            storage=storage_url(storage),
+            seed=seed,
         )
-
-
-def _next(campaign: Campaign) -> str:
-    """Return the command to type next; at a terminal sits one reviewer, and items may want more."""
-    if campaign.done:
-        return "status"
-    return "serve" if campaign.settings.reviewing.per_item > 1 else "label"
+        told = partial(document, scale_given=scale is not None)
+        shown = partial(render_campaign, scale_given=scale is not None)
+        make_campaign(make, file or str(table), told, shown, storage, as_json=as_json)
 
 
 def _refuse_half_overlap(reviewers: int, overlap: float) -> None:

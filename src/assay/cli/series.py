@@ -1,6 +1,6 @@
 """``assay follow``, ``trend``, ``extend`` and ``rebase``: campaigns that go on from others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any
 
@@ -40,6 +40,7 @@ from assay.cli.options import (
 )
 from assay.cli.output import AsJson, collecting_warnings, tell, telling_errors
 from assay.cli.render import facts, interval_bar, interval_text, new_table
+from assay.cli.summary import make_campaign
 from assay.core.metrics import METRICS
 from assay.errors import InputError
 from assay.results import Estimate, metric_name, printable, value_text
@@ -174,14 +175,15 @@ def _tell(found: Trend, warnings: list[str], storage: str | None, *, as_json: bo
     next_command = follow_up(command, last.campaign, storage)
     tell(
         found.to_dict,
-        partial(_view_of_trend, found),
+        partial(render_trend, found),
         warnings=warnings,
         next_command=next_command,
         as_json=as_json,
     )
 
 
-def _view_of_trend(found: Trend) -> RenderableType:
+def render_trend(found: Trend) -> RenderableType:
+    """Return the series: a line a period, and the last one's interval."""
     headline = Text.assemble(
         (printable(found.series), "bold"),
         (f"  {metric_name(found.metric)} at {100 * found.confidence:.4g}% confidence", "dim"),
@@ -220,20 +222,6 @@ def _told(estimate: Estimate) -> Text:
 # What is told of a campaign that goes on with the labels of another.
 
 
-def tell_succeeded(
-    campaign: Campaign, storage: str | None, warnings: Sequence[str], *, as_json: bool
-) -> None:
-    """Tell what became of the labels, how the campaign stands, and what to do next."""
-    next_command = follow_up("status" if campaign.done else "label", campaign.name, storage)
-    tell(
-        partial(_document, campaign),
-        partial(_view_of_campaign, campaign),
-        warnings=warnings,
-        next_command=next_command,
-        as_json=as_json,
-    )
-
-
 def _document(campaign: Campaign) -> dict[str, Any]:
     source, before = campaign.settings.source, campaign.settings.before
     return {
@@ -250,7 +238,8 @@ def _document(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def _view_of_campaign(campaign: Campaign) -> RenderableType:
+def render_succession(campaign: Campaign) -> RenderableType:
+    """Return what became of the labels, and how the campaign stands."""
     source, before = campaign.settings.source, campaign.settings.before
     headline = Text.assemble((printable(campaign.name), "bold"), (" goes on", "dim"))
     lines: list[tuple[str, RenderableType]] = [
@@ -306,9 +295,8 @@ def extend(
             raise typer.BadParameter(
                 "no predictions are named: give FILE, or with --spark a --table"
             )
-        with reading(file or str(table)), collecting_warnings() as warnings:
-            campaign = extend_campaign(scan, name, storage=url)
-        tell_succeeded(campaign, storage, warnings, as_json=as_json)
+        make, what = partial(extend_campaign, scan, name, storage=url), file or str(table)
+        make_campaign(make, what, _document, render_succession, storage, as_json=as_json)
 
 
 # ``assay rebase``: go on with a campaign on predictions that have changed.
@@ -335,6 +323,6 @@ def rebase(
     with telling_errors(as_json=as_json):
         url = existing(storage)
         scan = other_scan(file, engine=engine, where=where, table=table, spark=spark)
-        with reading(file or "the predictions"), collecting_warnings() as warnings:
-            campaign = rebase_campaign(name, storage=url, predictions=scan)
-        tell_succeeded(campaign, storage, warnings, as_json=as_json)
+        make = partial(rebase_campaign, name, storage=url, predictions=scan)
+        what = file or "the predictions"
+        make_campaign(make, what, _document, render_succession, storage, as_json=as_json)

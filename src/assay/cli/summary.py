@@ -1,7 +1,8 @@
 """Summary of a new campaign in the terminal: what was read, how it is cut, and the goal."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -9,6 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.campaign import Campaign, shown_columns
+from assay.cli.options import follow_up, reading
+from assay.cli.output import collecting_warnings, tell
 from assay.cli.render import facts, new_table, note_lines, sizes_table
 from assay.core.design import Design
 from assay.core.goal import Goal, JointGoal
@@ -80,7 +83,35 @@ def _yes_where(columns: Mapping[str, Any]) -> str:
     return predicted if positive is None else f"{predicted} = {positive}"
 
 
-def view(campaign: Campaign, *, scale_given: bool) -> RenderableType:
+def make_campaign(
+    make: Callable[[], Campaign],
+    what: str,
+    document: Callable[[Campaign], Mapping[str, Any]],
+    render: Callable[[Campaign], RenderableType],
+    storage: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Make a campaign while `what` is read, tell machines or people of it, and what to do next."""
+    with reading(what), collecting_warnings() as warnings:
+        campaign = make()
+    tell(
+        partial(document, campaign),
+        partial(render, campaign),
+        warnings=warnings,
+        next_command=follow_up(_next(campaign), campaign.name, storage),
+        as_json=as_json,
+    )
+
+
+def _next(campaign: Campaign) -> str:
+    """Return the command to type next; at a terminal sits one reviewer, and items may want more."""
+    if campaign.done:
+        return "status"
+    return "serve" if campaign.settings.reviewing.per_item > 1 else "label"
+
+
+def render_campaign(campaign: Campaign, *, scale_given: bool) -> RenderableType:
     """Return what people are told."""
     notes = _notes(campaign)
     blocks = [*_what_for(campaign.settings, scale_given=scale_given)]
