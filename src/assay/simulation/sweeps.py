@@ -268,28 +268,29 @@ def budget_grid(question: Question, result: Simulation) -> list[int]:
 
 def variance_by_labels(question: Question, grid: Sequence[int]) -> Curves:
     """Return paper 2's mean variance ratio of each design against the budget."""
-    found: dict[str, list[float]] = {name: [] for name in question.designs}
-    for budget in grid:
-        fitting = {
-            name: design
-            for name, design in question.designs.items()
-            if question.fits(design, budget)
-        }
-        _append(found, question.ask(question.population, fitting, budget=[budget]))
-    return Curves(np.array(grid, dtype=np.float64), _arrays(found))
+    return _variances(question, grid, [(question.designs, budget) for budget in grid])
 
 
 def variance_by_bins(question: Question, budget: int) -> Curves:
     """Return paper 2's mean variance ratio of each design against the strata a predicted label."""
+    return _variances(question, _BINS, [(question.designs_of(bins), budget) for bins in _BINS])
+
+
+def _variances(
+    question: Question, x: Sequence[int], asked: Sequence[tuple[Mapping[str, Design], int]]
+) -> Curves:
+    """Return the ratios of each design at every x, which is run with the designs and the budget."""
     found: dict[str, list[float]] = {name: [] for name in question.designs}
-    for bins in _BINS:
-        fitting = {
-            name: design
-            for name, design in question.designs_of(bins).items()
-            if question.fits(design, budget)
-        }
-        _append(found, question.ask(question.population, fitting, budget=[budget]))
-    return Curves(np.array(_BINS, dtype=np.float64), _arrays(found))
+    for designs, budget in asked:
+        fitting = {name: each for name, each in designs.items() if question.fits(each, budget)}
+        rows = question.ask(question.population, fitting, budget=[budget])
+        ratios = {row.design: row.metrics[0].mvr for row in rows}
+        for name, values in found.items():
+            ratio = ratios.get(name)
+            values.append(np.nan if ratio is None else ratio)
+    return Curves(
+        np.array(x, dtype=np.float64), {name: np.array(each) for name, each in found.items()}
+    )
 
 
 def widths_by_labels(question: Question, budget: int) -> dict[str, Trajectory]:
@@ -327,14 +328,3 @@ def share_of_limit(question: Question, result: Simulation) -> dict[str, float]:
             spent = row.labels_mean * row.rmse**2 / (random * left_open)
             shares[name] = float((1 - spent) / room)
     return shares
-
-
-def _append(found: dict[str, list[float]], rows: Sequence[Row]) -> None:
-    ratios = {row.design: row.mvr for row in rows}
-    for name, values in found.items():
-        ratio = ratios.get(name)
-        values.append(np.nan if ratio is None else ratio)
-
-
-def _arrays(found: Mapping[str, list[float]]) -> dict[str, Floats]:
-    return {name: np.array(values) for name, values in found.items()}
