@@ -93,6 +93,11 @@ def test_all_text_can_be_read(
     assert hard_to_read(page) == []
     visit.context.set_offline(False)
     wait_until_saved(page)
+    page.keyboard.press("w")
+    page.locator("#comment-text").fill("x" * 2_001)
+    assert hard_to_read(page) == []
+    page.locator("#comment-text").fill("")
+    page.keyboard.press("Escape")
     page.keyboard.press("?")
     assert hard_to_read(page) == []
     for path in ("/owner", "/owner/disputes", "/login", "/nowhere"):
@@ -148,6 +153,7 @@ def test_what_a_screen_reader_is_told(house: House, enter: Callable[..., Visit])
             - button "Cannot judge"
             - button "Skip for now"
             - button "Broken item"
+            - button "Comment"
             - button "Undo" [disabled]
             - button "Help"
         """

@@ -64,8 +64,8 @@ def lose_the_request(page: Page) -> None:
     page.context.route(API, lose)
 
 
-SENT = "({ key, item, answer }) => ({ key, item, answer })"
-WITH_A_NEW_KEY = "({ item, answer }) => ({ key: String(Math.random()), item, answer })"
+SENT = "({ turn, sent, ...label }) => label"
+WITH_A_NEW_KEY = "({ turn, sent, ...label }) => ({ ...label, key: String(Math.random()) })"
 MARK = "this.#outbox.markSent(batch);"
 FORGET = "batch.forEach((entry) => this.#outbox.acknowledge(entry.key));"
 

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+from assay.campaign import load_campaign
 from assay.cli import app
 
 PATIENCE = 40.0  # seconds to wait for a busy machine
@@ -134,6 +135,17 @@ def terminal(folder: Path) -> Iterator[Callable[..., Terminal]]:
     yield start
     for each in opened:
         each.close()
+
+
+@pytest.fixture
+def comments(folder: Path) -> Callable[[], list[tuple[str, str]]]:
+    """Every answer ever given in the campaign `spam`, with its comment."""
+
+    def stored() -> list[tuple[str, str]]:
+        campaign = load_campaign("spam", storage=f"sqlite:///{folder / 'assay.db'}")
+        return [(event.answer, event.comment) for event in campaign.events()]
+
+    return stored
 
 
 @pytest.fixture

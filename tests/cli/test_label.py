@@ -53,6 +53,52 @@ def test_keys_typed_ahead_are_each_an_answer_and_others_none(
     assert sorted(labels().values()) == ["no", "yes", "yes"]
 
 
+def test_a_comment_is_written_with_a_key_and_goes_with_the_answer(
+    create: Fixture, terminal: Fixture, comments: Fixture
+) -> None:
+    create()
+    screen = terminal("label", "spam")
+    screen.wait_for(PROMPT)
+    screen.press("w")
+    screen.wait_for("comment, and Enter:")
+    screen.press("a parody, y or n? [b]yes[/b]x\x7f\n")  # with a slip that is corrected
+    screen.wait_for("the comment goes with your answer")
+    screen.wait_for("Your comment: a parody, y or n? [b]yes[/b]")
+    screen.press("y")
+    screen.wait_for("yes, saved")
+    screen.press("wtyped ahead\nn")
+    screen.wait_for("no, saved")
+    screen.press("uw\ny")  # back, take the comment away, and answer otherwise
+    screen.wait_for("yes, saved", 2)
+    screen.press("w" + "x" * 1990 + "\n")
+    screen.wait_for("the comment goes with your answer", 4)
+    screen.press("n")
+    screen.wait_for("no, saved", 2)
+    screen.press("q")
+    screen.wait_for("assay status spam")
+    said = [("yes", "a parody, y or n? [b]yes[/b]"), ("no", "typed ahead"), ("yes", "")]
+    assert comments() == [*said, ("no", "x" * 1990)]
+
+
+def test_a_comment_in_a_pipe_stands_after_its_w(
+    create: Fixture, run: Fixture, comments: Fixture
+) -> None:
+    create("--reviewers-per-item", "2", "--overlap", "1")
+    lines = "w Yes, a parody\ny\nn\nu\nW dull\ns\nw " + "x" * 2001 + "\nc\nq\n"
+    shown = run("label", "spam", "--reviewer", "ann", input=lines).stdout
+    assert "no, kept" in shown
+    assert "a comment has 2,001 characters, at most 2,000; it was not kept" in shown
+    assert comments() == [
+        ("yes", "Yes, a parody"),
+        ("no", ""),
+        ("no", "dull"),
+        ("cannot judge", ""),
+    ]
+    bare = run("label", "spam", "--reviewer", "ann", input="w\n")
+    assert bare.exit_code == 1
+    assert "a comment stands after its w" in bare.stderr
+
+
 def test_a_killed_sitting_loses_nothing(
     create: Fixture, terminal: Fixture, labels: Fixture
 ) -> None:

@@ -125,8 +125,9 @@ def test_what_counts_is_told_from_what_does_not() -> None:
     campaign.rule("b", "yes", reviewer="eve", key="3")
     campaign.review([Label("c", "yes", key="4"), Label("c", "withdrawn", key="5")], reviewer="bob")
     sheet = labels_sheet(campaign)
-    assert sheet.columns == ("id", "label", "reviewer", "told_at", "late", "ruling", "counts")
-    assert [(*row[:3], *row[5:]) for row in sheet.rows] == [
+    first = ("id", "label", "reviewer", "told_at", "late", "ruling", "counts")
+    assert sheet.columns == (*first, "comment")
+    assert [(*row[:3], *row[5:7]) for row in sheet.rows] == [
         ("a", "yes", "ann", False, True),
         ("a", "no", "bob", False, False),
         ("b", "no", "bob", False, False),

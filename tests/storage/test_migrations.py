@@ -16,7 +16,7 @@ import assay
 from assay.errors import StorageError
 from assay.storage import migrations, open_store
 from assay.storage.schema import SCHEMA_VERSION
-from tests.storage.data.make_schema_2 import document
+from tests.storage.data.make_schema_2 import as_recorded, document
 
 DATA = Path(__file__).parent / "data"
 
@@ -207,15 +207,18 @@ def test_processes_that_open_at_once_upgrade_once(old: Path) -> None:
     for process in started:
         process.communicate(timeout=60)
     assert [process.returncode for process in started] == [0] * len(started)
-    assert rows(old, "SELECT version FROM assay_schema ORDER BY 1") == [(1,), (2,), (3,)]
+    assert rows(old, "SELECT version FROM assay_schema ORDER BY 1") == [
+        (version,) for version in range(1, SCHEMA_VERSION + 1)
+    ]
     assert said_by(url) == recorded("schema_1.json")
 
 
-@pytest.mark.parametrize("schema", [2, 3])
+@pytest.mark.parametrize("schema", range(2, SCHEMA_VERSION + 1))
 def test_later_schemas_say_what_they_said_when_they_were_new(tmp_path: Path, schema: int) -> None:
     url = f"sqlite:///{shutil.copy(DATA / f'schema_{schema}.db', tmp_path / 'old.db')}"
     for name, before in recorded(f"schema_{schema}.json").items():
-        assert json.loads(json.dumps(document(name, url))) == before
+        now = json.loads(json.dumps(document(name, url)))
+        assert as_recorded(now, before) == before
 
 
 def test_weights_that_are_lost_change_what_is_said(tmp_path: Path) -> None:
@@ -230,7 +233,19 @@ def test_weights_that_are_lost_change_what_is_said(tmp_path: Path) -> None:
         assert json.loads(json.dumps(document(name, f"sqlite:///{file}"))) != before
 
 
-def test_postgresql_goes_from_schema_2_to_3(postgres_url: str) -> None:
+def test_comments_that_are_lost_change_what_is_said(tmp_path: Path) -> None:
+    """The wrong variant, too."""
+    file = tmp_path / "old.db"
+    shutil.copy(DATA / "schema_4.db", file)
+    connection = sqlite3.connect(file)
+    connection.execute("UPDATE label_event SET comment = ''")
+    connection.commit()
+    connection.close()
+    for name, before in recorded("schema_4.json").items():
+        assert json.loads(json.dumps(document(name, f"sqlite:///{file}"))) != before
+
+
+def test_postgresql_goes_from_schema_2_to_the_last(postgres_url: str) -> None:
     data = {"p": [0.9, 0.8, 0.7, 0.6], "views": [1, 2, 3, 4]}
     columns: dict[str, Any] = {"score": "p", "threshold": 0.5, "storage": postgres_url}
     campaign = assay.create_campaign(data, budget=3, name="plain", **columns)
@@ -238,10 +253,16 @@ def test_postgresql_goes_from_schema_2_to_3(postgres_url: str) -> None:
     with campaign.store.write() as session:
         for statement in (
             "ALTER TABLE assay.item DROP COLUMN weight",
+            "ALTER TABLE assay.label_event DROP COLUMN comment",
             "UPDATE assay.assay_schema SET version = 2",
         ):
             session._connection.exec_driver_sql(statement)
-    assert assay.load_campaign("plain", storage=postgres_url).estimate() == before
+    plain = assay.load_campaign("plain", storage=postgres_url)
+    assert plain.estimate() == before
+    assert [label.comment for label in plain.events()] == ["", ""]
+    (last,) = plain.ask(1)
+    plain.tell({last.id: False}, comments={last.id: "=1+1 😀"})
+    assert plain.events()[-1].comment == "=1+1 😀"
     weighted = assay.create_campaign(data, budget=3, sample_weight="views", **columns)
     weighted.tell({item.id: True for item in weighted.ask(2)})
     again = assay.load_campaign(storage=postgres_url)

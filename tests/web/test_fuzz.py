@@ -85,7 +85,8 @@ IDS = st.integers(0, 59).map(lambda number: f"m{number:03d}")
 KEYS = st.integers(0, 40).map(lambda number: f"k{number}")
 NAMES = st.sampled_from(["ann", "bob", "eve"])
 SUBMITS = st.fixed_dictionaries(
-    {"key": mostly(KEYS), "item": mostly(IDS), "answer": mostly(st.sampled_from(WORDS))}
+    {"key": mostly(KEYS), "item": mostly(IDS), "answer": mostly(st.sampled_from(WORDS))},
+    optional={"comment": mostly(TEXTS)},
 )
 REVIEWS = st.fixed_dictionaries(
     {"submits": mostly(st.lists(mostly(SUBMITS), max_size=4)), "want": mostly(st.integers(0, 20))},
@@ -93,16 +94,13 @@ REVIEWS = st.fixed_dictionaries(
 )
 LOGINS = st.fixed_dictionaries({}, optional={"token": TEXTS | VALUES})
 JSON = st.one_of(VALUES, REVIEWS, SUBMITS, LOGINS).map(lambda value: json.dumps(value).encode())
+COLUMNS = ("id", "label", "reviewer", "comment")
 ROWS = st.tuples(
-    mostly_texts(IDS), mostly_texts(st.sampled_from(WORDS)), mostly_texts(NAMES)
+    mostly_texts(IDS), mostly_texts(st.sampled_from(WORDS)), mostly_texts(NAMES), TEXTS
 )  # of files
-CSV = st.lists(ROWS, max_size=4).map(
-    lambda rows: "\n".join(map(",".join, [("id", "label", "reviewer"), *rows]))
-)
+CSV = st.lists(ROWS, max_size=4).map(lambda rows: "\n".join(map(",".join, [COLUMNS, *rows])))
 JSONL = st.lists(ROWS, max_size=4).map(
-    lambda rows: "\n".join(
-        json.dumps(dict(zip(("id", "label", "reviewer"), row, strict=True))) for row in rows
-    )
+    lambda rows: "\n".join(json.dumps(dict(zip(COLUMNS, row, strict=True))) for row in rows)
 )
 FILES = (CSV | JSONL).map(lambda text: text.encode(errors="surrogatepass"))
 PAIRS = st.fixed_dictionaries(
@@ -239,7 +237,7 @@ def described() -> dict[str, Any]:
     submit = {
         "type": "object",
         "required": ["key", "item", "answer"],
-        "properties": {"key": text, "item": text, "answer": answer},
+        "properties": {"key": text, "item": text, "answer": answer, "comment": text},
     }
     schemas = {
         "/api/review": {

@@ -74,7 +74,7 @@ estimate.json   the estimates; "hex" has their bits
 report.json     all that Campaign.report says
 {more}
 A cell that begins like a formula has an apostrophe before it, so that spreadsheets leave it alone.
-Reviewers are {reviewers}. What they saw of the items is {shown}.
+Reviewers are {reviewers}. What they saw of the items is {shown}.{comments}
 
 What this cannot show: that the predictions were what they are said to be (their fingerprint is in
 the manifest; who has them can compare), and that nobody made up the labels and all that follows
@@ -115,11 +115,14 @@ def _is_plain(settings: Settings) -> bool:
 
 def _readme(snapshot: Snapshot, made: Mapping[str, bytes], by: str) -> bytes:
     named = "called by their names"
+    written = any(event.comment for event in snapshot.events)
     told = _README.format(
         version=by,
         more="".join(line for name, line in _MORE.items() if name in made),
         reviewers=named if snapshot.names else "numbered, and their names are not here",
         shown="in columns.jsonl" if snapshot.shown else "not here",
+        # Word for word as before where there are none: old bundles are compared with this.
+        comments=" What they wrote is in events.jsonl." if written else "",
     )
     return told.encode()
 
@@ -178,7 +181,12 @@ def named_zip(path: str | PathLike[str]) -> Path:
 
 
 def write_bundle(
-    labelling: Labelling, path: str | PathLike[str], *, names: bool = False, shown: bool = False
+    labelling: Labelling,
+    path: str | PathLike[str],
+    *,
+    names: bool = False,
+    shown: bool = False,
+    comments: bool = False,
 ) -> Bundle:
     """Write all that a campaign's estimates rest on into one zip.
 
@@ -189,12 +197,13 @@ def write_bundle(
     ----------
     labelling : Labelling
         The campaign's labelling so far.
-    path, names, shown
+    path, names, shown, comments
         As in `Campaign.bundle`.
     """
     target = named_zip(path)
     with labelling.read() as session:
-        snapshot = take(session, labelling.key, labelling.settings, names=names, shown=shown)
+        keep = {"names": names, "shown": shown, "comments": comments}
+        snapshot = take(session, labelling.key, labelling.settings, **keep)
     members = members_of(snapshot, laid_out(snapshot))
     if sum(map(len, members.values())) > MOST_BYTES:
         raise InputError(

@@ -63,10 +63,11 @@ def unseal(content: Content) -> Sealed:
             details=f"it has no {MANIFEST} that says so",
             hint="Campaign.bundle writes one",
         )
-    if manifest.get("format_version") != FORMAT_VERSION:
+    version = manifest.get("format_version")
+    if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
         raise InputError(
-            f"{content.name} has format version {manifest.get('format_version')!r}, "
-            f"and this Assay reads version {FORMAT_VERSION}",
+            f"{content.name} has format version {version!r}, "
+            f"and this Assay reads versions up to {FORMAT_VERSION}",
             hint=f"check it with what it was made with: {_listed(manifest.get('versions'))}",
         )
     return Sealed(members, manifest, tuple(name for name in often if often[name] > 1))

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from hashlib import sha256
@@ -16,7 +16,7 @@ from assay.core.deck import number
 from assay.exchange import guard
 from assay.labelling import Labelling, estimates_of, strata_in
 from assay.results import Estimate, Estimates, StratumRow
-from assay.storage import LABEL_FIELDS, CardRow, StoredLabel
+from assay.storage import CardRow, Label, StoredLabel
 
 _FLOATS = ("value", "low", "high", "standard_error", "confidence")
 _WORDS = ("interval", "notes", "stopped", "holds")  # which another version may put otherwise
@@ -31,13 +31,22 @@ _STRATUM = (
     *("number", "stratum", "predicted", "size", "weight", "drawn"),
     *("labels", "yes", "cannot_judge"),
 )
-_WHO_SAID_WHAT = ("item_id", "answer", "reviewer")
-_MORE = tuple(name for name in LABEL_FIELDS if name not in (*_WHO_SAID_WHAT, "key"))
-_TOLD = ("id", *_WHO_SAID_WHAT, "told_at", *_MORE)
-EVENT_COLUMNS = {name: _KEPT.get(name, name) for name in _TOLD}
-"""What a label of the log is called in its file, by its name in the storage."""
-
 CHAIN = "chain"
+_FIRST = ("id", "item_id", "answer", "reviewer", "told_at", "late", "ruling")
+_LATER = {each.name: each.default for each in fields(Label) if each.name not in (*_FIRST, "key")}
+
+
+def event_columns(told: Container[str]) -> dict[str, str]:
+    """Return what a label is called in the file of the log, by its name in the storage.
+
+    What labels did not have in version 1 of the format is there where it is `told`: a bundle of
+    then, put together again, is the same bytes.
+    """
+    return {name: _KEPT.get(name, name) for name in (*_FIRST, *filter(told.__contains__, _LATER))}
+
+
+def _later(event: StoredLabel) -> set[str]:
+    return {name for name, default in _LATER.items() if getattr(event, name) != default}
 
 
 def tables_of(snapshot: Snapshot, labelling: Labelling) -> dict[str, bytes]:
@@ -122,8 +131,9 @@ def _events(snapshot: Snapshot) -> Iterable[Mapping[str, Any]]:
 
 
 def _told(snapshot: Snapshot, event: StoredLabel) -> dict[str, Any]:
-    told = {column: getattr(event, name) for name, column in EVENT_COLUMNS.items()}
-    return {**told, EVENT_COLUMNS["item_id"]: snapshot.settings.item_id(event.item_id)}
+    columns = event_columns(_later(event))
+    told = {column: getattr(event, name) for name, column in columns.items()}
+    return {**told, columns["item_id"]: snapshot.settings.item_id(event.item_id)}
 
 
 def _link(before: str, told: Mapping[str, Any]) -> str:
@@ -176,7 +186,7 @@ def _lines(records: Iterable[Mapping[str, Any]]) -> bytes:
 
 MANIFEST = "manifest.json"
 FORMAT = "assay audit bundle"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # of bundles in which labels have more than in version 1
 
 
 def manifest_of(snapshot: Snapshot, members: Mapping[str, bytes]) -> bytes:
@@ -184,7 +194,7 @@ def manifest_of(snapshot: Snapshot, members: Mapping[str, bytes]) -> bytes:
     settings, events = snapshot.settings, snapshot.events
     document: dict[str, Any] = {
         "format": FORMAT,
-        "format_version": FORMAT_VERSION,
+        "format_version": FORMAT_VERSION if any(map(_later, events)) else 1,
         "versions": dict(versions()),
         "campaign": settings.name,
         "predictions": {"fingerprint": settings.source.fingerprint, "rows": settings.source.rows},

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from assay.audit.members import CARD_COLUMNS, CHAIN, EVENT_COLUMNS, MANIFEST
+from assay.audit.members import CARD_COLUMNS, CHAIN, MANIFEST, event_columns
 from assay.audit.snapshot import Snapshot
 from assay.errors import AssayError, InputError
 from assay.exchange import unguard
@@ -87,7 +87,8 @@ def _card(cells: Mapping[str, str], where: str, shown: str) -> CardRow:
 def _label(
     told: Mapping[str, Any], where: str, number: int, id_kind: type[int | str]
 ) -> StoredLabel:
-    wanted = (*EVENT_COLUMNS.values(), CHAIN)
+    columns = event_columns(told)
+    wanted = (*columns.values(), CHAIN)
     if tuple(told) != wanted:
         raise InputError(
             f"{where} has the fields {', '.join(told) or 'none'}",
@@ -96,7 +97,7 @@ def _label(
     kinds = {**_KINDS, "item_id": id_kind}
     values = {
         name: _of(told, column, kinds[name], where)
-        for name, column in EVENT_COLUMNS.items()
+        for name, column in columns.items()
         if name != "id"
     }
     return StoredLabel(id=number, **values)

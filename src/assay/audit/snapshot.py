@@ -46,7 +46,15 @@ class Snapshot:
         return _drawn(self.rounds, len(self.sizes))
 
 
-def take(session: Session, key: int, settings: Settings, *, names: bool, shown: bool) -> Snapshot:
+def take(
+    session: Session,
+    key: int,
+    settings: Settings,
+    *,
+    names: bool,
+    shown: bool,
+    comments: bool = False,
+) -> Snapshot:
     """Read a campaign, without what is nobody else's business.
 
     Parameters
@@ -57,6 +65,8 @@ def take(session: Session, key: int, settings: Settings, *, names: bool, shown: 
         Keep the reviewers' names; otherwise they are numbered in the order of their first labels.
     shown : bool
         Keep what reviewers saw.
+    comments : bool
+        Keep what reviewers wrote, which may tell both.
     """
     rounds = session.rounds(key, 0)
     drawn = _drawn(rounds, settings.strata.n_strata)
@@ -64,7 +74,7 @@ def take(session: Session, key: int, settings: Settings, *, names: bool, shown: 
         card for stratum, stop in enumerate(drawn) for card in session.cards(key, stratum, 0, stop)
     ]
     events = [
-        replace(event, id=number, key=None)
+        replace(event, id=number, key=None, comment=event.comment if comments else "")
         for number, event in enumerate(session.labels(key), start=1)
     ]
     return Snapshot(

@@ -11,7 +11,7 @@ from assay.core.agreement import Agreement
 from assay.core.answers import Answer, parse_answer, parse_answers
 from assay.core.deck import Id
 from assay.core.stopping import Reason
-from assay.errors import InputError, did_you_mean
+from assay.errors import InputError, LabelError, did_you_mean
 from assay.labelling import (
     LEASE_SECONDS,
     WITHDRAWN,
@@ -26,6 +26,7 @@ from assay.labelling import (
     check_lease,
     check_sent,
     check_told,
+    comment_of,
     estimates_of,
     reviewer_of,
     reviewers_in,
@@ -184,13 +185,12 @@ class Campaign:
         'again'
         """
         check_lease(lease)
-        for label in labels:
-            check_sent(label)
-        return self._assignments.turn(
-            labels, reviewer=reviewer_of(reviewer), want=want, lease=lease
-        )
+        sent = [check_sent(label) for label in labels]
+        return self._assignments.turn(sent, reviewer=reviewer_of(reviewer), want=want, lease=lease)
 
-    def rule(self, item: Id, answer: object, *, reviewer: str, key: str) -> Receipt:
+    def rule(
+        self, item: Id, answer: object, *, reviewer: str, key: str, comment: str = ""
+    ) -> Receipt:
         """Decide an item over the heads of its reviewers.
 
         Parameters
@@ -202,11 +202,13 @@ class Campaign:
             Who decides.
         key : str
             As in `Label`.
+        comment : str
+            What is written beside the ruling.
         """
         said = WITHDRAWN if answer == WITHDRAWN else parse_answer(answer).value
-        ruling = Label(str(item), said, reviewer_of(reviewer), ruling=True, key=key)
-        check_sent(ruling)
-        return self._assignments.rule(ruling)
+        who = reviewer_of(reviewer)
+        ruling = Label(str(item), said, who, ruling=True, key=key, comment=comment)
+        return self._assignments.rule(check_sent(ruling))
 
     @property
     def half_reviewed(self) -> int:
@@ -249,6 +251,7 @@ class Campaign:
         labels: Mapping[Any, object] | Iterable[tuple[Any, object]],
         *,
         reviewer: str = "",
+        comments: Mapping[Any, str] | None = None,
         revise: bool = False,
     ) -> Estimate:
         """Record answers and return the new estimate.
@@ -263,16 +266,33 @@ class Campaign:
             The question is always about the item, never about the prediction.
         reviewer : str
             Who says so.
+        comments : mapping of id and text, optional
+            What is written beside the answers, at most 2,000 characters each.
         revise : bool
-            Let a different answer take the place of an earlier one, which stays in the log.
-            Without it, a different answer is refused.
+            Let a different answer, or another comment, take the place of an earlier one, which
+            stays in the log. Without it, a different answer is refused.
+
+        Examples
+        --------
+        >>> import assay
+        >>> campaign = assay.create_campaign({"p": [0.9, 0.8]}, score="p", threshold=0.5, budget=2)
+        >>> first, second = sorted(item.id for item in campaign.ask(2))
+        >>> estimate = campaign.tell({first: True, second: "?"}, comments={second: "in Dutch"})
+        >>> [(label.answer, label.comment) for label in campaign.events()]
+        [('yes', ''), ('cannot judge', 'in Dutch')]
         """
         given = parse_answers(labels, self._settings.id_kind)
         reviewer = reviewer_of(reviewer, empty=True)
-        with self._labelling.write() as session:
-            self._labelling.add(
-                session, told_by_one(self._labelling, given, reviewer, revise=revise)
+        written = {str(item): comment_of(text) for item, text in (comments or {}).items()}
+        if lost := [item for item in written if item not in given]:
+            raise LabelError(
+                f"there is a comment on item {lost[0]!r}, and no answer",
+                details=f"{len(lost)} such in all, nothing was recorded",
+                ids=lost,
             )
+        with self._labelling.write() as session:
+            said = told_by_one(self._labelling, given, reviewer, comments=written, revise=revise)
+            self._labelling.add(session, said)
             session.give_back(self._labelling.key, reviewer, given)
         return self.estimate()
 
@@ -470,7 +490,12 @@ class Campaign:
         return report_of(self._labelling, names=names)
 
     def bundle(
-        self, path: str | PathLike[str], *, names: bool = False, shown: bool = False
+        self,
+        path: str | PathLike[str],
+        *,
+        names: bool = False,
+        shown: bool = False,
+        comments: bool = False,
     ) -> Bundle:
         """Write all that the estimates rest on into one zip, which any machine can check.
 
@@ -486,8 +511,12 @@ class Campaign:
             labels.
         shown : bool
             Keep what reviewers saw of the items. The items' ids are there in any case.
+        comments : bool
+            Keep what reviewers wrote beside their answers, which may tell who they are and what
+            they saw.
         """
-        return write_bundle(self._labelling, path, names=names, shown=shown)
+        keep = {"names": names, "shown": shown, "comments": comments}
+        return write_bundle(self._labelling, path, **keep)
 
     def __repr__(self) -> str:
         return f"<Campaign {self.name!r}: {str(self.estimates()).splitlines()[0]}>"

@@ -8,6 +8,7 @@ from assay.campaign.campaign import Campaign
 from assay.errors import InputError, LabelConflictError, LabelError
 from assay.exchange import (
     FORMATS,
+    FURTHER,
     Batch,
     Columns,
     Content,
@@ -23,7 +24,7 @@ from assay.exchange import (
     format_of,
     sheet_of,
 )
-from assay.labelling import SKIP, WITHDRAWN
+from assay.labelling import SKIP, WITHDRAWN, contradicts, now_words
 from assay.storage import LABEL_FIELDS, StoredLabel
 
 
@@ -81,6 +82,7 @@ def read_labels(
     id_column: str = "id",
     label_column: str = "label",
     reviewer_column: str | None = None,
+    comment_column: str | None = None,
     reviewer: str = "",
     rename: Mapping[str, str] | None = None,
     limits: Limits | None = None,
@@ -92,7 +94,7 @@ def read_labels(
     source : path or bytes
     campaign : Campaign
         Whose items the labels are of.
-    format, id_column, label_column, reviewer_column, reviewer, rename
+    format, id_column, label_column, reviewer_column, comment_column, reviewer, rename
         As in `import_labels`.
     limits : Limits, optional
         How much the content may hold.
@@ -108,8 +110,13 @@ def read_labels(
     content = Content(source)
     found = format_of(content) if format is None else find_format(format)
     limits = limits or Limits()
-    named = {} if reviewer_column is None else {"reviewer": reviewer_column}
-    columns = Columns((id_column,), label_column, named=named)
+    named = {"reviewer": reviewer_column, "comment": comment_column}
+    columns = Columns(
+        (id_column,),
+        label_column,
+        further=_further(campaign, found),
+        named={name: column for name, column in named.items() if column is not None},
+    )
     people = People(reviewer, rename or {})
     checked = check_rows(
         people.name(found.read(content, columns, limits)),
@@ -121,6 +128,16 @@ def read_labels(
     return Labels(content.name, found.name, **vars(checked))
 
 
+def _further(campaign: Campaign, format: Format) -> tuple[str, ...]:
+    """Return what is read beside ids and labels.
+
+    Items may well show a column `comment`. In a table that is taken for theirs; jsonl has what they
+    show in an object of its own.
+    """
+    shown = campaign.settings.source.columns["show"] if format.name != "jsonl" else ()
+    return tuple(name for name in FURTHER if name != "comment" or name not in shown)
+
+
 def import_labels(
     campaign: Campaign,
     source: str | PathLike[str] | bytes,
@@ -129,6 +146,7 @@ def import_labels(
     id_column: str = "id",
     label_column: str = "label",
     reviewer_column: str | None = None,
+    comment_column: str | None = None,
     reviewer: str = "",
     rename: Mapping[str, str] | None = None,
     revise: bool = False,
@@ -146,8 +164,9 @@ def import_labels(
         A file, or the bytes of one. Rows without a label are left out, other columns ignored.
     format : str, optional
         One of `FORMATS`; by default told from the file's name and content.
-    id_column, label_column, reviewer_column : str
-        Where tables, and jsonl, have ids, answers and, if they do, who gave them (`reviewer`).
+    id_column, label_column, reviewer_column, comment_column : str
+        Where tables, and jsonl, have ids, answers and, if they do, who gave them (`reviewer`) and
+        what was written beside them (`comment`, unless the items show a column of this name).
     reviewer : str
         Who gave the answers that the file names nobody for.
     rename : mapping of str to str, optional
@@ -172,6 +191,7 @@ def import_labels(
         id_column=id_column,
         label_column=label_column,
         reviewer_column=reviewer_column,
+        comment_column=comment_column,
         reviewer=reviewer,
         rename=rename,
         limits=limits,
@@ -202,10 +222,10 @@ def _conflict(campaign: Campaign, found: Labels) -> LabelConflictError:
         if review is None:
             continue
         before = review.ruled if row.ruling else review.labels.get(row.reviewer)
-        if before is not None and before.answer != row.answer:
+        if before is not None and contradicts(before, row):
             told.append((row, before))
     places = [
-        f"{row.where}: {id_of(row.item_id)!r} is {row.answer!r} here and was told "
+        f"{row.where}: {id_of(row.item_id)!r} is {now_words(before, row)} here and was told "
         f"{before.answer!r} before"
         for row, before in told
     ]
@@ -317,7 +337,7 @@ def write_labels(campaign: Campaign, *, format: str = "csv") -> Written:
     >>> from assay.campaign.create import create_campaign
     >>> campaign = create_campaign({"p": [0.9]}, score="p", threshold=0.5, budget=1)
     >>> write_labels(campaign).content
-    b'id,label,reviewer,told_at,late,ruling,counts\r\n'
+    b'id,label,reviewer,told_at,late,ruling,counts,comment\r\n'
     """
     found = find_format(format)
     if found.write_labels is None:
@@ -333,10 +353,10 @@ def _cannot(format: Format, what: str, others: list[Format]) -> InputError:
     )
 
 
-# What a label is called in a file; the key is between a page and the storage.
-_NAMES = {"item_id": "id", "answer": "label", "reviewer": "reviewer", "told_at": "told_at"}
-_NAMES |= {name: name for name in LABEL_FIELDS if name not in (*_NAMES, "key")}
-_COUNTS = "counts"
+# What of a label goes into a file; its key is between a page and the storage.
+_FIRST = ("item_id", "answer", "reviewer", "told_at", "late", "ruling")
+_LATER = tuple(name for name in LABEL_FIELDS if name not in (*_FIRST, "key"))
+_LABELS = ("id", "label", *_FIRST[2:], "counts", *_LATER)
 
 
 def labels_sheet(campaign: Campaign) -> Sheet:
@@ -367,9 +387,10 @@ def labels_sheet(campaign: Campaign) -> Sheet:
         event, review = latest[key], reviews.get(item_id(key[0]))
         if review is not None:
             counts = event.ruling or (review.ruling is None and event.reviewer in review.counted)
-            _, *said = (getattr(event, name) for name in _NAMES)
-            rows.append((item_id(event.item_id), *said, counts))
-    return Sheet((*_NAMES.values(), _COUNTS), tuple(rows))
+            _, *first = (getattr(event, name) for name in _FIRST)
+            later = (getattr(event, name) for name in _LATER)
+            rows.append((item_id(event.item_id), *first, counts, *later))
+    return Sheet(_LABELS, tuple(rows))
 
 
 def shown_columns(campaign: Campaign) -> list[str]:

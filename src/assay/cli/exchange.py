@@ -39,6 +39,13 @@ def import_(
         str | None,
         typer.Option(metavar="COL", help="And who gave them: 'reviewer', if there is such a one."),
     ] = None,
+    comment_column: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="And what was written beside them: 'comment', unless the items show it.",
+        ),
+    ] = None,
     reviewer: Annotated[
         str, typer.Option(metavar="WHO", help="Who gave the labels that have no name with them.")
     ] = "",
@@ -65,6 +72,7 @@ def import_(
             id_column=id_column,
             label_column=label_column,
             reviewer_column=reviewer_column,
+            comment_column=comment_column,
             reviewer=reviewer,
             rename=_renames(rename or []),
             revise=revise,

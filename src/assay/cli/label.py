@@ -7,7 +7,8 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 from uuid import uuid4
@@ -24,7 +25,7 @@ from assay.cli.render import facts
 from assay.core.answers import Answer
 from assay.core.deck import Id
 from assay.errors import InputError, LabelConflictError, LabelError
-from assay.labelling import SKIP
+from assay.labelling import SKIP, comment_of
 from assay.results import Item, printable
 from assay.storage import Label
 
@@ -36,6 +37,7 @@ if sys.platform != "win32":
     import tty
 
 _CTRL_D = "\x04"
+_DELETE = "\x7f\b"
 
 
 class Command(StrEnum):
@@ -47,6 +49,7 @@ class Command(StrEnum):
     BROKEN = Answer.BROKEN
     UNDO = "undo"
     SKIP = "skip for now"
+    WRITE = "write a comment"
     QUIT = "quit"
 
     @property
@@ -58,35 +61,76 @@ class Command(StrEnum):
 _KNOWN = {text: command for command in Command for text in (command.key, command.value)}
 
 
-@contextmanager
-def reading_commands() -> Iterator[Iterator[Command | None]]:
+@dataclass(frozen=True)
+class Comment:
+    """A comment that a reviewer has written, for the answer that comes next."""
+
+    text: str
+
+
+def _commands(screen: Console) -> AbstractContextManager[Iterator[Command | Comment | None]]:
     """Read commands until the input ends; None stands for a key that means nothing."""
     if not sys.stdin.isatty():
-        yield _read_lines()
-    elif sys.platform == "win32":
-        yield _read_keys(typer.getchar)
-    else:
-        with _keys_without_enter() as read:
-            yield _read_keys(read)
+        return nullcontext(_read_lines())
+    if sys.platform == "win32":
+        return nullcontext(_read_keys(typer.getchar, input, screen))
+    return _reading_keys(screen)
 
 
-def _read_keys(read: Callable[[], str]) -> Iterator[Command | None]:
+def _read_keys(
+    read: Callable[[], str], read_line: Callable[[], str], screen: Console
+) -> Iterator[Command | Comment | None]:
     # A fast typist's keys come together; an arrow key comes as several characters.
     while typed := read():
-        for key in [typed] if typed.startswith("\x1b") else typed:
+        keys = deque([typed] if typed.startswith("\x1b") else typed)
+        while keys:
+            key = keys.popleft()
             if key == _CTRL_D:
                 return
-            yield _KNOWN.get(key.lower())
+            command = _KNOWN.get(key.lower())
+            if command is Command.WRITE:
+                screen.print(Text("comment, and Enter: ", "bold"), end="")
+                yield Comment(_text(keys, read_line, screen))
+            else:
+                yield command
 
 
-def _read_lines() -> Iterator[Command]:
+def _text(typed: deque[str], read_line: Callable[[], str], screen: Console) -> str:
+    """Return a line of text, of which a part may have been typed ahead."""
+    text = ""
+    while typed:
+        if (key := typed.popleft()) in "\r\n":
+            screen.print(Text(printable(text)))
+            return _corrected(text)
+        text += key
+    screen.print(Text(printable(text)), end="")
+    return _corrected(text + read_line())
+
+
+def _corrected(text: str) -> str:
+    """Return what is left where characters were deleted before the terminal saw to that."""
+    left: list[str] = []
+    for character in text:
+        if character not in _DELETE:
+            left.append(character)
+        elif left:
+            left.pop()
+    return "".join(left)
+
+
+def _read_lines() -> Iterator[Command | Comment]:
     for number, line in enumerate(sys.stdin, 1):
+        word, _, rest = line.strip().partition(" ")
+        if word.lower() == Command.WRITE.key and rest:
+            yield Comment(rest)
+            continue
         text = line.strip().lower()
-        if text not in _KNOWN:
+        if text not in _KNOWN or text in (Command.WRITE, Command.WRITE.key):
             # To go on would give the answers that follow to the wrong items.
             raise LabelError(
                 f"line {number} of the input is {line.strip()!r}, which is no answer",
-                details=f"answers: {', '.join(f'{known.key} {known}' for known in Command)}",
+                details=f"answers: {', '.join(f'{known.key} {known}' for known in Command)}; "
+                "a comment stands after its w",
                 hint="what stood before it is saved",
             )
         yield _KNOWN[text]
@@ -95,8 +139,8 @@ def _read_lines() -> Iterator[Command]:
 if sys.platform != "win32":
 
     @contextmanager
-    def _keys_without_enter() -> Iterator[Callable[[], str]]:
-        """Give each key as it is pressed.
+    def _reading_keys(screen: Console) -> Iterator[Iterator[Command | Comment | None]]:
+        """Give each key as it is pressed, but a comment by the line.
 
         `typer.getchar` throws away what was typed since it was last called, and a practised
         reviewer is faster than that.
@@ -109,8 +153,16 @@ if sys.platform != "win32":
             tty.setcbreak(terminal, termios.TCSANOW)
             return os.read(terminal, 1024).decode(errors="replace")
 
+        def read_line() -> str:
+            # The terminal's own editing of a line; it gives a line of any length in parts.
+            termios.tcsetattr(terminal, termios.TCSANOW, before)
+            line = b""
+            while (part := os.read(terminal, 1024)) and not (line := line + part).endswith(b"\n"):
+                pass
+            return line.decode(errors="replace").rstrip("\r\n")
+
         try:
-            yield read
+            yield _read_keys(read, read_line, screen)
         finally:
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
@@ -132,6 +184,8 @@ class Labelling:
         self._queue: deque[Item] = deque(campaign.ask(_BATCH, reviewer=reviewer))
         self._before: list[Item] = []
         self._answers: dict[Id, Answer] = {}
+        self._comments: dict[Id, str] = {}  # as they are written
+        self._sent: dict[Id, str] = {}  # as they went with an answer
 
     @property
     def item(self) -> Item | None:
@@ -157,24 +211,36 @@ class Labelling:
         """Return the answer that was given to an item in this sitting."""
         return self._answers.get(item.id)
 
+    def written(self, item: Item) -> str:
+        """Return the comment on an item that was written in this sitting."""
+        return self._comments.get(item.id, "")
+
+    def write(self, text: str) -> None:
+        """Keep a comment for the answer to this item; an empty one takes back what is there."""
+        self._comments[self._queue[0].id] = comment_of(text)
+
     def answer(self, answer: Answer) -> bool:
         """Judge the item and go on; False where somebody else has judged it otherwise meanwhile."""
         item = self._queue[0]
         if self._reviewer is not None:
-            self._submit(item, answer.value)
+            self._submit(item, answer.value, self.written(item))
         elif not self._tell(item, answer):
             self._queue.popleft()
             self._ask_for_more()
             return False
-        self._answers[item.id] = answer
+        self._answers[item.id], self._sent[item.id] = answer, self.written(item)
         self._go_on()
         return True
 
     def skip(self) -> str:
         """Put the item off to the end of the batch, or keep its answer, and say which."""
-        before = self.given(self._queue[0])
+        item = self._queue[0]
+        before = self.given(item)
         if before is not None:
-            self._go_on()
+            if self.written(item) != self._sent[item.id]:
+                self.answer(before)
+            else:
+                self._go_on()
             return f"{before}, kept"
         if self._reviewer is not None:
             self._submit(self._queue.popleft(), SKIP)
@@ -188,14 +254,15 @@ class Labelling:
         self._queue.appendleft(self._before.pop())
 
     def _tell(self, item: Item, answer: Answer) -> bool:
+        comments, again = {item.id: self.written(item)}, item.id in self._answers
         try:
-            self._campaign.tell({item.id: answer}, revise=item.id in self._answers)
+            self._campaign.tell({item.id: answer}, comments=comments, revise=again)
         except LabelConflictError:
             return False
         return True
 
-    def _submit(self, item: Item, word: str) -> None:
-        label = Label(str(item.id), word, key=uuid4().hex)
+    def _submit(self, item: Item, word: str, comment: str = "") -> None:
+        label = Label(str(item.id), word, key=uuid4().hex, comment=comment)
         self._campaign.review([label], reviewer=self._reviewer or "")
 
     def _go_on(self) -> None:
@@ -236,8 +303,9 @@ def label(
 ) -> None:
     """Judge items in the terminal, one key an answer, each saved at once.
 
-    y yes, n no, c cannot judge, b broken (cannot be seen), u undo, s skip for now, q quit. Where
-    the standard input is not a terminal, answers are read one a line.
+    y yes, n no, c cannot judge, b broken (cannot be seen), u undo, s skip for now, w write a
+    comment for the next answer, q quit. Where the standard input is not a terminal, answers are
+    read one a line; a comment stands after its w.
     """
     with telling_errors(as_json=as_json):
         screen = console(stderr=as_json)
@@ -269,13 +337,25 @@ def _rebased(name: str, storage: str | None, screen: Console) -> Campaign:
 
 def _converse(campaign: Campaign, labelling: Labelling, screen: Console) -> None:
     # Ctrl-C ends the sitting like q: every answer is saved or was not given.
-    with suppress(KeyboardInterrupt), reading_commands() as commands:
+    with suppress(KeyboardInterrupt), _commands(screen) as commands:
         while (item := labelling.item) is not None or labelling.can_undo:
             screen.print(_last_chance() if item is None else _view(campaign, labelling, item))
             command = next(commands, Command.QUIT)
             if command is Command.QUIT or (item is None and command is not Command.UNDO):
                 return
-            screen.print(_obey(labelling, command))
+            if isinstance(command, Comment):
+                screen.print(_keep(labelling, command))
+            else:
+                screen.print(_obey(labelling, command))
+
+
+def _keep(labelling: Labelling, comment: Comment) -> Text:
+    """Keep a comment for the next answer, and return what to say to it."""
+    try:
+        labelling.write(comment.text)
+    except LabelError as error:
+        return Text(f"{error.problem}, {error.details}; it was not kept", "yellow")
+    return Text("the comment goes with your answer", "yellow")
 
 
 def _obey(labelling: Labelling, command: Command | None) -> Text:
@@ -310,12 +390,16 @@ def _view(campaign: Campaign, labelling: Labelling, item: Item) -> RenderableTyp
     before = labelling.given(item)
     if before is not None:
         lines.append(Text(f"You said {before}; s keeps it.", "yellow"))
+    if written := labelling.written(item):
+        lines.append(Text(f"Your comment: {printable(written)}", "yellow"))
     return Group(*lines, _question(campaign))
 
 
 def _question(campaign: Campaign) -> Text:
     line = Text(f"{printable(campaign.settings.question)}\n", "bold")
     for command in Command:
+        if command is Command.UNDO:
+            line.append("\n")
         line.append(f"  {command.key} ", "bold cyan").append(command, "not bold")
     return line
 

@@ -46,6 +46,9 @@ def report(
     names: Annotated[
         bool, typer.Option("--names", help="Call reviewers by their names, not by numbers.")
     ] = False,
+    comments: Annotated[
+        bool, typer.Option("--comments", help="Keep reviewers' comments in the bundle.")
+    ] = False,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -63,7 +66,9 @@ def report(
             made = campaign.report(names=names)
             for file in files:
                 made.save(file)
-            packed = None if bundle is None else campaign.bundle(bundle, names=names)
+            packed = None
+            if bundle is not None:
+                packed = campaign.bundle(bundle, names=names, comments=comments)
         if as_json:
             emit(_document(made, files, packed))
         elif files or packed:

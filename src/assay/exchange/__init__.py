@@ -2,12 +2,23 @@
 
 from assay.exchange.content import MOST_BYTES, Content, LimitError, Limits, is_zip, unzip
 from assay.exchange.formats import FORMATS, Format, find_format, format_of
-from assay.exchange.rows import FileLabel, People, as_text, check_rows, count, first, guard, unguard
+from assay.exchange.rows import (
+    FURTHER,
+    FileLabel,
+    People,
+    as_text,
+    check_rows,
+    count,
+    first,
+    guard,
+    unguard,
+)
 from assay.exchange.sheets import Batch, Sheet, sheet_of
 from assay.exchange.tables import Columns, read_label_file
 
 __all__ = [
     "FORMATS",
+    "FURTHER",
     "MOST_BYTES",
     "Batch",
     "Columns",

@@ -3,14 +3,15 @@
 `Record.to_dict` and `dataset.records.to_json` leave out whether a response was submitted,
 discarded, or is only a draft; ``to_list(flatten=True)`` tells. So a response whose status is not
 told is taken only where it must have been submitted: it is its record's only one, and the record is
-completed. Discarded is a skip, a draft is nothing yet, suggestions are never written or read.
+completed. Discarded is a skip, a draft is nothing yet, suggestions are never written or read. A
+text question `comment`, where there is one, holds what a user wrote beside the answer.
 
 References
 ----------
 .. [1] https://docs.argilla.io/latest/reference/argilla/records/records
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +21,7 @@ from assay.exchange.rows import Row, as_text, ascii_json, records_of
 from assay.exchange.sheets import Batch
 from assay.exchange.tables import Columns
 
-_QUESTION = "answer"
+_QUESTION, _COMMENT = "answer", "comment"
 _FLAT = ".responses"
 _Response = tuple[object, object, object]  # the value, who gave it, and its status
 _HOW = "json.dump(dataset.records.to_list(flatten=True), file) tells"
@@ -57,14 +58,22 @@ def read(content: Content, _columns: Columns, limits: Limits) -> Iterator[Row]:
     """Yield every response to the question, by whoever gave it."""
     for where, record in records_of(content, limits, "record"):
         try:
-            responses = _responses(record)
+            questions = _questions(record)
+            responses = [each for name in _ours(questions) for each in _responses(record, name)]
+            written = _responses(record, _COMMENT) if _COMMENT in questions else []
         except LabelError as error:
             yield Row(where, problem=error.problem)
             continue
         if not responses:
             yield Row(where, id=record.get("id"))
+        comments = {repr(user): value for value, user, _ in written}
         for response in responses:
-            yield _row(where, record, response, alone=len(responses) == 1)
+            row = _row(where, record, response, alone=len(responses) == 1)
+            comment = comments.get(repr(response[1])) or ""
+            if isinstance(comment, str):
+                yield replace(row, comment=comment)
+            else:
+                yield replace(row, problem=row.problem or f"comment {comment!r} is no text")
 
 
 def _row(where: str, record: dict[str, Any], response: _Response, *, alone: bool) -> Row:
@@ -85,34 +94,35 @@ def _row(where: str, record: dict[str, Any], response: _Response, *, alone: bool
     return replace(row, problem=f"{status!r} is no status of a response")
 
 
-def _responses(record: dict[str, Any]) -> list[_Response]:
-    """Return the responses of a record: nested, as `to_dict` has them, or flattened."""
+def _questions(record: dict[str, Any]) -> list[str]:
+    """Return the questions that a record has responses to, nested or flattened."""
+    if "fields" not in record:
+        # Where one record has responses, all have the keys.
+        names = [key for key, value in record.items() if key.endswith(_FLAT) and value is not None]
+        return [name.removesuffix(_FLAT) for name in names]
+    responses = record.get("responses")
+    if not isinstance(responses, dict):
+        raise LabelError("its responses are not an object")
+    return list(responses)
+
+
+def _responses(record: dict[str, Any], question: str) -> list[_Response]:
+    """Return the responses to a question: nested, as `to_dict` has them, or flattened."""
     if "fields" in record:
-        return _nested(record.get("responses"))
-    # Where one record has responses, all have the keys.
-    names = [key for key, value in record.items() if key.endswith(_FLAT) and value is not None]
-    if not names:
-        return []
-    name = _one([key.removesuffix(_FLAT) for key in names]) + _FLAT
+        given = record["responses"][question]
+        if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
+            raise LabelError("its responses are not a list of objects")
+        return [(each.get("value"), each.get("user_id"), each.get("status")) for each in given]
+    name = question + _FLAT
     columns = [record[name], record.get(f"{name}.users"), record.get(f"{name}.status")]
     if not all(isinstance(each, list) and len(each) == len(columns[0]) for each in columns):
         raise LabelError(f"{name!r}, its users and its status are not lists of one length")
     return list(zip(*columns, strict=True))
 
 
-def _nested(responses: object) -> list[_Response]:
-    if not isinstance(responses, dict):
-        raise LabelError("its responses are not an object")
-    if not responses:
-        return []
-    given = responses[_one(list(responses))]
-    if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
-        raise LabelError("its responses are not a list of objects")
-    return [(each.get("value"), each.get("user_id"), each.get("status")) for each in given]
-
-
-def _one(questions: list[str]) -> str:
-    """Return the question that is ours: so called, or the only one."""
-    if _QUESTION in questions or len(questions) == 1:
-        return _QUESTION if _QUESTION in questions else questions[0]
-    raise LabelError(f"none of its questions is {_QUESTION!r}: {', '.join(questions)}")
+def _ours(questions: Iterable[str]) -> list[str]:
+    """Return the question that is ours, if there is one: so called, or the only one."""
+    others = [each for each in questions if each != _COMMENT]
+    if _QUESTION in others or len(others) <= 1:
+        return [_QUESTION] if _QUESTION in others else others
+    raise LabelError(f"none of its questions is {_QUESTION!r}: {', '.join(others)}")

@@ -3,7 +3,8 @@
 doccano takes `text` and `label` from each line and keeps all else as metadata, which comes back in
 its export beside an `id` of its own [1]_. So our id travels as `assay_id`. It guesses at encodings
 and refuses empty texts; what is written here is ASCII, and no text is empty. It exports a zip of
-files: ``all.jsonl`` where users share their labels, otherwise ``USERNAME.jsonl`` for each.
+files: ``all.jsonl`` where users share their labels, otherwise ``USERNAME.jsonl`` for each. What
+they wrote beside a text is a list, `Comments`; it becomes one comment.
 
 References
 ----------
@@ -23,6 +24,7 @@ from assay.exchange.tables import Columns
 from assay.results import Item
 
 ID = "assay_id"
+_COMMENTS = "Comments"
 _SHARED = "all"  # what doccano calls the file of everybody's labels
 
 
@@ -76,4 +78,8 @@ def _row(where: str, record: dict[str, Any]) -> Row:
         return Row(where, problem="there is no list of labels: is this doccano's JSONL export?")
     if len(labels) > 1:
         return Row(where, problem=f"it has {len(labels)} labels, {labels!r}; one is wanted")
-    return Row(where, id=ids[0], label=labels[0] if labels else None)
+    written = record.get(_COMMENTS) or []
+    if not isinstance(written, list) or not all(isinstance(each, str) for each in written):
+        return Row(where, problem=f"its {_COMMENTS} are not a list of texts")
+    comment = "\n".join(written)
+    return Row(where, id=ids[0], label=labels[0] if labels else None, comment=comment)

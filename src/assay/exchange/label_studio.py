@@ -10,7 +10,7 @@ References
 .. [2] https://labelstud.io/guide/export
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -24,7 +24,7 @@ from assay.exchange.sheets import Batch
 from assay.exchange.tables import Columns
 
 ID = "assay_id"
-_CONTROL = "answer"
+_CONTROL, _COMMENT = "answer", "comment"
 _KEYS = {Answer.YES: "y", Answer.NO: "n", Answer.CANNOT_JUDGE: "c", Answer.BROKEN: "b"}
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -59,7 +59,12 @@ def config(batch: Batch) -> bytes:
         f"    <Choice value={quoteattr(answer.value)} hotkey={quoteattr(key)}/>"
         for answer, key in _KEYS.items()
     ]
-    return "\n".join([*lines, "  </Choices>", "</View>", ""]).encode()
+    lines.append("  </Choices>")
+    lines.append(
+        f'  <TextArea name="{_COMMENT}" toName="item" rows="2" maxSubmissions="1" '
+        'placeholder="Comment, if you like"/>'
+    )
+    return "\n".join([*lines, "</View>", ""]).encode()
 
 
 def looks_minimal(record: dict[str, Any]) -> bool:
@@ -103,13 +108,28 @@ def _row(where: str, item: object, annotation: dict[str, Any]) -> Row:
     row = Row(where, id=item, reviewer=_reviewer(annotation.get("completed_by")))
     if annotation.get("was_cancelled") or annotation.get("skipped"):
         return replace(row, skipped=True)
-    return replace(row, label=_choice(annotation.get("result")))
-
-
-def _choice(result: object) -> str | None:
-    """Return what was chosen; None where nothing was."""
+    result = annotation.get("result")
     if not isinstance(result, list) or not all(isinstance(part, dict) for part in result):
         raise LabelError("its result is not a list of objects")
+    return replace(row, label=_choice(result), comment=_comment(result))
+
+
+def _comment(result: Sequence[dict[str, Any]]) -> str:
+    """Return what was written; several texts become lines."""
+    lines: list[str] = []
+    for part in result:
+        if part.get("type") == "textarea" and part.get("from_name") == _COMMENT:
+            value = part.get("value")
+            texts = value.get("text") if isinstance(value, dict) else None
+            texts = [texts] if isinstance(texts, str) else texts
+            if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+                raise LabelError("its comment is no list of texts")
+            lines += texts
+    return "\n".join(lines)
+
+
+def _choice(result: Sequence[dict[str, Any]]) -> str | None:
+    """Return what was chosen; None where nothing was."""
     made = [part for part in result if part.get("type") == "choices"]
     ours = [part for part in made if part.get("from_name") == _CONTROL] or made
     if not ours:

@@ -10,7 +10,7 @@ from assay.core.answers import Answer, parse_answer
 from assay.core.deck import Id
 from assay.errors import AssayError, InputError, LabelError, did_you_mean
 from assay.exchange.content import Content, Limits
-from assay.labelling import reviewer_of
+from assay.labelling import comment_of, reviewer_of
 from assay.storage import Label
 
 # Problems and numbers in words.
@@ -100,6 +100,8 @@ class Row:
         Empty where nobody is named.
     ruling : bool
         Whether it decides over the reviewers' heads.
+    comment : str
+        What was written beside the label; empty where nothing.
     skipped : bool
         Whether somebody looked at the item and put it aside.
     problem : str
@@ -111,6 +113,7 @@ class Row:
     label: object = None
     reviewer: str = ""
     ruling: bool = False
+    comment: str = ""
     skipped: bool = False
     problem: str = ""
 
@@ -131,12 +134,18 @@ class Checked:
     skipped: int
 
 
-FURTHER = ("reviewer", "ruling")
+FURTHER = ("reviewer", "ruling", "comment")
 """What a row may say beside its id and label, under these names."""
 
 
 def row_of(
-    where: str, *, id: object, label: object, reviewer: object = None, ruling: object = None
+    where: str,
+    *,
+    id: object,
+    label: object,
+    reviewer: object = None,
+    ruling: object = None,
+    comment: object = None,
 ) -> Row:
     """Return a row whose cells may hold anything; None, or a blank text, is nothing.
 
@@ -144,23 +153,26 @@ def row_of(
     ----------
     where : str
         The row's place in its file, for errors.
-    id, label, reviewer, ruling
+    id, label, reviewer, ruling, comment
         The row's cells.
 
     Examples
     --------
-    >>> row_of("line 2", id="7", label=" ", reviewer="ann", ruling="TRUE")
-    Row(where='line 2', id='7', label=None, reviewer='ann', ruling=True, skipped=False, problem='')
+    >>> row = row_of("line 2", id="7", label=" ", reviewer="ann", ruling="TRUE")
+    >>> row.label, row.reviewer, row.ruling
+    (None, 'ann', True)
     >>> row_of("line 3", id="7", label="yes", reviewer=5, ruling=None).problem
     'reviewer 5 is no text'
     """
-    label, reviewer = _nothing_if_blank(label), _nothing_if_blank(reviewer)
-    if reviewer is not None and not isinstance(reviewer, str):
-        return Row(where, problem=f"reviewer {reviewer!r} is no text")
+    label, texts = _nothing_if_blank(label), {"reviewer": reviewer, "comment": comment}
+    for name, text in texts.items():
+        if text is not None and not isinstance(text, str):
+            return Row(where, problem=f"{name} {text!r} is no text")
+    who, written = (str(_nothing_if_blank(text) or "") for text in texts.values())
     flag = "" if ruling is None else str(ruling).strip().lower()
     if flag not in _FLAGS:
         return Row(where, problem=f"ruling {ruling!r} is neither true nor false")
-    return Row(where, id=id, label=label, reviewer=reviewer or "", ruling=_FLAGS[flag])
+    return Row(where, id, label, who, ruling=_FLAGS[flag], comment=written)
 
 
 def _nothing_if_blank(value: object) -> object:
@@ -208,6 +220,8 @@ def check_rows(rows: Iterable[Row], *, name: str, id_kind: str, limits: Limits) 
                 raise LabelError(
                     f"{item!r} is {now.answer!r} here and {earlier.answer!r} in {earlier.where}"
                 )
+            if earlier.comment != now.comment:
+                raise LabelError(f"{item!r} has another comment here than in {earlier.where}")
         except AssayError as error:
             problems.append(f"{row.where}: {error.problem}")
     if problems:
@@ -222,6 +236,7 @@ def check_rows(rows: Iterable[Row], *, name: str, id_kind: str, limits: Limits) 
 
 def _label(row: Row, item: Id) -> FileLabel:
     further = {name: getattr(row, name) for name in FURTHER}
+    further["comment"] = comment_of(row.comment)
     return FileLabel(
         item_id=str(item), answer=parse_answer(row.label).value, where=row.where, **further
     )

@@ -1,9 +1,13 @@
 """The labelling of a campaign: its items drawn, assigned, answered and counted."""
 
 from assay.labelling.accept import (
+    LONGEST_COMMENT,
     check_lease,
     check_sent,
     check_told,
+    comment_of,
+    contradicts,
+    now_words,
     reviewer_of,
     told_by_one,
     told_by_several,
@@ -45,6 +49,7 @@ from assay.labelling.state import Labelling
 __all__ = [
     "FROM_BEFORE",
     "LEASE_SECONDS",
+    "LONGEST_COMMENT",
     "SKIP",
     "WITHDRAWN",
     "WORDS",
@@ -68,10 +73,13 @@ __all__ = [
     "check_same",
     "check_sent",
     "check_told",
+    "comment_of",
+    "contradicts",
     "depth",
     "estimates_of",
     "find_campaign",
     "more_cards",
+    "now_words",
     "read_again",
     "reviewer_of",
     "reviewers_in",

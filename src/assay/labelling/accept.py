@@ -13,6 +13,7 @@ from assay.results import Recorded
 from assay.storage import Label
 
 LONGEST_TEXT = 200  # characters of a reviewer's name, or of a key
+LONGEST_COMMENT = 2_000
 LONGEST_LEASE = 366 * 86_400.0  # seconds
 
 _SHOW_AT_MOST = 3  # examples in an error
@@ -42,11 +43,31 @@ def check_text(text: str, what: str, *, empty: bool = False) -> str:
     return text
 
 
-def check_sent(label: Label) -> None:
-    """Raise where what a page sends is no label, or has no key."""
+def comment_of(text: str) -> str:
+    """Return a comment without blanks around it, or raise where it cannot be kept.
+
+    Examples
+    --------
+    >>> comment_of(" a parody ")
+    'a parody'
+    """
+    if not isinstance(text, str):
+        raise LabelError(f"comment {str(text)[:40]!r} is no text")
+    if len(text) > LONGEST_COMMENT:
+        raise LabelError(
+            f"a comment has {len(text):,} characters", details=f"at most {LONGEST_COMMENT:,}"
+        )
+    if not is_storable(text):
+        raise LabelError(f"comment {text[:40]!r} has characters that no database keeps")
+    return text.strip()
+
+
+def check_sent(label: Label) -> Label:
+    """Return what a page sends as it is recorded; raise where it is no label, or has no key."""
     check_text(label.key or "", "key")
     if label.answer not in WORDS:
         raise LabelError(f"{label.answer!r} is not an answer", details=", ".join(WORDS))
+    return replace(label, comment=comment_of(label.comment))
 
 
 def check_told(label: Label) -> Label:
@@ -57,21 +78,30 @@ def check_told(label: Label) -> Label:
         reviewer=reviewer_of(label.reviewer, empty=True),
         late=False,
         key=None,
+        comment=comment_of(label.comment),
     )
 
 
 def told_by_one(
-    labelling: Labelling, given: Mapping[str, Answer], reviewer: str, *, revise: bool
+    labelling: Labelling,
+    given: Mapping[str, Answer],
+    reviewer: str,
+    *,
+    comments: Mapping[str, str],
+    revise: bool,
 ) -> list[Label]:
     """Return what is new of one reviewer's answers; raise where one cannot be taken.
 
-    An item that has its answer is not answered again without `revise`, whoever does it.
+    An item that has its answer is not answered again without `revise`, whoever does it. To write
+    the first comment beside one's own answer takes no `revise`.
 
     Parameters
     ----------
     labelling : Labelling
     given : mapping of item ids to Answer
     reviewer : str
+    comments : mapping of str to str
+        By item ids, which are among those given.
     revise : bool
         Whether an answer that is there may be replaced.
     """
@@ -80,14 +110,16 @@ def told_by_one(
     for item_id, answer in given.items():
         review = labelling.review(item_id)
         # Those who count change their own answer; over their heads others can only rule.
-        own = None if review.ruling is not None else review.counted.get(reviewer)
-        before = review.settled if own is None else own
-        if before is answer:
+        own = None if review.ruled is not None else review.counted_labels.get(reviewer)
+        before = review.settled if own is None else Answer(own.answer)
+        written = review.comment if own is None else own.comment
+        comment = comments.get(item_id, written if before is answer else "")
+        if before is answer and comment == written:
             continue
         ruling = review.complete and own is None
-        if before is not None or ruling:
+        if ruling or (before is not None and (before is not answer or written)):
             changed.append(item_id)
-        new.append(Label(item_id, answer.value, reviewer, ruling=ruling))
+        new.append(Label(item_id, answer.value, reviewer, ruling=ruling, comment=comment))
     if changed and not revise:
         raise _conflict(changed, labelling.review(changed[0]), given[changed[0]], reviewer)
     return new
@@ -104,12 +136,13 @@ def told_by_several(
     for label in labels:
         review = reviews.setdefault(label.item_id, labelling.review(label.item_id).copy())
         before = review.ruled if label.ruling else review.labels.get(label.reviewer)
-        if before is not None and before.answer == label.answer:
+        if before is not None and _says_no_more(before, label):
             unchanged += 1
             continue
         if before is not None:
-            changed.append((label, before))
             revised += 1
+            if contradicts(before, label):
+                changed.append((label, before))
         elif review.complete and not label.ruling:
             spare += 1
         said.append(label)
@@ -118,7 +151,7 @@ def told_by_several(
         label, before = changed[0]
         raise _refusal(
             f"item {label.item_id!r} was told {before.answer!r} by {label.reviewer!r} before and "
-            f"now {label.answer!r}",
+            f"now {now_words(before, label)}",
             [label.item_id for label, _ in changed],
         )
     return said, Recorded(len(said) - revised, revised, unchanged, spare)
@@ -143,7 +176,28 @@ def _conflict(
         was = ", ".join(f"{each.value!r} by {name!r}" for name, each in review.counted.items())
     else:
         was = repr(before.value)
-    return _refusal(f"item {changed[0]!r} was told {was} before and now {answer.value!r}", changed)
+    other = " with another comment" if before is answer else ""
+    return _refusal(
+        f"item {changed[0]!r} was told {was} before and now {answer.value!r}{other}", changed
+    )
+
+
+def _says_no_more(before: Label, now: Label) -> bool:
+    return before.answer == now.answer and now.comment in ("", before.comment)
+
+
+def contradicts(before: Label, now: Label) -> bool:
+    """Tell whether a label would replace what its reviewer said or wrote before.
+
+    A first comment replaces nothing, and a label without one leaves the comment as it is.
+    """
+    return not _says_no_more(before, now) and (before.answer != now.answer or before.comment != "")
+
+
+def now_words(before: Label, now: Label) -> str:
+    """Return what is said now, where it is not what was said before."""
+    same = before.answer == now.answer
+    return f"{now.answer!r} with another comment" if same else repr(now.answer)
 
 
 def _refusal(problem: str, changed: Sequence[str]) -> LabelConflictError:

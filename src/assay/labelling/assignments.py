@@ -97,7 +97,9 @@ class Assignments:
             for card in self._labelling.rounds.outstanding
         ]
         return [
-            Dispute(self._item(card), review.counted) for card, review in waiting if review.disputed
+            Dispute(self._item(card), review.counted_labels)
+            for card, review in waiting
+            if review.disputed
         ]
 
     def _answer(self, receipts: tuple[Receipt, ...], items: Sequence[Item], reviewer: str) -> Turn:

@@ -254,7 +254,7 @@ def campaign_frame(
         return frame_of(rows, {"metric": str, **types_of(HistoryPoint)}, backend=backend)
     if what == "labels":
         kind = int if labelling.settings.id_kind == "integer" else str
-        types = {"id": kind, "answer": str, "positive": bool, "stratum": str}
+        types = {"id": kind, "answer": str, "positive": bool, "stratum": str, "comment": str}
         return frame_of(_label_rows(labelling, strata), types, backend=backend)
     raise InputError(
         f"there is no frame of {what!r}",
@@ -271,6 +271,7 @@ def _label_rows(labelling: Labelling, strata: Sequence[StratumRow]) -> list[dict
             "answer": answer.value,
             "positive": answer.outcome,
             "stratum": strata[card.stratum].stratum,
+            "comment": labelling.review(item_id).comment,
         }
         for item_id, answer in labelling.rounds.answers.items()
         if (card := labelling.rounds.card(item_id)) is not None

@@ -76,9 +76,20 @@ class Review:
         return None if self.ruled is None else Answer(self.ruled.answer)
 
     @property
+    def counted_labels(self) -> Mapping[str, Label]:
+        """The labels that count, by reviewer."""
+        return dict(islice(self.labels.items(), self.wanted))
+
+    @property
     def counted(self) -> Mapping[str, Answer]:
         """The answers that count, by reviewer."""
-        return _answers(islice(self.labels.items(), self.wanted))
+        return _answers(self.counted_labels.items())
+
+    @property
+    def comment(self) -> str:
+        """What was written beside the answer: by whoever ruled, or else by those who count."""
+        deciding = self.counted_labels.values() if self.ruled is None else [self.ruled]
+        return "\n".join(label.comment for label in deciding if label.comment)
 
     @property
     def spare(self) -> Mapping[str, Answer]:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from assay.core.answers import Answer
 from assay.results.estimates import Item
+from assay.storage import Label
 
 
 @dataclass(frozen=True)
@@ -64,10 +65,15 @@ class Turn:
 
 @dataclass(frozen=True)
 class Dispute:
-    """An item on which its reviewers disagree, with what each has said."""
+    """An item on which its reviewers disagree, with the label of each, by their names."""
 
     item: Item
-    answers: Mapping[str, Answer]
+    labels: Mapping[str, Label]
+
+    @property
+    def answers(self) -> Mapping[str, Answer]:
+        """What each has said."""
+        return {name: Answer(label.answer) for name, label in self.labels.items()}
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,13 @@ class Label:
         It decides the item over the heads of its reviewers.
     key : str, optional
         What the sender calls it, made at random. The same key again is the same label, not another.
+    comment : str
+        What the reviewer wrote beside the answer; empty where nothing.
 
     Examples
     --------
     >>> Label(7, "yes", "ann")
-    Label(item_id='7', answer='yes', reviewer='ann', late=False, ruling=False, key=None)
+    Label(item_id='7', answer='yes', reviewer='ann', late=False, ruling=False, key=None, comment='')
     """
 
     item_id: str
@@ -37,6 +39,7 @@ class Label:
     late: bool = False
     ruling: bool = False
     key: str | None = None
+    comment: str = ""
 
     def __post_init__(self) -> None:
         # An answer may be a member of an enumeration, which databases take for its name.

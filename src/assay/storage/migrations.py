@@ -129,6 +129,15 @@ def _to_3(connection: sa.Connection) -> None:
     connection.exec_driver_sql(statements[connection.dialect.name])
 
 
+def _to_4(connection: sa.Connection) -> None:
+    """Bring in comments on labels; those that are there have none."""
+    statements = {
+        "sqlite": "ALTER TABLE label_event ADD COLUMN comment TEXT DEFAULT '' NOT NULL",
+        "postgresql": "ALTER TABLE assay.label_event ADD COLUMN comment TEXT DEFAULT '' NOT NULL",
+    }
+    connection.exec_driver_sql(statements[connection.dialect.name])
+
+
 def _sizes_in_1(strata: Mapping[str, Any]) -> list[int]:
     """Return the strata's sizes from the settings as version 1 kept them."""
     if "layers" in strata:
@@ -140,4 +149,4 @@ def _sizes_in_1(strata: Mapping[str, Any]) -> list[int]:
 
 
 # By the version that they lead to. Version 1 was for SQLite only.
-_STEPS: dict[int, Callable[[sa.Connection], None]] = {2: _to_2, 3: _to_3}
+_STEPS: dict[int, Callable[[sa.Connection], None]] = {2: _to_2, 3: _to_3, 4: _to_4}

@@ -20,7 +20,7 @@ from sqlalchemy import (
     false,
 )
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 metadata = MetaData()
 
@@ -107,6 +107,8 @@ label_event = Table(
     Column("late", Boolean, nullable=False, server_default=false()),
     # It decides the item over the heads of its reviewers.
     Column("ruling", Boolean, nullable=False, server_default=false()),
+    # What the reviewer wrote beside the answer; empty where nothing.
+    Column("comment", Text, nullable=False, server_default=""),
     Index("label_event_of_campaign", "campaign_id", "id"),
     Index("label_event_of_submit", "campaign_id", "key", unique=True),
     sqlite_autoincrement=True,

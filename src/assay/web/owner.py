@@ -14,6 +14,7 @@ from starlette.routing import Route
 from assay.campaign import Campaign
 from assay.core.answers import Answer
 from assay.exchange import FORMATS
+from assay.labelling import LONGEST_COMMENT
 from assay.results import Dispute
 from assay.web import Options
 from assay.web import files as owner_files
@@ -21,7 +22,7 @@ from assay.web.auth import Person, needs
 from assay.web.dashboard import Dashboard, dashboard_of, heading_of
 from assay.web.pages import render
 from assay.web.queue import Counter
-from assay.web.requests import item_in, read_document, text_in, word_in
+from assay.web.requests import comment_in, item_in, read_document, text_in, word_in
 from assay.web.review import guideline_blocks, item_json
 
 _ANSWERS = tuple(answer.value for answer in Answer)
@@ -94,18 +95,19 @@ async def show_disputes(request: Request) -> Response:
         }
 
     values = await counter.call(look)
-    blocks = guideline_blocks(options.guidelines)
-    return render(request, "disputes.html", blocks=blocks, **values)
+    values |= {"blocks": guideline_blocks(options.guidelines), "longest_comment": LONGEST_COMMENT}
+    return render(request, "disputes.html", **values)
 
 
 def _dispute_values(dispute: Dispute, campaign: Campaign, options: Options) -> Mapping[str, Any]:
-    said = Tally(dispute.answers.values())
+    said, labels = Tally(dispute.answers.values()), dispute.labels.values()
     return {
         # Escaped to ASCII: an item may hold half a surrogate pair, which UTF-8 cannot.
         "item": json.dumps(item_json(dispute.item, campaign, options)),
         "id": str(dispute.item.id),
         "said": [(answer.value, said[answer]) for answer in Answer if said[answer]],
-        "by": sorted((name, answer.value) for name, answer in dispute.answers.items()),
+        "by": sorted((each.reviewer, each.answer, each.comment) for each in labels),
+        "comments": sorted((each.answer, each.comment) for each in labels if each.comment),
     }
 
 
@@ -116,10 +118,11 @@ async def take_ruling(request: Request) -> Response:
     person: Person = request.state.person
     document = await read_document(request)
     answer, key = word_in(document, "answer", _ANSWERS), text_in(document, "key")
+    comment = comment_in(document)
 
     def rule(campaign: Campaign) -> dict[str, Any]:
         item = item_in(document, campaign.settings)
-        receipt = campaign.rule(item, answer, reviewer=person.name, key=key)
+        receipt = campaign.rule(item, answer, reviewer=person.name, key=key, comment=comment)
         return {"receipt": asdict(receipt), "left": len(campaign.disputes())}
 
     return JSONResponse(await counter.call(rule))

@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from assay.core.deck import Id
 from assay.errors import is_storable
-from assay.labelling import WORDS, Settings
+from assay.labelling import LONGEST_COMMENT, WORDS, Settings
 from assay.storage import Label
 
 _MOST_SUBMITS = 100
@@ -86,16 +86,27 @@ def item_in(document: Mapping[str, Any], settings: Settings) -> Id:
     return item
 
 
+def comment_in(document: Mapping[str, Any]) -> str:
+    """Return what was written beside an answer; empty where nothing."""
+    value = document.get("comment", "")
+    if not isinstance(value, str) or len(value) > LONGEST_COMMENT:
+        refuse(f"'comment' must be a text of at most {LONGEST_COMMENT:,} characters")
+    return value
+
+
 def labels_in(document: Mapping[str, Any], settings: Settings) -> list[Label]:
     """Return the answers that a page has sent."""
     given = document.get("submits", [])
     if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
-        refuse("'submits' must be a list of objects with key, item and answer")
+        refuse("'submits' must be a list of objects with key, item, answer and perhaps comment")
     if len(given) > _MOST_SUBMITS:
         raise HTTPException(413, f"at most {_MOST_SUBMITS} answers at once, got {len(given):,}")
     return [
         Label(
-            str(item_in(each, settings)), word_in(each, "answer", WORDS), key=text_in(each, "key")
+            str(item_in(each, settings)),
+            word_in(each, "answer", WORDS),
+            key=text_in(each, "key"),
+            comment=comment_in(each),
         )
         for each in given
     ]

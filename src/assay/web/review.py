@@ -15,6 +15,7 @@ from starlette.routing import Route
 from assay.campaign import Campaign, shown_columns
 from assay.errors import PredictionsError
 from assay.exchange import as_text
+from assay.labelling import LONGEST_COMMENT
 from assay.results import Item
 from assay.web import Options
 from assay.web.auth import Person, needs
@@ -132,6 +133,7 @@ async def show_page(request: Request) -> Response:
         budget=settings.goal.budget,
         blocks=guideline_blocks(options.guidelines),
         lease=options.lease,
+        longest_comment=LONGEST_COMMENT,
     )
 
 

@@ -130,5 +130,19 @@ def document(name: str, url: str) -> dict[str, Any]:
     }
 
 
+def as_recorded(now: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """Return a document with the fields of labels that there were when it was recorded.
+
+    Raises where a label of then has something in a field that came later.
+    """
+    events = []
+    for event, then in zip(now["events"], before["events"], strict=True):
+        empty = asdict(assay.Label(event["item_id"], event["answer"]))
+        later = {name: value for name, value in event.items() if name not in then}
+        assert later == {name: empty[name] for name in later}, later
+        events.append({name: event[name] for name in then})
+    return {**now, "events": events}
+
+
 if __name__ == "__main__":
     main(*map(Path, sys.argv[1:]))

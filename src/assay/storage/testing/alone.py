@@ -140,6 +140,7 @@ def labels_are_only_appended(opened: Opener) -> None:
     with store.write() as session:
         key, other = session.create("spam", {}), session.create("ham", {})
         said = [_said("7"), _said("7", "no"), replace(_said("8", "skip"), late=True, ruling=True)]
+        said[1] = replace(said[1], comment="in a shop's window")
         told = session.add_labels(key, said)
         session.add_labels(other, [_said("9")])
     with store.write() as session:
@@ -155,6 +156,8 @@ def labels_are_only_appended(opened: Opener) -> None:
             [(event.late, event.ruling) for event in found[1:3]],
             [(False,) * 2, (True,) * 2],
         )
+        comments = [event.comment for event in found]
+        expect("comments", comments, ["", "in a shop's window", "", ""])
         for place, number in enumerate(numbers):
             expect("what came after", session.labels(key, number), found[place + 1 :])
 
@@ -308,7 +311,7 @@ def texts_come_back_as_they_were(opened: Opener) -> None:
     """See that it keeps whatever people write: quotes, other alphabets, nothing, a great deal."""
     store = opened()
     cards = [CardRow(0, place, text, 0, text) for place, text in enumerate(_TEXTS)]
-    said = [_said(text, text, text, text[:2000]) for text in _TEXTS]
+    said = [replace(_said(text, text, text, text[:2000]), comment=text) for text in _TEXTS]
     with store.write() as session:
         key = session.create(_TEXTS[8], {text[:50]: text for text in _TEXTS})
         session.add_cards(key, cards)
@@ -318,8 +321,8 @@ def texts_come_back_as_they_were(opened: Opener) -> None:
         found, settings = session.find(_TEXTS[8])
         expect("the campaign", (found, list(settings.values())), (key, list(_TEXTS)))
         expect("cards", session.cards(key, 0, 0, 99), cards)
-        told = [(event.item_id, event.answer, event.reviewer) for event in session.labels(key)]
-        expect("labels", told, [(text, text, text) for text in _TEXTS])
+        told = [event.content() for event in session.labels(key)]
+        expect("labels", told, [label.content() for label in said])
         for text in _TEXTS:
             event = session.submitted(key, text[:2000])
             expect("a key", event and event.item_id, text)

@@ -1,5 +1,6 @@
 // Disputes, one after the other, with the keyboard.
 
+import { Comment } from "./comment.js";
 import { itemNode } from "./item.js";
 import { Keys } from "./keys.js";
 import { randomKey } from "./random_key.js";
@@ -10,6 +11,8 @@ const buttons = [...document.querySelectorAll(".ruling")];
 const later = document.getElementById("later");
 const again = document.getElementById("again");
 const ruled = document.getElementById("ruled");
+const write = document.getElementById("comment-open");
+const comment = new Comment({ leave: () => current().focus() });
 const trouble = document.getElementById("trouble");
 
 let last = null; // the case that was decided before: it can be shown again and decided otherwise
@@ -33,11 +36,12 @@ function arrive({ focus = true } = {}) {
   const item = itemOf(current());
   if (item) document.getElementById("item").replaceChildren(itemNode(item));
   document.getElementById("rulings").hidden = !item;
-  for (const button of buttons) button.disabled = !item;
+  for (const button of [...buttons, write]) button.disabled = !item;
   later.disabled = !item || queue().count < 2;
   again.disabled = last === null;
   keys.shown();
   if (focus) {
+    comment.show("");
     current().focus();
     window.scrollTo(0, 0);
   }
@@ -56,8 +60,10 @@ async function load(at) {
 async function decide(answer) {
   const item = itemOf(current());
   if (!item) return;
-  if (waiting?.item !== item.id || waiting.answer !== answer) {
-    waiting = { item: item.id, answer, key: randomKey() };
+  const written = comment.take();
+  if (written === null) return;
+  if (waiting?.item !== item.id || waiting.answer !== answer || waiting.comment !== written) {
+    waiting = { item: item.id, answer, comment: written, key: randomKey() };
   }
   busy(true);
   try {
@@ -90,7 +96,7 @@ function stay(words) {
 }
 
 function busy(yes) {
-  for (const button of [...buttons, later, again]) button.disabled = yes;
+  for (const button of [...buttons, write, later, again]) button.disabled = yes;
   if (!yes) arrive({ focus: false });
 }
 
@@ -118,6 +124,7 @@ function shortened(text) {
 for (const button of buttons) {
   keys.bind(button.dataset.key, button, () => decide(button.dataset.answer));
 }
+keys.bind("w", write, () => comment.open(), { settles: false });
 keys.bind("s", later, goOn);
 keys.bind("u", again, goBack);
 disputes.dataset.ready = "yes";

@@ -34,11 +34,11 @@ export class Outbox {
     return this.#list(this.#aside);
   }
 
-  put(item, answer) {
+  put(item, answer, comment = "") {
     // Not the time alone: a clock that is set back must not let a withdrawal overtake its answer.
     const last = Math.max(this.#lastTurn, ...this.waiting().map((entry) => entry.turn));
     this.#lastTurn = Math.max(Date.now(), last + 1);
-    const entry = { key: randomKey(), item, answer, turn: this.#lastTurn, sent: false };
+    const entry = { key: randomKey(), item, answer, comment, turn: this.#lastTurn, sent: false };
     this.#write(this.#waiting, entry);
     return entry;
   }

@@ -1,5 +1,6 @@
 // One item at a time: what is shown, what a key or button does to it, and what the page says of it.
 
+import { Comment } from "./comment.js";
 import { itemNode } from "./item.js";
 import { Keys } from "./keys.js";
 import { Outbox } from "./outbox.js";
@@ -23,6 +24,12 @@ const sender = new Sender({
   onChange: render,
 });
 
+const drafts = new Map(); // item -> what is written beside it and was not sent yet
+const comment = new Comment({
+  leave: () => byId("item").focus({ preventScroll: true }),
+  written: (text) => drafts.set(held[0]?.item.id, text),
+});
+
 let held = []; // {item, node}; the first is shown
 let given = []; // what undo takes back: {key, card}
 let turn = null; // the server's last word
@@ -39,8 +46,11 @@ const acted = new Map(); // item -> when something was last said of it, here or 
 function answer(word) {
   const [card] = held;
   if (!card) return;
-  const entry = outbox.put(card.item.id, word); // before anything else
-  given.push({ key: entry.key, card });
+  const written = word === "skip" ? "" : comment.take();
+  if (written === null) return;
+  const entry = outbox.put(card.item.id, word, written); // before anything else
+  given.push({ key: entry.key, card, written });
+  if (word !== "skip") drafts.delete(card.item.id);
   acted.set(card.item.id, performance.now());
   held.shift();
   render();
@@ -51,6 +61,7 @@ function undo() {
   const last = given.pop();
   if (!last) return;
   if (!outbox.drop(last.key)) outbox.put(last.card.item.id, "withdrawn");
+  if (last.written) drafts.set(last.card.item.id, last.written);
   held = [{ ...last.card, again: true }, ...without(held, last.card.item.id)];
   announce("Your answer is taken back. The item is shown again.");
   render();
@@ -61,6 +72,7 @@ for (const button of document.querySelectorAll("[data-answer]")) {
   keys.bind(button.dataset.key, button, () => answer(button.dataset.answer));
 }
 keys.bind("u", byId("undo"), undo);
+keys.bind("w", byId("comment-open"), () => comment.open(), { settles: false });
 keys.bind("?", byId("help-open"), () => byId("help").showModal(), { settles: false });
 byId("keys-on").addEventListener("change", (event) => {
   keys.enabled = event.target.checked;
@@ -132,6 +144,7 @@ function render() {
   const now = card ?? viewWithoutItem();
   if (now !== shown) show(now, card);
   for (const button of document.querySelectorAll("[data-answer]")) button.disabled = !card;
+  byId("comment-open").disabled = !card;
   byId("undo").disabled = given.length === 0;
   renderProgress();
   renderSaved();
@@ -151,6 +164,7 @@ function show(now, card) {
   shown = now;
   const id = card ? "item" : now;
   for (const view of VIEWS) byId(view).hidden = view !== id;
+  comment.show(drafts.get(card?.item.id) ?? "");
   if (card) {
     byId("item-name").textContent = `Item ${card.item.id}`;
     byId("item-body").replaceChildren(card.node);

@@ -64,7 +64,7 @@ export class Sender {
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify({
           ...this.#introduction,
-          submits: batch.map(({ key, item, answer }) => ({ key, item, answer })),
+          submits: batch.map(({ turn, sent, ...label }) => label), // these two are for the outbox
           want: this.#wanted,
         }),
         redirect: "error",

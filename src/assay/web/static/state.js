@@ -36,7 +36,8 @@ export function showAside(section, outbox, onDismiss) {
     ...entries.map((entry) => {
       const line = document.createElement("li");
       const words = document.createElement("span");
-      words.textContent = `Item ${entry.item}, “${entry.answer}”: ${entry.message}`;
+      const comment = entry.comment ? `, with the comment “${entry.comment}”` : "";
+      words.textContent = `Item ${entry.item}, “${entry.answer}”${comment}: ${entry.message}`;
       const button = document.createElement("button");
       button.type = "button";
       button.className = "button button-quiet";
