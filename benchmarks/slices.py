@@ -22,7 +22,16 @@ from assay.core.metrics import ratio
 from assay.core.stopping import Reason
 from assay.core.strata import Strata
 from assay.core.stratify import sides_to_cut, stratify
-from assay.core.subgroups import Domain, Doubt, as_metric, clopper_pearson, counted, domain, doubts
+from assay.core.subgroups import (
+    Domain,
+    Doubt,
+    as_metric,
+    clopper_pearson,
+    domain,
+    doubts,
+    kinds,
+    share_of,
+)
 from assay.core.types import Bools, Floats, Ints
 from assay.predictions import from_arrays
 
@@ -156,21 +165,19 @@ def estimates(cut: Cut, labels: Ints, metric: str) -> tuple[Domain, tuple[Floats
     n = np.broadcast_to(
         labels.sum(axis=(2, 3), dtype=np.float64)[:, None], (len(labels), len(SHARES), N.size)
     )
-    d, x = np.zeros((2, *n.shape))
-    gains, loses = np.zeros((2, N.size), dtype=np.bool_)
+    number, share_of_counts = share_of(metric)
+    counts = np.zeros((*n.shape, number))
+    possible = np.zeros((N.size, number), dtype=np.bool_)
     for truth in (False, True):
-        whole, part = counted(metric, says, np.full(says.shape, truth))
-        d += labels[..., int(truth)].swapaxes(1, 2) * whole
-        x += labels[..., int(truth)].swapaxes(1, 2) * part
-        gains, loses = gains | part, loses | (whole & ~part)
-    found = domain(N, n, d, x, gains=gains, loses=loses, confidence=0.95)
-    share = x.sum(axis=-1) / np.maximum(d.sum(axis=-1), 1.0)
-    plain = replace(found, value=share)
-    low, high = clopper_pearson(share, d.sum(axis=-1), 0.95)
-    plain = replace(plain, low=low, high=high)
-    if metric == "f1":
-        found, plain = as_metric("f1", found), as_metric("f1", plain)
-    return found, (plain.low, plain.high)
+        kind = kinds(metric, says, np.full(says.shape, truth))
+        for each in range(number):
+            counts[..., each] += labels[..., int(truth)].swapaxes(1, 2) * (kind == each)
+            possible[:, each] |= kind == each
+    found = domain(N, n, counts, possible=possible, confidence=0.95, share=share_of_counts)
+    share, _, _ = share_of_counts(counts.sum(axis=-2))
+    low, high = clopper_pearson(share, counts.sum(axis=(-2, -1)), 0.95)
+    plain = as_metric(metric, replace(found, value=share, low=low, high=high))
+    return as_metric(metric, found), (plain.low, plain.high)
 
 
 if __name__ == "__main__":

@@ -25,5 +25,7 @@ SKLEARN: dict[str, Callable[[Bools, Bools], float]] = {
     "specificity": lambda truth, said: sk.recall_score(~truth, ~said),
     "false_positive_rate": lambda truth, said: complement(sk.recall_score(~truth, ~said)),
     "negative_predictive_value": lambda truth, said: sk.precision_score(~truth, ~said),
+    "balanced_accuracy": sk.balanced_accuracy_score,
+    "matthews_correlation": sk.matthews_corrcoef,
 }
 assert SKLEARN.keys() == METRICS.keys()

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from assay.audit.recompute import Form, Stratum, left_of, quoted
-from assay.core.metrics import METRICS, Gap, Metric, Ratio, ratio, subtract
+from assay.core.differences import Gap, subtract
+from assay.core.metrics import METRICS, Metric, Ratio, ratio
 from assay.core.quote import quoted_value
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats
@@ -25,10 +26,14 @@ def draw(rng: np.random.Generator) -> tuple[Tallies, Bools]:
 def plain(metric: Metric) -> list[Form]:
     parts = (metric.first, metric.second) if isinstance(metric, Gap) else (metric,)
     return [
-        Form(part.a0, part.a.tolist(), part.b0, part.b.tolist())
+        Form(part.a0, part.a.tolist(), part.b0, part.b.tolist(), *classes(part))
         for part in parts
         if isinstance(part, Ratio)
     ]
+
+
+def classes(part: Ratio) -> tuple[float, ...]:
+    return () if part.both is None else (part.both.items, part.both.power, part.both.shift)
 
 
 def strata_of(tallies: Tallies) -> list[Stratum]:
@@ -39,7 +44,7 @@ def strata_of(tallies: Tallies) -> list[Stratum]:
 def metrics_of(N: Floats, yes: Bools) -> dict[str, Metric]:
     other = np.roll(yes, 3) | (np.arange(STRATA) < 3)
     found: dict[str, Metric] = {name: ratio(name, N, yes) for name in METRICS}
-    for name in ("precision", "recall", "f1"):
+    for name in ("precision", "recall", "f1", "balanced_accuracy", "matthews_correlation"):
         found[f"{name} - {name}"] = subtract(ratio(name, N, yes), ratio(name, N, other))
     return found
 

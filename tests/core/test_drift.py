@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from assay.core.differences import Gap, difference
 from assay.core.drift import drift_of
-from assay.core.metrics import METRICS, Gap, Metric, difference, ratio
+from assay.core.metrics import METRICS, Metric, ratio
 from assay.core.quote import quoted_value
 from assay.core.tallies import Tallies
 from assay.core.types import Floats

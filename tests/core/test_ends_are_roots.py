@@ -10,11 +10,12 @@ from scipy.optimize import minimize
 from scipy.special import xlogy
 
 from assay.core.design import Design
+from assay.core.differences import Gap, difference
 from assay.core.engine import State, look
 from assay.core.estimate import estimate
 from assay.core.goal import Goal
 from assay.core.intervals import normal
-from assay.core.metrics import METRICS, Gap, Metric, difference, ratio
+from assay.core.metrics import METRICS, Metric, Ratio, ratio
 from assay.core.stratified import Sample, Strata, lower_rates, upper_rates
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
@@ -28,7 +29,10 @@ BENT: dict[str, Metric] = {
     "f1": TWO["f1"][0],
     "difference of recalls": difference(*TWO["recall"]),
     "difference of F1s": Gap(*TWO["f1"]),
+    "difference of balanced accuracies": Gap(*TWO["balanced_accuracy"]),
+    "difference of Matthews correlations": Gap(*TWO["matthews_correlation"]),
 }
+OF_CLASSES = {name: TWO[name][0] for name in ("balanced_accuracy", "matthews_correlation")}
 
 
 def random_tallies(seed: int, count: int = 60, least: int = 3) -> Tallies:
@@ -113,7 +117,54 @@ def test_three_steps_from_totals_to_weights_do_not_get_there(name: str) -> None:
     assert float(np.mean(wrong)) > 0.4
 
 
-@pytest.mark.parametrize("name", BENT)
+LEVELS = np.linspace(0, 1, 2001)[1:-1]
+
+
+def at_levels(tests: Strata, metric: Ratio, *, upper: bool) -> tuple[Floats, Floats]:
+    """The metric at the end of E with the weights of each level, and its level there less that."""
+    every = np.arange(len(tests.N))
+    totals = [
+        tests._totals(metric.slopes_at(np.full(every.size, level)), every, upper=upper)
+        for level in LEVELS
+    ]
+    off_by = [metric.level(T) - level for T, level in zip(totals, LEVELS, strict=True)]
+    return np.array([metric.value(T) for T in totals]), np.array(off_by)
+
+
+def four_planes(tests: Strata, *, upper: bool) -> Floats:
+    """The way of a `Gap`: the plane that touches where the metric is m, made anew four times."""
+    low, high = tests.metric.extremes(0 * tests.N, tests.N)
+    every = np.arange(len(tests.N))
+    for _ in range(40):
+        middle = (low + high) / 2
+        beyond = tests._reached(middle, every, upper=upper) > middle
+        low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
+    return low
+
+
+@pytest.mark.parametrize("name", OF_CLASSES)
+@pytest.mark.parametrize("least", [3, 20])
+def test_an_end_of_both_classes_has_the_weights_that_lead_to_it(name: str, least: int) -> None:
+    """Over 2,000 levels there is one at which totals and weights agree; the end is its value.
+
+    The planes of a difference come as near with 20 labels a stratum, and not with a handful.
+    """
+    metric = OF_CLASSES[name]
+    tests = at_values(random_tallies(1, least=least), metric)
+    for upper, end in zip((True, False), tests.ends(), strict=True):
+        values, off_by = at_levels(tests, metric, upper=upper)
+        crosses = (off_by[:-1] > 0) & (off_by[1:] <= 0)
+        assert (crosses.sum(axis=0) == 1).all()
+        at = crosses.argmax(axis=0)
+        every = np.arange(at.size)
+        either = np.stack([values[at, every], values[at + 1, every]])
+        assert (np.abs(either - end).min(axis=0) < 1e-3).all()
+        if upper:
+            planes = np.abs(either - four_planes(tests, upper=upper)).min(axis=0)
+            assert (planes.max() > 1e-2) == (least == 3 and name == "balanced_accuracy")
+
+
+@pytest.mark.parametrize("name", [*BENT, *OF_CLASSES])
 def test_ends_have_the_likelihood_ratio_of_the_confidence(name: str) -> None:
     """A general optimiser over all rates at which the metric is an end: the ratio is z^2.
 
@@ -122,7 +173,7 @@ def test_ends_have_the_likelihood_ratio_of_the_confidence(name: str) -> None:
     inward is told apart. At least 20 labels a stratum: with a handful, the rates at which a
     difference of F1s has some value may be likeliest in two places.
     """
-    metric, tallies = BENT[name], random_tallies(2, 12, least=20)
+    metric, tallies = {**BENT, **OF_CLASSES}[name], random_tallies(2, 12, least=20)
     z2, seen = float(stats.norm.ppf(0.975)) ** 2, 0
     tests = at_values(tallies, metric, replacement=True, b=0.0, explored=False, stops=False)
     low, high = tests.ends()
@@ -209,6 +260,9 @@ FORMS: dict[str, Callable[[Floats], Metric]] = {
         *(ratio("precision", N, each) for each in SAYS)
     ),
     "difference of F1s": lambda N: Gap(*(ratio("f1", N, each) for each in SAYS)),
+    "difference of Matthews correlations": lambda N: Gap(
+        *(ratio("matthews_correlation", N, each) for each in SAYS)
+    ),
 }
 
 

@@ -41,6 +41,10 @@ def plain(metric: str, said: Bools, truth: Bools) -> float:
     if metric == "f1":
         precision, recall = (plain(each, said, truth) for each in ("precision", "recall"))
         return 2 * precision * recall / (precision + recall)
+    if metric == "balanced_accuracy":
+        return (plain("recall", said, truth) + plain("specificity", said, truth)) / 2
+    if metric == "matthews_correlation":
+        return float(np.corrcoef(said, truth)[0, 1])
     what, where = among[metric]
     return float(what[where].mean())
 

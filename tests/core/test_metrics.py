@@ -1,6 +1,7 @@
 """Every metric against scikit-learn at full labelling, and its calculus against brute force."""
 
 import itertools
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -8,22 +9,17 @@ import pytest
 from sklearn import metrics as sk
 
 from assay.core.design import Design
+from assay.core.differences import Gap, difference, subtract
 from assay.core.engine import begin, look
+from assay.core.forecast import by_place
 from assay.core.goal import Goal
-from assay.core.metrics import (
-    METRICS,
-    Gap,
-    Metric,
-    Ratio,
-    canonical_metric,
-    difference,
-    ratio,
-    sides,
-)
+from assay.core.metrics import METRICS, Metric, Ratio, canonical_metric, ratio, sides
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError
 from tests.sklearn_metrics import SKLEARN
+
+OF_CLASSES = ("balanced_accuracy", "matthews_correlation")
 
 
 def population(seed: int) -> tuple[Bools, Bools, Floats, Floats, Bools]:
@@ -46,7 +42,79 @@ def population(seed: int) -> tuple[Bools, Bools, Floats, Floats, Bools]:
 def test_at_full_labelling_it_is_scikit_learns_value(metric: str, seed: int) -> None:
     truth, predicted, sizes, positives, says_yes = population(seed)
     value = float(ratio(metric, sizes, says_yes).value(positives))
-    assert value == SKLEARN[metric](truth, predicted)
+    wanted = SKLEARN[metric](truth, predicted)
+    # Of both classes it is a root, or a mean of two quotients: equal but for rounding.
+    assert value == (wanted if metric not in OF_CLASSES else pytest.approx(wanted, abs=1e-12))
+    counts = by_place(sizes, positives, says_yes)
+    assert float(METRICS[metric].value(counts)) == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("metric", OF_CLASSES)
+@pytest.mark.parametrize("seed", range(10))
+def test_of_both_classes_with_weights_it_is_scikit_learns_value(metric: str, seed: int) -> None:
+    truth, predicted, *_ = population(seed)
+    weights = np.random.default_rng(seed).integers(1, 40, truth.size)
+    sizes = np.array([weights[predicted == said].sum() for said in (True, False)], dtype=float)
+    positives = np.array([weights[(predicted == said) & truth].sum() for said in (True, False)])
+    value = float(ratio(metric, sizes, np.array([True, False])).value(positives.astype(float)))
+    score = {"balanced_accuracy": sk.balanced_accuracy_score}.get(metric, sk.matthews_corrcoef)
+    assert value == pytest.approx(score(truth, predicted, sample_weight=weights), abs=1e-12)
+    assert value != pytest.approx(score(truth, predicted), abs=1e-6)
+
+
+@pytest.mark.parametrize("metric", OF_CLASSES)
+@pytest.mark.parametrize("positive", [True, False])
+def test_where_one_class_is_not_there_it_is_not_defined_and_as_scikit_learn_has_it(
+    metric: str, positive: bool
+) -> None:
+    """Balanced accuracy is then the recall of the class that is there, Matthews correlation 0."""
+    N, yes = np.array([3.0, 7.0]), np.array([True, False])
+    form, T = ratio(metric, N, yes), N * positive
+    truth, said = np.full(10, positive), np.repeat(yes, [3, 7])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert float(form.value(T)) == pytest.approx(SKLEARN[metric](truth, said), abs=1e-12)
+    assert float(form.denominator(T)) == 0.0
+    assert not METRICS[metric].defined(by_place(N, T, yes))
+    assert METRICS[metric].lacks(by_place(N, T, yes)) == ("negative" if positive else "positive")
+    assert form.gradient(T).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_slopes_by_kind_of_item_are_the_slopes(metric: str) -> None:
+    kind, counts = METRICS[metric], np.array([40.0, 13.0, 9.0, 70.0])
+    steps = 1e-4 * np.eye(4)
+    slope = np.array([(kind.value(counts + s) - kind.value(counts - s)) / 2e-4 for s in steps])
+    np.testing.assert_allclose(kind.gradient(counts), slope, atol=1e-9)
+    # Twice as many of each kind are as good: the slopes, weighed by the counts, come to nothing.
+    assert float(counts @ kind.gradient(counts)) == pytest.approx(0.0, abs=1e-12)
+    with pytest.raises(AssertionError):
+        np.testing.assert_allclose(-kind.gradient(counts), slope, atol=1e-9)
+
+
+@pytest.mark.parametrize("metric", OF_CLASSES)
+def test_the_level_is_that_of_a_recall_with_the_same_slopes(metric: str) -> None:
+    _, _, sizes, positives, says_yes = population(7)
+    form = ratio(metric, sizes, says_yes)
+    level, slopes = form.level(positives), form.gradient(positives)
+    same = form.slopes_at(level)
+    np.testing.assert_allclose(same / np.abs(same).sum(), slopes / np.abs(slopes).sum(), atol=1e-12)
+    assert 0 < level < 1
+    assert same[says_yes] == pytest.approx(1 - float(level))
+    assert same[~says_yes] == pytest.approx(-float(level))
+    wrong = form.slopes_at(form.value(positives))  # what would do for a ratio
+    assert np.abs(wrong / np.abs(wrong).sum() - slopes / np.abs(slopes).sum()).max() > 1e-3
+
+
+@pytest.mark.parametrize("metric", OF_CLASSES)
+def test_of_both_classes_extremes_are_those_of_every_case_also_without_a_class(metric: str) -> None:
+    sizes, says_yes = np.array([3.0, 2.0, 4.0]), np.array([True, True, False])
+    form = ratio(metric, sizes, says_yes)
+    for least in itertools.product((0, 1), (0, 2), (0, 3)):
+        boxes = [range(low, int(high) + 1) for low, high in zip(least, sizes, strict=True)]
+        values = form.value(np.array(list(itertools.product(*boxes)), dtype=float))
+        low, high = form.extremes(np.array(least, dtype=float), sizes)
+        assert (float(low), float(high)) == pytest.approx((values.min(), values.max()), abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -69,7 +137,7 @@ def test_the_gradient_is_the_slope(metric: str) -> None:
     slope = numeric_gradient(form, positives)
     np.testing.assert_allclose(form.gradient(positives), slope, atol=1e-9)
     if form.b.any():  # the same check catches a gradient that forgets the denominator
-        forgetful = form.a / form.denominator(positives)
+        forgetful = form.a / form.denominator(positives) + 1e-6 * (not form.straight)
         with pytest.raises(AssertionError):
             np.testing.assert_allclose(forgetful, slope, atol=1e-9)
 
@@ -223,6 +291,14 @@ def test_a_gap_at_full_labelling_is_scikit_learns(metric: str, seed: int) -> Non
             assert float(both.first.value(positives)) == pytest.approx(wanted, abs=1e-12)
 
 
+@pytest.mark.parametrize("metric", OF_CLASSES)
+def test_no_two_metrics_of_both_classes_are_taken_apart_as_one_ratio(metric: str) -> None:
+    both, *_ = gap(3, metric)
+    assert isinstance(subtract(both.first, both.second), Gap)
+    with pytest.raises(DesignError, match="two denominators that depend on the labels"):
+        difference(both.first, both.second)
+
+
 @pytest.mark.parametrize("metric", COMPARABLE)
 def test_a_gap_is_the_difference_where_there_is_one(metric: str) -> None:
     both, sizes, positives, _ = gap(3, metric)
@@ -233,9 +309,12 @@ def test_a_gap_is_the_difference_where_there_is_one(metric: str) -> None:
         np.testing.assert_allclose(both.gradient(T), one.gradient(T), atol=1e-12)
 
 
+@pytest.mark.parametrize("metric", ["f1", *OF_CLASSES])
 @pytest.mark.parametrize("seed", range(5))
-def test_a_gaps_gradient_is_the_slope_and_it_rises_where_that_is_above_zero(seed: int) -> None:
-    both, _, positives, _ = gap(seed)
+def test_a_gaps_gradient_is_the_slope_and_it_rises_where_that_is_above_zero(
+    seed: int, metric: str
+) -> None:
+    both, _, positives, _ = gap(seed, metric)
     slope = numeric_gradient(both, positives)
     np.testing.assert_allclose(both.gradient(positives), slope, atol=1e-9)
     np.testing.assert_allclose(both.weights(positives), np.abs(slope), atol=1e-9)
@@ -246,16 +325,20 @@ def test_a_gaps_gradient_is_the_slope_and_it_rises_where_that_is_above_zero(seed
         np.testing.assert_allclose(both.first.gradient(positives), slope, atol=1e-9)
 
 
+@pytest.mark.parametrize("metric", ["f1", *OF_CLASSES])
 @pytest.mark.parametrize("says", [MIXED, FIRST_YES_MORE, SECOND_YES_MORE])
-def test_a_gap_lies_between_its_extremes_in_every_case(says: tuple[str, str]) -> None:
+def test_a_gap_lies_between_its_extremes_in_every_case(metric: str, says: tuple[str, str]) -> None:
     sizes = np.array([3.0, 2.0, 4.0, 2.0])
-    one, other = (ratio("f1", sizes, np.array([said == "y" for said in each])) for each in says)
+    one, other = (ratio(metric, sizes, np.array([said == "y" for said in each])) for each in says)
     both = Gap(one, other)
     for least, most in (([1, 0, 1, 0], [2, 2, 3, 2]), ([0, 2, 0, 0], [3, 2, 1, 1])):
         boxes = [range(low, high + 1) for low, high in zip(least, most, strict=True)]
         values = both.value(np.array(list(itertools.product(*boxes)), dtype=float))
         low, high = both.extremes(np.array(least, dtype=float), np.array(most, dtype=float))
-        assert -1 <= float(low) <= values.min() <= values.max() <= float(high) <= 1
+        most_apart = 1 - one.lowest
+        assert (
+            -most_apart <= float(low) <= values.min() <= values.max() <= float(high) <= most_apart
+        )
     known = np.array([2.0, 1.0, 3.0, 0.0])
     assert both.extremes(known, known) == (both.value(known), both.value(known))
 
@@ -306,6 +389,7 @@ def test_what_follows_from_a_row_of_the_table_by_enumeration(metric: str, said: 
     assert (said in kind.sides) == (len(changes) > 1)
     denominators = {float(both.denominator(np.array([T, 2.0]))) for T in range(6)}
     assert kind.bends >= (len(denominators) > 1)
+    assert kind.lowest == form.lowest
 
 
 def test_only_prevalence_does_not_depend_on_what_the_classifier_says() -> None:

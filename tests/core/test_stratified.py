@@ -10,8 +10,9 @@ from scipy import stats
 from scipy.special import xlogy
 
 from assay.core.allocation import explore
+from assay.core.differences import Gap, difference
 from assay.core.intervals import wilson
-from assay.core.metrics import METRICS, Gap, Metric, difference, ratio
+from assay.core.metrics import METRICS, Metric, ratio
 from assay.core.stratified import (
     Sample,
     extra_outcomes,

@@ -5,38 +5,44 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 from scipy.stats import binomtest
-from sklearn import metrics as sk
 
+from assay.core.metrics import METRICS
 from assay.core.subgroups import (
     Domain,
     Doubt,
     as_metric,
     clopper_pearson,
-    counted,
     domain,
     doubts,
+    kinds,
+    share_of,
     spread,
 )
 from assay.core.types import Bools, Floats
+from tests.sklearn_metrics import SKLEARN
 
-METRICS = ("precision", "recall", "f1", "accuracy", "false_omission_rate", "prevalence")
+
+def pair(d: Floats, x: Floats) -> Floats:
+    """Labels in the numerator, and those in the denominator only."""
+    return np.stack([x, d - x], axis=-1)
 
 
 def of(*values: float) -> Floats:
     return np.array(values, dtype=np.float64)
 
 
-def everywhere(strata: int) -> Bools:
-    return np.ones(strata, dtype=np.bool_)
+def everywhere(strata: int, number: int = 2) -> Bools:
+    return np.ones((strata, number), dtype=np.bool_)
 
 
 @pytest.mark.parametrize(("n", "d", "x"), [(80, 80, 70), (400, 45, 45), (60, 31, 1), (50, 2, 1)])
 def test_one_stratum_is_clopper_and_pearson(n: int, d: int, x: int) -> None:
     """Exactly, whatever was added for caution; and not with the labels outside of the slice."""
     found = domain(
-        *map(of, (1e6, n, d, x)),
-        gains=everywhere(1),
-        loses=everywhere(1),
+        of(1e6),
+        of(n),
+        pair(of(d), of(x)),
+        possible=everywhere(1),
         confidence=0.9,
         left=of(1),
     )
@@ -69,9 +75,10 @@ def test_the_variance_is_right_on_average_over_all_samples() -> None:
         d = of(*(i[pick].sum() for i, pick in zip(inside, chosen, strict=True)))
         totals.append(sum(N[h] * z[h][pick].mean() for h, pick in enumerate(chosen)))
         left = N**2 / n * (1 - n / N)
-        right.append((left * spread(of(value), x, d - x, n, more=(0.0, 0.0))).sum())
+        slopes, none = of(1 - value, -value), np.zeros(2)
+        right.append((left * spread(slopes, pair(d, x), n, more=none)).sum())
         # As if the slice's labels were all that was drawn.
-        only = spread(of(value), x, d - x, np.maximum(d, 1.0), more=(0.0, 0.0))
+        only = spread(slopes, pair(d, x), np.maximum(d, 1.0), more=none)
         wrong.append((left * only).sum())
     assert np.mean(right) == pytest.approx(np.var(totals), rel=1e-12)
     assert np.mean(wrong) != pytest.approx(np.var(totals), rel=0.1)
@@ -81,28 +88,18 @@ def test_the_variance_is_right_on_average_over_all_samples() -> None:
 def test_what_is_counted_makes_the_metric(metric: str) -> None:
     rng = np.random.default_rng(3)
     says, positive = rng.random(500) < 0.4, rng.random(500) < 0.5
-    whole, part = counted(metric, says, positive)
-    assert not (part & ~whole).any()
-    N = of(500)
+    number, share = share_of(metric)
+    kind = kinds(metric, says, positive)
+    counts = of(*((kind == each).sum() for each in range(number)))[None]
     found = domain(
-        N,
-        N,
-        of(whole.sum()),
-        of(part.sum()),
-        gains=everywhere(1),
-        loses=everywhere(1),
+        of(500),
+        of(500),
+        counts,
+        possible=everywhere(1, number),
         confidence=0.95,
+        share=share,
     )
-    value = (as_metric("f1", found) if metric == "f1" else found).value
-    true = {
-        "precision": sk.precision_score(positive, says),
-        "recall": sk.recall_score(positive, says),
-        "f1": sk.f1_score(positive, says),
-        "accuracy": sk.accuracy_score(positive, says),
-        "false_omission_rate": 1 - sk.precision_score(~positive, ~says),
-        "prevalence": positive.mean(),
-    }
-    assert value == pytest.approx(true[metric])
+    assert as_metric(metric, found).value == pytest.approx(SKLEARN[metric](positive, says))
     assert found.low == found.high == found.value  # every item has its label
     assert np.isinf(found.effective)
     assert doubts(found) == Doubt.NONE
@@ -110,9 +107,9 @@ def test_what_is_counted_makes_the_metric(metric: str) -> None:
 
 def test_an_unseen_stratum_of_many_items_is_not_taken_to_be_pure() -> None:
     """All 58 positives found were predicted; among a million others, 100 labels saw none."""
-    yes = np.array([True, False])
+    possible = np.array([[True, False], [False, True]])
     x = of(58, 0)
-    found = domain(of(1000, 1e6), of(60, 100), x, x, gains=yes, loses=~yes, confidence=0.95)
+    found = domain(of(1000, 1e6), of(60, 100), pair(x, x), possible=possible, confidence=0.95)
     assert found.value == found.high == 1.0
     assert found.low < 0.2
     assert doubts(found) == Doubt.FEW_EFFECTIVE
@@ -132,7 +129,7 @@ def test_intervals_hold_where_labels_are_out_of_proportion() -> None:
     x = rng.binomial(d.astype(np.int64), rate).astype(np.float64)
     true = (N * inside * rate).sum() / (N * inside).sum()
     drawn = np.broadcast_to(n, d.shape)
-    found = domain(N, drawn, d, x, gains=everywhere(2), loses=everywhere(2), confidence=0.95)
+    found = domain(N, drawn, pair(d, x), possible=everywhere(2), confidence=0.95)
     covers = (found.low <= true) & (true <= found.high)
     assert covers.mean() > 0.94
     assert found.value.mean() == pytest.approx(true, abs=0.003)
@@ -141,13 +138,42 @@ def test_intervals_hold_where_labels_are_out_of_proportion() -> None:
     assert ((low <= true) & (true <= high)).mean() < 0.05
 
 
+@pytest.mark.parametrize("metric", ["balanced_accuracy", "matthews_correlation"])
+def test_intervals_of_both_classes_hold_where_labels_are_out_of_proportion(metric: str) -> None:
+    """At 95%, 4,000 samples: coverage below 0.94 has a chance of 1 in 500 at 0.95.
+
+    By the counts as they are, without the strata's weights, it is wrong nearly always.
+    """
+    rng = np.random.default_rng(12)
+    number, share = share_of(metric)
+    N, n = of(9_000, 1_000, 90_000), np.array([150, 200, 650])
+    # Of each stratum's items: true and false positives, false and true negatives, and outside.
+    rates = [of(0.2, 0.02, 0, 0, 0.78), of(0.2, 0.2, 0, 0, 0.6), of(0, 0, 0.01, 0.29, 0.7)]
+    counts = np.stack(
+        [rng.multinomial(n[h], rates[h], 4000)[:, :4] for h in range(3)], axis=1
+    ).astype(np.float64)
+    whole = sum(N[h] * rates[h][:4] for h in range(3))
+    true = float(METRICS[metric].value(np.asarray(whole)))
+    possible = np.array([each[:4] > 0 for each in rates])
+    drawn = np.broadcast_to(n.astype(np.float64), (4000, 3))
+
+    def holds(sizes: Floats) -> float:
+        found = domain(sizes, drawn, counts, possible=possible, confidence=0.95, share=share)
+        mine = as_metric(metric, found)
+        return float(np.mean((mine.low <= true) & (true <= mine.high)))
+
+    assert number == 4
+    assert holds(N) > 0.94
+    assert holds(n.astype(np.float64)) < 0.6
+
+
 def test_an_effective_size_never_exceeds_the_labels_but_for_a_finite_population() -> None:
     N, n = of(50_000, 50_000), of(100, 100)
     d, x = of(50, 50), of(50, 0)  # strata tell all: random labels would say less
     both = everywhere(2)
-    large = domain(N, n, d, x, gains=both, loses=both, confidence=0.95, left=of(1, 1))
+    large = domain(N, n, pair(d, x), possible=both, confidence=0.95, left=of(1, 1))
     assert large.effective == pytest.approx(100)
-    small = domain(of(200, 200), n, d, x, gains=both, loses=both, confidence=0.95)
+    small = domain(of(200, 200), n, pair(d, x), possible=both, confidence=0.95)
     assert small.effective == pytest.approx(200)
 
 
@@ -174,10 +200,8 @@ def test_no_label_says_nothing() -> None:
     found = domain(
         of(10, 10),
         of(5, 0),
-        of(0, 0),
-        of(0, 0),
-        gains=everywhere(2),
-        loses=everywhere(2),
+        np.zeros((2, 2)),
+        possible=everywhere(2),
         confidence=0.95,
     )
     assert (float(found.low), float(found.high), float(found.effective)) == (0, 1, 0)

@@ -4,7 +4,8 @@ from math import isclose
 import numpy as np
 import pytest
 
-from assay.core.metrics import METRICS, Metric, Ratio, ratio, subtract
+from assay.core.differences import subtract
+from assay.core.metrics import METRICS, Metric, Ratio, ratio
 from assay.core.stopping import Reason, hold_back
 from assay.core.tallies import Tallies
 from assay.core.types import Floats

@@ -94,11 +94,12 @@ def test_a_slice_has_the_interval_of_its_tallies(half_way: assay.Campaign) -> No
     for item in judged[LANG[judged] == "en"]:
         d[at[item]] += 1
         x[at[item]] += TRUTH[item]
-    every = np.ones(len(strata), dtype=np.bool_)
+    counts = np.stack([x, d - x], axis=-1)
+    every = np.ones(counts.shape, dtype=np.bool_)
     N, n = (np.array([getattr(row, name) for row in strata], float) for name in ("size", "labels"))
     for simultaneous, confidence in ((False, 0.95), (True, 1 - 0.05 / 3)):
         row = half_way.slices("lang", simultaneous=simultaneous)["en"]
-        found = domain(N, n, d, x, gains=every, loses=every, confidence=confidence)
+        found = domain(N, n, counts, possible=every, confidence=confidence)
         expected = map(float, (found.value, found.low, found.high, found.effective))
         assert (row.value, row.low, row.high, row.effective) == pytest.approx(tuple(expected))
 

@@ -19,27 +19,70 @@ _TIE = 1e-9  # so near to one half, rounding decides which outcome is the rarer
 
 @dataclass(frozen=True)
 class Form:
-    """A ratio of two sums over the strata's positives T: (a0 + a.T) / (b0 + b.T)."""
+    """A ratio of two sums over the strata's positives T: (a0 + a.T) / (b0 + b.T).
+
+    Where `items` are given, the denominator is (P (items - P))^power instead, P = b.T the
+    positives, and `middle` is added.
+    """
 
     a0: float
     a: Sequence[float]
     b0: float
     b: Sequence[float]
+    items: float | None = None
+    power: float = 1.0
+    middle: float = 0.0
+
+    def over(self, totals: Sequence[float]) -> float:
+        """Return the numerator."""
+        return self.a0 + _dot(self.a, totals)
 
     def under(self, totals: Sequence[float]) -> float:
         """Return the denominator."""
-        return self.b0 + _dot(self.b, totals)
+        sum_ = self.b0 + _dot(self.b, totals)
+        if self.items is None:
+            return sum_
+        both = sum_ * (self.items - sum_)
+        return both**self.power if both > 0 else 0.0
 
     def at(self, totals: Sequence[float]) -> float:
-        """Return the ratio; 0 where it has no value."""
+        """Return the ratio; 0 where it has no value, and of both classes what is said of one."""
         under = self.under(totals)
-        return (self.a0 + _dot(self.a, totals)) / under if under > 0 else 0.0
+        if under > 0:
+            return self.middle + self.over(totals) / under
+        return self._alone(totals) if self.items is not None and self.middle else 0.0
 
     def slopes(self, totals: Sequence[float]) -> list[float]:
         """Return by how much it grows with each T."""
-        value, under = self.at(totals), self.under(totals)
-        pairs = zip(self.a, self.b, strict=True)
-        return [(a - value * b) / under if under > 0 else 0.0 for a, b in pairs]
+        under = self.under(totals)
+        return [one / under if under > 0 else 0.0 for one in self.weights(totals)]
+
+    def weights(self, totals: Sequence[float]) -> list[float]:
+        """Return the same without the denominator: it is there where that is 0."""
+        under = self.under(totals)
+        value = self.over(totals) / under if under > 0 else 0.0
+        return [a - value * b for a, b in zip(self.a, self.under_slopes(totals), strict=True)]
+
+    def under_slopes(self, totals: Sequence[float]) -> list[float]:
+        """Return by how much the denominator grows with each T."""
+        return [self.steepness(totals)[0] * b for b in self.b]
+
+    def steepness(self, totals: Sequence[float]) -> tuple[float, float]:
+        """Return the denominator's first and second derivative by the sum b0 + b.T."""
+        if self.items is None:
+            return 1.0, 0.0
+        under, yes = self.under(totals), self.b0 + _dot(self.b, totals)
+        no = self.items - yes
+        if under <= 0:
+            return 0.0, 0.0
+        first = self.power * (no - yes) / (yes * no)
+        return under * first, under * (first**2 - self.power * (1 / yes**2 + 1 / no**2))
+
+    def _alone(self, totals: Sequence[float]) -> float:
+        """Return the share of items of the one class that there is which are called so."""
+        slants = [a / b for a, b in zip(self.a, self.b, strict=True) if b]
+        yes = -min(slants) / (max(slants) - min(slants))
+        return yes if _dot(self.b, totals) > 0 else 1 - yes
 
     def ends(self, least: Sequence[float], most: Sequence[float]) -> tuple[float, float]:
         """Return its least and its largest value with every T between the two."""
@@ -139,14 +182,15 @@ def _slopes_of_variance(
     whole = fsum(slope * slope * one for slope, one in zip(g, variance, strict=True))
     found = [0.0] * len(g)
     for sign, form in zip((1, -1), forms, strict=False):
-        under, own = form.under(totals), form.slopes(totals)
+        under, own, value = form.under(totals), form.slopes(totals), form.at(totals) - form.middle
         under = under if under > 0 else 1.0
+        first, second = form.steepness(totals)
         shared = fsum(s * b * one for s, b, one in zip(g, form.b, variance, strict=True))
         mixed = fsum(s * o * one for s, o, one in zip(g, own, variance, strict=True))
         per, part = (shared / whole, mixed / whole) if whole > 0 else (shared, 0.0)
         part = 1.0 if len(forms) == 1 else part
         found = [
-            so_far - 2 * sign * (o * per + b * part) / under
+            so_far - 2 * sign * (first * (o * per + b * part) + value * second * b * per) / under
             for so_far, o, b in zip(found, own, form.b, strict=True)
         ]
     return found
@@ -158,9 +202,10 @@ def _unhidden(forms: Sequence[Form], strata: Sequence[Stratum]) -> list[list[Str
     slopes = _slopes(forms, totals)
     rises, weights = [slope > 0 for slope in slopes], [abs(slope) for slope in slopes]
     if len(forms) == 1:
-        value, pairs = forms[0].at(totals), list(zip(forms[0].a, forms[0].b, strict=True))
-        rises = [(a or -value * b) > 0 for a, b in pairs]
-        weights = [abs(a - value * b) for a, b in pairs]
+        form = forms[0]
+        each_weight = form.weights(totals)
+        rises = [(a or weight) > 0 for a, weight in zip(form.a, each_weight, strict=True)]
+        weights = [abs(weight) for weight in each_weight]
     w = _shared([weight * each.N for weight, each in zip(weights, strata, strict=True)])
     bad = [each.n - each.x if up else each.x for each, up in zip(strata, rises, strict=True)]
     rates = [b / each.n if each.n > 0 else 0.5 for b, each in zip(bad, strata, strict=True)]
@@ -256,6 +301,11 @@ def form_of(metric: str, says: Sequence[bool], *, items: float, yes_items: float
     none = [0.0] * len(says)
     no, negatives = [1 - each for each in yes], [-1.0] * len(says)
     no_items = items - yes_items
+    # TP TN - FP FN, of which both classes' metrics are a share.
+    apart, mean = (
+        [no_items if said else -yes_items for said in says],
+        sqrt(yes_items * no_items) or 1.0,
+    )
     return {
         "precision": Form(0, yes, yes_items, none),
         "recall": Form(0, yes, 0, one),
@@ -266,6 +316,8 @@ def form_of(metric: str, says: Sequence[bool], *, items: float, yes_items: float
         "specificity": Form(no_items, [-each for each in no], items, negatives),
         "false_positive_rate": Form(yes_items, [-each for each in yes], items, negatives),
         "negative_predictive_value": Form(no_items, [-each for each in no], no_items, none),
+        "balanced_accuracy": Form(0, [each / 2 for each in apart], 0, one, items, 1.0, 0.5),
+        "matthews_correlation": Form(0, [each / mean for each in apart], 0, one, items, 0.5),
     }[metric]
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import TypeVar
 
@@ -141,9 +141,7 @@ def _of_target(design: Design, strata: Strata, counts: Counts, target: Target) -
         ]
     )
     counted = [any(form.a[h] or form.b[h] for form in forms) for h in range(len(parts))]
-    forms = [
-        Form(form.a0, _only(form.a, counted), form.b0, _only(form.b, counted)) for form in forms
-    ]
+    forms = [replace(form, a=_only(form.a, counted), b=_only(form.b, counted)) for form in forms]
     parts = _only(parts, counted)
     there = [_stratum(design, part.size, part.yes, part.no, part.size) for part in parts]
     values = _quoted(design, forms, there, within=target.within)
@@ -165,7 +163,7 @@ def _form(strata: Strata, target: Target, name: str, said: Sequence[bool | None]
         [0.0 if each is None else one for each, one in zip(said, factors, strict=True)]
         for factors in (form.a, form.b)
     )
-    return Form(form.a0, a, form.b0, b)
+    return replace(form, a=a, b=b)
 
 
 def _together(forms: list[Form]) -> list[Form]:
@@ -178,7 +176,7 @@ def _together(forms: list[Form]) -> list[Form]:
             for form in forms
         ]
     one, other = forms
-    if one.b0 != other.b0 or list(one.b) != list(other.b):
+    if one.items is not None or one.b0 != other.b0 or list(one.b) != list(other.b):
         return forms
     a = [first - second for first, second in zip(one.a, other.a, strict=True)]
     return [Form(one.a0 - other.a0, a, one.b0, one.b)]

@@ -320,6 +320,14 @@ def check_together(design: Design, goal: Goal, n_strata: int) -> None:
     """Raise where the design cannot serve the goal on so many strata."""
     if design.bets:
         grid(goal.within, goal.at_least)  # raises where it would be too fine
+        if METRICS[goal.metric].power is not None:
+            asked = "" if goal.at_least is None else f", and at_least={goal.at_least:g} is one"
+            raise DesignError(
+                f"no bet can be made on {goal.metric.replace('_', ' ')}{asked}",
+                details="a bet is fair where each card pays its part of the metric, and this is no "
+                "ratio of two sums over items: what a card is worth depends on all others",
+                hint="use Design() with within=..., or bet on recall and specificity one by one",
+            )
     if goal.at_least is not None and not design.bets:
         raise DesignError(
             f"at_least={goal.at_least:g} is decided by bets, and this design makes none",

@@ -246,6 +246,7 @@ def cannot_stop(design: Design, goal: Goal, metric: Metric, state: State, middle
         or design.interval != "stratified"
         or (design.stop, design.rounds_in_a_row) != ("width", 1)
         or state.possible is not None
+        or not metric.straight  # a test at one value takes as long as the search
     ):
         return none
     least, most = metric.extremes(tallies.x, tallies.N - tallies.n + tallies.x)

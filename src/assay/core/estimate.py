@@ -144,7 +144,8 @@ def estimate(
     variance = sampled + np.where(guessed, spread, 0.0).sum(axis=-1) ** 2
     defined = (metric.denominator(T) > 0) & (tallies.n.sum(axis=-1) > 0)
     # A share cannot vary by more than 1/4; linearisation at a near-zero denominator can say so.
-    variance = np.where(defined, np.minimum(variance, _BOUND), _BOUND)
+    bound = _BOUND * (1 - metric.lowest) ** 2
+    variance = np.where(defined, np.minimum(variance, bound), bound)
     return Moments(value, variance, np.asarray(defined), bounded)
 
 

@@ -61,9 +61,10 @@ def labels_at_width(labels: float, half_width: float, within: float, items: floa
 def random_variance(metric: str, N: Floats, T: Floats, says_yes: Bools) -> float:
     """Return n times the variance of the metric under simple random sampling.
 
-    The sample is of the items that the metric needs labels of. With the metric R = sum top / sum
-    bottom over these, the linearised values top - R bottom have mean zero, and the variance is
-    their mean square over the square of the mean of the bottom: R (1 - R) for a share of the items.
+    The sample is of the items that the metric needs labels of. What an item adds to the metric, to
+    first order, is the metric's slope by its kind (true positive, false positive, ...), for a ratio
+    R of sums (top - R bottom) / sum bottom. These have mean zero, and the variance is their mean
+    square times the square of the number of items: R (1 - R) for a share of the items.
 
     Parameters
     ----------
@@ -74,21 +75,21 @@ def random_variance(metric: str, N: Floats, T: Floats, says_yes: Bools) -> float
     """
     kind = METRICS[canonical_metric(metric)]
     needed = np.isin(says_yes, kind.sides)
-    says, count = says_yes[needed], np.array([T, N - T])[:, needed]
-    top, bottom = (
-        np.array(
-            [
-                [kind.counts(said=said, positive=positive)[place] for said in says]
-                for positive in (True, False)
-            ]
-        )
-        for place in (0, 1)
+    count = by_place(N[needed], T[needed], says_yes[needed])
+    return float((count * kind.gradient(count) ** 2).sum() * count.sum())
+
+
+def by_place(N: Floats, T: Floats, says_yes: Bools) -> Floats:
+    """Return the true positives, false positives, false negatives and true negatives, (4,).
+
+    Examples
+    --------
+    >>> by_place(np.array([10.0, 90.0]), np.array([8.0, 2.0]), np.array([True, False]))
+    array([ 8.,  2.,  2., 88.])
+    """
+    return np.array(
+        [(count * said).sum() for said in (says_yes, ~says_yes) for count in (T, N - T)]
     )
-    whole = float((count * bottom).sum())
-    if whole <= 0:
-        return 0.0
-    value = (count * top).sum() / whole
-    return float((count * (top - value * bottom) ** 2).sum() * count.sum() / whole**2)
 
 
 def isotonic_rates(count: Floats, outcomes: Floats) -> Floats:
@@ -122,7 +123,8 @@ def labels_per_share(metric: str, value: float, items: float, denominator: float
     1 for a share of the items. Recall is a share of the positives, of which a random sample finds
     few: items / positives. For F1 it is items (2 - F1) / (predicted + positives). In general it is
     the variance of the linearised values (`random_variance`) over value (1 - value), which is
-    items (k (1 - value) + value) / denominator where a hit counts k times.
+    items (k (1 - value) + value) / denominator where a hit counts k times. Of metrics of both
+    classes there is no such formula: `labels_per_range` has it from the counts.
 
     Parameters
     ----------
@@ -147,6 +149,35 @@ def labels_per_share(metric: str, value: float, items: float, denominator: float
         return 1.0
     k = max(kind.top)
     return items * (k * (1 - value) + value) / denominator
+
+
+def labels_per_range(metric: str, N: Floats, T: Floats, says_yes: Bools) -> float:
+    """Return the same of a metric of both classes: of one label of a share of its range.
+
+    Parameters
+    ----------
+    metric : str
+        A name of `core.metrics.METRICS`.
+    N, T, says_yes : array, shape (H,)
+        As in `random_variance`.
+
+    Examples
+    --------
+    With classes of one size, balanced accuracy is accuracy; one in fifty positive, it is not.
+
+    >>> yes, N = np.array([True, False]), np.array([100.0, 100.0])
+    >>> round(labels_per_range("balanced_accuracy", N, np.array([90.0, 10.0]), yes), 6)
+    1.0
+    >>> N, T = np.array([116.0, 4884.0]), np.array([90.0, 10.0])
+    >>> round(labels_per_range("balanced_accuracy", N, T, yes), 1)
+    17.2
+    """
+    kind = METRICS[canonical_metric(metric)]
+    share = (float(kind.value(by_place(N, T, says_yes))) - kind.lowest) / (1 - kind.lowest)
+    spread = share * (1 - share)
+    if spread <= 0:
+        return 1.0
+    return random_variance(metric, N, T, says_yes) / (1 - kind.lowest) ** 2 / spread
 
 
 def effective_labels(

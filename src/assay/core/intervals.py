@@ -165,14 +165,17 @@ def _of_moments(
         moments = evidence.moments
         tallies = evidence.tallies
         labels = np.where(moments.defined, tallies.n.sum(axis=-1), 0.0)
-        low, high = formula(moments.value, moments.variance, labels, confidence)
+        # As shares of the metric's range; of all but Matthews correlation that is 0 to 1 itself.
+        lowest, range_ = evidence.metric.lowest, 1 - evidence.metric.lowest
+        share, variance = (moments.value - lowest) / range_, moments.variance / range_**2
+        low, high = formula(share, variance, labels, confidence)
         # Labels that all agree show no variance; while items are unlabelled that proves nothing.
         unknown = (tallies.n < tallies.N).any(axis=-1) | evidence.replacement
         point = unknown & (low >= high)
-        if not point.any():
-            return low, high
-        lowest, highest = wilson(moments.value, 0 * labels, labels, confidence)
-        return np.where(point, lowest, low), np.where(point, highest, high)
+        if point.any():
+            less, more = wilson(share, 0 * labels, labels, confidence)
+            low, high = np.where(point, less, low), np.where(point, more, high)
+        return lowest + range_ * low, lowest + range_ * high
 
     return ends
 

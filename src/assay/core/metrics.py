@@ -1,4 +1,4 @@
-"""Metrics, each a ratio of two linear forms in the stratum totals.
+"""Metrics, each a linear form in the stratum totals over a function of another.
 
 `METRICS` is the one table. A row says how often a true positive, a false positive, a false negative
 and a true negative count in the numerator, and how often in the denominator; all else follows. With
@@ -10,15 +10,22 @@ in the no-set, so that
 
 for precision, for example, a = 1 in the yes-set, b0 its size, a0 = 0 and b = 0.
 
+Balanced accuracy and Matthews correlation compare the two sets: with Y and M items in them, and X
+and Z positives among these, both are X/Y - Z/M in units of a spread,
+
+    metric = shift + sum_h a_h T_h / (P (N - P))^power,    a = M and -Y, times a constant,
+
+with P = X + Z all positives: power 1 for balanced accuracy, 1/2 for Matthews correlation. A ratio
+is the case of a denominator that is P itself (`Ratio`, `Classes`). As the set sizes are known, the
+numerator is linear, TP TN - FP FN = M X - Y Z, and each rises with X and falls with Z throughout.
+
 For strata that straddle predicted labels (paper 2) the outcome is "the prediction was correct",
 T_h counts correct predictions, and accuracy is their sum over N (paper 2, Eqs. 1 and 4).
 
-The difference of two such metrics over the same strata is one again, if their denominators do not
-depend on the labels or are the same (`difference`); for others (F1) there is `Gap`. `subtract`
-gives whichever it is: the statistics need a `Metric`'s value and slopes only.
+Differences of two classifiers' metrics are in `core.differences`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -41,12 +48,20 @@ class Kind:
         The metric in a line.
     better : {1, -1, 0}
         Whether higher is better, lower, or neither.
+    power : float, optional
+        Of a metric that sets the two predicted labels against each other. Its numerator is
+        TP TN - FP FN, its denominator (positives * negatives)^power * (said yes * said
+        no)^(1 - power), and `top` and `bottom` say what raises it, and what it is about.
+    lowest : float
+        The least that it can be; the most is 1.
     """
 
     top: tuple[int, int, int, int]
     bottom: tuple[int, int, int, int]
     text: str
     better: int = 1
+    power: float | None = None
+    lowest: float = 0.0
 
     def counts(self, *, said: bool, positive: bool) -> tuple[int, int]:
         """Return how often an item counts in the numerator, and in the denominator."""
@@ -61,6 +76,11 @@ class Kind:
         return top - top_no, bottom - bottom_no
 
     @property
+    def forms(self) -> tuple[tuple[int, int, int, int], tuple[int, int, int, int]]:
+        """What counts in the numerator, and what in the denominator."""
+        return self.top, self.bottom
+
+    @property
     def sides(self) -> tuple[bool, ...]:
         """The predicted labels whose items it needs labels for."""
         return tuple(said for said in (True, False) if any(self.slopes(said=said)))
@@ -68,13 +88,15 @@ class Kind:
     @property
     def bends(self) -> bool:
         """Whether its denominator depends on the labels."""
-        return any(self.slopes(said=said)[1] for said in (True, False))
+        return self.power is not None or any(self.slopes(said=said)[1] for said in (True, False))
 
     @property
     def depends_on(self) -> str:
         """The class of items that a random sample must find for it: nothing if any will do."""
         if not self.bends:
             return ""
+        if self.power is not None:
+            return "positives or negatives"
         return "positives" if self.bottom[0] else "negatives"
 
     @property
@@ -95,6 +117,8 @@ class Kind:
 
         They do not where its numerator is a constant share of its denominator, or there is none.
         """
+        if self.power is not None:
+            return False
         (top, bottom), (top_no, bottom_no) = (
             self.counts(said=said, positive=positive) for positive in (True, False)
         )
@@ -104,6 +128,73 @@ class Kind:
         """Tell whether a positive that is predicted so raises it."""
         a, b = self.slopes(said=said)
         return 2 * a > b  # the slope a - value b, at value 1/2: its sign is the same at any
+
+    def lacks(self, counts: Floats) -> str:
+        """Return what it has no value without and `counts` have less than one item of, if any.
+
+        `counts` are the true positives, false positives, false negatives and true negatives.
+        """
+        if self.power is None:
+            return self.depends_on.removesuffix("s") if counts @ np.array(self.bottom) < 1 else ""
+        classes = {"positive": counts[0] + counts[2], "negative": counts[1] + counts[3]}
+        return next((each for each, items in classes.items() if items < 1), "")
+
+    def value(self, counts: Floats) -> Floats:
+        """Return the metric of true and false positives, false and true negatives, (..., 4).
+
+        Where it is not defined, 0; of both classes, the middle of its range.
+
+        Examples
+        --------
+        >>> METRICS["matthews_correlation"].value(np.array([40.0, 10.0, 10.0, 40.0])).round(3)
+        np.float64(0.6)
+        """
+        top, under, _ = self._parts(counts)
+        shift, scale = (0.0, 1.0) if self.power is None else self.scale
+        return np.asarray(shift + scale * np.where(under > 0, top, 0.0) / _or_1(under))
+
+    def defined(self, counts: Floats) -> Bools:
+        """Tell where the four counts, (..., 4), have a value: the denominator is above 0."""
+        return np.asarray(self._parts(counts)[1] > 0)
+
+    def gradient(self, counts: Floats) -> Floats:
+        """Return by how much it grows with each of the four counts, (..., 4); 0 where undefined."""
+        top, under, relative = self._parts(counts)
+        tp, fp, fn, tn = np.moveaxis(counts, -1, 0)
+        rise, scale = np.array(self.top, dtype=np.float64), 1.0
+        if self.power is not None:
+            rise, scale = np.stack([tn, -fn, -fp, tp], axis=-1), self.scale[1]
+        slopes = scale * (
+            rise / _or_1(under)[..., None] - (top / _or_1(under))[..., None] * relative
+        )
+        return np.asarray(np.where(under[..., None] > 0, slopes, 0.0))
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Its middle, and half of its range: where it is, and by what it is, -1 to 1 times."""
+        return (1 + self.lowest) / 2, (1 - self.lowest) / 2
+
+    def _parts(self, counts: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the numerator, the denominator, and the slopes of the latter's logarithm."""
+        tp, fp, fn, tn = np.moveaxis(counts, -1, 0)
+        if self.power is None:
+            bottom = np.array(self.bottom, dtype=np.float64)
+            under = counts @ bottom
+            return counts @ np.array(self.top), under, bottom / _or_1(under)[..., None]
+        sums = (tp + fn, fp + tn, tp + fp, fn + tn)
+        powers = (self.power, self.power, 1 - self.power, 1 - self.power)
+        under = np.prod([each**power for each, power in zip(sums, powers, strict=True)], axis=0)
+        under = np.where(np.min(sums, axis=0) > 0, under, 0.0)
+        yes, no, said, unsaid = (
+            power / _or_1(each) for each, power in zip(sums, powers, strict=True)
+        )
+        relative = np.stack([yes + said, no + said, yes + unsaid, no + unsaid], axis=-1)
+        return tp * tn - fp * fn, under, relative
+
+
+def _or_1(values: Floats) -> Floats:
+    """Return the values, and 1 for those that are no divisor."""
+    return np.asarray(np.where(values > 0, values, 1.0))
 
 
 METRICS: dict[str, Kind] = {
@@ -129,6 +220,16 @@ METRICS: dict[str, Kind] = {
     ),
     "negative_predictive_value": Kind(
         (0, 0, 0, 1), (0, 0, 1, 1), "of what the classifier calls no, the share that is no"
+    ),
+    "balanced_accuracy": Kind(
+        (1, 0, 0, 1), (1, 1, 1, 1), "the mean of recall and specificity", power=1.0
+    ),
+    "matthews_correlation": Kind(
+        (1, 0, 0, 1),
+        (1, 1, 1, 1),
+        "the correlation of what the classifier says with what is so, from -1 to 1",
+        power=0.5,
+        lowest=-1.0,
     ),
 }
 
@@ -170,6 +271,14 @@ class Metric(Protocol):
         """Whether what a stratum weighs depends on the totals."""
 
     @property
+    def straight(self) -> bool:
+        """Whether `plane` is exact: the same wherever it is taken."""
+
+    @property
+    def lowest(self) -> float:
+        """The least that such a metric of one classifier can be; the most is 1."""
+
+    @property
     def counts(self) -> Bools:
         """The strata that it depends on, (H,)."""
 
@@ -204,19 +313,69 @@ class Metric(Protocol):
         """Return d ln V / d T_k, with V = sum_h g_h^2 variance_h, through the gradient g alone."""
 
 
+@dataclass(frozen=True)
+class Classes:
+    """A denominator in which both classes count: (P (items - P))^power, P the positives.
+
+    Parameters
+    ----------
+    items : float
+        All items that the metric is about.
+    power : float
+    shift : float
+        What the metric is where its numerator is 0.
+    alone : (float, float)
+        What it is called where all items are negative, and where all are positive: it is not
+        defined there, and scikit-learn says so.
+    """
+
+    items: float
+    power: float
+    shift: float
+    alone: tuple[float, float]
+
+    def at(self, P: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the denominator, and its first and second derivative; all 0 where it is 0."""
+        Q, e = self.items - P, self.power
+        there = (P > 0) & (Q > 0)
+        p, q = np.where(there, P, 1.0), np.where(there, Q, 1.0)
+        D = np.where(there, (p * q) ** e, 0.0)
+        first = e * (1 / p - 1 / q)
+        return D, D * first, D * (first * first - e * (1 / p**2 + 1 / q**2))
+
+
 @dataclass(frozen=True, eq=False)
 class Ratio:
-    """A metric: (a0 + a.T) / (b0 + b.T) for stratum totals T of shape (..., H)."""
+    """A metric: (a0 + a.T) / D for stratum totals T of shape (..., H), with P = b0 + b.T.
+
+    D is P itself; or, where the metric is of both classes, what `both` makes of it.
+
+    Parameters
+    ----------
+    a0, a, b0, b : float, array of shape (H,), float, array of shape (H,)
+    both : Classes, optional
+    """
 
     a0: float
     a: Floats
     b0: float
     b: Floats
+    both: Classes | None = None
 
     @property
     def bends(self) -> bool:
         """Whether its denominator depends on the totals."""
         return bool(self.b.any())
+
+    @property
+    def straight(self) -> bool:
+        """Whether its denominator is linear in the totals."""
+        return self.both is None
+
+    @property
+    def lowest(self) -> float:
+        """The least that it can be."""
+        return 0.0 if self.both is None else 2 * self.both.shift - 1
 
     @property
     def counts(self) -> Bools:
@@ -225,27 +384,42 @@ class Ratio:
 
     def over(self, which: Bools) -> "Ratio":
         """Return the metric over some of the strata, if it depends on no others."""
-        return Ratio(self.a0, self.a[which], self.b0, self.b[which])
+        return replace(self, a=self.a[which], b=self.b[which])
+
+    def numerator(self, T: Floats) -> Floats:
+        """Return a0 + a.T."""
+        return np.asarray(self.a0 + (self.a * T).sum(axis=-1))
 
     def denominator(self, T: Floats) -> Floats:
-        """Return b0 + b.T; where it is zero the metric is not defined."""
-        return np.asarray(self.b0 + (self.b * T).sum(axis=-1))
+        """Return D; where it is zero the metric is not defined."""
+        P = self._base(T)
+        return P if self.both is None else self.both.at(P)[0]
+
+    def denominator_slopes(self, T: Floats) -> Floats:
+        """Return d D / d T_h: b, or (..., H)."""
+        if self.both is None:
+            return self.b
+        return np.asarray(self.both.at(self._base(T))[1][..., None] * self.b)
 
     def value(self, T: Floats) -> Floats:
-        """Return the metric; 0 where it is not defined, as scikit-learn does."""
-        top = self.a0 + (self.a * T).sum(axis=-1)
-        bottom = self.denominator(T)
-        return np.asarray(np.where(bottom > 0, top, 0.0) / np.where(bottom > 0, bottom, 1.0))
+        """Return the metric; where it is not defined, what scikit-learn says: 0, if not else."""
+        value = self._share(T)
+        if self.both is None:
+            return value
+        P = self._base(T)
+        none, every = self.both.alone
+        value = np.where(P <= 0, none, self.both.shift + value)
+        return np.where(self.both.items <= P, every, value)
 
     def gradient(self, T: Floats) -> Floats:
-        """Return d metric / d T_h = (a_h - metric * b_h) / (b0 + b.T); 0 where not defined."""
+        """Return d metric / d T_h = (a_h - tilt * b_h) / D; 0 where not defined."""
         bottom = self.denominator(T)[..., None]
-        slope = self.a - self.value(T)[..., None] * self.b
+        slope = self.a - self._tilt(T) * self.b
         return np.asarray(np.where(bottom > 0, slope, 0.0) / np.where(bottom > 0, bottom, 1.0))
 
     def weights(self, T: Floats) -> Floats:
-        """Return |a_h - metric * b_h|: no denominator, so that it is there without positives."""
-        return np.abs(self.a - self.value(T)[..., None] * self.b)
+        """Return |a_h - tilt * b_h|: no denominator, so that it is there without positives."""
+        return np.abs(self.a - self._tilt(T) * self.b)
 
     def rises(self, T: Floats) -> Bools:
         """Where more outcomes raise the metric; elsewhere they lower it, (..., H).
@@ -254,7 +428,7 @@ class Ratio:
         never lower recall, more called no never raise it. The latter bring it nearer to 0, which is
         up where the difference of two recalls is below 0.
         """
-        return np.asarray(np.where(self.a != 0, self.a, -self.value(T)[..., None] * self.b) > 0)
+        return np.asarray(np.where(self.a != 0, self.a, -self._tilt(T) * self.b) > 0)
 
     def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
         """Return the metric's smallest and largest value when least <= T <= most."""
@@ -265,106 +439,82 @@ class Ratio:
         return np.asarray(np.minimum(*lows)), np.asarray(np.maximum(*highs))
 
     def plane(self, m: Floats, T: Floats) -> tuple[Floats, Floats]:
-        """Return c = a - m b and c0 = a0 - m b0: the metric is at least m where c0 + c.T >= 0."""
-        del T  # a ratio's plane is the same everywhere
-        return np.asarray(self.a - m[..., None] * self.b), np.asarray(self.a0 - m * self.b0)
+        """Return c = a - m b and c0 = a0 - m b0: the metric is at least m where c0 + c.T >= 0.
+
+        Where D is not linear, to first order about T: where a.T - (m - shift) D >= 0.
+        """
+        if self.both is None:
+            return np.asarray(self.a - m[..., None] * self.b), np.asarray(self.a0 - m * self.b0)
+        D, first, _ = self.both.at(self._base(T))
+        over = m - self.both.shift
+        c = self.a - (over * first)[..., None] * self.b
+        return np.asarray(c), np.asarray(self.numerator(T) - over * D - (c * T).sum(axis=-1))
+
+    def level(self, T: Floats) -> Floats:
+        """Return the recall whose slopes are in proportion to the metric's at T, from 0 to 1.
+
+        Of a metric of both classes. Where a positive that is called yes raises it by g, and one
+        that is called no lowers it by l, a recall of l / (g + l) does so in the same proportion.
+        """
+        least, range_ = self._slants
+        return np.asarray((self._tilt(T)[..., 0] - least) / range_)
+
+    def slopes_at(self, level: Floats) -> Floats:
+        """Return the slopes, up to a factor, of a metric of both classes at a level, (..., H)."""
+        least, range_ = self._slants
+        return np.asarray((self.a - least * self.b) / range_ - level[..., None] * self.b)
 
     def slope_of_variance(self, T: Floats, variance: Floats) -> Floats:
-        """Return -2 g_k sum_h (g_h b_h variance_h) / (D V) - 2 b_k / D, D the denominator."""
+        """Return -2 g_k sum_h (g_h b_h variance_h) / (D V) - 2 b_k / D, for D = P.
+
+        In general, with S the sum and metric = shift + A / D, that is
+        -2 (D' g_k S / V + D' b_k + (A/D) D'' b_k S / V) / D.
+        """
         D, g = self.denominator(T)[..., None], self.gradient(T)
         D = np.where(D > 0, D, 1.0)
         V = (g * g * variance).sum(axis=-1, keepdims=True)
         shared = (g * self.b * variance).sum(axis=-1, keepdims=True)
-        return np.asarray(-2 * (g * shared / np.where(V > 0, V, 1.0) + self.b) / D)
+        per = shared / np.where(V > 0, V, 1.0)
+        if self.both is None:
+            return np.asarray(-2 * (g * per + self.b) / D)
+        return np.asarray(-2 * (self.turned(T, per, g) + self.denominator_slopes(T)) / D)
 
+    def turned(self, T: Floats, per: Floats, g: Floats) -> Floats:
+        """Return D' g_k per + (A/D) D'' b_k per, shape (..., H); g per where D is linear.
 
-@dataclass(frozen=True, eq=False)
-class Gap:
-    """The difference of two metrics over the same strata, whatever their denominators.
-
-    Examples
-    --------
-    Both say yes to the first stratum, each alone to one of the others; the F1s are 0.84 and 0.8.
-
-    >>> N = np.array([80.0, 20.0, 20.0])
-    >>> first = ratio("f1", N, np.array([True, True, False]))
-    >>> second = ratio("f1", N, np.array([True, False, True]))
-    >>> Gap(first, second).value(np.array([76.0, 15.0, 10.0])).round(3)
-    np.float64(0.05)
-    """
-
-    first: Ratio
-    second: Ratio
-
-    @property
-    def bends(self) -> bool:
-        """Whether either denominator depends on the totals."""
-        return self.first.bends or self.second.bends
-
-    @property
-    def counts(self) -> Bools:
-        """The strata that either depends on, (H,)."""
-        return self.first.counts | self.second.counts
-
-    def over(self, which: Bools) -> "Gap":
-        """Return the difference over some of the strata, if it depends on no others."""
-        return Gap(self.first.over(which), self.second.over(which))
-
-    def denominator(self, T: Floats) -> Floats:
-        """Return the smaller denominator."""
-        return np.minimum(self.first.denominator(T), self.second.denominator(T))
-
-    def value(self, T: Floats) -> Floats:
-        """Return the first metric less the second."""
-        return np.asarray(self.first.value(T) - self.second.value(T))
-
-    def gradient(self, T: Floats) -> Floats:
-        """Return the first gradient less the second."""
-        return np.asarray(self.first.gradient(T) - self.second.gradient(T))
-
-    def weights(self, T: Floats) -> Floats:
-        """Return the size of the gradient."""
-        return np.abs(self.gradient(T))
-
-    def rises(self, T: Floats) -> Bools:
-        """Where more outcomes raise the difference; elsewhere they lower it."""
-        return np.asarray(self.gradient(T) > 0)
-
-    def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
-        """Return bounds of the difference when least <= T <= most: each metric at its worst."""
-        (low, high), (less, more) = (
-            each.extremes(least, most) for each in (self.first, self.second)
-        )
-        return np.asarray(low - more), np.asarray(high - less)
-
-    def plane(self, m: Floats, T: Floats) -> tuple[Floats, Floats]:
-        """Return c and c0: to first order about T, it is at least m where c0 + c.T >= 0.
-
-        With numerators A and B and denominators C and D, that is where A D - B C - m C D >= 0.
+        Parameters
+        ----------
+        T : array, shape (..., H)
+        per : array, shape (..., 1)
+        g : array, shape (..., H)
+            The metric's gradient.
         """
-        one, other = self.first, self.second
-        A, B = (each.a0 + (each.a * T).sum(axis=-1, keepdims=True) for each in (one, other))
-        C, D = (each.denominator(T)[..., None] for each in (one, other))
-        at = m[..., None]
-        c = one.a * D + A * other.b - other.a * C - B * one.b - at * (one.b * D + C * other.b)
-        here = (A * D - B * C - at * C * D)[..., 0]
-        return np.asarray(c), np.asarray(here - (c * T).sum(axis=-1))
+        if self.both is None:
+            return np.asarray(g * per)
+        _, first, second = self.both.at(self._base(T))
+        bent = (self._share(T) * second)[..., None] * self.b
+        return np.asarray((first[..., None] * g + bent) * per)
 
-    def slope_of_variance(self, T: Floats, variance: Floats) -> Floats:
-        """Return the sum over both metrics' denominators, to first order."""
-        D = [
-            np.maximum(each.denominator(T)[..., None], 1e-300) for each in (self.first, self.second)
-        ]
-        slopes = [each.gradient(T) for each in (self.first, self.second)]
-        g = slopes[0] - slopes[1]
-        V = (g * g * variance).sum(axis=-1, keepdims=True)
-        V = np.where(V > 0, V, 1.0)
-        total = np.zeros_like(g)
-        for sign, each, d, own in zip((1, -1), (self.first, self.second), D, slopes, strict=True):
-            shared = (g * each.b * variance).sum(axis=-1, keepdims=True)
-            mixed = (g * own * variance).sum(axis=-1, keepdims=True)
-            total = total - 2 * sign * (own * shared + each.b * mixed) / (d * V)
-        return np.asarray(total)
+    @property
+    def _slants(self) -> tuple[float, float]:
+        """The least of a / b, that of the no-set, and how much more that of the yes-set is."""
+        slants = self.a[self.b != 0] / self.b[self.b != 0]
+        return float(slants.min()), float(np.ptp(slants)) or 1.0
+
+    def _base(self, T: Floats) -> Floats:
+        return np.asarray(self.b0 + (self.b * T).sum(axis=-1))
+
+    def _share(self, T: Floats) -> Floats:
+        """Return the numerator over D, 0 where there is none."""
+        top, bottom = self.numerator(T), self.denominator(T)
+        return np.asarray(np.where(bottom > 0, top, 0.0) / np.where(bottom > 0, bottom, 1.0))
+
+    def _tilt(self, T: Floats) -> Floats:
+        """Return how much of the numerator a unit of P is worth, (..., 1): the value, if D is P."""
+        share = self._share(T)
+        if self.both is not None:
+            share = share * self.both.at(self._base(T))[1]
+        return np.asarray(share[..., None])
 
 
 def ratio(
@@ -409,6 +559,17 @@ def ratio(
     yes_size = float((N * yes).sum()) if yes_items is None else yes_items
     no_size = size - yes_size
     kind = METRICS[name]
+    if kind.power is not None:
+        shift, half = kind.scale
+        scale = half * (yes_size * no_size) ** (kind.power - 1) if yes_size * no_size > 0 else 0.0
+        alone = (no_size / size, yes_size / size) if shift else (0.0, 0.0)
+        return Ratio(
+            0.0,
+            scale * (no_size * yes - yes_size * (1 - yes)),
+            0.0,
+            np.ones_like(yes),
+            Classes(size, kind.power, shift, alone),
+        )
     (a_yes, b_yes), (a_no, b_no) = (kind.slopes(said=said) for said in (True, False))
     (_, fp, _, tn), (_, fp_below, _, tn_below) = kind.top, kind.bottom
     return Ratio(
@@ -417,64 +578,3 @@ def ratio(
         fp_below * yes_size + tn_below * no_size,
         b_yes * yes + b_no * (1 - yes),
     )
-
-
-def subtract(first: Ratio, second: Ratio) -> Metric:
-    """Return `first` - `second` as a `difference` where that is one, and else as a `Gap`."""
-    # Two denominators that depend on the labels, and are not the same: the F1s of two classifiers.
-    apart = first.bends and (first.b0 != second.b0 or not np.array_equal(first.b, second.b))
-    return Gap(first, second) if apart else difference(first, second)
-
-
-def difference(first: Ratio, second: Ratio) -> Ratio:
-    """Return `first` - `second`, metrics of two classifiers over the same strata, as one metric.
-
-    Only strata in which the two differ have a weight: for accuracy those where one classifier says
-    yes and the other no. Its values lie between -1 and 1.
-
-    Parameters
-    ----------
-    first, second : Ratio
-        Over strata that straddle neither classifier's predicted labels. Either both denominators
-        are known (precision, accuracy, false omission rate) or they are the same (recall).
-
-    Examples
-    --------
-    Both say yes to the first stratum, each alone to one of the others.
-
-    >>> N = np.array([80.0, 20.0, 20.0])
-    >>> first = ratio("precision", N, np.array([True, True, False]))
-    >>> second = ratio("precision", N, np.array([True, False, True]))
-    >>> both = difference(first, second)
-    >>> both.a, both.value(np.array([76.0, 15.0, 10.0])).round(3)
-    (array([ 0.  ,  0.01, -0.01]), np.float64(0.05))
-    """
-    if first.a.shape != second.a.shape:
-        raise DesignError(
-            f"metrics over {first.a.size} and {second.a.size} strata have no difference",
-            details="both must be over the same strata",
-        )
-    one, other = _over_1(first), _over_1(second)
-    if one.b0 != other.b0 or not np.array_equal(one.b, other.b):
-        raise DesignError(
-            "two denominators that depend on the labels, and are not the same",
-            details="a difference needs known denominators (precision, accuracy, false omission "
-            "rate) or a common one (recall)",
-            hint="Gap(first, second) is the difference whatever the denominators",
-        )
-    both = Ratio(one.a0 - other.a0, one.a - other.a, one.b0, one.b)
-    if not both.a.any():
-        raise DesignError(
-            f"no label tells the two metrics apart: their difference is {both.a0:g}",
-            details="the classifiers say the same in every stratum that counts",
-        )
-    return both
-
-
-def _over_1(metric: Ratio) -> Ratio:
-    """Return the same metric with denominator 1, where the denominator is known."""
-    if metric.b.any():
-        return metric
-    if metric.b0 <= 0:
-        raise DesignError("a metric over no items has no value, and no difference to another")
-    return Ratio(metric.a0 / metric.b0, metric.a / metric.b0, 1.0, metric.b)

@@ -5,6 +5,8 @@ least m where E = sum_h w_h e_h is at most B(m): e_h is the rate of the outcomes
 metric, w_h = |c_h| N_h / sum |c| N. The interval has the values that a test at that very value does
 not reject: its low end is where the upper end of E meets B(m), its high end where the lower end
 does. Where the weights do not depend on m one step finds each; else the root is searched for.
+Metrics of both classes (balanced accuracy) are not linear at any m, but weigh the strata as a
+recall does: the root is then the level of recall whose weights lead to totals of that level.
 
 Both ends of E come from the profile likelihood, which does not collapse when few errors have been
 seen. Among all rates with the same E the likeliest are q_h(lambda), the root in [0, 1] of
@@ -28,13 +30,14 @@ it honest for few labels, adaptive allocation and peeking.
 Found right in simulation, not by a theorem: see docs/certainty.md.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtri, xlogy
 
 from assay.core.allocation import explore
+from assay.core.differences import Gap
 from assay.core.drift import drift_of
 from assay.core.metrics import Metric, Ratio
 from assay.core.root import find_root
@@ -233,7 +236,10 @@ class Strata:
             g = self.metric.gradient(self._start) * self.N
             p = (self.x + 0.5) / (self.n + 1)
             se = np.sqrt((g * g * p * (1 - p) / np.maximum(self.n, 1.0)).sum(axis=-1))
-            low, high = self._root(value - 2 * se, upper=True), self._root(value + 2 * se)
+            if isinstance(self.metric, Ratio) and not self.metric.straight:
+                low, high = self._of_classes(self.metric, upper=True), self._of_classes(self.metric)
+            else:
+                low, high = self._root(value - 2 * se, upper=True), self._root(value + 2 * se)
         return low.reshape(self.shape[:-1]), high.reshape(self.shape[:-1])
 
     def beyond(self, low: Floats, high: Floats) -> Bools:
@@ -256,7 +262,25 @@ class Strata:
         at = self._reached(edge[near] + (_ASIDE if upper else -_ASIDE), near, upper=upper)
         kept = near[at <= edge[near] + _ASIDE if upper else at >= edge[near] - _ASIDE]
         found[kept] = edge[kept]
+        if isinstance(self.metric, Gap) and not self.metric.first.straight:
+            # Planes may swing between two ends; what either reaches is not rejected.
+            every = np.arange(len(self.N))
+            values = [self.metric.value(T) for T in self._planes(found, every, upper=upper)]
+            farther = (np.minimum if upper else np.maximum).reduce([found, *values])
+            found = np.where(np.abs(values[-1] - values[-2]) > _NEAR, farther, found)
         return found
+
+    def _of_classes(self, metric: Ratio, *, upper: bool = False) -> Floats:
+        """Return an end of a metric of both classes, by the level of its slopes (`Ratio.level`)."""
+
+        def end(level: Floats, which: Ints) -> Floats:
+            return self._totals(metric.slopes_at(level), which, upper=upper)
+
+        none, guess = np.zeros(len(self.N)), metric.level(self._start)
+        level = find_root(
+            lambda level, which: level - metric.level(end(level, which)), none, none + 1.0, guess
+        )
+        return metric.value(end(level, np.arange(level.size)))
 
     def _reached(
         self, m: Floats, which: Ints, *, upper: bool = False, exactly: bool = True
@@ -267,18 +291,39 @@ class Strata:
         the other side of m: c0 + c.T = (metric - m) D, with D the denominator. That side is all
         that is told unless `exactly`.
         """
-        T, turns = self._start[which], 1 if isinstance(self.metric, Ratio) else _PLANES
-        for turn in range(turns):
-            last = turn == turns - 1
-            T = self._totals(m, which, T, upper=upper, exactly=exactly or not last)
+        *_, T = self._planes(m, which, upper=upper, exactly=exactly)
         return self.metric.value(T)
 
-    def _totals(self, m: Floats, which: Ints, T: Floats, *, upper: bool, exactly: bool) -> Floats:
+    def _planes(
+        self, m: Floats, which: Ints, *, upper: bool, exactly: bool = True
+    ) -> Iterator[Floats]:
+        """Go from totals to the plane that touches there, and from that to totals."""
+        T, turns = self._start[which], 1 if self.metric.straight else _PLANES
+        for turn in range(turns):
+            last = turn == turns - 1
+            c, c0 = self.metric.plane(m, T)
+            T = self._totals(c, which, upper=upper, c0=None if exactly or not last else c0)
+            yield T
+
+    def _totals(self, c: Floats, which: Ints, *, upper: bool, c0: Floats | None = None) -> Floats:
+        """Return the totals at the end of E, with the weights |c|; or, with c0, on the way there.
+
+        Parameters
+        ----------
+        c : array, shape (R, H)
+            What the metric gains by an outcome, up to a factor.
+        which : array of int, shape (R,)
+            The evaluations.
+        upper : bool
+            Which end of E: the upper one makes the metric low.
+        c0 : array, shape (R,), optional
+            Where it is only asked on which side of c0 + c.T = 0 that end lies.
+        """
         N, n, x, other = (each[which] for each in (self.N, self.n, self.x, self._other))
-        c, c0 = self.metric.plane(m, T)
         rises, w = c > 0, _shared(np.abs(c) * N)
-        # E where the metric is m, to first order.
-        B = (c0 + np.where(rises, c * N, 0.0).sum(axis=-1)) / (np.abs(c) * N).sum(axis=-1)
+        B = None
+        if c0 is not None:  # E where the metric is what it is tested for, to first order
+            B = (c0 + np.where(rises, c * N, 0.0).sum(axis=-1)) / (np.abs(c) * N).sum(axis=-1)
         either = [np.where(rises, n - each, each) for each in (x, other)]
         bad = np.maximum(*either) if upper else np.minimum(*either)
         common = _is_common(w, n, bad)[..., 0]
@@ -291,7 +336,7 @@ class Strata:
             sample = Sample(w[rows], n[rows], rare, self.left[which][rows])
             sample = sample.evened() if self.explored else sample
             walk = upper_rates if upper != flag else lower_rates
-            beyond = None if exactly else (1 - B[rows] if flag else B[rows])
+            beyond = None if B is None else (1 - B[rows] if flag else B[rows])
             found = walk(sample, self._confidence, self._b, beyond)
             q[rows] = 1 - found if flag else found
         return np.asarray(N * np.where(rises, 1 - q, q))

@@ -20,6 +20,12 @@ is drawn again tells nothing new.
 F1 is no share of anything, but a function of one: with J the share of true positives among the
 items that are positive or predicted so, F1 = 2J / (1 + J). Its interval is J's, carried over.
 
+Balanced accuracy and Matthews correlation are functions of four such sums, the true and false
+positives and negatives of the slice. A label's part z in their variance is the metric's slope by
+its kind of item, of which that of a ratio is one case. Their interval is Clopper and Pearson's,
+too: the metric is carried to a share J of its range, and a sample in which J varies as much as the
+share of so many labels counts as so many.
+
 References
 ----------
 .. [1] Cochran, Sampling Techniques, 3rd ed., Wiley 1977, section 5A.14.
@@ -30,6 +36,7 @@ References
        proportions, Vital and Health Statistics 2(175), 2017.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
@@ -69,31 +76,65 @@ class Doubt(IntEnum):
     WIDE_FOR_ITS_VALUE = 4
 
 
-def counted(metric: str, says_yes: Bools, positive: Bools) -> tuple[Bools, Bools]:
-    """Return whether an item is in a metric's denominator, and whether in its numerator.
+def kinds(metric: str, says_yes: Bools, positive: Bools) -> Ints:
+    """Return as what items count in a metric: 0 in its numerator, 1 in its denominator only.
 
-    Of F1, it is J's (see above).
+    Of F1, it is J's (see above). In a metric of both classes they count as true positives (0),
+    false positives, false negatives or true negatives (3). Those that do not count are -1.
 
     Examples
     --------
     >>> yes, positive = np.array([True, True, False]), np.array([True, False, True])
-    >>> counted("recall", yes, positive)
-    (array([ True, False,  True]), array([ True, False, False]))
+    >>> kinds("recall", yes, positive), kinds("balanced_accuracy", yes, positive)
+    (array([ 0, -1,  1]), array([0, 1, 2]))
     """
     kind = METRICS[canonical_metric(metric)]
     place = 2 * ~says_yes + ~positive
-    return np.array(kind.bottom)[place] > 0, np.array(kind.top)[place] > 0
+    if kind.power is not None:
+        return np.asarray(place)
+    as_what = [0 if top else 1 if bottom else -1 for top, bottom in zip(*kind.forms, strict=True)]
+    return np.asarray(np.array(as_what)[place])
+
+
+Share = Callable[[Floats], tuple[Floats, Floats, Bools]]
+
+
+def share_of(metric: str) -> tuple[int, Share]:
+    """Return how many kinds of items count in a metric, and the share that it is of their sums.
+
+    The share is a function of the sums, (..., K), that returns its value, its slopes (..., K), and
+    where it is known.
+    """
+    kind = METRICS[canonical_metric(metric)]
+    if kind.power is None:
+        return 2, plain_share
+
+    def of_range(sums: Floats) -> tuple[Floats, Floats, Bools]:
+        range_ = 1 - kind.lowest
+        share = (kind.value(sums) - kind.lowest) / range_
+        return share, kind.gradient(sums) / range_, kind.defined(sums)
+
+    return 4, of_range
+
+
+def plain_share(sums: Floats) -> tuple[Floats, Floats, Bools]:
+    """Return the share of the first of two sums in both; its slopes; and where there is one."""
+    whole = sums.sum(axis=-1)
+    known = whole > 0
+    total = np.where(known, whole, 1.0)
+    value = np.where(known, sums[..., 0] / total, 0.5)
+    slopes = np.stack([1 - value, -value], axis=-1) / total[..., None]
+    return value, slopes, known
 
 
 def domain(
     N: Floats,
     n: Floats,
-    d: Floats,
-    x: Floats,
+    counts: Floats,
     *,
-    gains: Bools,
-    loses: Bools,
+    possible: Bools,
     confidence: float,
+    share: Share = plain_share,
     left: Floats | None = None,
     items: Floats | None = None,
 ) -> Domain:
@@ -103,17 +144,18 @@ def domain(
     ----------
     N, n : array, shape (..., H)
         Stratum sizes, and labels in each; a stratum without labels counts for nothing.
-    d, x : array, shape (..., H)
-        The labels that are in the slice and in the metric's denominator, and those of them that
-        are in its numerator.
-    gains, loses : array of bool, shape (H,)
-        The strata that may hold items in the numerator, and items in the denominator only.
+    counts : array, shape (..., H, K)
+        The labels that are in the slice and count, by what they count as (`kinds`).
+    possible : array of bool, shape (H, K)
+        The strata that may hold items that count so.
     confidence : float
+    share : callable
+        The metric as a share (`share_of`); otherwise that of the first of two kinds.
     left : array, shape (..., H), optional
         The share of each stratum's variance that is left: 1 where labels were drawn with
         replacement, 0 where all is known. Otherwise that of a finite population, 1 - n/N.
     items : array, shape (...), optional
-        The items behind the labels in d, where some were drawn more than once.
+        The items behind the labels that count, where some were drawn more than once.
 
     Notes
     -----
@@ -128,31 +170,29 @@ def domain(
     Examples
     --------
     >>> N, n = np.array([9000.0, 1000.0]), np.array([60.0, 60.0])
-    >>> both = np.array([True, True])
-    >>> d, x = np.array([30.0, 20.0]), np.array([29.0, 8.0])
-    >>> found = domain(N, n, d, x, gains=both, loses=both, confidence=0.95)
+    >>> counts = np.array([[29.0, 1.0], [8.0, 12.0]])  # in the numerator, and not
+    >>> found = domain(N, n, counts, possible=counts > 0, confidence=0.95)
     >>> found.value.round(3), found.low.round(3), found.high.round(3), found.effective.round(1)
     (np.float64(0.928), np.float64(0.81), np.float64(0.983), np.float64(45.5))
     """
     weight = N / np.maximum(n, 1.0)
-    whole, part = (weight * d).sum(axis=-1), (weight * x).sum(axis=-1)
-    known = whole > 0
-    total = np.where(known, whole, 1.0)
-    value = np.where(known, part / total, 0.5)
-    labels = d.sum(axis=-1) if items is None else items
-    each = spread(
-        value[..., None], x, d - x, n, more=(_shared_out(N, gains), _shared_out(N, loses))
-    )
-    variances = weight * N * each / total[..., None] ** 2
+    sums = (weight[..., None] * counts).sum(axis=-2)
+    value, slopes, known = share(sums)
+    labels = counts.sum(axis=(-2, -1)) if items is None else items
+    more = _EXTRA * _shared_out(N, possible)
+    variances = weight * N * spread(slopes[..., None, :], counts, n, more=more)
     variance = variances.sum(axis=-1)
     if left is None:
         left = 1 - np.minimum(n / np.maximum(N, 1.0), 1.0)
     remaining = (variances * left).sum(axis=-1)
-    # The same labels, drawn from one stratum.
+    # The same labels, drawn from one stratum, and a share of them.
     size, drawn = np.broadcast_to(N, n.shape).sum(axis=-1), np.maximum(n.sum(axis=-1), 1.0)
+    total = np.where(known, sums.sum(axis=-1), 1.0)
     there = total / size * drawn
-    alone = spread(value, value * there, (1 - value) * there, drawn, more=(_EXTRA, _EXTRA))
-    alone = alone * size**2 / drawn / total**2
+    alike = np.stack([value, 1 - value], axis=-1)
+    _, slopes, _ = plain_share(alike * total[..., None])
+    alone = spread(slopes, alike * there[..., None], drawn, more=np.full(2, _EXTRA))
+    alone = alone * size**2 / drawn
     varies = variance > 0
     some = np.where(varies, variance, 1.0)
     effective = np.where(varies, np.minimum(there * alone / some, labels), labels)
@@ -186,30 +226,33 @@ def clopper_pearson(value: Floats, size: Floats, confidence: float) -> tuple[Flo
 
 
 def as_metric(metric: str, share: Domain) -> Domain:
-    """Return what is known of a metric where the share of `counted` is known.
+    """Return what is known of a metric where the share is known that it is a function of.
 
     Where what is in the numerator counts k times, and all else in the denominator once, the metric
-    is k J / (1 + (k - 1) J) of the share J: F1 = 2J / (1 + J). For all others k = 1.
+    is k J / (1 + (k - 1) J) of the share J: F1 = 2J / (1 + J). For all others k = 1, and J is a
+    share of their range.
     """
-    k = max(METRICS[canonical_metric(metric)].top)
+    kind = METRICS[canonical_metric(metric)]
+    k, lowest, range_ = max(kind.top), kind.lowest, 1 - kind.lowest
 
     def carried(j: Floats) -> Floats:
-        return np.asarray(k * j / (1 + (k - 1) * j))
+        return np.asarray(lowest + range_ * k * j / (1 + (k - 1) * j))
 
     return replace(
         share,
         value=carried(share.value),
         low=carried(share.low),
         high=carried(share.high),
-        variance=share.variance * (k / (1 + (k - 1) * share.value) ** 2) ** 2,
+        variance=share.variance * (range_ * k / (1 + (k - 1) * share.value) ** 2) ** 2,
     )
 
 
-def doubts(found: Domain) -> Ints:
+def doubts(found: Domain, lowest: float = 0.0) -> Ints:
     """Return why estimates are too uncertain to be shown, as a `Doubt`, by the NCHS's rules [4]_.
 
     There are fewer than 30 labels, or effectively fewer; the interval is 0.30 wide or wider; or it
     is wider than 0.05, and wider than 130% of the estimate. Where all is known, there is no doubt.
+    The rules are for proportions: those of a range from `lowest` to 1.
 
     Examples
     --------
@@ -218,8 +261,8 @@ def doubts(found: Domain) -> Ints:
     >>> [Doubt(doubt).name for doubt in doubts(found)]
     ['NONE', 'WIDE_FOR_ITS_VALUE']
     """
-    width = found.high - found.low
-    relative = (width > _NARROW) & (width > _RELATIVE * found.value)
+    width, share = (found.high - found.low) / (1 - lowest), (found.value - lowest) / (1 - lowest)
+    relative = (width > _NARROW) & (width > _RELATIVE * share)
     doubt = np.where(relative, Doubt.WIDE_FOR_ITS_VALUE, Doubt.NONE)
     doubt = np.where(width >= _WIDEST, Doubt.WIDE, doubt)
     doubt = np.where(found.effective < _LEAST, Doubt.FEW_EFFECTIVE, doubt)
@@ -228,35 +271,28 @@ def doubts(found: Domain) -> Ints:
 
 
 def _shared_out(N: Floats, where: Bools) -> Floats:
-    """Return the extra label's part for each stratum."""
-    sizes = np.where(where, N, 0.0)
-    return np.asarray(_EXTRA * sizes / np.maximum(sizes.sum(axis=-1, keepdims=True), 1.0))
+    """Return the part of each stratum in one label of each kind, (..., H, K), by size."""
+    sizes = np.where(where, N[..., None], 0.0)
+    return np.asarray(sizes / np.maximum(sizes.sum(axis=-2, keepdims=True), 1.0))
 
 
-def spread(
-    value: Floats,
-    hits: Floats,
-    misses: Floats,
-    n: Floats,
-    *,
-    more: tuple[Floats | float, Floats | float],
-) -> Floats:
-    """Return s^2 of numerator - R denominator among n labels, with some more for caution.
+def spread(slopes: Floats, counts: Floats, n: Floats, *, more: Floats) -> Floats:
+    """Return s^2 of what n labels add to a share, with some more labels for caution.
 
     Parameters
     ----------
-    value : array
-        The metric R.
-    hits, misses : array
-        Labels in the numerator, and those in the denominator only.
-    n : array
+    slopes : array, shape (..., K)
+        What a label of each kind adds; all others add 0.
+    counts : array, shape (..., K)
+        Labels of each kind.
+    n : array, shape (...)
         All labels of the stratum.
-    more : (array, array)
-        Hits and misses that are added for caution.
+    more : array, shape (..., K)
+        Labels of each kind that are added for caution.
     """
-    labels = n + more[0] + more[1]
+    labels = n + more.sum(axis=-1)
     labels = np.where(labels > 0, labels, 1.0)
-    hit, miss = (hits + more[0]) / labels, (misses + more[1]) / labels
-    mean = np.where(n > 1, hit * (1 - value) - miss * value, 0.0)
-    square = hit * (1 - value) ** 2 + miss * value**2
+    rates = (counts + more) / labels[..., None]
+    mean = np.where(n > 1, (rates * slopes).sum(axis=-1), 0.0)
+    square = (rates * slopes**2).sum(axis=-1)
     return np.asarray((square - mean**2) * n / np.maximum(n - 1, 1.0))

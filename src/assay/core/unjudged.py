@@ -11,7 +11,8 @@ from math import ceil
 import numpy as np
 
 from assay.core.betting import Bets
-from assay.core.metrics import Gap, Metric, Ratio
+from assay.core.differences import Gap
+from assay.core.metrics import Metric, Ratio
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
 
@@ -170,7 +171,10 @@ def _unsure(metric: Metric) -> list[Bools]:
     """
     groups: list[Bools] = []
     if isinstance(metric, Gap):
-        one, two = metric.first.a != 0, metric.second.a != 0
+        # Where a classifier's own metric rises, or where it does more than count beneath.
+        one, two = (
+            each.a != 0 if each.straight else each.a > 0 for each in (metric.first, metric.second)
+        )
         groups = [one & two, ~one & ~two]
     elif isinstance(metric, Ratio) and (metric.a < 0).any():
         groups = [(metric.a == 0) & (metric.b != 0)]

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.core.differences import subtract
 from assay.core.goal import Goal, JointGoal, Target
 from assay.core.groups import NO_GROUPS, Groups
 from assay.core.joint import Parts, View
-from assay.core.metrics import METRICS, Ratio, ratio, sides, subtract
+from assay.core.metrics import METRICS, Ratio, ratio, sides
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import PredictionsError
 
@@ -60,7 +61,7 @@ class _Reading:
         """Return its metric over the parts that begin the strata of a view."""
         says, inside = self.says[order], self.inside[order].astype(np.float64)
         whole = ratio(metric, sizes, says, items=self.items, yes_items=self.yes_items)
-        return Ratio(whole.a0, whole.a * inside, whole.b0, whole.b * inside)
+        return replace(whole, a=whole.a * inside, b=whole.b * inside)
 
     def same_as(self, other: "_Reading") -> bool:
         """Tell whether another is about the same parts, and says the same of them."""

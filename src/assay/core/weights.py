@@ -24,7 +24,7 @@ References
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from heapq import heappop, heappush
@@ -262,7 +262,7 @@ def settle(tallies: Tallies, metric: Ratio, once: DistinctItems, items: Floats) 
     x = np.where(known, n * rate, tallies.x)
     return Settled(
         Tallies.trusted(N, n, x, u),
-        Ratio(metric.a0, metric.a / share, metric.b0, metric.b / share),
+        replace(metric, a=metric.a / share, b=metric.b / share),
         least=np.where(known, x, once.outcome_weight),
         most=np.where(known, x + u, tallies.N - once.judged_weight + once.outcome_weight),
     )

@@ -13,7 +13,7 @@ import numpy as np
 from assay.core.goal import Goal
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
-from assay.core.subgroups import Domain, Doubt, as_metric, counted, domain, doubts
+from assay.core.subgroups import Domain, Doubt, as_metric, domain, doubts, kinds, share_of
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import DesignError, InputError, did_you_mean
 from assay.labelling.settings import Settings
@@ -44,11 +44,10 @@ class _Target:
     bit: int = 0
     among: int = 0
 
-    def counted(self, predicted: Ints, positive: Bools) -> tuple[Bools, Bools]:
-        """Return whether items are in the metric's denominator, and whether in its numerator."""
+    def kinds(self, predicted: Ints, positive: Bools) -> Ints:
+        """Return as what items count in the metric, -1 for those that do not."""
         inside = predicted & self.among == self.among
-        whole, part = counted(self.metric, (predicted >> self.bit & 1) > 0, positive)
-        return whole & inside, part & inside
+        return np.where(inside, kinds(self.metric, (predicted >> self.bit & 1) > 0, positive), -1)
 
     def raises(self, predicted: Ints) -> Bools:
         """Tell where a positive item raises the metric, and a negative one does not."""
@@ -57,8 +56,8 @@ class _Target:
 
     def about(self, predicted: Ints) -> Bools:
         """Tell which items may be in the metric's denominator, before they are judged."""
-        either = (np.full(predicted.shape, said) for said in (True, False))
-        return np.logical_or(*(self.counted(predicted, said)[0] for said in either))
+        either = (np.full(predicted.shape, positive) for positive in (True, False))
+        return np.logical_or(*(self.kinds(predicted, positive) >= 0 for positive in either))
 
 
 def slices_of(
@@ -111,6 +110,7 @@ def slices_of(
             name,
             found,
             at,
+            lowest=METRICS[target.metric].lowest,
             share=share[at],
             labels=labels[at],
             cannot_judge=unjudged[at],
@@ -182,29 +182,29 @@ def _estimate(
 ) -> tuple[Domain, Floats]:
     """Return what is known of each slice, and its share of the items that the metric is about."""
     strata, stratum, judged = labelling.settings.strata, answered.stratum, answered.judged
-    gains, loses = _possible(strata, target)
-    matters = gains | loses
+    number, share_of_counts = share_of(target.metric)
+    possible = _possible(strata, target, number)
+    matters = possible.any(axis=-1)
 
     def tally(which: Bools) -> Floats:
         counts = np.zeros((n_slices, strata.n_strata))
         np.add.at(counts, (slots[which], stratum[which]), answered.times[which])
         return counts[:, matters]
 
-    whole, part = target.counted(answered.predicted, answered.positive)
+    kind = target.kinds(answered.predicted, answered.positive)
     n = answered.labels[matters]
     sizes = labelling.evaluation.by_stratum(labelling.evaluation.sizes)[matters]
-    sizes, complete = _covered(sizes, n, 2 * gains[matters] + loses[matters])
+    sizes, complete = _covered(sizes, n, possible[matters] @ (1 << np.arange(number)))
     usable = judged & complete
     found = domain(
         sizes,
         np.broadcast_to(n, (n_slices, n.size)),
-        tally(whole & usable),
-        tally(part & usable),
-        gains=gains[matters],
-        loses=loses[matters],
+        np.stack([tally((kind == each) & usable) for each in range(number)], axis=-1),
+        possible=possible[matters],
         confidence=confidence,
+        share=share_of_counts,
         left=1 - np.minimum(answered.looked[matters] / np.maximum(sizes, 1.0), 1.0),
-        items=np.bincount(slots[whole & usable], minlength=n_slices).astype(np.float64),
+        items=np.bincount(slots[(kind >= 0) & usable], minlength=n_slices).astype(np.float64),
     )
     about = tally(target.about(answered.predicted) & usable)
     items = (sizes / np.maximum(n, 1.0) * about).sum(axis=-1)
@@ -212,15 +212,14 @@ def _estimate(
     return as_metric(target.metric, found), share
 
 
-def _possible(strata: Strata, target: _Target) -> tuple[Bools, Bools]:
-    """Return the strata that may hold items in the metric's numerator, and in its rest."""
+def _possible(strata: Strata, target: _Target, number: int) -> Bools:
+    """Return which strata may hold items that count as each of so many kinds, (H, K)."""
     stratum, code = np.array(strata.held, dtype=np.int64).T
-    gains, loses = (np.zeros(strata.n_strata, dtype=np.bool_) for _ in range(2))
-    for said in (True, False):
-        whole, part = target.counted(code, np.full(code.shape, said))
-        gains[stratum[part]] = True
-        loses[stratum[whole & ~part]] = True
-    return gains, loses
+    possible = np.zeros((strata.n_strata, number), dtype=np.bool_)
+    for positive in (True, False):
+        kind = target.kinds(code, np.full(code.shape, positive))
+        possible[stratum[kind >= 0], kind[kind >= 0]] = True
+    return possible
 
 
 def _covered(sizes: Floats, n: Floats, kind: Ints) -> tuple[Floats, bool]:
@@ -239,13 +238,14 @@ def _row(
     found: Domain,
     at: int,
     *,
+    lowest: float,
     share: float,
     labels: int,
     cannot_judge: int,
     waiting: int,
 ) -> SliceRow:
     effective, counts = float(found.effective[at]), int(found.labels[at])
-    why = _WHY.get(Doubt(int(doubts(found)[at])), "")
+    why = _WHY.get(Doubt(int(doubts(found, lowest)[at])), "")
     return SliceRow(
         slice=name,
         value=float(found.value[at]) if effective else None,

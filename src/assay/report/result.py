@@ -23,6 +23,10 @@ _SPECIFICITY = (
     "Specificity and the false positive rate are about negatives. A random sample of all items "
     "finds few of them where they are rare, and then takes many labels."
 )
+_CLASSES = (
+    "Balanced accuracy and Matthews correlation are about positives and negatives alike. A random "
+    "sample of all items finds few of those that are rare, and then takes many labels."
+)
 _EFFECTIVE = (
     "The effective sample size is the simple random sample of the same items that would vary as "
     "much."
@@ -75,7 +79,11 @@ def worth(facts: Facts) -> Section:
     ]
     if facts.population.weight_column is not None:
         blocks.append(Paragraph("Random samples are of items by weight, too.", small=True))
-    for rare, words in (("positives", _RECALL), ("negatives", _SPECIFICITY)):
+    for rare, words in (
+        ("positives", _RECALL),
+        ("negatives", _SPECIFICITY),
+        ("positives or negatives", _CLASSES),
+    ):
         names = tuple(name for name, kind in METRICS.items() if kind.depends_on == rare)
         if any(each.estimate.metric.startswith(names) for each in facts.metrics):
             blocks.append(Paragraph(words, small=True))

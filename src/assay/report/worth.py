@@ -5,7 +5,12 @@ from dataclasses import replace
 from math import inf, isfinite
 
 from assay.core.estimate import rates
-from assay.core.forecast import effective_labels, labels_at_random, labels_per_share
+from assay.core.forecast import (
+    effective_labels,
+    labels_at_random,
+    labels_per_range,
+    labels_per_share,
+)
 from assay.core.goal import is_difference
 from assay.core.metrics import METRICS
 from assay.core.standing import Standing
@@ -82,21 +87,28 @@ def _worth(
         return None, None
     design = labelling.settings.design
     found = rates(standing.tallies, design.estimator, replacement=design.replacement)
-    denominator = float(standing.metric.denominator(standing.tallies.N * found))
+    totals, kind = standing.tallies.N * found, METRICS[metric]
     weighted = labelling.settings.strata.weighted
     of_all = float((labelling.evaluation.sizes if weighted else standing.tallies.N).sum())
-    per_share = labels_per_share(metric, value, of_all, denominator)
+    if kind.power is None:
+        denominator = float(standing.metric.denominator(totals))
+        per_share = labels_per_share(metric, value, of_all, denominator)
+    else:
+        says_yes = standing.metric.rises(totals)
+        per_share = labels_per_range(metric, standing.tallies.N, totals, says_yes)
+    range_ = 1 - kind.lowest  # as shares of it
+    value, half_width = (value - kind.lowest) / range_, estimate.half_width / range_
     items = inf if weighted else of_all  # what is drawn by weight may be drawn again
     if (standing.tallies.n + standing.tallies.u >= standing.tallies.N).all():
         effective: float | None = items
     elif estimate.half_width <= 0:
         return None, None
     else:
-        error = estimate.standard_error or 0.0
+        error = (estimate.standard_error or 0.0) / range_
         effective = effective_labels(value, error, per_share=per_share, items=items)
     at_random = labels_at_random(
         value,
-        estimate.half_width,
+        half_width,
         confidence=estimate.confidence,
         per_share=per_share,
         items=items,

@@ -7,7 +7,7 @@ import numpy as np
 
 from assay.campaign import Campaign
 from assay.core.design import Design, check_together
-from assay.core.forecast import labels_needed, random_variance
+from assay.core.forecast import by_place, labels_needed, random_variance
 from assay.core.goal import Goal, one_of, whole
 from assay.core.metrics import METRICS
 from assay.core.metrics import sides as sides_of
@@ -105,16 +105,15 @@ class Planner:
         }
 
     def _refuse_undefined(self, supposed: Supposed) -> None:
-        kind, denominator = METRICS[self.goal.metric], 0.0
-        for said in (True, False):
-            found = supposed.positives(said)
-            for positive, items in ((True, found), (False, supposed.said(said) - found)):
-                denominator += kind.counts(said=said, positive=positive)[1] * items
-        if denominator < 1:
-            what = kind.depends_on.removesuffix("s")
+        said = np.array([True, False])
+        items = np.array([float(supposed.said(each)) for each in (True, False)])
+        found = np.array([supposed.positives(each) for each in (True, False)])
+        counts = by_place(items, found, said)
+        if what := METRICS[self.goal.metric].lacks(counts):
+            expected = float(found.sum() if what == "positive" else (items - found).sum())
             raise InputError(
                 f"no item is expected to be {what}, so there is no {self.goal.metric} to plan for",
-                details=f"{denominator:.2g} {what}s are expected among {supposed.size:,} items",
+                details=f"{expected:.2g} {what}s are expected among {supposed.size:,} items",
                 hint="check the score and its scale, or give labels from before",
             )
 

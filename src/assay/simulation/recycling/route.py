@@ -11,14 +11,15 @@ References
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assay.core.differences import subtract
 from assay.core.goal import JointGoal, Target
-from assay.core.metrics import Metric, Ratio, ratio, subtract
+from assay.core.metrics import Metric, Ratio, ratio
 from assay.core.types import Bools, Floats, amounts
 from assay.errors import InputError
 from assay.simulation.population import Population
@@ -179,7 +180,7 @@ def route_ratio(metric: str, k: int, yes: Floats, N: float) -> Ratio:
     called[1, k] -= 1.0
     sizes = np.array([yes[k], N - yes[k]])
     form = ratio(metric, sizes, np.array([True, False]))
-    return Ratio(form.a0, form.a @ called, form.b0, form.b @ called)
+    return replace(form, a=form.a @ called, b=form.b @ called)
 
 
 def _ratios(metric: str, totals: Floats, yes: ArrayLike, N: float) -> list[Ratio]:
