@@ -98,7 +98,8 @@ def create_campaign(
         `threshold` and `positive`, as above, those it has.
     metric : str
         ``precision``, ``recall``, ``f1``, ``accuracy``, ``false_omission_rate``, ``prevalence``,
-        ``specificity``, ``false_positive_rate`` or ``negative_predictive_value``.
+        ``specificity``, ``false_positive_rate``, ``negative_predictive_value``,
+        ``balanced_accuracy`` or ``matthews_correlation``.
     metrics : names, or mapping of names to half-widths, optional
         Several metrics from one set of labels: ``precision:cnn``, ``recall:new - recall:old``, each
         with a half-width of its own where it says so: ``precision:cnn within 0.01``. Without it,

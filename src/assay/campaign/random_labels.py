@@ -58,7 +58,8 @@ def estimate(
         As in `create_campaign`.
     metric : str
         ``precision``, ``recall``, ``f1``, ``accuracy``, ``false_omission_rate``, ``prevalence``,
-        ``specificity``, ``false_positive_rate`` or ``negative_predictive_value``.
+        ``specificity``, ``false_positive_rate``, ``negative_predictive_value``,
+        ``balanced_accuracy`` or ``matthews_correlation``.
     confidence : float
         How sure the interval is.
 

@@ -97,7 +97,8 @@ class Goal:
     ----------
     metric : str
         ``precision``, ``recall``, ``f1``, ``accuracy``, ``false_omission_rate``, ``prevalence``,
-        ``specificity``, ``false_positive_rate`` or ``negative_predictive_value``.
+        ``specificity``, ``false_positive_rate``, ``negative_predictive_value``,
+        ``balanced_accuracy`` or ``matthews_correlation``.
     within : float, optional
         Stop when the interval's half-width is at most this.
     budget : int, optional
