@@ -27,7 +27,13 @@ SCORES = {
 EVERY = np.arange(SIZE)
 WEEK_1, WEEK_2 = EVERY[:600], np.concatenate([EVERY[150:600], EVERY[750:]])
 COLUMNS: dict[str, Any] = {"id": "id", "score": "p", "threshold": 0.6}
-SK = {"precision": sk.precision_score, "recall": sk.recall_score, "accuracy": sk.accuracy_score}
+SK = {
+    "precision": sk.precision_score,
+    "recall": sk.recall_score,
+    "accuracy": sk.accuracy_score,
+    "balanced_accuracy": sk.balanced_accuracy_score,
+    "matthews_correlation": sk.matthews_corrcoef,
+}
 
 
 def table(ids: Any, version: str = "v1") -> dict[str, Any]:

@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    f1_score,
+    matthews_corrcoef,
+    precision_score,
+    recall_score,
+)
 
 import assay
 from assay.core.types import Ints
@@ -21,6 +28,8 @@ SKLEARN = {
     "recall": recall_score,
     "f1": f1_score,
     "accuracy": accuracy_score,
+    "balanced_accuracy": balanced_accuracy_score,
+    "matthews_correlation": matthews_corrcoef,
 }
 
 

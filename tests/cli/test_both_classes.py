@@ -1,0 +1,109 @@
+"""Balanced accuracy and Matthews correlation on the way of a user: every command knows them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import assay
+from assay.web.dashboard import dashboard_of
+from tests.sklearn_metrics import SKLEARN
+
+Fixture = Callable[..., Any]
+METRICS = ("balanced_accuracy", "matthews_correlation")
+ITEMS = 240
+COLUMNS = ("--id", "id", "--score", "p", "--predicted", "said")
+SCORE = np.round((np.arange(ITEMS) * 0.6180339887) % 1, 4)
+TRUTH = (np.arange(ITEMS) * 0.7548776662 % 1) < 0.1 + 0.8 * SCORE
+SAID = SCORE >= 0.4
+
+
+@pytest.fixture
+def files(folder: Path) -> Path:
+    """Write two weeks, one of them with the truth, into the folder."""
+    rows = [
+        f"u{at},{SCORE[at]},{str(SAID[at]).lower()},{'de' if at % 2 else 'en'}"
+        for at in range(ITEMS)
+    ]
+    for name, kept in (("all", rows), ("w1", rows[:180]), ("w2", rows[60:])):
+        (folder / f"{name}.csv").write_text("\n".join(["id,p,said,lang", *kept]) + "\n")
+    lines = [f"{row},{str(TRUTH[at]).lower()}" for at, row in enumerate(rows)]
+    (folder / "truth.csv").write_text("\n".join(["id,p,said,lang,truth", *lines]) + "\n")
+    return folder
+
+
+def answer(name: str) -> assay.Campaign:
+    campaign = assay.load_campaign(name, storage="sqlite:///assay.db")
+    while batch := campaign.ask(30):
+        campaign.tell({item.id: bool(TRUTH[int(str(item.id)[1:])]) for item in batch})
+    return campaign
+
+
+def told(run: Fixture, *words: str) -> str:
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    return str(result.stdout)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_campaign_from_its_plan_to_its_bundle(run: Fixture, files: Path, metric: str) -> None:
+    goal = ("--metric", metric, "--within", "0.2")
+    quick = ("--replications", "5")
+    planned = json.loads(told(run, "plan", "all.csv", *COLUMNS, *goal, *quick, "--json"))
+    assert planned["metric"] == metric
+    assert [row["design"] for row in planned["designs"]] == [
+        "default", "centred", "bennett-carvalho", "random"
+    ]  # fmt: skip
+    labelled = ("truth.csv", "--label", "truth", "--score", "p", "--predicted", "said")
+    shown = json.loads(told(run, "simulate", *labelled, *goal, *quick, "--json"))
+    right = SKLEARN[metric](TRUTH, SAID)
+    assert shown["population"]["value"] == pytest.approx(right)
+    told(run, "create", "all.csv", *COLUMNS, "--metric", metric, "--within", "0.001", "--name", "a",
+         "--slice", "lang")  # fmt: skip
+    campaign = answer("a")
+    status = json.loads(told(run, "status", "a", "--json"))
+    assert status["estimate"]["value"] == pytest.approx(right, abs=1e-12)
+    assert campaign.estimate().high == campaign.estimate().low == status["estimate"]["value"]
+    for row in campaign.slices("lang").rows:
+        here = np.arange(ITEMS) % 2 == (row.slice == "de")
+        assert row.value == pytest.approx(SKLEARN[metric](TRUTH[here], SAID[here]), abs=1e-12)
+    assert "de" in told(run, "status", "a", "--by", "lang")
+    told(run, "report", "a", "--output", "r.html")
+    assert metric.replace("_", " ").capitalize() in (files / "r.html").read_text()
+    told(run, "report", "a", "--bundle", "audit.zip")
+    assert "clean" in told(run, "verify", "audit.zip") + told(run, "verify", "a")
+    assert str(round(right, 3)) in str(dashboard_of(campaign))
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("metric", METRICS)
+def test_weeks_are_compared_and_followed(run: Fixture, metric: str) -> None:
+    week = {"w1": slice(0, 180), "w2": slice(60, ITEMS)}
+    values = {name: SKLEARN[metric](TRUTH[its], SAID[its]) for name, its in week.items()}
+    given = (*COLUMNS, "--metric", metric)
+    told(run, "compare", "w1.csv", "w2.csv", *given, "--budget", "999", "--name", "c")
+    found = answer("c").estimate()
+    assert found.value == pytest.approx(values["w2"] - values["w1"], abs=1e-12)
+    told(run, "verify", "c")
+    options = (*given, "--within", "0.001")
+    told(run, "follow", "w1.csv", "--series", "s", "--period", "w1", *options)
+    assert answer("s/w1").estimate().value == pytest.approx(values["w1"], abs=1e-12)
+    told(run, "follow", "w2.csv", "--series", "s", "--period", "w2")
+    answer("s/w2")
+    trend = assay.trend("s", storage="sqlite:///assay.db")
+    assert [row.estimate.value for row in trend.rows] == pytest.approx(
+        [*values.values()], abs=1e-12
+    )
+    told(run, "verify", "s/w2")
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_bet_on_them_is_refused_with_the_reason(run: Fixture, metric: str) -> None:
+    refused = run("create", "all.csv", *COLUMNS, "--metric", metric, "--at-least", "0.5")
+    assert refused.exit_code == 1
+    assert "no bet can be made on" in refused.output
+    assert "what a card is worth depends on all others" in " ".join(refused.output.split())
