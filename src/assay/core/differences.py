@@ -22,6 +22,7 @@ class Gap:
     --------
     Both say yes to the first stratum, each alone to one of the others; the F1s are 0.84 and 0.8.
 
+    >>> from assay.core.metrics import ratio
     >>> N = np.array([80.0, 20.0, 20.0])
     >>> first = ratio("f1", N, np.array([True, True, False]))
     >>> second = ratio("f1", N, np.array([True, False, True]))
@@ -142,6 +143,7 @@ def difference(first: Ratio, second: Ratio) -> Ratio:
     --------
     Both say yes to the first stratum, each alone to one of the others.
 
+    >>> from assay.core.metrics import ratio
     >>> N = np.array([80.0, 20.0, 20.0])
     >>> first = ratio("precision", N, np.array([True, True, False]))
     >>> second = ratio("precision", N, np.array([True, False, True]))

@@ -170,7 +170,7 @@ def labels_per_range(metric: str, N: Floats, T: Floats, says_yes: Bools) -> floa
     1.0
     >>> N, T = np.array([116.0, 4884.0]), np.array([90.0, 10.0])
     >>> round(labels_per_range("balanced_accuracy", N, T, yes), 1)
-    17.2
+    22.6
     """
     kind = METRICS[canonical_metric(metric)]
     share = (float(kind.value(by_place(N, T, says_yes))) - kind.lowest) / (1 - kind.lowest)
