@@ -79,8 +79,8 @@ def test_estimates_of_any_tallies(data: st.DataObject) -> None:
     metric = ratio(data.draw(st.sampled_from([*METRICS])), np.array(sizes, float), np.array(yes))
     kind: Estimator = "smoothed" if data.draw(st.booleans()) else "unbiased"
     moments = estimate(Tallies(sizes, n, x), metric, kind, replacement=data.draw(st.booleans()))
-    assert 0 <= float(moments.value) <= 1 + 1e-12
-    assert 0 <= float(moments.variance) <= 0.25
+    assert metric.lowest - 1e-12 <= float(moments.value) <= 1 + 1e-12
+    assert 0 <= float(moments.variance) <= ((1 - metric.lowest) / 2) ** 2
 
 
 @settings(max_examples=sized(350, 1000))

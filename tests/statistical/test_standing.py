@@ -151,8 +151,9 @@ def test_the_shown_interval_holds_when_a_reviewer_skips_every_negative(
     shown, before, truth = skipped(metric, rounds, kind="negative")
     assert shown.hold(truth) >= AT_LEAST
     # Sixty labels leave so much open that even the wrong variant may hold, and so does all that
-    # is said of negatives where none was judged.
-    if rounds == 20 and any(METRICS[metric].bottom[::2]):
+    # is said of negatives where none was judged: half of balanced accuracy is specificity.
+    of_positives = any(METRICS[metric].bottom[::2]) and metric != "balanced_accuracy"
+    if rounds == 20 and of_positives:
         assert before.hold(truth) < 0.3  # the wrong variant: what is open is like the rest
 
 

@@ -52,6 +52,15 @@ def test_values_stay_between_0_and_1() -> None:
 # Variances
 
 
+def test_a_correlation_may_be_below_0() -> None:
+    """Of a classifier whose yes is more often wrong than its no; a cut at 0 would hide it."""
+    said, truth = np.repeat([True, False], [100, 300]), np.zeros(400, dtype=bool)
+    truth[[*range(10), *range(100, 250)]] = True
+    (found,) = route_values("matthews_correlation", [0.1], 0.5, yes=[100], N=400)
+    assert found == pytest.approx(SKLEARN["matthews_correlation"](truth, said))
+    assert found < -0.3
+
+
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_gradient_is_that_of_finite_differences(metric: str) -> None:
     at, step = np.append(P, F), 1e-6

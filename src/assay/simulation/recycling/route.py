@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from assay.core.differences import subtract
 from assay.core.goal import JointGoal, Target
-from assay.core.metrics import Metric, Ratio, ratio
+from assay.core.metrics import METRICS, Metric, Ratio, canonical_metric, ratio
 from assay.core.types import Bools, Floats, amounts
 from assay.errors import InputError
 from assay.simulation.population import Population
@@ -68,7 +68,7 @@ def route_values(metric: str, p: ArrayLike, f: ArrayLike, *, yes: ArrayLike, N: 
     Returns
     -------
     array, shape (..., K)
-        Cut to 0 to 1: nothing keeps the estimate of T_k below that of P.
+        Cut to what they can be: nothing keeps the estimate of T_k below that of P.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def route_values(metric: str, p: ArrayLike, f: ArrayLike, *, yes: ArrayLike, N: 
     """
     totals = _totals(p, f, yes, N)
     values = [form.value(totals) for form in _ratios(metric, totals, yes, N)]
-    return np.clip(np.stack(values, axis=-1), 0.0, 1.0)
+    return np.clip(np.stack(values, axis=-1), METRICS[canonical_metric(metric)].lowest, 1.0)
 
 
 def route_variances(
@@ -298,8 +298,10 @@ class Route:
         Cut to what they can be: nothing keeps the estimate of T_k below that of P.
         """
         values = np.stack([metric.value(x) for metric in self.metrics], axis=-1)
-        least = [0.0 if target.minus is None else -1.0 for target in self.targets]
-        return np.asarray(np.clip(values, least, 1.0))
+        lowest = [METRICS[target.metric].lowest for target in self.targets]
+        alone = [target.minus is None for target in self.targets]
+        least = np.where(alone, lowest, np.subtract(lowest, 1.0))
+        return np.asarray(np.clip(values, least, np.where(alone, 1.0, np.subtract(1.0, lowest))))
 
     def _metric(self, target: Target) -> Metric:
         first, *rest = [
