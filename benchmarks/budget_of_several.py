@@ -18,7 +18,7 @@ import numpy as np
 
 from assay.core.compromise import compromise_allocation
 from assay.core.design import Design
-from assay.core.goal import JointGoal, parse_targets
+from assay.core.goal import Goal, parse_targets
 from assay.core.joint import Joint, View
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.types import Floats
@@ -59,7 +59,7 @@ def main() -> None:
 def measure(ensemble: Population, metrics: list[str], labels: int, power: float, runs: int) -> str:
     """Return what is found of one set of targets."""
     targets = parse_targets(metrics, ensemble.classifiers)
-    goal = JointGoal(targets, labels)
+    goal = Goal(targets=targets, budget=labels)
     strata = cell_strata(ensemble, goal, Design())
     joint, outcomes = joint_of(Design(), goal, strata), ensemble.outcomes(strata)
     with patch(

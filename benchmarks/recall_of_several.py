@@ -15,7 +15,7 @@ import sys
 import numpy as np
 from scipy.special import ndtri
 
-from assay.core.goal import JointGoal, parse_targets
+from assay.core.goal import Goal, parse_targets
 from assay.simulation import Population, expected_savings, sample_size, simulate
 from assay.simulation.recycling.route import Route
 from assay.simulation.recycling.sizes import covariance_of_hits
@@ -59,7 +59,7 @@ def route_labels(ensemble: Population, strata: int, *, best: bool) -> float:
     `best`: the samples are in proportion to what each precision needs, and scaled to the least
     total; otherwise they are of the published size, scaled up if that is too small.
     """
-    goal = JointGoal(parse_targets(METRICS, ensemble.classifiers, within=WITHIN))
+    goal = Goal(targets=parse_targets(METRICS, ensemble.classifiers, within=WITHIN))
     route = Route.of(ensemble, goal, parent=NAMES[0])
     cells, yes = ensemble.by_cell, ensemble.yes_cells(route.names)
     sizes, hits = yes @ cells.sizes, yes @ cells.positives

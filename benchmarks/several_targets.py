@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from assay.core.design import Design
-from assay.core.goal import JointGoal, parse_targets
+from assay.core.goal import Goal, parse_targets
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.types import Floats
 from assay.simulation import Population, Runs, replay_jointly
@@ -100,7 +100,7 @@ def evaluate(
 ) -> tuple[Runs, Floats, int]:
     """Return the runs, the true values and the number of strata."""
     targets = parse_targets(metrics, ensemble.classifiers, within=WITHIN)
-    goal = JointGoal(targets, simultaneous=simultaneous)
+    goal = Goal(targets=targets, simultaneous=simultaneous)
     strata = cell_strata(ensemble, goal, Design())
     found = replay_jointly(
         joint_of(Design(), goal, strata),

@@ -23,7 +23,7 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from assay.core.design import Design
-from assay.core.goal import JointGoal, parse_targets
+from assay.core.goal import Goal, parse_targets
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.types import Bools, Floats, Ints
@@ -140,9 +140,9 @@ class Comparison:
         spread = np.abs(strata.part_size * counts_for) * np.sqrt(rate * (1 - rate))
         return float((spread.sum() * norm.ppf(0.975) / within) ** 2)
 
-    def _strata(self, within: float) -> tuple[JointGoal, Strata]:
+    def _strata(self, within: float) -> tuple[Goal, Strata]:
         metric = f"precision:new - precision:old within {within!r}"
-        goal = JointGoal(parse_targets([metric], ["old", "new"]))
+        goal = Goal(targets=parse_targets([metric], ["old", "new"]))
         return goal, cell_strata(self._found, goal, Design())
 
     def _outcomes(self, strata: Strata) -> Floats:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.core.design import Design
-from assay.core.goal import JointGoal, parse_targets
+from assay.core.goal import Goal, parse_targets
 from assay.core.joint import Joint, Parts
 from assay.core.metrics import METRICS
 from assay.core.types import Bools, Floats, Ints
@@ -38,7 +38,7 @@ class Made:
         budget: int | None = None,
         design: Design | None = None,
     ) -> Joint:
-        goal = JointGoal(parse_targets(metrics, self.names, within=within), budget)
+        goal = Goal(targets=parse_targets(metrics, self.names, within=within), budget=budget)
         views = views_of(goal, self.names, self.parts)
         return Joint(design or Design(), self.parts, views, budget)
 

@@ -240,7 +240,6 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "itself": ({"metrics": ["f1:old - f1:old"]}, "is 0"),
     "no number": ({"metrics": ["f1:old within much"]}, "'much' is not a number"),
     "at least": ({"at_least": 0.9}, "at_least=0.9 goes with one metric"),
-    "labels from before": ({"labels": {0: True}}, "goes with one metric"),
     "guaranteed": ({"design": assay.Design.guaranteed()}, "a design with allocation='chance'"),
     "a paper's": ({"design": assay.Design.kumar_raj()}, "a design with variable='confidence'"),
     "a column beside": ({"score": "p_old"}, "is given beside classifiers="),

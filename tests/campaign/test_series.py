@@ -14,7 +14,7 @@ from assay.campaign import series as follow
 from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import start_beside
 from assay.campaign.trends import PeriodRow
-from assay.core.goal import JointGoal, parse_targets
+from assay.core.goal import Goal, parse_targets
 from assay.core.joint import Joint, Parts
 from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
@@ -129,7 +129,7 @@ def test_what_is_not_said_again_is_as_it_was(world: World, storage: str) -> None
 
 def test_labels_go_first_where_errors_were() -> None:
     parts = Parts(np.arange(2), np.array([1, 1]), np.array([4000.0, 6000.0]))
-    goal = JointGoal(parse_targets(["precision:a"], ["a"], within=0.02))
+    goal = Goal(targets=parse_targets(["precision:a"], ["a"], within=0.02))
     views = views_of(goal, ["a"], parts)
     errors_in_the_first = (np.array([400.0, 600.0]), np.array([200.0, 600.0]))
     shares = []

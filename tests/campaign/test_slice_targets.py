@@ -9,7 +9,7 @@ import pytest
 
 import assay
 from assay.core.design import Design
-from assay.core.goal import JointGoal, parse_targets
+from assay.core.goal import Goal, parse_targets
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.types import Bools, Floats
 from assay.predictions.several import read_classifiers
@@ -106,7 +106,7 @@ def test_intervals_of_slices_hold_as_often_as_they_say() -> None:
     made = Made(8_000, seed=2)
     found = read_classifiers(made.table(), id="id", classifiers={"cnn": CNN}, groups=["lang"])
     metrics = ["precision:cnn[lang=de]", "recall:cnn[lang=fr]"]
-    goal = JointGoal(parse_targets(metrics, ["cnn"], within=0.07, slices=found.groups.names))
+    goal = Goal(targets=parse_targets(metrics, ["cnn"], within=0.07, slices=found.groups.names))
     strata = cell_strata(found, goal, Design())
     decks = found.deal(strata, scale="probability", seed=0, counts=strata.sizes.tolist())
     outcomes: Floats = np.zeros(len(strata.parts))

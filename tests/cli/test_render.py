@@ -19,7 +19,7 @@ from assay.cli.render import (
     sizes_table,
     strata_table,
 )
-from assay.core.goal import Goal, JointGoal, Target
+from assay.core.goal import Goal, Target
 from assay.results.estimates import Estimate, StratumRow, notes_once
 from assay.results.text import printable
 
@@ -204,8 +204,8 @@ def several(**changes: object) -> dict[str, Estimate]:
     }
 
 
-GOAL = JointGoal(
-    (Target("precision", "cnn_2", within=0.03), Target("precision", "cnn_2", "mve", 0.03))
+GOAL = Goal(
+    targets=(Target("precision", "cnn_2", within=0.03), Target("precision", "cnn_2", "mve", 0.03))
 )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assay.core.goal import Goal, JointGoal, Target, parse_targets, slices_in
+from assay.core.goal import Goal, Target, parse_targets, slices_in
 from assay.core.metrics import METRICS
 from assay.errors import DesignError
 
@@ -96,8 +96,10 @@ def test_what_is_no_list_of_names_is_refused(metrics: Any) -> None:
         parse_targets(metrics, NAMES)
 
 
-GOAL = JointGoal(
-    parse_targets(["precision", "recall:new - recall:vote_3 within 0.1"], NAMES, within=0.05),
+GOAL = Goal(
+    targets=parse_targets(
+        ["precision", "recall:new - recall:vote_3 within 0.1"], NAMES, within=0.05
+    ),
     budget=300,
     confidence=0.9,
     simultaneous=True,
@@ -105,20 +107,20 @@ GOAL = JointGoal(
 
 
 def test_a_goal_comes_back_from_json_as_it_was() -> None:
-    assert JointGoal.from_dict(json.loads(json.dumps(GOAL.to_dict()))) == GOAL
+    assert Goal.from_dict(json.loads(json.dumps(GOAL.to_dict()))) == GOAL
     changed = {**GOAL.to_dict(), "budget": 301}
-    assert JointGoal.from_dict(changed) != GOAL
+    assert Goal.from_dict(changed) != GOAL
 
 
 @pytest.mark.parametrize("stored", [{"target": []}, {"targets": [{"metrics": "f1"}]}, [1]])
 def test_a_goal_with_unknown_fields_is_not_read(stored: Any) -> None:
     with pytest.raises(DesignError, match=r"unknown field|expected the fields"):
-        JointGoal.from_dict(stored)
+        Goal.from_dict(stored)
 
 
 def test_confidence_is_of_each_target_or_of_all() -> None:
     assert [goal.confidence for goal in GOAL.goals] == pytest.approx([1 - 0.1 / 4] * 4)
-    alone = JointGoal(GOAL.targets, budget=300, confidence=0.9)
+    alone = Goal(targets=GOAL.targets, budget=300, confidence=0.9)
     assert [goal.confidence for goal in alone.goals] == [0.9] * 4
     assert [(goal.metric, goal.within) for goal in alone.goals] == [
         *[("precision", 0.05)] * 3,
@@ -127,7 +129,7 @@ def test_confidence_is_of_each_target_or_of_all() -> None:
 
 
 def test_the_worst_case_is_that_of_the_hardest_target() -> None:
-    unlimited = JointGoal(GOAL.targets, confidence=0.9, simultaneous=True)
+    unlimited = Goal(targets=GOAL.targets, confidence=0.9, simultaneous=True)
     assert unlimited.worst_case == Goal("precision", 0.05, confidence=0.975).worst_case
     assert GOAL.worst_case == 300
 
@@ -158,7 +160,7 @@ BAD_GOALS: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize(("options", "message"), BAD_GOALS.values(), ids=BAD_GOALS)
 def test_goals_that_cannot_be_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(DesignError, match=message):
-        JointGoal(**{"targets": F1, **options})
+        Goal(**{"targets": F1, **options})
 
 
 def test_prevalence_is_nobodys() -> None:
@@ -190,8 +192,8 @@ def test_a_metric_may_be_of_a_slice_or_of_every_value_of_a_column(
     assert parsed(f"{text} within 0.1", slices=SLICES) == [(name, 0.1) for name in names]
     for name in names:
         assert parsed(name, slices=SLICES) == [(name, None)]
-    goal = JointGoal(parse_targets([text], NAMES, slices=SLICES), budget=9)
-    assert JointGoal.from_dict(json.loads(json.dumps(goal.to_dict()))) == goal
+    goal = Goal(targets=parse_targets([text], NAMES, slices=SLICES), budget=9)
+    assert Goal.from_dict(json.loads(json.dumps(goal.to_dict()))) == goal
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from assay.core.design import Design
-from assay.core.goal import JointGoal, Target, parse_targets
+from assay.core.goal import Goal, Target, parse_targets
 from assay.core.groups import Groups
 from assay.core.joint import Parts
 from assay.core.metrics import METRICS
@@ -125,8 +125,8 @@ def outcomes(found: CellPredictions, strata: Strata, truth: Bools) -> Floats:
     return positives
 
 
-def goal_of(metrics: Iterable[str], found: CellPredictions) -> JointGoal:
-    return JointGoal(parse_targets(metrics, NAMES, slices=found.groups.names), budget=1)
+def goal_of(metrics: Iterable[str], found: CellPredictions) -> Goal:
+    return Goal(targets=parse_targets(metrics, NAMES, slices=found.groups.names), budget=1)
 
 
 @pytest.mark.parametrize("make", [Slices, Weeks])
@@ -142,7 +142,7 @@ def test_every_target_at_full_labelling_is_that_of_its_own_items(
     parts = joint_of(Design(), goal, strata).parts
 
     def check(target: Target, name: str, groups: Groups) -> None:
-        (view,) = views_of(JointGoal((target,), budget=1), NAMES, parts, groups)
+        (view,) = views_of(Goal(targets=(target,), budget=1), NAMES, parts, groups)
         value = float(view.metric.value(view.gather(positives)))
         assert value == pytest.approx(population.exact(name), abs=1e-12)
 
@@ -159,7 +159,7 @@ def test_every_target_at_full_labelling_is_that_of_its_own_items(
 def test_items_that_no_target_needs_count_in_its_denominator(population: Population) -> None:
     found, needless = population.read(), 0
     for target in goal_of(population.targets, found).targets:
-        goal = JointGoal((target,), budget=1)
+        goal = Goal(targets=(target,), budget=1)
         strata = Strata.from_dict(cell_strata(found, goal, Design()).to_dict())
         (view,) = joint_of(Design(), goal, strata).views
         positives = outcomes(found, strata, population.truth)
@@ -182,7 +182,7 @@ def test_classifiers_that_say_the_same_within_a_slice_have_no_difference_there()
     parts = Parts(np.arange(4), codes, np.array([5.0, 7.0, 3.0, 4.0]))
     groups = Groups(("lang=de",))
     targets = parse_targets(["f1:new[lang] - f1:old[lang]"], NAMES, slices=groups.names)
-    goal = JointGoal(targets, budget=1)
+    goal = Goal(targets=targets, budget=1)
     with pytest.raises(PredictionsError, match="say the same of every item with lang=de"):
         views_of(goal, NAMES, parts, groups)
     differ = Parts(np.arange(4), codes | 0b100, parts.size)
@@ -200,6 +200,6 @@ def test_classifiers_that_say_the_same_within_a_slice_have_no_difference_there()
 def test_a_metric_without_a_value_in_a_slice_is_refused(metric: str, message: str) -> None:
     parts = Parts(np.arange(3), np.array([0b0110, 0b0011, 0b0000]), np.array([5.0, 7.0, 3.0]))
     groups = Groups(("lang=de", "lang=fr"))
-    goal = JointGoal(parse_targets([metric], NAMES, slices=groups.names), budget=1)
+    goal = Goal(targets=parse_targets([metric], NAMES, slices=groups.names), budget=1)
     with pytest.raises(PredictionsError, match=message):
         views_of(goal, NAMES, parts, groups)

@@ -9,7 +9,7 @@ import pytest
 from assay.core.design import Design
 from assay.core.engine import State, explored_shares
 from assay.core.estimate import estimate
-from assay.core.goal import JointGoal, parse_targets
+from assay.core.goal import Goal, parse_targets
 from assay.core.joint import Joint, JointLook, Parts
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
@@ -60,7 +60,7 @@ def at(parts: Parts, n: list[int], x: list[int], u: list[int] | None = None) -> 
 
 
 def joint_over(parts: Parts, metrics: dict[str, float]) -> Joint:
-    goal = JointGoal(parse_targets(metrics, ["a", "b"]))
+    goal = Goal(targets=parse_targets(metrics, ["a", "b"]))
     return Joint(Design(), parts, views_of(goal, ["a", "b"], parts))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.core.design import Design
-from assay.core.goal import JointGoal, parse_targets
+from assay.core.goal import Goal, parse_targets
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of
 from assay.simulation import Population
@@ -14,7 +14,7 @@ from tests.joint_population import Made, counted, every_target, make
 
 
 def strata_for(made: Made, metrics: list[str], design: Design | None = None) -> Strata:
-    goal = JointGoal(parse_targets(metrics, made.names), budget=1)
+    goal = Goal(targets=parse_targets(metrics, made.names), budget=1)
     return cell_strata(ensemble(made), goal, design or Design())
 
 
@@ -25,7 +25,7 @@ def ensemble(made: Made, *, scored: bool = True) -> Population:
 
 def check_exact(made: Made, metrics: list[str], *, forgotten: int = 0) -> None:
     """Label everything that is in the strata, and compare with scikit-learn."""
-    goal = JointGoal(parse_targets(metrics, made.names), budget=1)
+    goal = Goal(targets=parse_targets(metrics, made.names), budget=1)
     population = ensemble(made)
     strata = cell_strata(population, goal, Design())
     outcomes = population.outcomes(strata)
@@ -92,7 +92,7 @@ def test_a_large_cell_is_cut_by_score_as_finely_as_pays() -> None:
     made = counted(said, item % 3 == 0)
 
     def strata_of_each_cell(design: Design, *, scored: bool = True) -> dict[int, int]:
-        goal = JointGoal(parse_targets(["precision:a"], made.names), budget=1)
+        goal = Goal(targets=parse_targets(["precision:a"], made.names), budget=1)
         strata = cell_strata(ensemble(made, scored=scored), goal, design)
         codes = [code for _, code, _ in strata.parts]
         return {code: codes.count(code) for code in sorted(set(codes))}
@@ -104,7 +104,7 @@ def test_a_large_cell_is_cut_by_score_as_finely_as_pays() -> None:
 
 def test_no_card_is_dealt_on_which_the_compared_classifiers_agree() -> None:
     made = make(15, size=2000, classifiers=2, heaps=None)
-    goal = JointGoal(parse_targets(["accuracy:a - accuracy:b"], made.names, within=0.02))
+    goal = Goal(targets=parse_targets(["accuracy:a - accuracy:b"], made.names, within=0.02))
     strata = cell_strata(ensemble(made), goal, Design())
     joint = joint_of(Design(), goal, strata)
     state = joint.begin()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from assay.core.goal import JointGoal, parse_targets
+from assay.core.goal import Goal, parse_targets
 from assay.core.joint import Parts, View
 from assay.core.metrics import METRICS
 from assay.core.types import Floats
@@ -94,7 +94,7 @@ def test_only_items_on_which_two_classifiers_disagree_count(
 
 def test_what_both_call_yes_equally_often_is_idle_for_precision_too() -> None:
     parts = Parts(np.arange(4), np.array([3, 1, 2, 0]), np.array([80.0, 20.0, 20.0, 500.0]))
-    goal = JointGoal(parse_targets(["precision:a - precision:b"], ["a", "b"], within=0.1))
+    goal = Goal(targets=parse_targets(["precision:a - precision:b"], ["a", "b"], within=0.1))
     (view,) = views_of(goal, ["a", "b"], parts)
     assert view.parts.tolist() == [1, 2]
     # (76 + 15)/100 - (76 + 10)/100, whatever the 76 are
@@ -127,7 +127,7 @@ ALL_YES, ALL_NO = np.array([1, 3]), np.array([0, 2])
 )
 def test_a_metric_without_a_value_is_refused(metric: str, code: Floats, message: str) -> None:
     parts = Parts(np.arange(2), np.asarray(code, dtype=np.int64), np.array([5.0, 7.0]))
-    goal = JointGoal(parse_targets([metric], ["a", "b"], within=0.1))
+    goal = Goal(targets=parse_targets([metric], ["a", "b"], within=0.1))
     with pytest.raises(AssayError, match=message) as raised:
         views_of(goal, ["a", "b"], parts)
     assert metric in str(raised.value)  # which target to leave out
@@ -136,6 +136,6 @@ def test_a_metric_without_a_value_is_refused(metric: str, code: Floats, message:
 @pytest.mark.parametrize("metric", ["precision", "recall", "f1", "accuracy", "false_omission_rate"])
 def test_classifiers_that_say_the_same_have_no_difference_to_estimate(metric: str) -> None:
     parts = Parts(np.arange(2), np.array([0, 3]), np.array([5.0, 7.0]))
-    goal = JointGoal(parse_targets([f"{metric}:a - {metric}:b"], ["a", "b"], within=0.1))
+    goal = Goal(targets=parse_targets([f"{metric}:a - {metric}:b"], ["a", "b"], within=0.1))
     with pytest.raises(AssayError, match=rf"a and b say the same .*, so {metric}:a - .* is 0"):
         views_of(goal, ["a", "b"], parts)

@@ -9,7 +9,7 @@ import pytest
 
 from assay.core.cut_methods import METHODS
 from assay.core.design import Design
-from assay.core.goal import JointGoal, parse_targets
+from assay.core.goal import Goal, parse_targets
 from assay.core.stratify import cell_strata
 from assay.core.types import Floats
 from assay.errors import PredictionsError
@@ -48,7 +48,7 @@ def test_strata_and_cards_are_those_of_memory(path: Path, metrics: list[str], me
     assert isinstance(scanned, ScannedCellPredictions)
     assert scanned.fingerprint() == memory.fingerprint()
     assert (scanned.cells(), scanned.score_range) == (memory.cells(), memory.score_range)
-    goal = JointGoal(parse_targets(metrics, ("new",), within=0.03), None, 0.95, False)
+    goal = Goal(targets=parse_targets(metrics, ("new",), within=0.03))
     design = Design(strata=method, bins=4)
     strata = cell_strata(scanned, goal, design)
     assert strata == cell_strata(memory, goal, design)

@@ -12,7 +12,7 @@ from assay.core.stratify import stratify
 from assay.core.weights import waiting_time
 from assay.errors import PredictionsError
 from assay.predictions import Scan, from_arrays, read_predictions
-from assay.predictions.weighted import WeightedPredictions
+from assay.predictions.memory import MemoryPredictions
 
 SIZE = 400
 RNG = np.random.default_rng(3)
@@ -27,19 +27,18 @@ TABLE: dict[str, Any] = {
 }
 
 
-def read(source: Any, **more: Any) -> WeightedPredictions:
+def read(source: Any, **more: Any) -> MemoryPredictions:
     found = read_predictions(
         source, id="id", score="p", threshold=0.5, show=["text"], sample_weight="views", **more
     )
-    assert isinstance(found, WeightedPredictions)
+    assert isinstance(found, MemoryPredictions)
     return found
 
 
-def strata_of(found: WeightedPredictions) -> Strata:
+def strata_of(found: MemoryPredictions) -> Strata:
     profiles = found.profile("score", "probability", [True, False])
     strata = stratify(profiles, variable="score", method="perc", bins=4)
-    weights = found.weigh(strata, scale="probability")
-    return strata.weighed(found.count(strata, scale="probability"), weights)
+    return found.weighed(strata, scale="probability")
 
 
 def test_decks_are_in_the_order_of_brute_force() -> None:

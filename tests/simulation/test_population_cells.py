@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 from sklearn import metrics as sk
 
 from assay.core.design import Design
-from assay.core.goal import JointGoal, Target, parse_targets
+from assay.core.goal import Goal, Target, parse_targets
 from assay.core.stratify import cell_strata
 from assay.errors import AssayError
 from assay.simulation import Population
@@ -57,7 +57,7 @@ def test_prevalence_is_the_share_of_positives() -> None:
 def test_outcomes_are_the_positives_of_each_part() -> None:
     given = arrays()
     population = Population(**given)
-    goal = JointGoal(parse_targets(["recall:a", "recall:c"], NAMES, within=0.1))
+    goal = Goal(targets=parse_targets(["recall:a", "recall:c"], NAMES, within=0.1))
     strata = cell_strata(population, goal, Design())
     codes = sum(given["y_pred"][name].astype(int) << bit for bit, name in enumerate(NAMES))
     # Only one classifier has a score, so items are ranked by it.

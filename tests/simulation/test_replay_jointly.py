@@ -7,7 +7,7 @@ from scipy.special import ndtri
 
 from assay.core.design import Design
 from assay.core.engine import State
-from assay.core.goal import JointGoal, parse_targets
+from assay.core.goal import Goal, parse_targets
 from assay.core.joint import Joint, Parts
 from assay.core.joint_allocation import joint_allocation
 from assay.core.stopping import Reason
@@ -43,7 +43,7 @@ def check_fall(drawn: Ints, sizes: Ints) -> None:
 def test_cards_fall_into_parts_as_from_an_urn() -> None:
     stratum, sizes = np.array([0, 0, 0, 1, 2, 2]), np.array([5, 3, 4, 6, 7, 2])
     parts = Parts(stratum, np.array([0, 1, 2, 3, 4, 5]), sizes.astype(np.float64))
-    goal = JointGoal(parse_targets(["prevalence"], ["a", "b", "c"]), budget=12)
+    goal = Goal(targets=parse_targets(["prevalence"], ["a", "b", "c"]), budget=12)
     joint = Joint(Design(), parts, views_of(goal, ["a", "b", "c"], parts), goal.budget)
     answers = np.zeros((20_000, 6), dtype=np.int64)
 

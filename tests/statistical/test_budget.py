@@ -22,7 +22,7 @@ import pytest
 from assay.core import allocation as allocate
 from assay.core.design import Design
 from assay.core.engine import State, explored_shares
-from assay.core.goal import JointGoal, Target, parse_targets
+from assay.core.goal import Goal, Target, parse_targets
 from assay.core.joint import Joint, JointLook
 from assay.core.joint_allocation import joint_allocation
 from assay.core.stratify import cell_strata, joint_of
@@ -86,7 +86,7 @@ def relative_errors(
 ) -> Floats:
     """Return each target's mean squared error over the variance of its own random sample."""
     targets = parse_targets(metrics, ensemble.classifiers, within=within)
-    goal = JointGoal(targets, labels)
+    goal = Goal(targets=targets, budget=labels)
     strata = cell_strata(ensemble, goal, Design())
     joint = joint_of(Design(), goal, strata)
     found = replay_jointly(

@@ -14,7 +14,6 @@ from typing import Any
 
 from assay.audit.members import MANIFEST, manifest_of, tables_of
 from assay.audit.snapshot import Snapshot, laid_out, take
-from assay.core.goal import Goal
 from assay.errors import InputError
 from assay.exchange import MOST_BYTES
 from assay.labelling import Labelling, Settings
@@ -109,8 +108,7 @@ def members_of(
 def _is_plain(settings: Settings) -> bool:
     """Tell whether the value is made of shares and sizes alone, as the program has it."""
     counted = not settings.strata.weighted
-    single = isinstance(settings.goal, Goal) and settings.design.estimator == "unbiased"
-    return counted and single
+    return counted and settings.goal.single and settings.design.estimator == "unbiased"
 
 
 def _readme(snapshot: Snapshot, made: Mapping[str, bytes], by: str) -> bytes:

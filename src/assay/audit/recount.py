@@ -7,7 +7,6 @@ from assay.audit.books import Books, Checked, Row, checked
 from assay.audit.values import Counts, values_of
 from assay.core.answers import Answer
 from assay.core.deck import number
-from assay.core.goal import JointGoal
 from assay.core.weights import seed_of_arrival
 from assay.labelling import Labelling, Rounds, estimates_of, strata_in
 from assay.results import Estimate
@@ -49,7 +48,7 @@ def check_answers(books: Books, labelling: Labelling) -> Checked:
         if told != right:
             findings.append(f"stratum {stratum} has {right} by the log, and {told} as told")
     waiting = len(books.dealt_items - answers.keys())
-    several = isinstance(books.settings.goal, JointGoal)  # whose metrics need not need them all
+    several = not books.settings.goal.single  # whose metrics need not need them all
     findings += (
         f"{name}: {waiting} items wait for an answer by the log, and {estimate.open} as told"
         for name, estimate in estimates_of(labelling).items()

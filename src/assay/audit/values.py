@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from assay.audit.recompute import Form, Stratum, form_of, left_of, quoted
 from assay.core.design import Design
-from assay.core.goal import Goal, JointGoal, Target
-from assay.core.strata import Strata
+from assay.core.goal import Target
+from assay.core.strata import EITHER, Strata
 from assay.labelling import Settings
 
 T = TypeVar("T")
@@ -21,12 +21,12 @@ class Counts:
 
     yes: Counter[tuple[int, int]] = field(default_factory=Counter)
     no: Counter[tuple[int, int]] = field(default_factory=Counter)
-    draws: Counter[int] = field(default_factory=Counter)
-    once: dict[int, list[tuple[int, str, int]]] = field(default_factory=dict)
+    draws: Counter[tuple[int, int]] = field(default_factory=Counter)
+    once: dict[tuple[int, int], list[tuple[str, int]]] = field(default_factory=dict)
 
     def add(self, stratum: int, predicted: int, answer: str) -> None:
         """Count an answer; those that are neither yes nor no tell nothing."""
-        self.draws[stratum] += 1
+        self.draws[stratum, predicted] += 1
         if answer in ("yes", "no"):
             (self.yes if answer == "yes" else self.no)[stratum, predicted] += 1
 
@@ -41,99 +41,66 @@ class Counts:
         weight : int
             How often the item counts.
         """
-        self.once.setdefault(stratum, []).append((predicted, answer, weight))
-
-    def outcomes(self, h: int, *, straddles: bool) -> tuple[float, float]:
-        """Return a stratum's answers with the outcome, and those without."""
-        if straddles:
-            return self.yes[h, 1] + self.no[h, 0], self.no[h, 1] + self.yes[h, 0]
-        return self.yes[h, 0] + self.yes[h, 1], self.no[h, 0] + self.no[h, 1]
-
-    def possible(self, h: int, size: int, *, straddles: bool) -> tuple[int, int]:
-        """Return the least and the most weight with the outcome, by the items that were judged."""
-        outcome, other, _ = self._weights(h, straddles=straddles)
-        return outcome, size - other
-
-    def _weights(self, h: int, *, straddles: bool) -> tuple[int, int, int]:
-        """Return the weights with the outcome, without it, and of items nobody could judge."""
-        outcome = other = neither = 0
-        for predicted, answer, weight in self.once.get(h, ()):
-            if answer not in ("yes", "no"):
-                neither += weight
-            elif (answer == "yes") == (predicted == 1 or not straddles):
-                outcome += weight
-            else:
-                other += weight
-        return outcome, other, neither
-
-    def census(self, h: int, *, straddles: bool) -> tuple[float, float, float]:
-        """Return the same by the weights of all its items, as shares of its draws; and these."""
-        outcome, other, neither = self._weights(h, straddles=straddles)
-        draws, whole = self.draws[h], outcome + other + neither
-        judged = draws - round(draws * neither / whole * 2**20) / 2**20
-        share = outcome / (outcome + other) if outcome + other else 0.0
-        return judged * share, judged * (1 - share), draws
+        self.once.setdefault((stratum, predicted), []).append((answer, weight))
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Part:
     """Items of one stratum that a metric makes no difference between: answers, and who says what.
 
-    `said` is what each classifier says, None where its metric is not about them.
+    `said` is what each classifier says, None where its metric is not about them. Where items have
+    weights, `size` is theirs, and `weights` are those of items with the outcome, without it, and
+    of items that nobody could judge.
     """
 
-    size: int
-    yes: int
-    no: int
     said: tuple[bool | None, ...]
+    size: int = 0
+    items: int = 0
+    outcomes: int = 0
+    others: int = 0
+    draws: int = 0
+    answered: int = 0
+    weights: list[int] = field(default_factory=lambda: [0, 0, 0])
+
+    def take(self, counts: Counts, place: tuple[int, int], *, outcome: str) -> None:
+        """Add the answers to a stratum's items that something was predicted of."""
+        answers = counts.yes[place], counts.no[place]
+        for_, against = answers if outcome == "yes" else answers[::-1]
+        self.outcomes += for_
+        self.others += against
+        self.draws += counts.draws[place]
+        for answer, weight in counts.once.get(place, ()):
+            self.answered += 1
+            judged = answer in ("yes", "no")
+            self.weights[answer != outcome if judged else 2] += weight
+
+    def possible(self, *, weighted: bool) -> tuple[int, int]:
+        """Return the least and the most that has the outcome, by what was judged."""
+        least, less = self.weights[:2] if weighted else (self.outcomes, self.others)
+        return least, self.size - less
+
+    def census(self) -> tuple[float, float, float]:
+        """Return the answers by the weights of all items, as shares of the draws; and these."""
+        outcome, other, neither = self.weights
+        whole = outcome + other + neither
+        judged = self.draws - round(self.draws * neither / whole * 2**20) / 2**20
+        share = outcome / (outcome + other) if outcome + other else 0.0
+        return judged * share, judged * (1 - share), self.draws
 
 
 def values_of(settings: Settings, counts: Counts) -> Mapping[str, Sequence[float]]:
     """Return the value of every metric, or two where rounding decides which of them it is."""
-    if isinstance(settings.goal, JointGoal):
-        design, goal = settings.design, settings.goal
-        return {
-            target.name: _of_target(design, settings.strata, counts, target)
-            for target in goal.targets
-        }
-    return {settings.goal.metric: _of_one(settings, settings.goal, settings.strata, counts)}
-
-
-def _of_one(settings: Settings, goal: Goal, strata: Strata, counts: Counts) -> list[float]:
-    sizes: list[int] = strata.weights.tolist()
-    known = not settings.design.replacement
-    straddles = strata.says_yes is None  # both predicted labels: right predictions are counted
-    says = [True] * len(sizes) if strata.says_yes is None else strata.says_yes.tolist()
-    yes_items = sum(size for size, said in zip(sizes, says, strict=True) if said)
-    metric = "prevalence" if straddles else goal.metric
-    form = form_of(metric, says, items=sum(sizes), yes_items=yes_items)
-    there, ends = [], []
-    for h, size in enumerate(sizes):
-        outcomes, others = counts.outcomes(h, straddles=straddles)
-        whole: float = size
-        least, most = outcomes, size - others
-        if strata.weighted:
-            least, most = counts.possible(h, size, straddles=straddles)
-            if known and len(counts.once.get(h, ())) == strata.sizes[h]:
-                outcomes, others, whole = counts.census(h, straddles=straddles)
-        there.append(_stratum(settings.design, size, outcomes, others, whole))
-        ends.append((least, most))
-    values = _quoted(settings.design, [form], there, within=goal.within)
-    if not known:
-        return values
-    low, high = form.ends(*zip(*ends, strict=True))
-    return [min(max(value, low), high) for value in values]
+    return {
+        target.name: _of_target(settings.design, settings.strata, counts, target)
+        for target in settings.goal.targets
+    }
 
 
 def _of_target(design: Design, strata: Strata, counts: Counts, target: Target) -> list[float]:
-    names = [name for name in (target.classifier, target.minus) if name is not None]
-    sums: dict[tuple[int, tuple[bool | None, ...]], list[int]] = {}
-    for stratum, code, size in strata.parts:
-        said = tuple(_said(strata, code, name, target.slice) for name in names)
-        so_far = sums.setdefault((stratum, said), [0, 0, 0])
-        more = (size, counts.yes[stratum, code], counts.no[stratum, code])
-        so_far[:] = [sum(pair) for pair in zip(so_far, more, strict=True)]
-    parts = [_Part(size, yes, no, said) for (_, said), (size, yes, no) in sums.items()]
+    if strata.straddles:  # both predicted labels: right predictions are a share of all items
+        target = replace(target, metric="prevalence")
+    names = [target.classifier or "", *([] if target.minus is None else [target.minus])]
+    parts = _parts(strata, counts, names, target.slice)
     forms = _together(
         [
             _form(strata, target, name, [part.said[place] for part in parts])
@@ -143,16 +110,39 @@ def _of_target(design: Design, strata: Strata, counts: Counts, target: Target) -
     counted = [any(form.a[h] or form.b[h] for form in forms) for h in range(len(parts))]
     forms = [replace(form, a=_only(form.a, counted), b=_only(form.b, counted)) for form in forms]
     parts = _only(parts, counted)
-    there = [_stratum(design, part.size, part.yes, part.no, part.size) for part in parts]
+    there = [_there(design, part, weighted=strata.weighted) for part in parts]
     values = _quoted(design, forms, there, within=target.within)
     if design.replacement:
         return values
-    least, most = [part.yes for part in parts], [part.size - part.no for part in parts]
-    ends = [form.ends(least, most) for form in forms]
-    low, high = ends[0]
-    if len(ends) > 1:
-        low, high = low - ends[1][1], high - ends[1][0]
+    ends = [part.possible(weighted=strata.weighted) for part in parts]
+    bounds = [form.ends(*zip(*ends, strict=True)) for form in forms]
+    low, high = bounds[0]
+    if len(bounds) > 1:
+        low, high = low - bounds[1][1], high - bounds[1][0]
     return [min(max(value, low), high) for value in values]
+
+
+def _parts(strata: Strata, counts: Counts, names: Sequence[str], slice: str | None) -> list[_Part]:
+    """Return the parts of the strata that classifiers speak alike of, with their answers."""
+    found: dict[tuple[int, tuple[bool | None, ...]], _Part] = {}
+    for (stratum, code, items), size in zip(strata.parts, strata.part_weight.tolist(), strict=True):
+        said = tuple(_said(strata, code, name, slice) for name in names)
+        part = found.setdefault((stratum, said), _Part(said))
+        part.size += size
+        part.items += items
+        if code == EITHER:
+            part.take(counts, (stratum, 0), outcome="no")
+            part.take(counts, (stratum, 1), outcome="yes")
+        else:
+            part.take(counts, (stratum, code), outcome="yes")
+    return list(found.values())
+
+
+def _there(design: Design, part: _Part, *, weighted: bool) -> Stratum:
+    if weighted and not design.replacement and part.answered == part.items:
+        outcomes, others, whole = part.census()
+        return _stratum(design, part.size, outcomes, others, whole)
+    return _stratum(design, part.size, part.outcomes, part.others, part.size)
 
 
 def _form(strata: Strata, target: Target, name: str, said: Sequence[bool | None]) -> Form:
@@ -216,7 +206,7 @@ def _said(strata: Strata, code: int, name: str, slice: str | None) -> bool | Non
     within += [] if slice is None else [slice]
     if not all(code >> first + strata.groups.names.index(group) & 1 for group in within):
         return None
-    return not name or bool(code >> strata.classifiers.index(name) & 1)
+    return name not in strata.classifiers or bool(code >> strata.classifiers.index(name) & 1)
 
 
 def _totals(strata: Strata, name: str, slice: str | None) -> tuple[int, int]:
@@ -224,7 +214,8 @@ def _totals(strata: Strata, name: str, slice: str | None) -> tuple[int, int]:
     if strata.items is not None and strata.yes_items is not None and not strata.groups:
         bit = strata.classifiers.index(name) if name else None
         return strata.items, strata.items if bit is None else strata.yes_items[bit]
-    cells = [*((code, size) for _, code, size in strata.parts), *strata.rest]
+    cells = [*zip(strata.part_code.tolist(), strata.part_weight.tolist(), strict=True)]
+    cells += strata.rest
     said = [(_said(strata, code, name, slice), size) for code, size in cells]
     items = sum(size for says, size in said if says is not None)
     return items, sum(size for says, size in said if says)

@@ -14,7 +14,6 @@ from warnings import warn
 import numpy as np
 
 from assay.campaign.campaign import Campaign
-from assay.core.goal import JointGoal
 from assay.errors import AssayWarning, PredictionsError, StorageError
 from assay.labelling import FROM_BEFORE, Before, Review, Settings, answered, depth, more_cards
 from assay.predictions import Predictions
@@ -211,9 +210,8 @@ def refuse_other_ids(found: Predictions, settings: Settings) -> None:
 
 def count_there(judged: Iterable[str], found: Predictions, settings: Settings) -> int:
     """Return how many of the judged items are in a stratum."""
-    variable = "rank" if isinstance(settings.goal, JointGoal) else settings.design.variable
     ids = [settings.item_id(text) for text in judged]
-    items = found.find(ids, variable=variable, scale=settings.source.scale)
+    items = found.find(ids, variable=settings.variable, scale=settings.source.scale)
     there = [item for item in items if item is not None]
     if not there:
         return 0

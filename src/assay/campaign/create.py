@@ -89,8 +89,8 @@ def create_campaign(
         reviewers do not see them, unless they are in `show`, too.
     sample_weight : str, optional
         The column with the items' weights (traffic, impressions), finite and not negative: the
-        metric is over weighted items, which are drawn in proportion to weight. For one metric of
-        one classifier; all predictions are read into memory.
+        metric is over weighted items, which are drawn in proportion to weight. All predictions are
+        read into memory.
     scale : {"probability", "margin"}, optional
         What the score is, where the design stratifies by confidence; otherwise told by its range.
     classifiers : mapping of str to mapping, optional
@@ -164,9 +164,7 @@ def create_campaign(
             predictions, columns, goal, design=design, scale=scale, labels=labels, seed=seed
         )
     else:
-        _refuse_for_several(
-            at_least=at_least, labels=labels, scale=scale, sample_weight=sample_weight
-        )
+        _refuse_for_several(at_least=at_least, scale=scale)
         setup = set_up_several(
             predictions,
             columns,
@@ -178,6 +176,7 @@ def create_campaign(
             confidence=confidence,
             simultaneous=simultaneous,
             design=design,
+            labels=labels,
             seed=seed,
         )
     for caution in setup.cautions:
@@ -212,12 +211,21 @@ def load_campaign(
     return Campaign(store, key, settings, found)
 
 
+_FOR_ONE = {
+    "at_least": "a sure yes or no rests on bets, and cards are drawn with the chances that make "
+    "the bets on one metric fair; drawn for several, they are fair for none",
+    "scale": "it tells how sure a classifier was, which one metric may be cut by; several are cut "
+    "by the items' ranks, which are the same on any scale",
+}
+
+
 def _refuse_for_several(**given: object) -> None:
     """Raise where something was given that makes sense for one metric of one classifier only."""
     for name, value in given.items():
         if value is not None:
             raise DesignError(
                 f"{name}={value!r} goes with one metric of one classifier",
+                details=_FOR_ONE[name],
                 hint=f"leave out {name}, or make a campaign for that metric alone",
             )
 

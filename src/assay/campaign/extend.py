@@ -8,9 +8,7 @@ import numpy as np
 from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import count_there, refuse_other_ids, replace_campaign
 from assay.campaign.create import parts_of
-from assay.core.goal import Goal
 from assay.core.metrics import sides
-from assay.core.strata import Strata
 from assay.core.types import Ints
 from assay.errors import DesignError, PredictionsError
 from assay.labelling import Settings, answered, card_row, depth, find_campaign, read_again, scans_of
@@ -55,7 +53,8 @@ def extend_campaign(
     store = open_storage(storage)
     with store.read() as session:
         key, old = find_campaign(session, name)
-        strata, goal = _of_one_metric(old)
+        _refuse_if_fixed(old)
+        strata = old.strata
         judged = answered(session.labels(key))
         rounds = np.array(session.rounds(key, 0), dtype=np.int64).reshape(-1, strata.n_strata)
         reserve = _reserve(session, key, old)
@@ -67,7 +66,7 @@ def extend_campaign(
         )
     scans = scans_of(predictions, old.source)
     new = read_again(scans, old)
-    _refuse_misfit(new, old, strata, goal)
+    _refuse_misfit(new, old)
     settings = replace(
         old,
         strata=strata.grown(new.count(strata, scale=old.source.scale)),
@@ -83,25 +82,24 @@ def extend_campaign(
     )
 
 
-def _of_one_metric(settings: Settings) -> tuple[Strata, Goal]:
-    strata, goal = settings.strata, settings.goal
-    if not strata.is_named and isinstance(goal, Goal):
-        if strata.weighted:
-            raise DesignError(
-                f"the items of campaign {settings.name!r} have weights, and it cannot be extended",
-                details="new items change what every other one's weight is a share of",
-                hint=_rebase(settings),
-            )
-        return strata, goal
-    raise DesignError(
-        f"campaign {settings.name!r} is about several metrics or classifiers and cannot be "
-        "extended",
-        details="its strata are cut by the items' ranks, which new items change",
-        hint=_rebase(settings),
-    )
+def _refuse_if_fixed(settings: Settings) -> None:
+    """Raise where new items would change what is known of the others."""
+    if not settings.goal.single:
+        raise DesignError(
+            f"campaign {settings.name!r} is about several metrics or classifiers and cannot be "
+            "extended",
+            details="its strata are cut by the items' ranks, which new items change",
+            hint=_rebase(settings),
+        )
+    if settings.strata.weighted:
+        raise DesignError(
+            f"the items of campaign {settings.name!r} have weights, and it cannot be extended",
+            details="new items change what every other one's weight is a share of",
+            hint=_rebase(settings),
+        )
 
 
-def _refuse_misfit(new: Predictions, old: Settings, strata: Strata, goal: Goal) -> None:
+def _refuse_misfit(new: Predictions, old: Settings) -> None:
     """Raise where new predictions cannot join the population as it is cut."""
     refuse_other_ids(new, old)
     if new.fingerprint() in {part.fingerprint for part in old.source.parts}:
@@ -109,14 +107,14 @@ def _refuse_misfit(new: Predictions, old: Settings, strata: Strata, goal: Goal) 
             f"{new.source} is a part of campaign {old.name!r} already",
             hint="give predictions of new items",
         )
-    cut = set(strata.sides)
+    cut, metric = set(old.strata.sides), old.goal.metric
     for side, there in ((True, new.positives), (False, new.size - new.positives)):
-        if there and side in sides(goal.metric) and not cut & {side, None}:
+        if there and side in sides(metric) and not cut & {side, None}:
             said = "yes" if side else "no"
             raise PredictionsError(
                 f"{there:,} items of {new.source} are predicted {said}, and until now there were "
                 "none",
-                details=f"{goal.metric} needs labels of them, and there are no strata for them",
+                details=f"{metric} needs labels of them, and there are no strata for them",
                 hint=_rebase(old),
             )
     low, high = new.score_range

@@ -7,7 +7,8 @@ are spread like everyone's.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
 from os import PathLike
 from pathlib import Path
 
@@ -57,6 +58,23 @@ class PriorLabels:
     chance: float
     elsewhere: int
     without_label: int
+
+    def only(self, strata: Strata) -> "PriorLabels":
+        """Return those of items that are in a stratum; the metrics need none of the others."""
+        inside = self.strata(strata) >= 0
+        if not inside.any():
+            raise LabelError(
+                f"none of the {inside.size:,} labels from before is of an item that the metrics "
+                "need a label of",
+                hint="estimate other metrics, or label items drawn at random among those",
+            )
+        return replace(
+            self,
+            cards=tuple(compress(self.cards, inside)),
+            answers=tuple(compress(self.answers, inside)),
+            values=self.values[inside],
+            elsewhere=self.elsewhere + int((~inside).sum()),
+        )
 
     def strata(self, strata: Strata) -> Ints:
         """Return the stratum of each item."""
@@ -148,7 +166,7 @@ def find_prior_labels(
         chance=_chance(
             found,
             values=values,
-            predicted=np.array([card.predicted for card in cards]),
+            predicted=np.array([bool(card.predicted) for card in cards]),
             variable=variable,
             scale=scale,
             sides=sides,

@@ -20,7 +20,7 @@ from assay.core.types import Bools, Ints
 from assay.core.unjudged import movement
 from assay.core.variable import scale_of
 from assay.errors import LabelError, PredictionsError
-from assay.predictions import Predictions, WeightedPredictions, read_predictions
+from assay.predictions import Predictions, read_predictions
 from assay.results import Estimate
 
 # The labels fell by size, whatever the answers: nothing is to be made up for, as it is where they
@@ -76,7 +76,7 @@ def estimate(
     found = read_predictions(
         predictions, score=score, predicted=predicted, id=id, threshold=threshold, positive=positive
     )
-    if isinstance(found, WeightedPredictions):
+    if found.weighted:
         raise PredictionsError(
             f"the items of {found.source} have weights",
             details="labels of items that were drawn at random, and not by weight, are for a "

@@ -6,8 +6,8 @@ from warnings import warn
 from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import count_there, refuse_other_ids, replace_campaign
 from assay.campaign.create import settings_of
-from assay.campaign.setup import Setup, set_up_one, set_up_several
-from assay.core.goal import JointGoal, Target
+from assay.campaign.setup import SHARED, Setup, set_up_one, set_up_several
+from assay.core.goal import Target
 from assay.errors import AssayWarning, PredictionsError
 from assay.labelling import (
     Settings,
@@ -126,10 +126,10 @@ def _where_they_were(settings: Settings) -> list[Scan]:
 def _begin_again(found: Predictions, old: Settings) -> Setup:
     """Cut other predictions as a campaign was made."""
     goal, columns = old.goal, old.source.columns
-    if isinstance(goal, JointGoal):
+    if not goal.single:
         return set_up_several(
             found,
-            {name: columns[name] for name in ("id", "show", "groups") if name in columns},
+            {name: columns[name] for name in SHARED if name in columns},
             classifiers=columns["classifiers"],
             metric="",
             metrics=[_written(target) for target in goal.targets],

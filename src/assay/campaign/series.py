@@ -21,7 +21,6 @@ from assay.campaign.setup import set_up_several
 from assay.core.answers import Answer
 from assay.core.design import Design
 from assay.core.evaluation import Prior
-from assay.core.goal import JointGoal
 from assay.core.groups import refuse_bad_names
 from assay.core.metrics import METRICS, canonical_metric
 from assay.errors import AssayWarning, DesignError, InputError, PredictionsError, StorageError
@@ -226,8 +225,8 @@ def follow_campaign(
             change_within=last.series.change_within if change_within is None else change_within,
             budget=last.series.budget if budget is None else budget,
         ),
-        within=_goal(last.settings).targets[0].within if within is None else within,
-        confidence=_goal(last.settings).confidence if confidence is None else confidence,
+        within=last.settings.goal.targets[0].within if within is None else within,
+        confidence=last.settings.goal.confidence if confidence is None else confidence,
         reviewing=reviewing_with(last.settings.reviewing, **reviewing),
     )
 
@@ -361,12 +360,6 @@ def _check_same(then: Part, now: Predictions, last: Member) -> None:
             hint="keep each period's predictions in a file of its own, and give those of the "
             "period before with previous= (--previous)",
         )
-
-
-def _goal(settings: Settings) -> JointGoal:
-    if isinstance(settings.goal, JointGoal):
-        return settings.goal
-    raise DesignError(f"campaign {settings.name!r} is no period of a series")
 
 
 def _refuse_change(last: Member, *, metric: str | None, seed: int | None) -> None:

@@ -6,18 +6,21 @@ from typing import Any
 
 from assay.campaign.prior_labels import PriorLabels, find_prior_labels
 from assay.core.design import Design, check_together, default_design, fitted, price_of_peeking
-from assay.core.goal import ALONE, Goal, JointGoal, parse_targets, slices_in
+from assay.core.goal import ALONE, Goal, parse_targets, slices_in
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of, sides_to_cut, stratify
 from assay.core.variable import SCALES, Scale, scale_of
 from assay.errors import DesignError
 from assay.predictions import (
     Classifiers,
+    MemoryPredictions,
     Predictions,
-    WeightedPredictions,
     read_classifiers,
     read_predictions,
 )
+
+# Columns that are not one classifier's; `groups` where the slices have been read before.
+SHARED = ("id", "show", "groups", "sample_weight")
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +34,7 @@ class Setup:
     predictions: Predictions
     columns: Mapping[str, Any]
     design: Design
-    goal: Goal | JointGoal
+    goal: Goal
     strata: Strata
     scale: Scale
     prior_labels: PriorLabels | None = None
@@ -72,10 +75,9 @@ def set_up_one(
     )
     profiles = found.profile(design.variable, kind, sides)
     strata = stratify(profiles, variable=design.variable, method=design.strata, bins=design.bins)
-    if isinstance(found, WeightedPredictions):
+    if isinstance(found, MemoryPredictions) and found.weighted:
         _refuse_labels_with_weights(labels)
-        sizes, weights = (each(strata, scale=kind) for each in (found.count, found.weigh))
-        strata = strata.weighed(sizes, weights)
+        strata = found.weighed(strata, scale=kind)
     check_together(design, goal, strata.n_strata)
     cautions = [price_of_peeking(design, goal)]
     prior_labels = None
@@ -100,6 +102,7 @@ def set_up_several(
     confidence: float,
     simultaneous: bool,
     design: Design | None,
+    labels: object = None,
     seed: int = 0,
 ) -> Setup:
     """Read and cut the predictions of several classifiers, or of one for several metrics.
@@ -107,12 +110,11 @@ def set_up_several(
     Parameters
     ----------
     columns : mapping
-        As for one classifier; with `classifiers` only `id`, `show` and, where the slices have been
-        read before, `groups`.
-    classifiers, metric, metrics, within, budget, confidence, simultaneous, design, seed
+        As for one classifier; with `classifiers` only those of `SHARED`.
+    classifiers, metric, metrics, within, budget, confidence, simultaneous, design, labels, seed
         As in `create_campaign`.
     """
-    around = {name: columns[name] for name in ("id", "show", "groups") if name in columns}
+    around = {name: columns[name] for name in SHARED if name in columns}
     own = {name: value for name, value in columns.items() if name not in around}
     if classifiers is None:
         classifiers = {ALONE: own}
@@ -129,13 +131,28 @@ def set_up_several(
         columns.setdefault("groups", list(groups))
     found = read_classifiers(predictions, **columns, seed=seed)
     targets = parse_targets(wanted, found.classifiers, within=within, slices=found.groups.names)
-    goal = JointGoal(targets, budget, confidence, simultaneous)
+    goal = Goal(targets=targets, budget=budget, confidence=confidence, simultaneous=simultaneous)
     design = _checked(Design() if design is None else design)
     strata = cell_strata(found, goal, design)
+    if isinstance(found, MemoryPredictions) and found.weighted:
+        _refuse_labels_with_weights(labels)
+        strata = found.weighed(strata, scale="probability")
     joint_of(design, goal, strata)  # raises where the design serves one metric only
     for each in goal.goals:
         check_together(design, each, strata.n_strata)
-    return Setup(found, columns, design, goal, strata, "probability")
+    prior_labels, doubt = None, ""
+    if labels is not None:
+        every = find_prior_labels(
+            labels,
+            found,
+            id_column=columns["id"],
+            variable="rank",
+            scale="probability",
+            sides=[None],
+        )
+        prior_labels, doubt = every.only(strata), every.doubt
+    cautions = (doubt,) if doubt else ()
+    return Setup(found, columns, design, goal, strata, "probability", prior_labels, cautions)
 
 
 def _checked(design: object) -> Design:

@@ -25,10 +25,8 @@ from assay.cli.output import AsJson, telling_errors
 from assay.cli.render import facts
 from assay.cli.series import labels_before, labels_told
 from assay.cli.summary import make_campaign, several_facts, targets_table
-from assay.core.goal import JointGoal
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
-from assay.labelling import Settings
 from assay.predictions import IN_NEW, IN_OLD, NEW, OLD
 from assay.results import printable
 
@@ -39,7 +37,7 @@ _BOTH = IN_OLD | IN_NEW
 
 def _document(campaign: Campaign) -> dict[str, Any]:
     settings = campaign.settings
-    strata, _ = _several(settings)
+    strata = settings.strata
     before = settings.before
     return {
         "campaign": campaign.name,
@@ -61,7 +59,7 @@ def _document(campaign: Campaign) -> dict[str, Any]:
 def render_comparison(campaign: Campaign) -> RenderableType:
     """Return what is compared, and what is known of it already."""
     settings = campaign.settings
-    strata, goal = _several(settings)
+    strata, goal = settings.strata, settings.goal
     old, new = strata.classifiers
     items = _items(strata)
     lines: list[tuple[str, RenderableType]] = [
@@ -104,13 +102,6 @@ def _items(strata: Strata) -> dict[str, int]:
             if code & _BOTH == _BOTH and code & (OLD | NEW) in (OLD, NEW)
         ),
     }
-
-
-def _several(settings: Settings) -> tuple[Strata, JointGoal]:
-    strata, goal = settings.strata, settings.goal
-    if isinstance(goal, JointGoal):
-        return strata, goal
-    raise TypeError(f"a {type(goal).__name__} with {type(strata).__name__}")
 
 
 _METRICS = [name for name, kind in METRICS.items() if kind.is_of_classifier]

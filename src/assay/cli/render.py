@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.core.goal import Goal, JointGoal
+from assay.core.goal import Goal
 from assay.results import (
     Estimate,
     Slices,
@@ -191,7 +191,7 @@ def note_lines(notes: Sequence[str]) -> RenderableType:
 
 
 def estimates_view(
-    estimates: Mapping[str, Estimate], goal: JointGoal, *, answers: int
+    estimates: Mapping[str, Estimate], goal: Goal, *, answers: int
 ) -> RenderableType:
     """Return all estimates, what they rest on, and what the goal still takes.
 
@@ -199,7 +199,7 @@ def estimates_view(
     ----------
     estimates : mapping of str to Estimate
         As `Campaign.estimates` gives them.
-    goal : JointGoal
+    goal : Goal
     answers : int
         The items that were looked at, whichever metrics they count for.
     """

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.cli.render import facts
-from assay.core.goal import Goal, JointGoal
+from assay.core.goal import Goal
 from assay.results import metric_name
 from assay.simulation import Question, Row, Simulation, Sizes, TargetRow
 
@@ -59,7 +59,7 @@ def render_simulation(file: str, question: Question, result: Simulation) -> Rend
 
     One metric has one table; several have one of the totals, and one each.
     """
-    if isinstance(result.goal, JointGoal):
+    if not result.goal.single:
         told, meanings = _facts_of_several(file, question, result, result.goal), _OF_SEVERAL
         tables = _tables_of_several(result, result.goal)
     else:
@@ -89,7 +89,7 @@ def _facts_of_one(file: str, question: Question, result: Simulation, goal: Goal)
     ]
 
 
-def _facts_of_several(file: str, question: Question, result: Simulation, goal: JointGoal) -> _Facts:
+def _facts_of_several(file: str, question: Question, result: Simulation, goal: Goal) -> _Facts:
     found = result.population
     yes = ", ".join(f"{name} {items:,}" for name, items in found["predicted_positives"].items())
     sure = f"{100 * goal.confidence:.4g}% confidence"
@@ -112,7 +112,7 @@ def _facts_of_several(file: str, question: Question, result: Simulation, goal: J
     return [*told, ("runs", _runs(question))]
 
 
-def _tables_of_several(result: Simulation, goal: JointGoal) -> list[RenderableType]:
+def _tables_of_several(result: Simulation, goal: Goal) -> list[RenderableType]:
     parts: list[RenderableType] = [_table(result.rows, ["labels", "change", "within", ""]), Text()]
     for place, target in enumerate(goal.targets):
         value = result.rows[0].metrics[place].value if result.rows else 0.0

@@ -31,7 +31,6 @@ from assay.cli.render import (
     slices_view,
     strata_table,
 )
-from assay.core.goal import JointGoal
 from assay.core.metrics import METRICS
 from assay.errors import DesignError
 from assay.results import Slices, metric_name, notes_once, printable, value_text
@@ -139,7 +138,7 @@ def _show(campaign: Campaign, storage: str | None, slices: Slices | None) -> Non
 
 def _estimates(campaign: Campaign) -> RenderableType:
     goal, estimates = campaign.settings.goal, campaign.estimates()
-    if not isinstance(goal, JointGoal):
+    if goal.single:
         return estimate_view(campaign.estimate(), goal)
     if len(estimates) == 1:
         return estimate_view(campaign.estimate(), goal.goals[0])

@@ -14,7 +14,7 @@ from assay.cli.options import follow_up, reading
 from assay.cli.output import collecting_warnings, tell
 from assay.cli.render import facts, new_table, note_lines, sizes_table
 from assay.core.design import Design
-from assay.core.goal import Goal, JointGoal
+from assay.core.goal import Goal
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
 from assay.core.variable import Scale
@@ -24,9 +24,7 @@ from assay.results import goal_words, metric_name, printable, strata_words
 # What is told of a new campaign of several metrics: whose they are, and how exact each is.
 
 
-def several_facts(
-    source: Source, goal: JointGoal, strata: Strata
-) -> list[tuple[str, RenderableType]]:
+def several_facts(source: Source, goal: Goal, strata: Strata) -> list[tuple[str, RenderableType]]:
     """Return what holds for all metrics."""
     cells = sum(len(heap.codes) for heap in strata.heaps)
     mean = "the mean of the items' ranks by each score"
@@ -40,7 +38,9 @@ def several_facts(
 
 def classifiers_table(source: Source, strata: Strata) -> Table:
     """Return the classifiers, their columns, and how many items each says yes to."""
-    table = new_table("classifier", "score", "says yes where", "items")
+    table = new_table(
+        "classifier", "score", "says yes where", "weight" if strata.weighted else "items"
+    )
     for column in table.columns[1:3]:
         column.justify = "left"
     for (name, columns), items in zip(
@@ -50,12 +50,12 @@ def classifiers_table(source: Source, strata: Strata) -> Table:
             Text(name, "bold"),
             Text(printable(columns.get("score") or "–")),
             Text(printable(_yes_where(columns))),
-            f"{items:,}",
+            f"{items / strata.items:.1%}" if strata.weighted and strata.items else f"{items:,}",
         )
     return table
 
 
-def targets_table(goal: JointGoal) -> Table:
+def targets_table(goal: Goal) -> Table:
     """Return the metrics and their half-widths."""
     table = new_table("metric", "within")
     for target in goal.targets:
@@ -68,7 +68,7 @@ def classifiers_document(source: Source, strata: Strata) -> dict[str, dict[str, 
     return {
         name: {
             **{option: value for option, value in columns.items() if value is not None},
-            "says_yes_to": items,
+            "says_yes_to": items / strata.items if strata.weighted and strata.items else items,
         }
         for (name, columns), items in zip(
             source.columns["classifiers"].items(), strata.yes_items or (), strict=True
@@ -126,7 +126,7 @@ def document(campaign: Campaign, *, scale_given: bool) -> dict[str, Any]:
     """Return the same as plain values."""
     settings = campaign.settings
     source, goal, strata = settings.source, settings.goal, settings.strata
-    if isinstance(goal, JointGoal):
+    if not goal.single:
         own: dict[str, Any] = {
             "variable": strata.variable,
             "classifiers": classifiers_document(source, strata),
@@ -157,15 +157,13 @@ def _what_for(settings: Settings, *, scale_given: bool) -> list[RenderableType]:
     """Return what was read and what is wanted of it, in blocks."""
     source, goal, strata = settings.source, settings.goal, settings.strata
     read = ("read", f"{source.description}: {source.rows:,} items, ids are {source.id_kind}s")
-    if isinstance(goal, JointGoal):
+    if not goal.single:
         return [
             facts([read, *several_facts(source, goal, strata)]),
             classifiers_table(source, strata),
             targets_table(goal),
         ]
-    if isinstance(goal, Goal):
-        return [facts([read, *_facts(settings, goal, scale_given=scale_given)])]
-    raise TypeError(f"a {type(goal).__name__} with {type(strata).__name__}")
+    return [facts([read, *_facts(settings, goal, scale_given=scale_given)])]
 
 
 def _facts(

@@ -44,14 +44,21 @@ class Heap:
         return None if len(self.codes) > 1 else self.codes[0] == 1
 
 
-def count_cells(codes: Ints) -> dict[int, int]:
-    """Count the items with each code that occurs.
+def count_cells(codes: Ints, weights: Ints | None = None) -> dict[int, int]:
+    """Count the items with each code that occurs, or sum what they count for.
 
     Examples
     --------
     >>> count_cells(np.array([3, 0, 3, 1]))
     {0: 1, 1: 1, 3: 2}
+    >>> count_cells(np.array([3, 0, 3, 1]), np.array([5, 1, 2, 9]))
+    {0: 1, 1: 9, 3: 7}
     """
+    if weights is not None:
+        there, place = np.unique(codes, return_inverse=True)
+        sums = np.zeros(there.size, dtype=np.int64)  # whole: a sum of floats could be rounded
+        np.add.at(sums, place, weights)
+        return dict(zip(there.tolist(), sums.tolist(), strict=True))
     if codes.size and codes.max() < codes.size:  # no more counters than items: no need to sort
         counts = np.bincount(codes)
         there = np.flatnonzero(counts)
@@ -61,7 +68,9 @@ def count_cells(codes: Ints) -> dict[int, int]:
     return dict(zip(there.tolist(), counts.tolist(), strict=True))
 
 
-def profile_heaps(values: Floats, codes: Ints, heaps: Sequence[Sequence[int]]) -> list[Profile]:
+def profile_heaps(
+    values: Floats, codes: Ints, heaps: Sequence[Sequence[int]], weights: Ints | None = None
+) -> list[Profile]:
     """Return the distribution of the mean rank in each heap.
 
     Parameters
@@ -70,6 +79,8 @@ def profile_heaps(values: Floats, codes: Ints, heaps: Sequence[Sequence[int]]) -
         The items' mean ranks, from 0 to 1, and what the classifiers said of them.
     heaps : sequence of sequences of int
         The codes of each heap; each occurs among the items, and in one heap only.
+    weights : array of int64, shape (N,), optional
+        How many times each item counts; otherwise once.
 
     Examples
     --------
@@ -84,7 +95,10 @@ def profile_heaps(values: Floats, codes: Ints, heaps: Sequence[Sequence[int]]) -
                 f"a heap of {len(heap)} codes has no items",
                 details="every code of a heap must occur",
             )
-    return [profile_of(values[rows], "probability") for rows in items]
+    return [
+        profile_of(values[rows], "probability", None if weights is None else weights[rows])
+        for rows in items
+    ]
 
 
 def cut_heaps(
@@ -168,13 +182,17 @@ def assign_strata(values: Floats, codes: Ints, heaps: Sequence[Heap]) -> Ints:
     return number
 
 
-def count_parts(values: Floats, codes: Ints, heaps: Sequence[Heap]) -> tuple[Part, ...]:
+def count_parts(
+    values: Floats, codes: Ints, heaps: Sequence[Heap], weights: Ints | None = None
+) -> tuple[Part, ...]:
     """Count the items of each stratum that have each code.
 
     Parameters
     ----------
     values, codes, heaps
         As in `assign_strata`.
+    weights : array of int64, shape (N,), optional
+        What each item counts for; otherwise 1.
 
     Returns
     -------
@@ -193,7 +211,7 @@ def count_parts(values: Floats, codes: Ints, heaps: Sequence[Heap]) -> tuple[Par
     pair = stratum[taken] * known.size + np.searchsorted(known, codes[taken])
     return tuple(
         (place // known.size, int(known[place % known.size]), items)
-        for place, items in count_cells(pair).items()
+        for place, items in count_cells(pair, None if weights is None else weights[taken]).items()
     )
 
 

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from typing import Any, Literal, Self, get_args
 
 from assay.core.betting import grid
 from assay.core.cut_methods import canonical_method
 from assay.core.estimate import ESTIMATORS, Estimator
-from assay.core.goal import Goal, known_fields, one_of, parse, whole
+from assay.core.goal import Goal, known_names, one_of, parse, whole
 from assay.core.intervals import INTERVALS
 from assay.core.metrics import METRICS
 from assay.core.variable import VARIABLES, Variable
@@ -248,7 +248,7 @@ class Design:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the design that `to_dict` was called on."""
-        return cls(**known_fields(cls, values))
+        return cls(**known_names(cls.__name__, values, tuple(each.name for each in fields(cls))))
 
     def to_json(self) -> str:
         """Return the design as JSON text."""

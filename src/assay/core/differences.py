@@ -57,6 +57,10 @@ class Gap:
         """Return the difference over some of the strata, if it depends on no others."""
         return Gap(self.first.over(which), self.second.over(which))
 
+    def per(self, share: Floats) -> "Gap":
+        """Return the difference of totals of which only these shares are counted, (H,)."""
+        return Gap(self.first.per(share), self.second.per(share))
+
     def denominator(self, T: Floats) -> Floats:
         """Return the smaller denominator."""
         return np.minimum(self.first.denominator(T), self.second.denominator(T))

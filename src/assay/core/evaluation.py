@@ -1,26 +1,33 @@
-"""Evaluation: one metric (`engine`), or several targets at once (`joint`), behind one protocol.
+"""Evaluation: the targets of a goal over strata, as a campaign asks for them round by round.
 
-Both answer the same questions, so that rounds and campaigns need not know which it is.
+Answers are counted by *part*: a stratum, and what the classifiers say of its items. Each target
+sees the parts through a view (`core.views`); that of a single metric is the identity. What differs
+with the goal is where the next labels go: a single metric's by its design (`engine.plan`), those of
+several targets where all together need the fewest (`core.joint`).
+
+Where items have weights, sizes are impressions and cards are draws of them; an item that is drawn
+again has its answer already. A stratum whose every item was drawn deals no more, and is known when
+all have their answers. The budget is of answers that people give.
 """
 
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Protocol, TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 
 from assay.core.design import Design
 from assay.core.engine import State, begin, fold, follows_request, look, plan
-from assay.core.goal import Goal, JointGoal
-from assay.core.joint import JointLook
-from assay.core.metrics import Ratio, ratio
+from assay.core.goal import Goal
+from assay.core.joint import Joint, JointLook, View
+from assay.core.metrics import Ratio
 from assay.core.standing import Standing
 from assay.core.stopping import Reason
 from assay.core.strata import Strata
-from assay.core.stratify import joint_of
+from assay.core.stratify import parts_of
 from assay.core.tallies import Tallies
 from assay.core.types import Floats, Ints
-from assay.core.weights import settle
+from assay.core.views import views_of, whole_view
 
 
 @dataclass(frozen=True)
@@ -52,257 +59,191 @@ class Decision:
     standings: tuple[Standing, ...]
 
 
-class Evaluation(Protocol):
-    """What is asked of either kind.
-
-    Answers are counted by *place*: for one metric that is the stratum, for several targets the part
-    of a stratum that the classifiers speak alike of.
-    """
-
-    @property
-    def sizes(self) -> Floats:
-        """The items of each place."""
-
-    def place(self, stratum: int, said: int, /) -> int:
-        """Return where the answer to an item is counted, by what the classifiers said of it."""
-
-    def is_outcome(self, said: int, positive: bool, /) -> bool:
-        """Tell whether an answer has the outcome that is counted."""
-
-    def by_stratum(self, counts: Floats) -> Floats:
-        """Return counts by place as counts by stratum."""
-
-    def begin(self) -> State:
-        """Return the state before the first round."""
-
-    def fold(self, before: State, after: State, kinds: Ints, /) -> State:
-        """Return the state after a round with the bets on its cards settled, if there are any."""
-
-    def decide(self, state: State) -> Decision:
-        """Look at a complete round, and tell whether there is a reason to stop."""
-
-    def plan(self, state: State, asked: int, rng: np.random.Generator, /) -> Ints:
-        """Return how many cards of each stratum the next round deals."""
-
-    def deals_ahead(self, rounds: int, /) -> bool:
-        """Tell whether a round may be dealt before the last is answered."""
-
-    def standings(self, state: State) -> tuple[Standing, ...]:
-        """Return how every target stands, with the cards that wait for an answer at their worst."""
-
-
-def evaluation_of(
-    design: Design,
-    goal: Goal | JointGoal,
-    strata: Strata,
-    prior: Prior | None = None,
-) -> Evaluation:
-    """Return what a campaign runs.
+class Evaluation:
+    """What a campaign runs.
 
     Parameters
     ----------
     design : Design
-    goal : Goal or JointGoal
+    goal : Goal
     strata : Strata
-        Of the same kind as the goal.
+        Cut for the goal: of a classifier without a name, or of those that its targets name.
     prior : Prior, optional
-        Of several targets: labels of the period before.
+        Of targets by name: labels of the period before.
     """
-    if isinstance(goal, JointGoal):
-        return _Several(design, goal, strata, prior)
-    kind = _Weighted if strata.weighted else _One
-    return kind(design, goal, strata)
-
-
-class _One:
-    """One metric of one classifier."""
-
-    def __init__(self, design: Design, goal: Goal, strata: Strata) -> None:
-        self._design, self._goal = design, goal
-        self.sizes = strata.weights.astype(np.float64)
-        self._metric = ratio(goal.metric, self.sizes, strata.says_yes)
-        self._judges_prediction = strata.says_yes is None
-
-    def place(self, stratum: int, _said: int, /) -> int:
-        return stratum
-
-    def is_outcome(self, said: int, positive: bool, /) -> bool:
-        return positive == bool(said) if self._judges_prediction else positive
-
-    def by_stratum(self, counts: Floats) -> Floats:
-        return counts.copy()
-
-    def begin(self) -> State:
-        return begin(self._design, self._goal, self.sizes)
-
-    def fold(self, before: State, after: State, kinds: Ints, /) -> State:
-        return fold(self._design, self._goal, self._metric, before=before, after=after, kinds=kinds)
-
-    def decide(self, state: State) -> Decision:
-        standing = self._standing(state)
-        return Decision(standing.look.streak, Reason(int(standing.look.reason)), (standing,))
-
-    def plan(self, state: State, asked: int, rng: np.random.Generator, /) -> Ints:
-        return plan(self._design, self._goal, self._metric, state, rng=rng, asked=asked)
-
-    def deals_ahead(self, rounds: int, /) -> bool:
-        return follows_request(self._design, rounds) and not self._design.bets
-
-    def standings(self, state: State) -> tuple[Standing, ...]:
-        return (self._standing(state).with_open(),)
-
-    def _standing(self, state: State) -> Standing:
-        now = look(self._design, self._goal, self._metric, state)
-        return Standing(self._goal.metric, self._design, self._goal, self._metric, state, now)
-
-
-class _Weighted(_One):
-    """One metric of one classifier, over items that count by weight.
-
-    Sizes are impressions and cards are draws of them; an item that is drawn again has its answer
-    already. A stratum whose every item was drawn deals no more, and is known when all have their
-    answers. The budget is of answers that people give.
-    """
-
-    def __init__(self, design: Design, goal: Goal, strata: Strata) -> None:
-        super().__init__(design, goal, strata)
-        self._items = strata.sizes.astype(np.float64)
-
-    def fold(self, before: State, after: State, kinds: Ints, /) -> State:
-        start, metric = self._settled(before)
-        old, new = start.tallies, after.tallies
-        known = start.room <= 0
-        tallies = Tallies.trusted(
-            old.N,
-            np.where(known, old.n, new.n),
-            np.where(known, old.x, new.x),
-            np.where(known, old.u, new.u),
-        )
-        end = replace(after, tallies=tallies)
-        settled = fold(self._design, self._goal, metric, before=start, after=end, kinds=kinds)
-        return replace(after, bets=settled.bets, worst_bets=settled.worst_bets)
-
-    def plan(self, state: State, asked: int, rng: np.random.Generator, /) -> Ints:
-        dealt = None if state.once is None else state.once.dealt
-        goal = self._in_draws(state.dealt, dealt)
-        state, metric = self._settled(state)
-        draws = ceil(asked / self._share_of_new(state))
-        return plan(self._design, goal, metric, state, rng=rng, asked=draws)
-
-    def _standing(self, state: State) -> Standing:
-        once, told = state.once, state.tallies
-        answered = None if once is None else once.judged + once.unjudged
-        goal = self._in_draws(told.n + told.u, answered)
-        state, metric = self._settled(state)
-        now = look(self._design, goal, metric, state)
-        return Standing(self._goal.metric, self._design, self._goal, metric, state, now, once)
-
-    def _settled(self, state: State) -> tuple[State, Ratio]:
-        """Return the state, and the metric of it, with what is known in full told so.
-
-        There is no room in strata of which every item was drawn.
-        """
-        if state.once is None:
-            return state, self._metric
-        room = np.where(state.once.dealt >= self._items, 0.0, state.room)
-        if self._design.replacement:
-            return replace(state, room=room), self._metric
-        settled = settle(state.tallies, self._metric, state.once, self._items)
-        tallies, first = settled.tallies, state.first
-        if first is not None:
-            first = Tallies.trusted(tallies.N, first.n, first.x, first.u)
-        possible = settled.least, settled.most
-        state = replace(state, tallies=tallies, first=first, room=room, possible=possible)
-        return state, settled.metric
-
-    def _share_of_new(self, state: State) -> float:
-        """Return the share of draws that are likely to be of items without an answer."""
-        if state.once is None:
-            return 1.0
-        there = np.where(state.room > 0, self.sizes, 0.0)
-        answered = state.once.judged_weight + state.once.unjudged_weight
-        old = np.where(state.room > 0, answered, 0.0).sum() / max(there.sum(), 1.0)
-        return max(1.0 - float(old), 1 / _DRAWS_AN_ANSWER)
-
-    def _in_draws(self, draws: Floats, items: Floats | None) -> Goal:
-        """Return the goal with the budget in draws: those that came again cost nothing.
-
-        Where almost all weight is a few items', another one may come after millions of draws.
-        """
-        if items is None:
-            return self._goal
-        budget, every = self._goal.budget, int(self._items.sum())
-        if budget is None:
-            return replace(self._goal, budget=_DRAWS_AN_ITEM * every)
-        again = int(draws.sum() - items.sum())
-        most = _DRAWS_AN_ANSWER * min(budget, every)
-        return replace(self._goal, budget=min(budget + again, most))
-
-
-class _Several:
-    """Several targets, of one or more classifiers."""
 
     def __init__(
-        self, design: Design, goal: JointGoal, strata: Strata, prior: Prior | None
+        self, design: Design, goal: Goal, strata: Strata, prior: Prior | None = None
     ) -> None:
-        before = None if prior is None else (np.array(prior.labels), np.array(prior.positives))
-        self._joint = joint_of(design, goal, strata, before)
-        self._strata = strata
-        self.sizes = self._joint.parts.size
+        self._design, self._goal, self._strata = design, goal, strata
+        self._parts = parts_of(strata)
+        self._items = strata.part_size.astype(np.float64)
+        self._joint: Joint | None = None
+        self._views: tuple[View, ...]
+        if goal.single:
+            self._views = (whole_view(goal, strata.says_yes, self._parts),)
+        else:
+            before = None if prior is None else (np.array(prior.labels), np.array(prior.positives))
+            self._views = views_of(goal, strata.classifiers, self._parts, strata.groups)
+            self._joint = Joint(design, self._parts, self._views, goal.budget, before)
+        if design.replacement:  # nothing is ever known in full
+            self._views = tuple(replace(view, items=None) for view in self._views)
         self._looks: dict[_Key, JointLook] = {}
         self._shown: dict[_Key, tuple[Standing, ...]] = {}
 
-    def place(self, stratum: int, said: int, /) -> int:
+    @property
+    def sizes(self) -> Floats:
+        """The items of each part, or what they count for."""
+        return self._parts.size
+
+    def place(self, stratum: int, said: int) -> int:
+        """Return where the answer to an item is counted, by what the classifiers said of it."""
         return self._strata.part_of(stratum, said)
 
-    def is_outcome(self, _said: int, positive: bool, /) -> bool:
-        return positive
+    def is_outcome(self, said: int, positive: bool) -> bool:
+        """Tell whether an answer has the outcome that is counted."""
+        return positive == bool(said) if self._strata.straddles else positive
 
     def by_stratum(self, counts: Floats) -> Floats:
-        return self._joint.parts.by_stratum(counts)
+        """Return counts by part as counts by stratum."""
+        return self._parts.by_stratum(counts)
 
     def begin(self) -> State:
-        return self._joint.begin()
+        """Return the state before the first round."""
+        if self._joint is not None:
+            return self._joint.begin()
+        return begin(self._design, self._goal, self.sizes)
 
-    def fold(self, _before: State, after: State, _kinds: Ints, /) -> State:
-        return after
+    def fold(self, before: State, after: State, kinds: Ints) -> State:
+        """Return the state after a round with the bets on its cards settled, if there are any."""
+        if before.bets is None:
+            return after
+        start, metric = self._views[0].seen(self._at(before))
+        end = after
+        if self._strata.weighted:
+            old, new, known = start.tallies, after.tallies, start.room <= 0
+            counts = ((old.n, new.n), (old.x, new.x), (old.u, new.u))
+            told = (np.where(known, one, other) for one, other in counts)
+            end = replace(after, tallies=Tallies.trusted(old.N, *told))
+        form = cast(Ratio, metric)
+        settled = fold(self._design, self._goal, form, before=start, after=end, kinds=kinds)
+        return replace(after, bets=settled.bets, worst_bets=settled.worst_bets)
 
     def decide(self, state: State) -> Decision:
-        reason = Reason(int(self._look(state).reason))
-        return Decision(state.streak, reason, self._standings(state))
+        """Look at a complete round, and tell whether there is a reason to stop."""
+        now = self._look(state)
+        streak = state.streak if self._joint is not None else now.looks[0].streak
+        return Decision(streak, Reason(int(now.reason)), self._standings(state))
 
-    def plan(self, state: State, asked: int, _rng: np.random.Generator, /) -> Ints:
-        return self._joint.plan(state, self._look(state), asked=asked)
+    def plan(self, state: State, asked: int, rng: np.random.Generator) -> Ints:
+        """Return how many cards of each stratum the next round deals."""
+        there = self._at(state)
+        dealt = None if state.once is None else state.once.dealt
+        budget = self._in_draws(state.dealt, dealt)
+        draws = ceil(asked / self._share_of_new(there))
+        if self._joint is not None:
+            joint = self._joint.with_budget(budget)
+            return joint.plan(there, self._look(state), asked=draws)
+        mine, metric = self._views[0].seen(there)
+        goal, form = replace(self._goal, budget=budget), cast(Ratio, metric)
+        return plan(self._design, goal, form, mine, rng=rng, asked=draws)
 
-    def deals_ahead(self, _rounds: int, /) -> bool:
-        return True
+    def deals_ahead(self, rounds: int) -> bool:
+        """Tell whether a round may be dealt before the last is answered."""
+        if self._joint is not None:
+            return True
+        return follows_request(self._design, rounds) and not self._design.bets
 
     def standings(self, state: State) -> tuple[Standing, ...]:
-        key = (*_answers(state), None if state.open is None else state.open.tobytes())
+        """Return how every target stands, with the cards that wait for an answer at their worst."""
+        key = self._key(state)
+        if key is None:
+            return tuple(each.with_open() for each in self._standings(state))
+        key = (*key, None if state.open is None else state.open.tobytes())
         if key not in self._shown:
             its = tuple(each.with_open() for each in self._standings(state))
             self._shown = _latest(self._shown, key, its)
         return self._shown[key]
 
     def _standings(self, state: State) -> tuple[Standing, ...]:
-        design = self._joint.design
-        return tuple(
-            Standing(view.name, design, view.goal, view.metric, view.state(state), each)
-            for view, each in zip(self._joint.views, self._look(state).looks, strict=True)
-        )
+        there, found = self._at(state), []
+        for view, now in zip(self._views, self._look(state).looks, strict=True):
+            mine, metric = view.seen(there)
+            size, items = view.gather(self.sizes).sum(), view.gather(self._items).sum()
+            found.append(
+                Standing(
+                    view.name,
+                    self._design,
+                    view.goal,
+                    metric,
+                    mine,
+                    now,
+                    float(size),
+                    int(items),
+                    mine.once if self._strata.weighted else None,
+                )
+            )
+        return tuple(found)
 
     def _look(self, state: State) -> JointLook:
         # The reason to stop, the next round and the report rest on the same answers, and sixty
         # intervals take a second.
-        key = _answers(state)
+        key = self._key(state)
+        if key is None:
+            return self._looked(state)
         if key not in self._looks:
-            self._looks = _latest(self._looks, key, self._joint.look(state))
+            self._looks = _latest(self._looks, key, self._looked(state))
         return self._looks[key]
 
+    def _looked(self, state: State) -> JointLook:
+        told, once, there = state.tallies, state.once, self._at(state)
+        answered = None if once is None else once.judged + once.unjudged
+        budget = self._in_draws(told.n + told.u, answered)
+        if self._joint is not None:
+            return self._joint.with_budget(budget).look(there)
+        mine, metric = self._views[0].seen(there)
+        now = look(self._design, replace(self._goal, budget=budget), metric, mine)
+        return JointLook((now,), now.reason)
 
-def _answers(state: State) -> _Key:
-    told = state.tallies
-    return (state.rounds, *(counts.tobytes() for counts in (told.n, told.x, told.u)))
+    def _key(self, state: State) -> _Key | None:
+        """Return what a look depends on; None where that is too much to compare."""
+        if state.bets is not None:
+            return None
+        told = (state.tallies.n, state.tallies.x, state.tallies.u, state.dealt, state.streak)
+        once = vars(state.once).values() if state.once and self._strata.weighted else ()
+        return (state.rounds, *(counts.tobytes() for counts in (*told, *once)))
+
+    # Where items have weights.
+
+    def _at(self, state: State) -> State:
+        """Return the state without room in strata of which every item was drawn."""
+        if not self._strata.weighted or state.once is None:
+            return state
+        drawn = self.by_stratum(state.once.dealt) >= self._strata.sizes
+        return replace(state, room=np.where(drawn, 0.0, state.room))
+
+    def _share_of_new(self, state: State) -> float:
+        """Return the share of draws that are likely to be of items without an answer."""
+        if not self._strata.weighted or state.once is None:
+            return 1.0
+        open_ = state.room > 0
+        answered = self.by_stratum(state.once.judged_weight + state.once.unjudged_weight)
+        there = np.where(open_, self.by_stratum(self.sizes), 0.0)
+        old = np.where(open_, answered, 0.0).sum() / max(there.sum(), 1.0)
+        return max(1.0 - float(old), 1 / _DRAWS_AN_ANSWER)
+
+    def _in_draws(self, draws: Floats, items: Floats | None) -> int | None:
+        """Return the budget in draws: those that came again cost nothing.
+
+        Where almost all weight is a few items', another one may come after millions of draws.
+        """
+        budget, every = self._goal.budget, int(self._strata.sizes.sum())
+        if items is None or not self._strata.weighted:
+            return budget
+        if budget is None:
+            return _DRAWS_AN_ITEM * every
+        again = int(draws.sum() - items.sum())
+        return min(budget + again, _DRAWS_AN_ANSWER * min(budget, every))
 
 
 def _latest(kept: dict[_Key, _Kept], key: _Key, new: _Kept) -> dict[_Key, _Kept]:

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from math import ceil
 from numbers import Integral, Real
@@ -71,13 +71,12 @@ def one_of(name: str, value: object, known: tuple[str, ...]) -> None:
         )
 
 
-def known_fields(cls: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values by the names of the class's fields."""
+def known_names(what: str, values: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
+    """Return stored values, all of which have the name of a field."""
     if not isinstance(values, Mapping):
-        raise DesignError(f"expected the fields of a {cls.__name__}, got {values!r}")
-    known = [field.name for field in fields(cls)]
+        raise DesignError(f"expected the fields of a {what}, got {values!r}")
     for name in values:
-        one_of("field", name, tuple(known))
+        one_of("field", name, known)
     return dict(values)
 
 
@@ -89,87 +88,7 @@ def parse(what: str, text: str) -> Any:
         raise DesignError(f"the {what} is not valid JSON: {error}") from None
 
 
-@dataclass(frozen=True)
-class Goal:
-    """What is wanted: a metric, how exactly or at what cost, and how surely.
-
-    Parameters
-    ----------
-    metric : str
-        ``precision``, ``recall``, ``f1``, ``accuracy``, ``false_omission_rate``, ``prevalence``,
-        ``specificity``, ``false_positive_rate``, ``negative_predictive_value``,
-        ``balanced_accuracy`` or ``matthews_correlation``.
-    within : float, optional
-        Stop when the interval's half-width is at most this.
-    budget : int, optional
-        Stop after so many answers.
-    confidence : float
-        Between 0 and 1.
-    at_least : float, optional
-        Stop when it is sure whether the metric is at least this. One of `within`, `budget` and
-        `at_least` is needed, and `within` and `at_least` are different questions.
-
-    Examples
-    --------
-    >>> Goal("precision", within=0.02).worst_case
-    2401
-    """
-
-    metric: str
-    within: float | None = None
-    budget: int | None = None
-    confidence: float = 0.95
-    at_least: float | None = None
-
-    def __post_init__(self) -> None:
-        set_ = partial(object.__setattr__, self)
-        set_("metric", canonical_metric(self.metric))
-        if self.within is None and self.budget is None and self.at_least is None:
-            raise DesignError(
-                "no goal: neither `within` nor `budget` nor `at_least` was given",
-                hint="within=0.02 stops at ±2%, budget=500 after 500 labels, "
-                "at_least=0.95 at a sure yes or no",
-            )
-        if self.at_least is not None:
-            hint = "0.95 asks whether it is 95% or more"
-            set_("at_least", between("at_least", self.at_least, 0.0, 1.0, hint=hint))
-            if self.within is not None:
-                raise DesignError(
-                    f"at_least={self.at_least:g} and within={self.within} are two questions",
-                    details="a yes or no needs no narrow interval, and usually far fewer labels",
-                    hint="leave one out; the interval is reported with either",
-                )
-        if self.within is not None:
-            hint = "0.02 means ±2 percentage points"
-            set_("within", between("within", self.within, 0.0, 0.5, hint=hint))
-        if self.budget is not None:
-            set_("budget", whole("budget", self.budget, 1))
-        hint = "0.95 means 95%"
-        set_("confidence", between("confidence", self.confidence, 0.0, 1.0, hint=hint))
-
-    @property
-    def worst_case(self) -> int:
-        """Labels that random sampling from an endless population would need at a rate of 1/2.
-
-        A yes or no has no worst case; it counts as an interval of ±0.02, which tells most apart.
-        """
-        if self.within is None and self.at_least is None:
-            return cast(int, self.budget)
-        within = self.within or 0.02
-        needed = ceil(ndtri((1 + self.confidence) / 2) ** 2 / (4 * within**2))
-        return needed if self.budget is None else min(needed, self.budget)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the goal as plain values."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the goal that `to_dict` was called on."""
-        return cls(**known_fields(cls, values))
-
-
-# What an evaluation of several classifiers is for: targets by name, frozen, checked once.
+# What an evaluation is for: targets by name, frozen, checked once.
 #
 # A target is written ``precision:cnn``, ``prevalence``, or ``recall:new - recall:old``, and may
 # say how exactly it is wanted: ``precision:cnn within 0.02``. A metric without a name is of every
@@ -190,9 +109,9 @@ class Target:
     Parameters
     ----------
     metric : str
-        As in `Goal`.
-    classifier : str
-        Whose; empty for prevalence, which is nobody's.
+        A name of `core.metrics.METRICS`.
+    classifier : str, optional
+        Whose; empty for prevalence, which is nobody's. None for the only one, which has no name.
     minus : str, optional
         The classifier whose metric is subtracted.
     within : float, optional
@@ -209,7 +128,7 @@ class Target:
     """
 
     metric: str
-    classifier: str
+    classifier: str | None = None
     minus: str | None = None
     within: float | None = None
     slice: str | None = None
@@ -218,10 +137,11 @@ class Target:
         set_ = partial(object.__setattr__, self)
         set_("metric", canonical_metric(self.metric))
         if not METRICS[self.metric].is_of_classifier:
-            set_("classifier", "")
+            if self.classifier:
+                set_("classifier", "")
             if self.minus is not None:
                 raise DesignError(f"{self.metric} is the same whatever the classifier says")
-        elif not self.classifier:
+        elif self.classifier == "":
             raise DesignError(
                 f"{self.metric} of which classifier?", details="only prevalence is nobody's"
             )
@@ -241,71 +161,186 @@ class Target:
         return first if self.minus is None else f"{first} - {self.metric}:{self.minus}{among}"
 
 
-@dataclass(frozen=True)
-class JointGoal:
-    """What is wanted of several classifiers at once.
+@dataclass(frozen=True, init=False)
+class Goal:
+    """What is wanted: one metric or several, how exactly or at what cost, and how surely.
 
     Parameters
     ----------
-    targets : tuple of Target
-        No two alike.
+    metric : str, optional
+        Of one metric of one classifier: ``precision``, ``recall``, ``f1``, ``accuracy``,
+        ``false_omission_rate``, ``prevalence``, ``specificity``, ``false_positive_rate``,
+        ``negative_predictive_value``, ``balanced_accuracy`` or ``matthews_correlation``.
+    within : float, optional
+        Of one metric: stop when the interval's half-width is at most this.
     budget : int, optional
         Stop after so many answers; needed where a target does not say how exactly it is wanted.
     confidence : float
-        Of each target.
+        Of each target, between 0 and 1.
+    at_least : float, optional
+        Stop when it is sure whether the metric is at least this. One of `within`, `budget` and
+        `at_least` is needed, and `within` and `at_least` are different questions.
+    targets : sequence of Target
+        Instead of a metric: metrics of classifiers by name, no two alike.
     simultaneous : bool
-        Of all targets together: each gets a confidence of 1 - (1 - confidence) / targets
+        The confidence is of all targets together: each gets 1 - (1 - confidence) / targets
         (Bonferroni).
+
+    Examples
+    --------
+    >>> Goal("precision", within=0.02).worst_case
+    2401
+    >>> goal = Goal(targets=[Target("f1", "new"), Target("f1", "old")], budget=300)
+    >>> [target.name for target in goal.targets]
+    ['f1:new', 'f1:old']
     """
 
     targets: tuple[Target, ...]
-    budget: int | None = None
-    confidence: float = 0.95
-    simultaneous: bool = False
+    budget: int | None
+    confidence: float
+    simultaneous: bool
+    at_least: float | None
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        metric: str | None = None,
+        within: float | None = None,
+        budget: int | None = None,
+        confidence: float = 0.95,
+        at_least: float | None = None,
+        *,
+        targets: Sequence[Target] = (),
+        simultaneous: bool = False,
+    ) -> None:
+        set_ = partial(object.__setattr__, self)
+        set_("targets", tuple(targets) if metric is None else (Target(metric, within=within),))
+        set_("budget", None if budget is None else whole("budget", budget, 1))
+        hint = "0.95 means 95%"
+        set_("confidence", between("confidence", confidence, 0.0, 1.0, hint=hint))
+        hint = "0.95 asks whether it is 95% or more"
+        limit = None if at_least is None else between("at_least", at_least, 0.0, 1.0, hint=hint)
+        set_("at_least", limit)
+        if not isinstance(simultaneous, bool):
+            raise DesignError(f"simultaneous must be True or False, got {simultaneous!r}")
+        set_("simultaneous", simultaneous)
+        self._refuse_bad_targets()
+        self._refuse_open_end()
+
+    def _refuse_bad_targets(self) -> None:
         if not self.targets:
             raise DesignError("no metric is asked for", hint="metrics=['precision:cnn', ...]")
         names = [target.name for target in self.targets]
         if twice := [name for name in names if names.count(name) > 1]:
             raise DesignError(f"{twice[0]!r} is asked for twice", hint="leave one of them out")
-        open_ended = [target.name for target in self.targets if target.within is None]
-        if open_ended and self.budget is None:
+        if self.at_least is None:
+            return
+        if len(names) > 1:
             raise DesignError(
-                f"no goal: neither `within` nor `budget` was given for {open_ended[0]}",
-                hint="within=0.02 stops at ±2% of every metric, budget=500 after 500 labels",
+                f"at_least={self.at_least:g} with {len(names)} metrics",
+                details="a sure yes or no rests on bets, and cards are drawn with the chances that "
+                "make the bets on one metric fair; drawn for several, they are fair for none",
+                hint="make a campaign for the metric that is asked about, or leave out at_least",
             )
-        if not isinstance(self.simultaneous, bool):
-            raise DesignError(f"simultaneous must be True or False, got {self.simultaneous!r}")
-        set_, hint = partial(object.__setattr__, self), "0.95 means 95%"
-        set_("confidence", between("confidence", self.confidence, 0.0, 1.0, hint=hint))
-        for goal in self.goals:  # checks the budget
-            set_("budget", goal.budget)
+        if (within := self.targets[0].within) is not None:
+            raise DesignError(
+                f"at_least={self.at_least:g} and within={within} are two questions",
+                details="a yes or no needs no narrow interval, and usually far fewer labels",
+                hint="leave one out; the interval is reported with either",
+            )
+
+    def _refuse_open_end(self) -> None:
+        if self.budget is not None or self.at_least is not None:
+            return
+        for target in self.targets:
+            if target.within is None and self.single:
+                raise DesignError(
+                    "no goal: neither `within` nor `budget` nor `at_least` was given",
+                    hint="within=0.02 stops at ±2%, budget=500 after 500 labels, "
+                    "at_least=0.95 at a sure yes or no",
+                )
+            if target.within is None:
+                raise DesignError(
+                    f"no goal: neither `within` nor `budget` was given for {target.name}",
+                    hint="within=0.02 stops at ±2% of every metric, budget=500 after 500 labels",
+                )
 
     @property
-    def goals(self) -> tuple[Goal, ...]:
+    def single(self) -> bool:
+        """Whether it is one metric of one classifier without a name.
+
+        Its items are then cut by score, and labels go where this metric alone needs them
+        (`engine.plan`). Named targets are cut by rank and allocated jointly (`core.joint`), also
+        where there is one: draws of campaigns that are stored rest on it.
+        """
+        return self.targets[0].classifier is None
+
+    @property
+    def metric(self) -> str:
+        """The metric of the only target."""
+        return self._only.metric
+
+    @property
+    def within(self) -> float | None:
+        """The half-width of the only target."""
+        return self._only.within
+
+    @property
+    def _only(self) -> Target:
+        (target,) = self.targets
+        return target
+
+    @property
+    def goals(self) -> tuple["Goal", ...]:
         """Each target's goal, at the confidence that is its own."""
-        share = len(self.targets) if self.simultaneous else 1
-        each = 1 - (1 - self.confidence) / share
-        return tuple(
-            Goal(target.metric, target.within, self.budget, each) for target in self.targets
-        )
+        own = replace(self, confidence=self._each, simultaneous=False)
+        return tuple(replace(own, targets=(target,)) for target in self.targets)
+
+    @property
+    def _each(self) -> float:
+        """The confidence of each target."""
+        if not self.simultaneous:
+            return self.confidence
+        return 1 - (1 - self.confidence) / len(self.targets)
 
     @property
     def worst_case(self) -> int:
-        """Labels that the target that needs most would take at random, at a rate of 1/2."""
-        return max(goal.worst_case for goal in self.goals)
+        """Labels that the target that needs most would take at random, at a rate of 1/2.
+
+        From an endless population. A yes or no has no worst case; it counts as an interval of
+        ±0.02, which tells most apart.
+        """
+        return max(self._worst_case(target.within) for target in self.targets)
+
+    def _worst_case(self, within: float | None) -> int:
+        if within is None and self.at_least is None:
+            return cast(int, self.budget)
+        needed = ceil(ndtri((1 + self._each) / 2) ** 2 / (4 * (within or 0.02) ** 2))
+        return needed if self.budget is None else min(needed, self.budget)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the goal as plain values."""
-        return {**asdict(self), "targets": [asdict(target) for target in self.targets]}
+        values = {name: getattr(self, name) for name in _FIELDS[self.single]}
+        if not self.single:
+            values["targets"] = [asdict(target) for target in self.targets]
+        return values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the goal that `to_dict` was called on."""
-        found = known_fields(cls, values)
-        targets = tuple(Target(**known_fields(Target, each)) for each in found["targets"])
-        return cls(**{**found, "targets": targets})
+        single = not isinstance(values, Mapping) or "targets" not in values
+        found = known_names(cls.__name__, values, _FIELDS[single])
+        if not single:
+            known = tuple(field.name for field in fields(Target))
+            each = [known_names("Target", target, known) for target in found["targets"]]
+            found["targets"] = tuple(Target(**target) for target in each)
+        return cls(**found)
+
+
+# What is stored of a goal, in this order: of a single metric, and of targets by name.
+_FIELDS = {
+    True: ("metric", "within", "budget", "confidence", "at_least"),
+    False: ("targets", "budget", "confidence", "simultaneous"),
+}
 
 
 def parse_targets(

@@ -31,6 +31,7 @@ from assay.core.metrics import Metric
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
+from assay.core.weights import settle
 from assay.errors import DesignError
 
 _UNSEEN = 0.5  # labels that a stratum without any counts for, where labels are shared out
@@ -67,6 +68,8 @@ class Parts:
         Of these, what each classifier says yes to.
     rest : sequence of (code, items)
         The items that are in no part; needed where a target is about a group of items.
+    count : array, optional
+        Where items have weights, and all of the above is in impressions: the items of each part.
     """
 
     stratum: Ints
@@ -75,6 +78,7 @@ class Parts:
     items: int | None = None
     yes_items: Sequence[int] | None = None
     rest: Sequence[tuple[int, int]] = ()
+    count: Floats | None = None
 
     @property
     def strata_sizes(self) -> Floats:
@@ -135,6 +139,10 @@ class View:
         The stratum that each lies in.
     share : array, shape (V,)
         Its share of that stratum's items.
+    items : array, shape (V,), optional
+        Its items, where these have weights and sizes are impressions.
+    is_whole : bool
+        Whether its strata are those of the evaluation, each of one part.
     """
 
     name: str
@@ -144,6 +152,8 @@ class View:
     starts: Ints
     stratum: Ints
     share: Floats
+    items: Floats | None = None
+    is_whole: bool = False
 
     def gather(self, counts: Floats) -> Floats:
         """Return counts by part (..., C) as counts by stratum of the view (..., V)."""
@@ -167,11 +177,33 @@ class View:
 
         What was dealt is what was dealt of the strata: nobody can ask for cards of one part.
         """
+        if self.is_whole:
+            return state
         known = state.tallies
         mine = Tallies.trusted(*map(self.gather, (known.N, known.n, known.x, known.u)))
         dealt = state.dealt[..., self.stratum]
         waiting = None if state.open is None else self.gather(state.open)
-        return replace(state, tallies=mine, dealt=dealt, room=mine.N - dealt, open=waiting)
+        room = mine.N - dealt
+        return replace(state, tallies=mine, dealt=dealt, room=room, first=None, open=waiting)
+
+    def seen(self, state: State) -> tuple[State, Metric]:
+        """Return the evaluation as this target sees it, and the metric of what it sees.
+
+        Where items have weights, what is known in full is told so (`weights.settle`).
+        """
+        mine, once = self.state(state), state.once
+        if once is None or self.items is None:
+            return mine, self.metric
+        once = once if self.is_whole else once.gathered(self.gather)
+        settled = settle(mine.tallies, self.metric, once, self.items)
+        tallies, first, room = settled.tallies, mine.first, mine.room
+        if first is not None:
+            first = Tallies.trusted(tallies.N, first.n, first.x, first.u)
+        if not self.is_whole:
+            room = tallies.N - mine.dealt
+        possible = settled.least, settled.most
+        mine = replace(mine, tallies=tallies, first=first, room=room, once=once, possible=possible)
+        return mine, settled.metric
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,10 +245,20 @@ class Joint:
             if value != getattr(ours, name):
                 raise DesignError(
                     f"several targets cannot be served by a design with {name}={value!r}",
-                    details="their allocation is joint, and their intervals are made for it",
+                    details="cards are drawn with the chances that make the bets on one metric "
+                    "fair; drawn for several, they are fair for none"
+                    if self.design.bets
+                    else "their allocation is joint, and their intervals are made for it",
                     hint="leave the design out, or use Design(), Design.centred() or "
                     "Design.fixed(), with strata and bins of your choice",
                 )
+
+    def with_budget(self, budget: int | None) -> "Joint":
+        """Return the same evaluation with another budget."""
+        if budget == self.budget:
+            return self
+        views = [replace(view, goal=replace(view.goal, budget=budget)) for view in self.views]
+        return replace(self, views=views, budget=budget)
 
     def begin(self, shape: tuple[int, ...] = ()) -> State:
         """Return the state before the first round; `shape` for several evaluations side by side."""
@@ -227,13 +269,15 @@ class Joint:
     def look(self, state: State) -> JointLook:
         """Estimate every target, and decide whether all are good enough."""
         looks = tuple(
-            look(self.design, view.goal, view.metric, view.state(state)) for view in self.views
+            look(self.design, view.goal, metric, mine)
+            for view in self.views
+            for mine, metric in [view.seen(state)]
         )
         reason = np.full(state.streak.shape, Reason.GO_ON, dtype=np.int64)
         if self.budget is not None:
             reason = np.where(state.tallies.answers >= self.budget, Reason.BUDGET_SPENT, reason)
         seen = self.parts.by_stratum(state.tallies.n + state.tallies.u)
-        out = (self.parts.strata_sizes <= seen).all(axis=-1)
+        out = (state.room + state.dealt <= seen).all(axis=-1)
         reason = np.where(out, Reason.EXHAUSTED, reason)
         met = np.all([_is_over(each) for each in looks], axis=0) & self._has_widths
         unjudged = np.any([each.reason == Reason.UNJUDGED for each in looks], axis=0)
@@ -280,7 +324,7 @@ class Joint:
         spread = np.zeros((*state.streak.shape, len(self.views), sizes.size))
         allowed = np.zeros(spread.shape[:-1])  # above what there is with every item labelled
         for t, (view, each) in enumerate(zip(self.views, now.looks, strict=True)):
-            shares = explored_shares(self._expected(view, state), view.metric)
+            shares = explored_shares(*self._expected(view, state))
             spread[..., t, view.strata] = view.by_stratum(shares**2 / view.share)
             within = view.goal.within
             if within is None:
@@ -304,7 +348,8 @@ class Joint:
         """Return what each stratum weighs in the target that it weighs most in, (..., H)."""
         most = np.zeros_like(state.dealt)
         for view in self.views:
-            w, _ = weights_now(view.state(state).tallies, view.metric)
+            seen, metric = view.seen(state)
+            w, _ = weights_now(seen.tallies, metric)
             mine = most[..., view.strata]
             most[..., view.strata] = np.maximum(mine, view.by_stratum(w))
         return most
@@ -326,13 +371,14 @@ class Joint:
         labels = min(self._affords, sizes.sum() / 2)
         return np.asarray((shares**2 / sizes).sum(axis=-1) * (sizes.sum() / labels - 1))
 
-    def _expected(self, view: View, state: State) -> Tallies:
+    def _expected(self, view: View, state: State) -> tuple[Tallies, Metric]:
         """Return the answers as a target sees them, with those that the allocation adds."""
-        mine = view.state(state).tallies
+        seen, metric = view.seen(state)
+        mine = seen.tallies
         if self.prior is None:
-            return mine
+            return mine, metric
         labels, positives = map(view.gather, self.prior)
-        return Tallies.trusted(mine.N, mine.n + labels, mine.x + positives, mine.u)
+        return Tallies.trusted(mine.N, mine.n + labels, mine.x + positives, mine.u), metric
 
 
 def _is_over(now: Look) -> Bools:

@@ -285,6 +285,9 @@ class Metric(Protocol):
     def over(self, which: Bools) -> "Metric":
         """Return the metric over some of the strata, if it depends on no others."""
 
+    def per(self, share: Floats) -> "Metric":
+        """Return the metric of totals of which only these shares are counted, (H,)."""
+
     def denominator(self, T: Floats) -> Floats:
         """Return what is above 0 where the metric is defined."""
 
@@ -389,6 +392,10 @@ class Ratio:
     def numerator(self, T: Floats) -> Floats:
         """Return a0 + a.T."""
         return np.asarray(self.a0 + (self.a * T).sum(axis=-1))
+
+    def per(self, share: Floats) -> "Ratio":
+        """Return the metric of totals of which only these shares are counted, (H,)."""
+        return replace(self, a=self.a / share, b=self.b / share)
 
     def denominator(self, T: Floats) -> Floats:
         """Return D; where it is zero the metric is not defined."""

@@ -98,7 +98,7 @@ class Profile:
         return float(self.high[-1])
 
 
-def profile_of(values: Floats, rule: Rule | None = None) -> Profile:
+def profile_of(values: Floats, rule: Rule | None = None, weights: Ints | None = None) -> Profile:
     """Count the scores in cells, one for each bin (`assay.core.bins`) that holds any.
 
     Parameters
@@ -108,6 +108,8 @@ def profile_of(values: Floats, rule: Rule | None = None) -> Profile:
     rule : {"probability", "tail", "margin"}, optional
         How bins are made; when left out, as the range of the scores tells. Where the scores are a
         part of a population, it is the rule for all of it.
+    weights : array of int64, shape (N,), optional
+        How many times each item counts, at least once; otherwise once.
 
     Returns
     -------
@@ -128,12 +130,15 @@ def profile_of(values: Floats, rule: Rule | None = None) -> Profile:
             f"scores run from {low} to {high}", details="probabilities lie between 0 and 1"
         )
     ranges = Ranges(2 * LARGEST_BIN + 1)
+    weighed = np.zeros(2 * LARGEST_BIN + 1, dtype=np.int64)
     for piece in pieces(scores.size):
-        ranges.add(bins_of(scores[piece], rule or fits) + LARGEST_BIN, scores[piece])
+        place = bins_of(scores[piece], rule or fits) + LARGEST_BIN
+        ranges.add(place, scores[piece])
+        if weights is not None:
+            np.add.at(weighed, place, weights[piece])
     there = np.flatnonzero(ranges.count)
-    return Profile.of_ranges(
-        low=ranges.low[there], high=ranges.high[there], count=ranges.count[there]
-    )
+    count = ranges.count if weights is None else weighed
+    return Profile.of_ranges(low=ranges.low[there], high=ranges.high[there], count=count[there])
 
 
 def score_range(scores: Floats) -> tuple[float, float]:

@@ -83,7 +83,8 @@ def _counted(state: State, tallies: Tallies, bets: Bets | None) -> State:
 class Standing:
     """How one target stands: its design, goal and metric, the answers, and a look.
 
-    `once` are the items behind the answers, where an item's answer may count again. `before` is
+    `size` is what it is about, in items or, where these have weights, impressions; `items` are the
+    items. `once` are those behind the answers, where an item's answer may count again. `before` is
     how it stood after the last complete round, where cards of later ones wait for an answer.
     """
 
@@ -93,6 +94,8 @@ class Standing:
     metric: Metric
     state: State
     look: Look
+    size: float
+    items: int
     once: DistinctItems | None = None
     before: "Standing | None" = None
 

@@ -8,7 +8,7 @@ import numpy as np
 from assay.core.cells import Heap, Part, cut_heaps, merge_cells
 from assay.core.cut_methods import Facing, canonical_method, cut
 from assay.core.design import Design
-from assay.core.goal import JointGoal
+from assay.core.goal import Goal
 from assay.core.groups import Groups
 from assay.core.joint import Joint, Parts
 from assay.core.metrics import METRICS, sides
@@ -38,7 +38,7 @@ class Cells(Protocol):
         """What the bits behind the classifiers' mean."""
 
     def cells(self) -> dict[int, int]:
-        """Return the number of items with each code that occurs."""
+        """Return what the items with each code that occurs count for: their number, or weight."""
 
     def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
         """Return the distribution of the mean rank among the items with each heap's codes."""
@@ -47,7 +47,7 @@ class Cells(Protocol):
         """Return the number of items in each part of the strata that the heaps are cut into."""
 
 
-def cell_strata(found: Cells, goal: JointGoal, design: Design) -> Strata:
+def cell_strata(found: Cells, goal: Goal, design: Design) -> Strata:
     """Cut the items that some target needs labels of.
 
     Cells that are too small or too many are put together (`core.cells`). A heap is cut by the
@@ -96,7 +96,7 @@ def cell_strata(found: Cells, goal: JointGoal, design: Design) -> Strata:
 
 def joint_of(
     design: Design,
-    goal: JointGoal,
+    goal: Goal,
     strata: Strata,
     prior: tuple[Floats, Floats] | None = None,
 ) -> Joint:
@@ -109,19 +109,25 @@ def joint_of(
     prior : (array, array), optional
         Labels and positives of the period before, by part: where to look first.
     """
-    parts = Parts(
-        strata.part_stratum,
-        strata.part_code,
-        strata.part_size.astype(np.float64),
-        strata.items,
-        strata.yes_items,
-        strata.rest,
-    )
+    parts = parts_of(strata)
     views = views_of(goal, strata.classifiers, parts, strata.groups)
     return Joint(design, parts, views, goal.budget, prior)
 
 
-def _shares(cells: dict[int, int], goal: JointGoal, found: Cells) -> dict[int, float]:
+def parts_of(strata: Strata) -> Parts:
+    """Return what labels are counted by."""
+    return Parts(
+        strata.part_stratum,
+        strata.part_code,
+        strata.part_weight.astype(np.float64),
+        strata.items,
+        strata.yes_items,
+        strata.rest,
+        strata.part_size.astype(np.float64) if strata.weighted else None,
+    )
+
+
+def _shares(cells: dict[int, int], goal: Goal, found: Cells) -> dict[int, float]:
     """Return each cell's largest share of what a target is about, of one predicted label."""
     codes = np.array(sorted(cells))
     sizes = np.array([cells[code] for code in codes.tolist()], dtype=np.float64)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.core.differences import subtract
-from assay.core.goal import Goal, JointGoal, Target
+from assay.core.goal import Goal, Target
 from assay.core.groups import NO_GROUPS, Groups
 from assay.core.joint import Parts, View
 from assay.core.metrics import METRICS, Ratio, ratio, sides
@@ -15,13 +15,13 @@ from assay.errors import PredictionsError
 
 
 def views_of(
-    goal: JointGoal, classifiers: Sequence[str], parts: Parts, groups: Groups = NO_GROUPS
+    goal: Goal, classifiers: Sequence[str], parts: Parts, groups: Groups = NO_GROUPS
 ) -> tuple[View, ...]:
     """Return how each target of a goal reads the parts.
 
     Parameters
     ----------
-    goal : JointGoal
+    goal : Goal
     classifiers : sequence of str
         The k-th is that of bit k in the parts' codes.
     parts : Parts
@@ -34,7 +34,7 @@ def views_of(
     Two classifiers; the first part is of items that both say yes to.
 
     >>> parts = Parts(np.array([0, 1, 2]), np.array([3, 1, 2]), np.array([80.0, 20.0, 20.0]))
-    >>> goal = JointGoal((Target("precision", "new", within=0.1),
+    >>> goal = Goal(targets=(Target("precision", "new", within=0.1),
     ...                   Target("precision", "new", minus="old", within=0.1)))
     >>> for view in views_of(goal, ["new", "old"], parts):
     ...     print(view.name, view.parts, view.stratum)
@@ -45,6 +45,22 @@ def views_of(
         _view(target, each, _readings(target, classifiers, parts, groups), parts)
         for target, each in zip(goal.targets, goal.goals, strict=True)
     )
+
+
+def whole_view(goal: Goal, says_yes: Bools | None, parts: Parts) -> View:
+    """Return how a single metric reads the parts: as they are, each a stratum.
+
+    Parameters
+    ----------
+    goal : Goal
+        Of one metric of a classifier without a name.
+    says_yes : array of bool or None
+        As in `metrics.ratio`.
+    parts : Parts
+    """
+    metric = ratio(goal.metric, parts.size, says_yes)
+    every, share = np.arange(parts.size.size), np.ones(parts.size.size)
+    return View(goal.metric, goal, metric, every, every, every, share, parts.count, is_whole=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +119,8 @@ def _view(target: Target, goal: Goal, readings: list[_Reading], parts: Parts) ->
     view = View(
         target.name, goal, metric, order, starts, stratum, sizes / parts.strata_sizes[stratum]
     )
+    if parts.count is not None:
+        view = replace(view, items=np.add.reduceat(parts.count[order], starts))
     return _without_idle(view)
 
 
@@ -117,6 +135,7 @@ def _without_idle(view: View) -> View:
         starts=np.cumsum(length[counts]) - length[counts],
         stratum=view.stratum[counts],
         share=view.share[counts],
+        items=None if view.items is None else view.items[counts],
     )
 
 

@@ -24,7 +24,7 @@ References
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from heapq import heappop, heappush
@@ -33,7 +33,7 @@ from math import frexp, log1p
 import numpy as np
 
 from assay.core.deck import Id, number
-from assay.core.metrics import Ratio
+from assay.core.metrics import Metric
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints, Words
 
@@ -200,6 +200,10 @@ class DistinctItems:
     outcome_weight: Floats
     unjudged_weight: Floats
 
+    def gathered(self, gather: Callable[[Floats], Floats]) -> "DistinctItems":
+        """Return the same counts, each put together by a function."""
+        return DistinctItems(*map(gather, vars(self).values()))
+
     def is_known(self, items: Floats) -> Bools:
         """Return the strata, of so many items, that were looked at to the last one."""
         return np.asarray(self.judged + self.unjudged >= items)
@@ -213,19 +217,19 @@ class Settled:
     """
 
     tallies: Tallies
-    metric: Ratio
+    metric: Metric
     least: Floats
     most: Floats
 
 
-def settle(tallies: Tallies, metric: Ratio, once: DistinctItems, items: Floats) -> Settled:
+def settle(tallies: Tallies, metric: Metric, once: DistinctItems, items: Floats) -> Settled:
     """Return the tallies, and the metric of them, with what is known in full told so.
 
     Parameters
     ----------
     tallies : Tallies
         Of draws, with N in impressions.
-    metric : Ratio
+    metric : Metric
         Of totals in impressions.
     once : DistinctItems
         The items behind the draws.
@@ -262,7 +266,7 @@ def settle(tallies: Tallies, metric: Ratio, once: DistinctItems, items: Floats) 
     x = np.where(known, n * rate, tallies.x)
     return Settled(
         Tallies.trusted(N, n, x, u),
-        replace(metric, a=metric.a / share, b=metric.b / share),
+        metric.per(share),
         least=np.where(known, x, once.outcome_weight),
         most=np.where(known, x + u, tallies.N - once.judged_weight + once.outcome_weight),
     )

@@ -9,7 +9,6 @@ import numpy as np
 
 from assay.core.agreement import Agreement, agreement_of
 from assay.core.answers import Answer
-from assay.core.goal import JointGoal
 from assay.core.intervals import INTERVALS
 from assay.core.standing import Standing
 from assay.core.stopping import Reason
@@ -78,7 +77,7 @@ def _notes_on_interval(labelling: Labelling, standing: Standing) -> list[str]:
     elif bounded:
         which = ", ".join(str(h + 1) for h in bounded)
         where = f"strata {which} of {standing.tallies.N.size}"
-        if isinstance(labelling.settings.goal, JointGoal):
+        if not labelling.settings.goal.single:
             where = "some strata"  # one metric's strata have no numbers that people see
         notes.append(
             f"too few labels in {where} to estimate their variance: "
@@ -100,8 +99,8 @@ def _notes_on_interval(labelling: Labelling, standing: Standing) -> list[str]:
 
 def _notes_on_weights(labelling: Labelling, standing: Standing) -> list[str]:
     """Return what is to be said where items count by weight."""
-    once = standing.once
-    if once is None:
+    once = labelling.rounds.state.once
+    if once is None or not labelling.settings.strata.weighted:
         return []
     answered = int((once.judged + once.unjudged).sum())
     tallies = labelling.rounds.state.tallies

@@ -7,10 +7,10 @@ from typing import Any, Literal, Self
 
 from assay.core.deck import NUMBERS, Id, number
 from assay.core.design import Design
-from assay.core.evaluation import Evaluation, Prior, evaluation_of
-from assay.core.goal import Goal, JointGoal, between
+from assay.core.evaluation import Evaluation, Prior
+from assay.core.goal import Goal, between
 from assay.core.strata import Strata
-from assay.core.variable import Scale
+from assay.core.variable import Scale, Variable
 from assay.errors import DesignError
 from assay.predictions import joint_fingerprint, listed
 from assay.storage import Session
@@ -230,7 +230,7 @@ class Settings:
 
     name: str
     design: Design
-    goal: Goal | JointGoal
+    goal: Goal
     strata: Strata
     seed: int
     source: Source
@@ -241,7 +241,7 @@ class Settings:
 
     def evaluation(self) -> Evaluation:
         """Return what a campaign with these settings runs, before its first answer."""
-        return evaluation_of(self.design, self.goal, self.strata, self.prior)
+        return Evaluation(self.design, self.goal, self.strata, self.prior)
 
     @property
     def id_kind(self) -> Literal["integer", "string"]:
@@ -251,7 +251,13 @@ class Settings:
     @property
     def items(self) -> int:
         """The number of items; one that is in both of two sets of predictions counts once."""
-        return self.source.rows if self.strata.items is None else self.strata.items
+        counted = None if self.strata.weighted else self.strata.items
+        return self.source.rows if counted is None else counted
+
+    @property
+    def variable(self) -> Variable:
+        """What the items are cut by."""
+        return self.design.variable if self.goal.single else "rank"
 
     @property
     def question(self) -> str:
@@ -297,11 +303,10 @@ class Settings:
         """Return the settings that `to_dict` was called on."""
         goal, strata, before = values["goal"], values["strata"], values.get("before")
         series, prior = values.get("series"), values.get("prior")
-        several = "targets" in goal
         return cls(
             name=values["name"],
             design=Design.from_dict(values["design"]),
-            goal=JointGoal.from_dict(goal) if several else Goal.from_dict(goal),
+            goal=Goal.from_dict(goal),
             strata=Strata.from_dict(strata),
             seed=values["seed"],
             source=Source.from_dict(values["source"]),

@@ -13,7 +13,6 @@ from typing import Self
 
 import numpy as np
 
-from assay.core.goal import JointGoal
 from assay.core.strata import Strata
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import AssayError, PredictionsError, did_you_mean
@@ -98,7 +97,8 @@ class SliceAnswers:
         once = labelling.rounds.state.once
         known = np.zeros(strata.n_strata, dtype=np.bool_)
         if once is not None and not labelling.settings.design.replacement:
-            known = once.is_known(strata.sizes.astype(np.float64))
+            answered = labelling.evaluation.by_stratum(once.judged + once.unjudged)
+            known = answered >= strata.sizes
         counts = np.where(known[self.stratum], weight, draws)
         each = self.labels / np.maximum(self._by_stratum(counts), 1.0)
         looked = np.where(known, self._by_stratum(weight), 0.0)
@@ -145,9 +145,8 @@ def _looked_up(
         hint = error.hint or _remedy(column)
         raise PredictionsError(error.problem, details=error.details, hint=hint) from error
     check_same(settings, found)
-    variable = "rank" if isinstance(settings.goal, JointGoal) else settings.design.variable
     ids = [settings.item_id(item) for item in items]
-    there = found.find(ids, variable=variable, scale=source.scale)
+    there = found.find(ids, variable=settings.variable, scale=source.scale)
     shown = [{} if each is None else each.card.shown for each in there]
     if not all(column in values for values in shown):
         raise PredictionsError(

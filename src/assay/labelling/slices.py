@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.core.goal import Goal
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
 from assay.core.subgroups import Domain, Doubt, as_metric, domain, doubts, kinds, share_of
@@ -143,7 +142,7 @@ def _slots(values: Sequence[str], about: Bools, judged: Bools) -> tuple[Ints, li
 def _target(settings: Settings, metric: str | None) -> _Target:
     """Find the metric among those that the campaign estimates; by default the first that can be."""
     goal, strata = settings.goal, settings.strata
-    if isinstance(goal, Goal):
+    if goal.single:
         _refuse_unknown(metric, [goal.metric])
         return _Target(goal.metric, goal.metric, goal.confidence)
     names = [target.name for target in goal.targets]
@@ -157,7 +156,7 @@ def _target(settings: Settings, metric: str | None) -> _Target:
             hint="name one that the campaign estimates, metric='precision:new'; for differences in "
             "a slice, make the slice a target: 'precision:new[lang=de] - precision:old[lang=de]'",
         )
-    bits = strata.groups.bits(len(strata.classifiers), target.classifier, target.slice)
+    bits = strata.groups.bits(len(strata.classifiers), target.classifier or "", target.slice)
     bit = strata.classifiers.index(target.classifier) if target.classifier else 0
     return _Target(target.name, target.metric, goal.goals[at].confidence, bit, bits)
 

@@ -5,6 +5,7 @@ from assay.core.stratify import sides_to_cut
 from assay.predictions.contract import Card, CellPredictions, Found, IdKind, Predictions
 from assay.predictions.engines import engine_of
 from assay.predictions.labelled import Labelled, read_labelled
+from assay.predictions.memory import MemoryPredictions
 from assay.predictions.pair import (
     IN_NEW,
     IN_OLD,
@@ -28,7 +29,6 @@ from assay.predictions.union import (
     listed,
     merge,
 )
-from assay.predictions.weighted import WeightedPredictions
 
 __all__ = [
     "ENGINES",
@@ -44,13 +44,12 @@ __all__ = [
     "Found",
     "IdKind",
     "Labelled",
+    "MemoryPredictions",
     "Predictions",
     "Scan",
     "Side",
-    "Strata",
     "Top",
     "UnionPredictions",
-    "WeightedPredictions",
     "as_it_is_now",
     "as_scan",
     "engine_of",

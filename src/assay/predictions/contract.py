@@ -72,6 +72,10 @@ class Predictions(Protocol):
         """The number of items predicted yes."""
 
     @property
+    def weighted(self) -> bool:
+        """Whether items count by weight."""
+
+    @property
     def score_range(self) -> tuple[float, float]:
         """The smallest and the largest score."""
 
@@ -140,7 +144,7 @@ class CellPredictions(Predictions, Protocol):
         """What the bits behind the classifiers' mean."""
 
     def cells(self) -> dict[int, int]:
-        """Return the number of items with each code that occurs."""
+        """Return what the items with each code that occurs count for: their number, or weight."""
 
     def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
         """Return the distribution of the mean rank among the items with each heap's codes."""

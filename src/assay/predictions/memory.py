@@ -1,16 +1,20 @@
-"""Predictions whose ids, scores and predicted labels are in memory."""
+"""Predictions in memory: of one classifier or several, whose items count alike or by weight."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 
 import numpy as np
 
 from assay.core import deck
+from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
+from assay.core.groups import NO_GROUPS, Groups
 from assay.core.profile import Profile, ScoreCells, cells_of
 from assay.core.strata import Side, Strata
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.variable import VARIABLES, Scale, Variable, confidence
+from assay.core.weights import first_arrivals, impressions
 from assay.errors import PredictionsError
 from assay.predictions.column import Show
 from assay.predictions.contract import Card, Found, IdKind
@@ -158,6 +162,7 @@ class Judged:
     score: Floats
     predicted: Bools
     show: Show
+    weights: Ints | None = None
 
 
 class MemoryPredictions:
@@ -176,6 +181,9 @@ class MemoryPredictions:
         Where the predicted label changes.
     show : Show
         Returns what people see of some items.
+    weights : array, shape (N,), optional
+        How much each item counts: finite, not negative, not all 0. An item of weight 0 counts for
+        nothing, and is not there. The others are dealt as they arrive (`assay.core.weights`).
     """
 
     _variables = VARIABLES
@@ -189,9 +197,16 @@ class MemoryPredictions:
         predicted: Bools,
         threshold: float | None,
         show: Show,
+        weights: Floats | None = None,
     ) -> None:
         self.source = source
         self.threshold = threshold
+        self._weights: Ints | None = None
+        if weights is not None:
+            there = np.flatnonzero(weights)
+            ids, score, predicted = ids.take(there), score[there], predicted[there]
+            show = _of_rows(show, there)
+            self._weights = impressions(weights[there])
         self._ids = ids
         self._score = score
         self._predicted = predicted
@@ -206,7 +221,12 @@ class MemoryPredictions:
     @property
     def judged(self) -> Judged:
         """What was read, row by row."""
-        return Judged(self._ids, self._score, self._predicted, self._show)
+        return Judged(self._ids, self._score, self._predicted, self._show, self._weights)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether items count by weight."""
+        return self._weights is not None
 
     @property
     def size(self) -> int:
@@ -229,19 +249,32 @@ class MemoryPredictions:
         return float(self._score.min()), float(self._score.max())
 
     def fingerprint(self) -> str:
-        """Return a text that changes when an id, a predicted label or the bin of a score does."""
+        """Return a text that changes when an id, a predicted label or the bin of a score does.
+
+        And when a weight does, where there are weights.
+        """
         return self._fingerprint
 
     @cached_property
     def _fingerprint(self) -> str:
-        return self._score_cells.fingerprint()
+        return self._with_weights(self._score_cells.fingerprint())
+
+    def _with_weights(self, fingerprint: str) -> str:
+        if self._weights is None:
+            return fingerprint
+        words = deck.mix(self._ids.digest ^ deck.mix(self._weights.astype(np.uint64)))
+        seen = sha256(np.bitwise_xor.reduce(words).tobytes()).hexdigest()[:8]
+        return f"{fingerprint}:weights-{seen}"
 
     def profile(
         self, variable: Variable, scale: Scale, sides: Sequence[Side]
     ) -> dict[Side, Profile]:
-        """Return the distribution of the stratification variable on each side."""
+        """Return the distribution of the stratification variable on each side, by weight."""
         values = self._values(variable, scale)
-        cells = self._score_cells if values is self._score else cells_of(values, self._predicted)
+        if values is self._score and not self.weighted:
+            cells = self._score_cells
+        else:
+            cells = cells_of(values, self._predicted, weights=self._weights)
         return {side: cells.profile(side) for side in sides}
 
     @cached_property
@@ -253,10 +286,26 @@ class MemoryPredictions:
         stratum = strata.assign(self._values(strata.variable, scale), self._said)
         return np.bincount(stratum + 1, minlength=strata.n_strata + 1)[1:]  # from -1, for none
 
+    def weighed(self, strata: Strata, *, scale: Scale) -> Strata:
+        """Return strata, which were cut by weight, with the items and the weight of each part."""
+        if self._weights is None:
+            return strata
+        stratum = strata.assign(self._values(strata.variable, scale), self._said)
+        inside = stratum >= 0
+        codes = np.asarray(self._said[inside], dtype=np.int64)
+        cells, place = np.unique([stratum[inside], codes], axis=1, return_inverse=True)
+        part = np.array([strata.part_of(*cell) for cell in cells.T.tolist()])[place.ravel()]
+        counts = np.zeros((2, len(strata.parts)), dtype=np.int64)
+        np.add.at(counts[0], part, 1)
+        np.add.at(counts[1], part, self._weights[inside])
+        return strata.weighed(*counts)
+
     def deal(
         self, strata: Strata, *, scale: Scale, seed: int, counts: Sequence[int]
     ) -> list[list[Card]]:
         """Return the first ``counts[h]`` cards of every stratum h, in deck order.
+
+        With weights, by their first arrivals.
 
         Parameters
         ----------
@@ -265,6 +314,8 @@ class MemoryPredictions:
         """
         wanted = checked_counts(counts, strata.n_strata)
         stratum = strata.assign(self._values(strata.variable, scale), self._said)
+        if self._weights is not None:
+            return self._cards(self._first_to_arrive(stratum, wanted, seed, self._weights))
         rows, digest = np.flatnonzero(stratum >= 0), self._ids.digest
         if rows.size < stratum.size:  # otherwise a copy of all that is there
             stratum, digest = stratum[rows], digest[rows]
@@ -276,6 +327,22 @@ class MemoryPredictions:
             utf8=lambda at: [str(id).encode() for id in self._ids.at(rows[at])],
         )
         return self._cards([rows[place] for place in places])
+
+    def _first_to_arrive(self, stratum: Ints, wanted: Ints, seed: int, weights: Ints) -> list[Ints]:
+        """Return where the items of each stratum are that arrive first, in their order."""
+        numbers = deck.mix(self._ids.digest ^ np.uint64(deck.key(seed)))
+        when = first_arrivals(numbers, weights)
+        decks = []
+        for number, count in enumerate(wanted.tolist()):
+            rows = np.flatnonzero(stratum == number)
+            if 0 < count < rows.size:
+                last = np.partition(when[rows], count - 1)[count - 1]
+                rows = rows[when[rows] <= last]
+            texts = [str(id).encode() for id in self._ids.at(rows)]
+            facts = zip(when[rows].tolist(), numbers[rows].tolist(), texts, rows, strict=True)
+            order = [row for *_, row in sorted(facts)][:count]
+            decks.append(np.array(order, dtype=np.int64))
+        return decks
 
     def find(
         self, ids: Sequence[deck.Id], *, variable: Variable, scale: Scale
@@ -301,8 +368,9 @@ class MemoryPredictions:
     def _cards(self, decks: list[Ints]) -> list[list[Card]]:
         rows = np.concatenate(decks)
         ids = self._ids.at(rows)
-        facts = zip(ids, self._said[rows].tolist(), self._show(rows, ids), strict=True)
-        cards = [Card(id, predicted, shown) for id, predicted, shown in facts]
+        weights = [None] * rows.size if self._weights is None else self._weights[rows].tolist()
+        facts = zip(ids, self._said[rows].tolist(), self._show(rows, ids), weights, strict=True)
+        cards = [Card(*each) for each in facts]
         ends = np.cumsum([deck.size for deck in decks]).tolist()
         return [cards[end - deck.size : end] for end, deck in zip(ends, decks, strict=True)]
 
@@ -316,3 +384,72 @@ class MemoryPredictions:
         else:
             refuse_distant(self.score_range, self.threshold, self.source)
         return confidence(self._score, self._predicted, scale, self.threshold or 0.0)
+
+
+def _of_rows(show: Show, there: Ints) -> Show:
+    """Return what people see of items that are some of those that were read."""
+    return lambda rows, ids: show(there[rows], ids)
+
+
+class MemoryCellPredictions(MemoryPredictions):
+    """`CellPredictions` on arrays.
+
+    Parameters
+    ----------
+    source, ids, show, weights
+        As in `MemoryPredictions`.
+    classifiers : tuple of str
+        Their names, in the order of the bits of a code.
+    codes, rank : array, shape (N,)
+        What the classifiers said of each item, and its mean rank by their scores.
+    groups : Groups
+        What the bits of a code behind the classifiers' mean.
+    fingerprint : str
+        Of all that was read: a rank depends on many scores, and does not tell one from a like one.
+    """
+
+    _variables = ("rank",)  # the scores themselves have no common scale
+
+    def __init__(
+        self,
+        *,
+        source: str,
+        ids: Ids,
+        classifiers: tuple[str, ...],
+        codes: Ints,
+        rank: Floats,
+        fingerprint: str,
+        show: Show,
+        groups: Groups = NO_GROUPS,
+        weights: Floats | None = None,
+    ) -> None:
+        any_yes = codes & (1 << len(classifiers)) - 1 != 0
+        super().__init__(
+            source=source,
+            ids=ids,
+            score=rank,
+            predicted=any_yes,
+            threshold=None,
+            show=show,
+            weights=weights,
+        )
+        self.classifiers, self.groups = classifiers, groups
+        self._said = self._codes = codes if weights is None else codes[weights > 0]
+        self._fingerprint = self._with_weights(fingerprint)
+
+    def __repr__(self) -> str:
+        """Say where the predictions come from, whose they are, and how many say yes."""
+        names = ", ".join(self.classifiers)
+        return f"<predictions of {self.source} by {names}: to {self.positives:,} one says yes>"
+
+    def cells(self) -> dict[int, int]:
+        """Return what the items with each code that occurs count for."""
+        return count_cells(self._codes, self._weights)
+
+    def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
+        """Return the distribution of the mean rank among the items with each heap's codes."""
+        return profile_heaps(self._score, self._codes, heaps, self._weights)
+
+    def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
+        """Return the number of items in each part of the strata that the heaps are cut into."""
+        return count_parts(self._score, self._codes, heaps)

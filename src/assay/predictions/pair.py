@@ -17,10 +17,9 @@ from assay.core.groups import Groups, refuse_bad_names
 from assay.core.metrics import sides
 from assay.core.types import Ints, Words
 from assay.errors import PredictionsError
-from assay.predictions.cells import MemoryCellPredictions
 from assay.predictions.contract import Predictions
 from assay.predictions.ids import Ids
-from assay.predictions.memory import Judged, MemoryPredictions
+from assay.predictions.memory import Judged, MemoryCellPredictions, MemoryPredictions
 from assay.predictions.read import read_predictions
 from assay.predictions.scan import Scan, as_scan
 from assay.predictions.several import Classifiers, ranks_of
@@ -49,6 +48,13 @@ class ComparedPredictions(MemoryCellPredictions):
                 f"{new.id_kind}s",
                 details="an item is told by its id: 7 and '7' are two",
                 hint="write them alike in both",
+            )
+        if old.weighted or new.weighted:
+            raise PredictionsError(
+                f"the items of {(old if old.weighted else new).source} have weights",
+                details="each of two sets of predictions has impressions of its own, and a label "
+                "that counts for both cannot be drawn in proportion to either's",
+                hint="leave out sample_weight, or make a campaign for each",
             )
         self.parts = (old, new)
         before, after = old.judged, new.judged

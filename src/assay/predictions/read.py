@@ -19,7 +19,6 @@ from assay.predictions.roles import Roles, refuse_bad_show, refuse_no_column
 from assay.predictions.scan import as_scan
 from assay.predictions.scanned import ScannedPredictions
 from assay.predictions.tables import read_mapping, read_table
-from assay.predictions.weighted import WeightedPredictions
 
 # From a container to checked ids, scores and predicted labels.
 
@@ -218,16 +217,7 @@ def from_arrays(
 def _predictions(loaded: Loaded, roles: Roles, sample_weight: str | None = None) -> Predictions:
     ids = take_ids(loaded, roles.id)
     score, predicted = take_judgements(loaded, roles, ids)
-    if sample_weight is not None:
-        return WeightedPredictions(
-            source=loaded.source,
-            ids=ids,
-            score=score,
-            predicted=predicted,
-            threshold=roles.threshold,
-            show=loaded.show,
-            weights=read_weights(loaded.columns[sample_weight], ids),
-        )
+    weights = None if sample_weight is None else read_weights(loaded.columns[sample_weight], ids)
     return MemoryPredictions(
         source=loaded.source,
         ids=ids,
@@ -235,4 +225,5 @@ def _predictions(loaded: Loaded, roles: Roles, sample_weight: str | None = None)
         predicted=predicted,
         threshold=roles.threshold,
         show=loaded.show,
+        weights=weights,
     )

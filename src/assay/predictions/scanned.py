@@ -40,6 +40,8 @@ class ScannedPredictions:
         Whether to look at every id for repetitions, not only at those drawn.
     """
 
+    weighted = False
+
     def __init__(
         self, scanner: Scanner, *, threshold: float | None, seed: int, check_ids: bool
     ) -> None:

@@ -41,6 +41,7 @@ class ScannedCellPredictions:
         self.source, self.size, self.positives = found.source, found.size, found.positives
         self.id_kind: IdKind = found.id_kind
         self.threshold: float | None = None
+        self.weighted = False
         self._found, self._counted = found, found.score_cells
 
     def __repr__(self) -> str:

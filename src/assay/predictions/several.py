@@ -13,12 +13,17 @@ from assay.core.profile import cells_of, profile_of
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.variable import rank
 from assay.errors import PredictionsError, did_you_mean
-from assay.predictions.cells import MemoryCellPredictions
 from assay.predictions.column import Loaded
 from assay.predictions.contract import CellPredictions
 from assay.predictions.engines import engine_of, open_scanner
 from assay.predictions.ids import Ids
-from assay.predictions.memory import MemoryPredictions, fingerprint_of, judged_words
+from assay.predictions.memory import (
+    MemoryCellPredictions,
+    MemoryPredictions,
+    fingerprint_of,
+    judged_words,
+)
+from assay.predictions.numbers import read_weights, refuse_engine
 from assay.predictions.read import load, take_ids, take_judgements
 from assay.predictions.roles import Roles, refuse_bad_show, refuse_no_column
 from assay.predictions.scan import Scan, as_scan
@@ -40,6 +45,7 @@ def read_classifiers(
     id: str | None = None,
     show: Sequence[str] = (),
     groups: Sequence[str] = (),
+    sample_weight: str | None = None,
     seed: int = 0,
 ) -> CellPredictions:
     """Read the predictions of several classifiers for the same items, and check them.
@@ -58,6 +64,8 @@ def read_classifiers(
     groups : sequence of str
         Groups of items that metrics are wanted of: ``lang=de``, or ``lang`` for one a value.
         They, too, are read into memory.
+    sample_weight : str, optional
+        The column of weights, as in `read_predictions`.
 
     Returns
     -------
@@ -91,11 +99,16 @@ def read_classifiers(
         refuse_no_column("id", id)
     refuse_bad_show(show)
     scan = as_scan(source)
-    if engine_of(scan, id) != "memory":
+    engine = engine_of(scan, id)
+    if sample_weight is not None:
+        refuse_no_column("sample_weight", sample_weight)
+        refuse_engine(scan, engine, sample_weight)
+    elif engine != "memory":
         scanned = _scanned(scan, roles, id=id, show=show, groups=groups, seed=seed)
         if scanned is not None:
             return scanned
-    columns = [*([] if id is None else [id]), *slice_columns(groups)]
+    columns = [name for name in (id, sample_weight) if name is not None]
+    columns += slice_columns(groups)
     loaded = load_columns(source, roles, columns, show, id)
     ids = take_ids(loaded, id)
     codes, mean_rank, words = judge(loaded, roles, ids)
@@ -103,11 +116,14 @@ def read_classifiers(
     codes |= held.bits << len(roles)
     if held.names:
         words = judged_words(words, held.bits.astype(np.float64), held.bits > 0)
-    fingerprint = fingerprint_of(words)
+    weights = None if sample_weight is None else read_weights(loaded.columns[sample_weight], ids)
+    there = slice(None) if weights is None else np.flatnonzero(weights)
+    fingerprint = fingerprint_of(words[there])
     if len(roles) == 1 and not held.names:  # told as when one metric of it is asked for
         (role,) = roles.values()
         score, predicted = take_judgements(loaded, role, ids)
-        fingerprint = cells_of(score, predicted, ids.digest).fingerprint()
+        cells = cells_of(score[there], predicted[there], ids.digest[there])
+        fingerprint = cells.fingerprint()
     return MemoryCellPredictions(
         source=loaded.source,
         ids=ids,
@@ -117,6 +133,7 @@ def read_classifiers(
         fingerprint=fingerprint,
         show=loaded.show,
         groups=Groups(held.names),
+        weights=weights,
     )
 
 
@@ -130,8 +147,9 @@ def _of_one(held: MemoryPredictions, name: str) -> CellPredictions:
         classifiers=(name,),
         codes=judged.predicted.astype(np.int64),
         rank=ranks_of(judged.score, judged.predicted),
-        fingerprint=held.fingerprint(),
+        fingerprint=held.fingerprint().partition(":weights-")[0],
         show=judged.show,
+        weights=None if judged.weights is None else judged.weights.astype(np.float64),
     )
 
 

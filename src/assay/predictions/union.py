@@ -36,6 +36,8 @@ class UnionPredictions:
     (3, 2, (0.2, 0.9))
     """
 
+    weighted = False
+
     def __init__(self, parts: Sequence[Predictions]) -> None:
         first, *others = parts
         for other in others:

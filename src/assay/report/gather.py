@@ -10,7 +10,6 @@ import numpy as np
 from assay.core.answers import Answer
 from assay.core.cuts import Cuts
 from assay.core.design import Design
-from assay.core.goal import JointGoal
 from assay.core.intervals import wilson
 from assay.core.strata import Strata
 from assay.labelling import (
@@ -157,7 +156,7 @@ def _design_words(settings: Settings) -> str:
     parts = [f"{number} by {strata.variable}: {strata_words(settings.design, strata)}"]
     if not settings.source.has_score or strata.n_strata == 1:
         parts = [number]
-    joint = isinstance(settings.goal, JointGoal)
+    joint = not settings.goal.single
     parts.append(_JOINT if joint else _SHARED_OUT[design.allocation])
     quoted = design.interval == "stratified"
     parts.append(_QUOTED if quoted else _ESTIMATED[design.estimator])
@@ -315,7 +314,7 @@ def _slices(settings: Settings, labelling: Labelling) -> tuple[Slices, ...]:
     """Return the first metric that is no difference, by the columns that were named as slices."""
     goal = settings.goal
     names: list[str | None] = [None]
-    if isinstance(goal, JointGoal):
+    if not goal.single:
         names = [target.name for target in goal.targets if target.minus is None]
     if not names or not labelling.rounds.answers:
         return ()

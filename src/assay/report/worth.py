@@ -60,18 +60,12 @@ def _facts(
     return MetricFacts(
         estimate=estimate,
         state=state_text(estimate)[0],
-        items=_items(labelling, standing),
+        items=standing.items,
         effective_labels=effective,
         random_labels=at_random,
         first_value=first_value,
         history=tuple(thinned(history, points)),
     )
-
-
-def _items(labelling: Labelling, standing: Standing) -> int:
-    """Return the items that a random sample for a metric would be drawn from."""
-    strata = labelling.settings.strata
-    return int((strata.sizes if strata.weighted else standing.tallies.N).sum())
 
 
 def _worth(
@@ -89,16 +83,15 @@ def _worth(
     found = rates(standing.tallies, design.estimator, replacement=design.replacement)
     totals, kind = standing.tallies.N * found, METRICS[metric]
     weighted = labelling.settings.strata.weighted
-    of_all = float((labelling.evaluation.sizes if weighted else standing.tallies.N).sum())
     if kind.power is None:
         denominator = float(standing.metric.denominator(totals))
-        per_share = labels_per_share(metric, value, of_all, denominator)
+        per_share = labels_per_share(metric, value, standing.size, denominator)
     else:
         says_yes = standing.metric.rises(totals)
         per_share = labels_per_range(metric, standing.tallies.N, totals, says_yes)
     range_ = 1 - kind.lowest  # as shares of it
     value, half_width = (value - kind.lowest) / range_, estimate.half_width / range_
-    items = inf if weighted else of_all  # what is drawn by weight may be drawn again
+    items = inf if weighted else standing.size  # what is drawn by weight may be drawn again
     if (standing.tallies.n + standing.tallies.u >= standing.tallies.N).all():
         effective: float | None = items
     elif estimate.half_width <= 0:

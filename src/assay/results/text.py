@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from assay.core.cut_methods import METHODS
 from assay.core.design import Design
-from assay.core.goal import Goal, JointGoal, without_slices
+from assay.core.goal import Goal, without_slices
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
 from assay.results.estimates import Estimate, StratumRow
@@ -80,7 +80,7 @@ def ends_text(estimate: Estimate) -> tuple[str, str]:
     return _digits(estimate.low, signed=signed), _digits(estimate.high, signed=signed)
 
 
-def goal_words(goal: Goal | JointGoal) -> str:
+def goal_words(goal: Goal) -> str:
     """Return a goal in words; of several metrics all but their half-widths.
 
     Examples
@@ -90,11 +90,12 @@ def goal_words(goal: Goal | JointGoal) -> str:
     >>> goal_words(Goal("recall", at_least=0.9))
     'is it at least 0.9? At 95% confidence'
     >>> from assay.core.goal import Target
-    >>> goal_words(JointGoal((Target("f1", "cnn"), Target("f1", "mve")), 500, simultaneous=True))
+    >>> both = (Target("f1", "cnn"), Target("f1", "mve"))
+    >>> goal_words(Goal(targets=both, budget=500, simultaneous=True))
     '95% confidence that all are right at once, at most 500 answers'
     """
     sure = f"{100 * goal.confidence:.4g}% confidence"
-    if isinstance(goal, JointGoal):
+    if not goal.single:
         sure += " that all are right at once" if goal.simultaneous else " for each metric"
         return sure if goal.budget is None else f"{sure}, at most {goal.budget:,} answers"
     if goal.at_least is not None:

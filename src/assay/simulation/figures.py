@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from assay.core.goal import JointGoal
+from assay.core.goal import Goal
 from assay.errors import MissingDependencyError
 from assay.simulation.named_designs import SEVERAL_DESIGNS
 from assay.simulation.rows import Simulation
@@ -120,7 +120,7 @@ def draw(
     alone there is nothing to show but the budget.
     """
     figures: dict[str, Figure] = {}
-    if isinstance(result.goal, JointGoal):
+    if not result.goal.single:
         if any(target.within is not None for target in result.goal.targets):
             figures["labels_by_design"] = _labels_by_design(result, result.goal)
         return _saved(figures, folder)
@@ -253,7 +253,7 @@ def _count_axis(axes: "Axes", which: str, ticks: list[float] | None = None) -> N
     axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
 
 
-def _labels_by_design(result: Simulation, goal: JointGoal) -> "Figure":
+def _labels_by_design(result: Simulation, goal: Goal) -> "Figure":
     """Draw labels by design beside the share of runs within the half-width, metric by metric.
 
     The bars tell the colours.

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from assay.core import forecast
 from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
 from assay.core.design import Design
-from assay.core.goal import JointGoal, Target, parse_targets
+from assay.core.goal import Goal, Target, parse_targets
 from assay.core.groups import NO_GROUPS, Groups
 from assay.core.joint import Parts
 from assay.core.metrics import Ratio, canonical_metric, ratio
@@ -252,7 +252,7 @@ class Population:
             return self.frame(Design.simple_random(), target.metric).value
         cells = self.by_cell
         parts = Parts(np.arange(cells.codes.size), cells.codes, cells.sizes)
-        (view,) = views_of(JointGoal((target,), budget=1), self.classifiers, parts)
+        (view,) = views_of(Goal(targets=(target,), budget=1), self.classifiers, parts)
         return float(view.metric.value(view.gather(cells.positives)))
 
     # By cell of what all classifiers say, and by mean rank.

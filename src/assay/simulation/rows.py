@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from assay.core.forecast import labels_needed
-from assay.core.goal import Goal, JointGoal
+from assay.core.goal import Goal
 from assay.core.stopping import Reason
 from assay.results import html_block, html_remarks, html_table
 from assay.simulation.recycling.sizes import Sizes
@@ -105,7 +105,7 @@ class Simulation:
     """
 
     population: Mapping[str, Any]
-    goal: Goal | JointGoal
+    goal: Goal
     rows: tuple[Row, ...]
     interrupted: bool = False
 
@@ -116,14 +116,14 @@ class Simulation:
             "goal": self.goal.to_dict(),
             "rows": [row.to_dict() for row in self.rows],
         }
-        if isinstance(self.goal, JointGoal):
+        if not self.goal.single:
             found["ensemble"] = found["population"]  # the name that it had
         return found
 
     @property
     def baseline(self) -> str:
         """What the labels of the designs are compared with."""
-        return "independent samples" if isinstance(self.goal, JointGoal) else "random"
+        return "independent samples" if not self.goal.single else "random"
 
     def _repr_html_(self) -> str:
         designs = [

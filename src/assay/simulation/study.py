@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.core.design import Design, check_together, fitted
-from assay.core.goal import Goal, JointGoal, Target, between, one_of, parse_targets, whole
+from assay.core.goal import Goal, Target, between, one_of, parse_targets, whole
 from assay.core.stratify import cell_strata, joint_of
 from assay.errors import DesignError, InputError
 from assay.simulation.named_designs import (
@@ -118,7 +118,7 @@ def simulate(
     if len(targets) == len(population.classifiers) == 1 and not shared:
         (target,) = targets
         one = [Goal(target.metric, target.within, each, confidence, at_least) for each in budgets]
-        goal: Goal | JointGoal = one[0]
+        goal: Goal = one[0]
         entries = list(_of_one(population, one, designs, bins, batch))
         facts |= _facts_of_one(population, target.metric)
     else:
@@ -129,7 +129,15 @@ def simulate(
                 details="a sure yes or no is a bet, and bets are settled for one metric alone",
                 hint="simulate it for each metric, or give within or budget",
             )
-        several = [JointGoal(targets, each, confidence, simultaneous) for each in budgets]
+        several = [
+            Goal(
+                targets=targets,
+                budget=each,
+                confidence=confidence,
+                simultaneous=simultaneous,
+            )
+            for each in budgets
+        ]
         goal = several[0]
         parent = choose_parent(population, goal) if parent is None else parent
         one_of("parent", parent, population.classifiers)
@@ -248,7 +256,7 @@ class _Samples:
     """Paper 3's designs on a population."""
 
     population: Population
-    goal: JointGoal
+    goal: Goal
     route: Route
     assume: float
 
@@ -260,7 +268,7 @@ class _Samples:
 
 def _of_several(
     samples: _Samples,
-    goals: Sequence[JointGoal],
+    goals: Sequence[Goal],
     designs: Sequence[str] | Mapping[str, Design] | None,
     bins: int | None,
     batch: int,

@@ -8,7 +8,6 @@ from operator import attrgetter
 from assay.campaign import Campaign
 from assay.core.agreement import Agreement
 from assay.core.answers import Answer
-from assay.core.goal import Goal, JointGoal
 from assay.report import Curve, draw_curve
 from assay.results import (
     Estimate,
@@ -94,7 +93,7 @@ class Dashboard:
 def heading_of(campaign: Campaign) -> Heading:
     """Return what the campaign is about."""
     settings, goal = campaign.settings, campaign.settings.goal
-    if isinstance(goal, JointGoal):
+    if not goal.single:
         first, *others = goal.targets
         title = f"{len(goal.targets)} metrics" if others else first.name
     else:
@@ -110,7 +109,7 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
     answers = Counter(campaign.answers().values())
     budget = settings.goal.budget
     stopped = next(iter(estimates.values())).stopped
-    at_least = settings.goal.at_least if isinstance(settings.goal, Goal) else None
+    at_least = settings.goal.at_least
     farthest = sorted(estimates.values(), key=attrgetter("distance"), reverse=True)[:_PICTURES]
     drawn = {estimate.metric for estimate in farthest}
     return Dashboard(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from assay.core.goal import JointGoal, parse_targets
+from assay.core.goal import Goal, parse_targets
 from assay.core.types import Floats, Ints
 from assay.simulation import Population
 from assay.simulation.recycling.designs import FIXED, SharedSamples
@@ -33,8 +33,8 @@ def ensemble(items: int) -> Population:
     return Population(y_true=truth, y_pred={name: truth ^ missed for name, missed in wrong.items()})
 
 
-def goal(*metrics: str, within: float = 0.05) -> JointGoal:
-    return JointGoal(parse_targets(metrics, NAMES, within=within))
+def goal(*metrics: str, within: float = 0.05) -> Goal:
+    return Goal(targets=parse_targets(metrics, NAMES, within=within))
 
 
 class OnlyRecycled(SharedSamples):
@@ -45,7 +45,7 @@ class OnlyRecycled(SharedSamples):
         return [parent, *(rows[np.isin(rows, parent)] for rows in children), rejected]
 
 
-def check_unbiased(found: Population, design: SharedSamples, wanted: JointGoal) -> None:
+def check_unbiased(found: Population, design: SharedSamples, wanted: Goal) -> None:
     runs = design.replay(3000, key=[11])
     truth = np.array([found.value(target) for target in wanted.targets])
     error = runs.value - truth

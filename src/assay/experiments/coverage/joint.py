@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from assay.core.goal import JointGoal, parse_targets
+from assay.core.goal import Goal, parse_targets
 from assay.core.joint import Joint, Parts
 from assay.core.stratify import cell_strata, joint_of
 from assay.errors import DesignError
@@ -30,7 +30,7 @@ class Several:
 
     rows: tuple[Settings, ...]
     population: Population
-    goal: JointGoal
+    goal: Goal
 
     @property
     def costs(self) -> None:
@@ -94,7 +94,7 @@ def _several(scope: Scope, pair: Pair, metrics: Sequence[str], delta: float) -> 
         for metric in metrics
         for name in (f"{metric}:{one}", f"{metric}:{other}", f"{metric}:{one} - {metric}:{other}")
     ]
-    goal = JointGoal(parse_targets(wanted, NAMES, within=delta))
+    goal = Goal(targets=parse_targets(wanted, NAMES, within=delta))
     population = _population(pair)
     rows = tuple(
         scope.settings(

@@ -8,7 +8,7 @@ import numpy as np
 from assay.core.design import Design
 from assay.core.engine import State
 from assay.core.forecast import labels_needed
-from assay.core.goal import JointGoal, Target
+from assay.core.goal import Goal, Target
 from assay.core.joint import Joint as Evaluation
 from assay.core.joint import Parts
 from assay.core.joint_allocation import joint_allocation
@@ -199,8 +199,9 @@ def evaluate(
     parts = Parts(
         np.arange(trial.codes.size), trial.codes[order], trial.sizes[order].astype(np.float64)
     )
-    goal = JointGoal(
-        tuple(Target("precision", name, within=WITHIN) for name in names), confidence=CONFIDENCE
+    goal = Goal(
+        targets=tuple(Target("precision", name, within=WITHIN) for name in names),
+        confidence=CONFIDENCE,
     )
     joint = Evaluation(Design(), parts, views_of(goal, names, parts))
     outcomes = trial.positives[order].astype(np.float64)

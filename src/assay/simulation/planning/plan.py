@@ -1,7 +1,7 @@
 """A plan for one goal: designs, half-widths, budgets and what they come to."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from assay.core.metrics import sides as sides_of
 from assay.core.types import Floats
 from assay.core.variable import SCALES, Scale, scale_of
 from assay.errors import DesignError, InputError
-from assay.predictions import Predictions, WeightedPredictions, read_predictions, refuse_improbable
+from assay.predictions import Predictions, read_predictions, refuse_improbable
 from assay.simulation.planning import advice
 from assay.simulation.planning.advice import Costs, at_one_half, cost_of
 from assay.simulation.planning.assumed import Supposed, calibrated, doubtful
@@ -117,8 +117,8 @@ class Planner:
                 hint="check the score and its scale, or give labels from before",
             )
 
-    def _only(self, within: float) -> Goal:
-        return Goal(self.goal.metric, within=within, confidence=self.goal.confidence)
+    def _only(self, within: float, metric: str | None = None) -> Goal:
+        return Goal(metric or self.goal.metric, within=within, confidence=self.goal.confidence)
 
     def _designs(self, supposed: Supposed) -> tuple[tuple[DesignRow, ...], list[str]]:
         """Return what each design takes, and what is to be said about it."""
@@ -173,9 +173,7 @@ class Planner:
         rows = [
             CheaperRow(
                 metric,
-                self._labels(
-                    supposed, Design(), replace(self._only(self.goal.within), metric=metric)
-                ),
+                self._labels(supposed, Design(), self._only(self.goal.within, metric)),
             )
             for metric in _INSTEAD
             if all(side in supposed.profiles for side in sides_of(metric))
@@ -366,7 +364,7 @@ def _refuse_no_scores(found: Predictions) -> None:
 
 
 def _refuse_weights(found: Predictions) -> None:
-    if isinstance(found, WeightedPredictions):
+    if found.weighted:
         raise InputError(
             "the predictions have weights, and a plan is for items that count alike",
             hint="plan without sample_weight",

@@ -54,10 +54,10 @@ class SharedSamples:
 
     Examples
     --------
-    >>> from assay.core.goal import JointGoal, Target
+    >>> from assay.core.goal import Goal, Target
     >>> y_true, said = [1, 1, 0, 0], {"new": [1, 1, 1, 0], "old": [1, 0, 1, 0]}
     >>> population = Population(y_true=y_true, y_pred=said)
-    >>> goal = JointGoal((Target("precision", "new"), Target("precision", "old")), budget=1)
+    >>> goal = Goal(targets=(Target("precision", "new"), Target("precision", "old")), budget=1)
     >>> route, sizes = Route.of(population, goal, "new"), Sizes({"new": 3, "old": 1}, 0)
     >>> design = SharedSamples(population, route, "coordinated", sizes)
     >>> runs = design.replay(2, key=[1])

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.core.differences import subtract
-from assay.core.goal import JointGoal, Target
+from assay.core.goal import Goal, Target
 from assay.core.metrics import METRICS, Metric, Ratio, canonical_metric, ratio
 from assay.core.types import Bools, Floats, amounts
 from assay.errors import InputError
@@ -222,13 +222,13 @@ def _covariance_of_totals(
     return np.asarray(whole * scale[:, None] * scale)
 
 
-def choose_parent(population: Population, goal: JointGoal) -> str:
+def choose_parent(population: Population, goal: Goal) -> str:
     """Return the classifier of the goal whose yes-set has most in common with the others'.
 
     Examples
     --------
     >>> said = {"a": [1, 0, 0, 0], "b": [1, 1, 1, 0], "c": [0, 1, 1, 1]}
-    >>> goal = JointGoal((Target("prevalence", ""),), budget=1)
+    >>> goal = Goal(targets=(Target("prevalence", ""),), budget=1)
     >>> choose_parent(Population(y_true=[1, 1, 0, 0], y_pred=said), goal)
     'b'
     """
@@ -271,7 +271,7 @@ class Route:
     targets: tuple[Target, ...]
 
     @classmethod
-    def of(cls, population: Population, goal: JointGoal, parent: str) -> Self:
+    def of(cls, population: Population, goal: Goal, parent: str) -> Self:
         """Return the route of a goal by the false omission rate of `parent`."""
         names = (parent, *(name for name in population.classifiers if name != parent))
         yes = population.yes_cells(names) @ population.by_cell.sizes

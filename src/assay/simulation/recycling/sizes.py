@@ -22,7 +22,7 @@ from math import ceil, inf
 import numpy as np
 from scipy.special import ndtri
 
-from assay.core.goal import JointGoal
+from assay.core.goal import Goal
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError
 from assay.simulation.population import Population
@@ -41,7 +41,7 @@ class Sizes:
 
 
 def plan_sizes(
-    population: Population, goal: JointGoal, route: Route, design: str, *, assume: float
+    population: Population, goal: Goal, route: Route, design: str, *, assume: float
 ) -> Sizes:
     """Return the sizes of a design's samples.
 
@@ -49,7 +49,7 @@ def plan_sizes(
     ----------
     population : Population
         Its true rates are used for targets other than precision.
-    goal : JointGoal
+    goal : Goal
         Every target has a `within`.
     route : Route
         Of the goal.
@@ -66,7 +66,7 @@ def plan_sizes(
     >>> said = {name: y_true ^ (rng.random(20_000) < 0.1) for name in ("new", "old")}
     >>> population = Population(y_true=y_true, y_pred=said)
     >>> targets = parse_targets(["precision:old", "recall:new"], ["new", "old"], within=0.03)
-    >>> goal = JointGoal(targets)
+    >>> goal = Goal(targets=targets)
     >>> route = Route.of(population, goal, parent="new")
     >>> plan_sizes(population, goal, route, "independent", assume=0.5)
     Sizes(samples={'new': 1068, 'old': 1068}, omission=694)
@@ -91,7 +91,7 @@ def plan_sizes(
         factor *= _GROWTH
 
 
-def _published(goal: JointGoal, route: Route, assume: float, *, recycles: bool) -> Floats:
+def _published(goal: Goal, route: Route, assume: float, *, recycles: bool) -> Floats:
     """Return the sizes of section 3.2, shape (K,); 0 for a classifier that no target needs."""
     widths = np.array([target.within for target in goal.targets], dtype=np.float64)
     needed = route.needs[:, :-1] & (route.yes > 0)
@@ -109,7 +109,7 @@ def _published(goal: JointGoal, route: Route, assume: float, *, recycles: bool) 
 
 
 def _omission(
-    population: Population, goal: JointGoal, route: Route, which: Bools, hits: Floats
+    population: Population, goal: Goal, route: Route, which: Bools, hits: Floats
 ) -> float:
     """Return the labels of the parent's no-set that these targets take; inf: none are enough."""
     x = _true_totals(population, route)
@@ -180,5 +180,5 @@ def _true_totals(population: Population, route: Route) -> Floats:
     return np.append(yes @ cells.positives, (1 - yes[0]) @ cells.positives)
 
 
-def _delta(goal: JointGoal) -> float:
+def _delta(goal: Goal) -> float:
     return 1 - goal.goals[0].confidence

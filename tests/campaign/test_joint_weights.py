@@ -1,0 +1,172 @@
+"""Weights in joint designs: several metrics of several classifiers over weighted items."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
+
+import assay
+from assay.core.strata import Strata
+from assay.errors import DesignError, LabelError
+
+RNG = np.random.default_rng(17)
+SIZE = 120
+LATENT = RNG.random(SIZE)
+TRUTH = RNG.random(SIZE) < LATENT
+WEIGHT = np.round(np.exp(RNG.standard_normal(SIZE)), 2)
+WEIGHT[::17] = 0  # these are not there
+CNN = np.clip(LATENT + 0.15 * RNG.standard_normal(SIZE), 0, 1)
+MVE = np.clip(LATENT + 0.3 * RNG.standard_normal(SIZE), 0, 1)
+SAYS = {"cnn": CNN >= 0.6, "mve": MVE >= 0.5}
+TABLE = {"id": np.arange(SIZE), "cnn": CNN, "mve": MVE, "views": WEIGHT}
+CLASSIFIERS: dict[str, dict[str, Any]] = {
+    "cnn": {"score": "cnn", "threshold": 0.6},
+    "mve": {"score": "mve", "threshold": 0.5},
+}
+SCIKIT_LEARN: dict[str, Any] = {
+    "precision": precision_score,
+    "recall": recall_score,
+    "f1": f1_score,
+    "accuracy": accuracy_score,
+    "false_omission_rate": lambda y, said, **weight: 1 - precision_score(~y, ~said, **weight),
+    "prevalence": lambda y, _said, sample_weight: np.average(y, weights=sample_weight),
+}
+METRICS = [
+    *("precision:cnn", "recall:cnn", "f1:mve", "accuracy:mve", "false_omission_rate:cnn"),
+    *("prevalence", "precision:cnn - precision:mve", "f1:cnn - f1:mve"),
+]
+
+
+def create(**more: Any) -> assay.Campaign:
+    given = {"id": "id", "classifiers": CLASSIFIERS, "metrics": METRICS, "sample_weight": "views"}
+    return assay.create_campaign(TABLE, **{**given, **more})
+
+
+def label(campaign: assay.Campaign, batch: int = 30) -> assay.Estimates:
+    while not campaign.done:
+        campaign.tell({item.id: bool(TRUTH[int(item.id)]) for item in campaign.ask(batch)})
+    return campaign.estimates()
+
+
+def exact(name: str, weight: Any = WEIGHT) -> float:
+    """Return a metric by scikit-learn, over all items with their weights."""
+    first, *others = name.split(" - ")
+    metric, _, whose = first.partition(":")
+    predicted = SAYS[whose or "cnn"]
+    value = float(SCIKIT_LEARN[metric](TRUTH, predicted, sample_weight=weight))
+    return value - exact(others[0], weight) if others else value
+
+
+def test_with_all_labels_every_metric_is_scikit_learns() -> None:
+    estimates = label(create(within=1e-7))
+    assert list(estimates) == METRICS
+    for name, estimate in estimates.items():
+        right = exact(name)
+        assert estimate.value == pytest.approx(right, abs=1e-9)
+        assert estimate.low == pytest.approx(right, abs=1e-9)
+        assert estimate.high == pytest.approx(right, abs=1e-9)
+        assert estimate.open == 0
+    # The wrong variant, items that count alike, is far off.
+    alike = [abs(exact(name) - exact(name, np.ones(SIZE))) for name in METRICS]
+    assert np.median(alike) > 0.03
+
+
+def test_several_metrics_of_one_classifier() -> None:
+    campaign = assay.create_campaign(
+        TABLE,
+        id="id",
+        score="cnn",
+        threshold=0.6,
+        sample_weight="views",
+        metrics=["precision", "recall"],
+        within=1e-7,
+    )
+    estimates = label(campaign)
+    for metric in ("precision", "recall"):
+        value = estimates[f"{metric}:classifier"].value
+        assert value == pytest.approx(exact(f"{metric}:cnn"), abs=1e-9)
+    one = assay.create_campaign(
+        TABLE, id="id", score="cnn", threshold=0.6, sample_weight="views", within=0.1
+    )
+    assert one.settings.source.fingerprint == campaign.settings.source.fingerprint
+
+
+def test_a_part_of_the_labels_is_stored_reported_bundled_and_verified(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path}/weights.db"
+    campaign = create(within=0.3, budget=90, storage=storage, slices=["id"])
+    estimates = label(campaign)
+    assert len(campaign.answers()) <= 90
+    assert any("drawn in proportion" in note for note in estimates["f1:mve"].notes)
+    again = assay.load_campaign(storage=storage)
+    assert again.estimates().to_dict() == estimates.to_dict()
+    strata = again.settings.strata
+    assert strata.weighted
+    assert Strata.from_dict(strata.to_dict()) == campaign.settings.strata
+    assert again.settings.items == strata.sizes.sum() == np.count_nonzero(WEIGHT)
+    facts = campaign.report().facts
+    assert facts.population.weight_column == "views"
+    about_cnn = np.count_nonzero(SAYS["cnn"] & (WEIGHT > 0))
+    assert next(m for m in facts.metrics if m.estimate.metric == "precision:cnn").items == about_cnn
+    assert campaign.slices("id", metric="recall:cnn").rows
+    checked = assay.verify_campaign(storage=storage)
+    assert checked.clean, checked.findings
+    bundle = campaign.bundle(tmp_path / "audit.zip")
+    verified = assay.verify_bundle(bundle.path)
+    assert verified.clean, verified.findings
+
+
+def test_a_rebase_keeps_labels_and_weights(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path}/weights.db"
+    label(create(metrics=["precision", "recall"], budget=60, storage=storage))
+    new = {**TABLE, "views": WEIGHT[::-1].copy()}
+    campaign = assay.rebase_campaign(storage=storage, predictions=new)
+    assert campaign.settings.source.columns["sample_weight"] == "views"
+    assert campaign.settings.strata.weighted
+    assert campaign.answers()
+
+
+def test_intervals_hold_as_often_as_they_say() -> None:
+    """Fails by chance with a probability below 1e-4; metrics of items that count alike miss."""
+    runs, wanted = 40, ["precision:cnn", "recall:cnn", "precision:cnn - precision:mve"]
+    misses, wrong = dict.fromkeys(wanted, 0), dict.fromkeys(wanted, 0)
+    for seed in range(runs):
+        estimates = label(create(metrics=wanted, budget=50, seed=seed), 50)
+        for name, estimate in estimates.items():
+            misses[name] += not estimate.low <= exact(name) <= estimate.high
+            alike = exact(name, np.ones(SIZE) * (WEIGHT > 0))
+            wrong[name] += not estimate.low <= alike <= estimate.high
+    most = binom.ppf(1 - 1e-4 / len(wanted), runs, 0.05)
+    assert max(misses.values()) <= most, misses
+    assert max(wrong.values()) > most, wrong
+
+
+def test_what_is_refused_says_why() -> None:
+    with pytest.raises(DesignError, match=r"labels from before .*\n.*in proportion to weight"):
+        create(within=0.1, labels={1: True})
+    with pytest.raises(DesignError, match=r"at_least=0.9 goes with one metric.*\n.*bets"):
+        create(at_least=0.9)
+    with pytest.raises(DesignError, match=r"interval='betting'|allocation='chance'"):
+        create(within=0.1, design=assay.Design.guaranteed())
+
+
+def test_labels_from_before_serve_several_metrics() -> None:
+    drawn = np.random.default_rng(5).choice(SIZE, 40, replace=False)
+    labels = {int(item): bool(TRUTH[item]) for item in drawn}
+    wanted = ["precision", "recall:cnn - recall:mve"]
+    campaign = create(metrics=wanted, within=1e-7, sample_weight=None, labels=labels)
+    assert set(map(int, campaign.answers())) <= set(labels)
+    asked = {item.id for item in campaign.ask(500)}
+    assert not asked & set(labels)
+    estimates = label(campaign)
+    for name, estimate in estimates.items():
+        assert estimate.value == pytest.approx(exact(name, np.ones(SIZE)), abs=1e-9)
+    # Of items that both call no, precision needs none.
+    said_yes = SAYS["cnn"] | SAYS["mve"]
+    kept = create(metrics=["precision"], within=0.1, sample_weight=None, labels=labels)
+    assert len(kept.answers()) == said_yes[drawn].sum()
+    nobody = {int(item): True for item in np.flatnonzero(~said_yes)[:5]}
+    with pytest.raises(LabelError, match="none of the 5 labels"):
+        create(metrics=["precision"], within=0.1, sample_weight=None, labels=nobody)
