@@ -14,6 +14,7 @@ from sklearn import metrics as sk
 import assay
 from assay.audit.values import Counts, values_of
 from assay.core.groups import Groups
+from assay.predictions import from_arrays
 from assay.predictions.pair import read_compared
 from assay.storage import open_store
 
@@ -305,6 +306,29 @@ def test_the_recount_knows_which_items_a_metric_is_about(metric: str) -> None:
     wrong = values_of(replace(settings, strata=careless), counts)
     with pytest.raises(AssertionError):
         _is_recounted(campaign, wrong)
+
+
+def test_slices_of_a_comparison_are_of_the_new_ones_metric(storage: str) -> None:
+    old, new = ({**each, "odd": [str(int(id[1:]) % 2) for id in each["id"]]} for each in WEEKS)
+    wanted = {"within": 1e-6, "level_within": 1e-6, "slices": ["odd"], "storage": storage}
+    finish(compare((old, new), **wanted))
+    campaign = assay.load_campaign("comparison", storage=storage)
+    assert all("odd" not in item.shown for item in campaign.ask(3))
+    found = campaign.slices("odd")
+    assert found.metric == "precision:new"
+    for odd in ("0", "1"):
+        inside = np.array(new["odd"]) == odd
+        truth = TRUTH[[int(id[1:]) for id in new["id"]]]
+        said = new["p"] >= COLUMNS["threshold"]
+        value = found[odd].value
+        assert value == pytest.approx(sk.precision_score(truth[inside], said[inside]), abs=1e-9)
+
+
+def test_weights_in_a_comparison_are_refused_with_the_reason() -> None:
+    weighted = from_arrays(y_score=[0.9, 0.2], ids=["a", "b"], threshold=0.5, sample_weight=[2, 1])
+    plain = from_arrays(y_score=[0.9, 0.7], ids=["a", "b"], threshold=0.5)
+    with pytest.raises(assay.PredictionsError, match=r"(?s)have weights.*impressions of its own"):
+        assay.compare_campaign(plain, weighted, budget=2)
 
 
 def test_what_reviewers_disagree_on_does_not_count_in_a_comparison(storage: str) -> None:

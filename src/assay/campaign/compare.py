@@ -11,7 +11,14 @@ from assay.campaign.setup import set_up_several
 from assay.core.design import Design
 from assay.errors import DesignError, InputError
 from assay.labelling import Reviewing, Settings, find_campaign
-from assay.predictions import Classifiers, ComparedPredictions, Scan, as_scan, read_compared
+from assay.predictions import (
+    Classifiers,
+    ComparedPredictions,
+    Scan,
+    as_scan,
+    read_compared,
+    refuse_bad_show,
+)
 from assay.storage import Store, open_storage
 
 
@@ -25,6 +32,7 @@ def compare_campaign(
     threshold: float | None = None,
     positive: str | float | None = None,
     show: Sequence[str] = (),
+    slices: Sequence[str] = (),
     names: tuple[str, str] = ("old", "new"),
     metric: str = "precision",
     within: float | None = None,
@@ -54,6 +62,9 @@ def compare_campaign(
     id, score, predicted, threshold, positive, show
         The columns, of both; an id is needed. Where they have different names, a query gives them
         one: ``SELECT url, p_v2 AS p FROM 'new.parquet'``.
+    slices : sequence of str
+        As in `create_campaign`: columns, of both, for `Campaign.slices` of the new one's metric,
+        which is among the targets where `level_within` is given.
     names : (str, str)
         What the two are called.
     metric : str
@@ -100,7 +111,9 @@ looked at
     )
     one, other = _two_names(names)
     classifiers = {one: columns, other: columns}
-    found = read_compared([old, new], classifiers=classifiers, id=id, show=show, seed=seed)
+    refuse_bad_show(slices, "slices")
+    kept = list(dict.fromkeys([*show, *slices]))
+    found = read_compared([old, new], classifiers=classifiers, id=id, show=kept, seed=seed)
     for each in before:
         refuse_other_ids(found, each)
     settings = comparison_settings(
@@ -115,6 +128,7 @@ looked at
         reviewing=reviewing,
         name=name,
         seed=seed,
+        slices=slices,
     )
     refuse_other_questions(before, settings)
     return start_beside(store, sources, settings, found=found)
@@ -138,6 +152,7 @@ def comparison_settings(
     reviewing: Reviewing,
     name: str,
     seed: int,
+    slices: Sequence[str] = (),
 ) -> Settings:
     """Return what is fixed of a new comparison.
 
@@ -149,7 +164,7 @@ def comparison_settings(
         The columns of each; and those of the ids and of what people see.
     metrics : sequence of str
         The targets.
-    budget, confidence, design, reviewing, name, seed
+    budget, confidence, design, reviewing, name, seed, slices
         As in `create_campaign`.
     """
     setup = set_up_several(
@@ -165,7 +180,7 @@ def comparison_settings(
         design=design,
         seed=seed,
     )
-    return settings_of(setup, scans, name=name, seed=seed, reviewing=reviewing)
+    return settings_of(setup, scans, name=name, seed=seed, reviewing=reviewing, slices=slices)
 
 
 def _targets(

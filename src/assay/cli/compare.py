@@ -15,6 +15,7 @@ from assay.cli.options import (
     PredictedColumn,
     ScoreColumn,
     Shown,
+    SliceColumns,
     StorageUrl,
     Threshold,
     about_data,
@@ -124,6 +125,7 @@ def compare(
     threshold: Threshold = None,
     positive: Positive = None,
     show: Shown = None,
+    slices: SliceColumns = None,
     names: Annotated[
         tuple[str, str], about_data("What the two are called.", "--names", metavar="OLD NEW")
     ] = ("old", "new"),
@@ -170,6 +172,7 @@ def compare(
             threshold=threshold,
             positive=positive,
             show=show or (),
+            slices=slices or (),
             names=names,
             metric=metric,
             within=within,

@@ -20,13 +20,13 @@ from assay.cli.options import (
     ScoreColumn,
     Shown,
     Simultaneous,
+    SliceColumns,
     SparkUrl,
     StorageUrl,
     TableName,
     Threshold,
     WeightColumn,
     Where,
-    about_data,
     about_goal,
     is_one_metric,
     parse_classifiers,
@@ -64,12 +64,7 @@ def create(
     sample_weight: WeightColumn = None,
     classifier: ClassifierColumns = None,
     show: Shown = None,
-    slices: Annotated[
-        list[str] | None,
-        about_data(
-            "A column of slices, for status --by; unseen by reviewers; repeatable.", "--slice"
-        ),
-    ] = None,
+    slices: SliceColumns = None,
     scale: ScaleName = None,
     where: Where = None,
     table: TableName = None,

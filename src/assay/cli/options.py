@@ -34,6 +34,10 @@ ItemId = Annotated[
     str | None, about_data("The ids' column: it tells which items are the same.", "--id")
 ]
 Shown = Annotated[list[str] | None, about_data("A column that reviewers see; repeatable.")]
+SliceColumns = Annotated[
+    list[str] | None,
+    about_data("A column of slices, for status --by; unseen by reviewers; repeatable.", "--slice"),
+]
 ScaleName = Annotated[
     str | None,
     about_data(f"{' or '.join(SCALES)}; told by the scores' range when left out.", metavar="SCALE"),

@@ -5,8 +5,9 @@ After a campaign is made its predictions are read again only when a reserve runs
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -257,7 +258,7 @@ def read_again(scans: Sequence[Scan], settings: Settings) -> Predictions:
     columns = {**settings.source.columns, "show": settings.source.kept}
     several = "classifiers" in columns
     if settings.source.compares:
-        return _read_both(scans, settings)
+        return _read_both(scans, settings, columns)
     if len(scans) == 1:
         (scan,) = scans
         if several:
@@ -272,7 +273,9 @@ def read_again(scans: Sequence[Scan], settings: Settings) -> Predictions:
     return UnionPredictions([read_again([scan], settings) for scan in scans])
 
 
-def _read_both(scans: Sequence[Scan], settings: Settings) -> Predictions:
+def _read_both(
+    scans: Sequence[Scan], settings: Settings, columns: Mapping[str, Any]
+) -> Predictions:
     """Read the two sets of predictions that a campaign compares."""
     if len(scans) != len(settings.source.parts):
         raise PredictionsError(
@@ -281,7 +284,7 @@ def _read_both(scans: Sequence[Scan], settings: Settings) -> Predictions:
             hint=f"give both, the earlier first: predictions={_places(settings.source)}",
         )
     held = [scan.source if isinstance(scan.source, Predictions) else scan for scan in scans]
-    return read_compared(held, **settings.source.columns, seed=settings.seed)
+    return read_compared(held, **columns, seed=settings.seed)
 
 
 def card_row(card: Card, stratum: int, position: int) -> CardRow:
