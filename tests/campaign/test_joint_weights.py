@@ -143,6 +143,23 @@ def test_intervals_hold_as_often_as_they_say() -> None:
     assert max(wrong.values()) > most, wrong
 
 
+def test_where_a_few_items_are_most_of_the_weight_it_still_ends() -> None:
+    """They come again and again at no cost; rounds sized by what is missing would be thousands."""
+    heavy = {**TABLE, "views": WEIGHT**2}
+    campaign = assay.create_campaign(
+        heavy,
+        id="id",
+        classifiers=CLASSIFIERS,
+        metrics=["precision", "recall"],
+        sample_weight="views",
+        within=0.001,
+    )
+    estimates = label(campaign)
+    for name, estimate in estimates.items():
+        assert estimate.low - 0.001 <= exact(name, WEIGHT**2) <= estimate.high + 0.001
+    assert len(campaign.history()["recall:cnn"]) < 100
+
+
 def test_what_is_refused_says_why() -> None:
     with pytest.raises(DesignError, match=r"labels from before .*\n.*in proportion to weight"):
         create(within=0.1, labels={1: True})

@@ -295,7 +295,8 @@ class Joint:
         """
         aim = self._wanted(state, now)
         size = np.full(state.streak.shape, float(asked))
-        if self._has_widths:
+        # Draws of weighted items that were answered cost nothing, and each look takes its time.
+        if self._has_widths and self.parts.count is None:
             missing = np.maximum(aim - state.dealt, 0.0).sum(axis=-1)
             size = np.minimum(size, np.maximum(np.ceil(missing), _LEAST_ROUND))
         if self.budget is not None:
