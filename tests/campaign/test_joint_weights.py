@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binom
-from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    f1_score,
+    matthews_corrcoef,
+    precision_score,
+    recall_score,
+)
 
 import assay
 from assay.core.strata import Strata
@@ -31,12 +38,15 @@ SCIKIT_LEARN: dict[str, Any] = {
     "recall": recall_score,
     "f1": f1_score,
     "accuracy": accuracy_score,
+    "balanced_accuracy": balanced_accuracy_score,
+    "matthews_correlation": matthews_corrcoef,
     "false_omission_rate": lambda y, said, **weight: 1 - precision_score(~y, ~said, **weight),
     "prevalence": lambda y, _said, sample_weight: np.average(y, weights=sample_weight),
 }
 METRICS = [
     *("precision:cnn", "recall:cnn", "f1:mve", "accuracy:mve", "false_omission_rate:cnn"),
     *("prevalence", "precision:cnn - precision:mve", "f1:cnn - f1:mve"),
+    *("balanced_accuracy:cnn", "matthews_correlation:mve"),
 ]
 
 
