@@ -13,8 +13,8 @@ import time
 
 import numpy as np
 
+from assay.core.forms import ratio
 from assay.core.joint_allocation import Allocation, joint_allocation
-from assay.core.metrics import ratio
 from assay.core.types import Floats
 
 CLASSIFIERS, CELLS, ITEMS = 20, 5000, 1_000_000

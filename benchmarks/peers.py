@@ -119,7 +119,7 @@ def assay_engine(population: Population, ids: Ints | None = None) -> Run:
     """Return Assay without its store."""
     from assay.core.allocation import proportional, round_to_total
     from assay.core.estimate import estimate
-    from assay.core.metrics import ratio
+    from assay.core.forms import ratio
     from assay.core.stratify import stratify
     from assay.core.tallies import Tallies
     from assay.predictions import from_arrays

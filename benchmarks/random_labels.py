@@ -23,8 +23,8 @@ import numpy as np
 import pyarrow.parquet as pq
 from sklearn.isotonic import isotonic_regression
 
+from assay.core.forms import Ratio, ratio
 from assay.core.intervals import normal, wilson
-from assay.core.metrics import Ratio, ratio
 from assay.core.poststratify import bins_for
 from assay.core.stratified import stratified_ends
 from assay.core.tallies import Tallies

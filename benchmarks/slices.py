@@ -17,8 +17,8 @@ import numpy as np
 
 from assay.core.design import Design
 from assay.core.engine import begin, step
+from assay.core.forms import ratio
 from assay.core.goal import Goal
-from assay.core.metrics import ratio
 from assay.core.stopping import Reason
 from assay.core.strata import Strata
 from assay.core.stratify import sides_to_cut, stratify

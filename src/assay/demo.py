@@ -9,8 +9,8 @@ from scipy.special import expit
 from assay.campaign import Campaign, create_campaign
 from assay.core import deck
 from assay.core.design import Design
+from assay.core.forms import ratio
 from assay.core.goal import Goal
-from assay.core.metrics import ratio
 from assay.core.types import Bools, Floats, Ints
 from assay.results import Estimate, StratumRow
 from assay.simulation import replay

@@ -9,7 +9,7 @@ import pytest
 
 import assay
 from assay.core.engine import State, begin, step
-from assay.core.metrics import ratio
+from assay.core.forms import ratio
 from assay.core.stopping import Reason
 from assay.core.types import Ints
 

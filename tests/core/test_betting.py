@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from assay.core.betting import Bets, chances, fold, grid
+from assay.core.forms import Ratio, ratio
 from assay.core.intervals import wilson
-from assay.core.metrics import Ratio, ratio
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import DesignError, InputError

@@ -3,7 +3,8 @@
 import numpy as np
 
 from assay.core.estimate import estimate
-from assay.core.metrics import METRICS, ratio
+from assay.core.forms import ratio
+from assay.core.metrics import METRICS
 from assay.core.tallies import Tallies
 from assay.core.unjudged import swing
 from assay.core.weights import DistinctItems, settle

@@ -13,9 +13,10 @@ from assay.core.design import Design
 from assay.core.differences import Gap, difference
 from assay.core.engine import State, look
 from assay.core.estimate import estimate
+from assay.core.forms import Metric, Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.intervals import normal
-from assay.core.metrics import METRICS, Metric, Ratio, ratio
+from assay.core.metrics import METRICS
 from assay.core.stratified import Sample, Strata, lower_rates, upper_rates
 from assay.core.tallies import Tallies
 from assay.core.types import Floats

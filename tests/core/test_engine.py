@@ -8,8 +8,8 @@ import pytest
 
 from assay.core.design import Allocation, Design
 from assay.core.engine import State, least_of_each, look, plan, step
+from assay.core.forms import ratio
 from assay.core.goal import Goal
-from assay.core.metrics import ratio
 from assay.core.stopping import Reason
 
 SIZES = [4000.0, 2500.0, 2500.0, 1000.0]

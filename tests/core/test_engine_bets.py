@@ -9,8 +9,8 @@ import assay
 from assay.core.betting import Bets
 from assay.core.design import Design
 from assay.core.engine import State, begin, fold, look, plan
+from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
-from assay.core.metrics import Ratio, ratio
 from assay.core.types import Bools, Floats, Ints
 from assay.simulation.runs import _shuffled_kinds
 

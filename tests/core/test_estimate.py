@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from assay.core.estimate import Estimator, estimate, m_estimate, rates, stratum_sd
-from assay.core.metrics import METRICS, Ratio, ratio
+from assay.core.forms import Ratio, ratio
+from assay.core.metrics import METRICS
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 

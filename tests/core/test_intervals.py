@@ -8,6 +8,7 @@ from scipy import stats
 
 from assay.core.betting import Bets, grid
 from assay.core.estimate import estimate
+from assay.core.forms import ratio
 from assay.core.intervals import (
     INTERVALS,
     Evidence,
@@ -17,7 +18,6 @@ from assay.core.intervals import (
     normal,
     wilson,
 )
-from assay.core.metrics import ratio
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 from assay.errors import InputError

@@ -12,8 +12,9 @@ from assay.core.design import Design
 from assay.core.differences import Gap, difference, subtract
 from assay.core.engine import begin, look
 from assay.core.forecast import by_place
+from assay.core.forms import Metric, Ratio, ratio
 from assay.core.goal import Goal
-from assay.core.metrics import METRICS, Metric, Ratio, canonical_metric, ratio, sides
+from assay.core.metrics import METRICS, canonical_metric, sides
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError

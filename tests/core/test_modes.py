@@ -9,7 +9,7 @@ import pytest
 import assay
 from assay.core.design import MODES, check_together, default_design
 from assay.core.engine import State, look
-from assay.core.metrics import ratio
+from assay.core.forms import ratio
 from assay.core.types import Bools, Floats
 
 COLUMNS: dict[str, Floats | Bools] = {

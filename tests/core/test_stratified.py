@@ -11,8 +11,9 @@ from scipy.special import xlogy
 
 from assay.core.allocation import explore
 from assay.core.differences import Gap, difference
+from assay.core.forms import Metric, ratio
 from assay.core.intervals import wilson
-from assay.core.metrics import METRICS, Metric, ratio
+from assay.core.metrics import METRICS
 from assay.core.stratified import (
     Sample,
     extra_outcomes,

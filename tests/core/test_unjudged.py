@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from assay.core.differences import subtract
-from assay.core.metrics import METRICS, Metric, Ratio, ratio
+from assay.core.forms import Metric, Ratio, ratio
+from assay.core.metrics import METRICS
 from assay.core.stopping import Reason, hold_back
 from assay.core.tallies import Tallies
 from assay.core.types import Floats

@@ -11,8 +11,8 @@ from sklearn import metrics as sk
 
 from assay.core.design import Design
 from assay.core.differences import difference
+from assay.core.forms import ratio
 from assay.core.goal import Goal
-from assay.core.metrics import ratio
 from assay.core.stopping import Reason
 from assay.core.types import Bools, Floats
 from assay.experiments.coverage.extent import FULL, QUICK, Part, Scope

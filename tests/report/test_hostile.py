@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 import assay
 from assay.core.allocation import round_to_total
 from assay.core.estimate import Estimator, estimate
-from assay.core.metrics import METRICS, ratio
+from assay.core.forms import ratio
+from assay.core.metrics import METRICS
 from assay.core.tallies import Tallies
 from tests.torture.sizes import sized
 

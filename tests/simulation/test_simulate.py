@@ -8,8 +8,8 @@ import pytest
 
 import assay
 from assay.core.design import Design
+from assay.core.forms import ratio
 from assay.core.goal import Goal
-from assay.core.metrics import ratio
 from assay.core.stopping import Reason
 from assay.errors import AssayError
 from assay.simulation import Frame, Population, Runs, Wanted, named_design, simulate, summarise

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from assay.core.design import Design
+from assay.core.forms import ratio
 from assay.core.goal import Goal
-from assay.core.metrics import ratio
 from assay.core.types import Floats
 from assay.simulation import replay
 

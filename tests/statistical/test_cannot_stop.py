@@ -8,8 +8,8 @@ import pytest
 
 from assay.core.design import Design
 from assay.core.engine import State, cannot_stop
+from assay.core.forms import Metric, ratio
 from assay.core.goal import Goal
-from assay.core.metrics import Metric, ratio
 from assay.core.types import Bools, Floats
 from assay.simulation import Runs, replay
 

@@ -7,8 +7,8 @@ import pytest
 
 from assay.core.design import Design
 from assay.core.engine import Look, State
+from assay.core.forms import ratio
 from assay.core.goal import Goal
-from assay.core.metrics import ratio
 from assay.core.stopping import Reason
 from assay.core.types import Bools, Floats
 from assay.simulation import Population, Runs, replay, simulate

@@ -6,9 +6,9 @@ from scipy.special import xlogy
 
 import assay
 from assay.core.design import Design
+from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.intervals import INTERVALS, Evidence, Interval
-from assay.core.metrics import Ratio, ratio
 from assay.core.types import Bools, Floats
 from assay.simulation import Runs, replay
 

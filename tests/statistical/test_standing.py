@@ -12,8 +12,9 @@ import pytest
 
 from assay.core.design import Design
 from assay.core.engine import Look, State, begin, fold, look, plan
+from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
-from assay.core.metrics import METRICS, Ratio, ratio
+from assay.core.metrics import METRICS
 from assay.core.standing import ends_at_worst, with_open
 from assay.core.stopping import Reason
 from assay.core.types import Bools, Floats, Ints

@@ -6,8 +6,8 @@ import pytest
 from assay.core.allocation import Exploration, explore
 from assay.core.design import Design
 from assay.core.engine import State
+from assay.core.forms import ratio
 from assay.core.goal import Goal
-from assay.core.metrics import ratio
 from assay.core.types import Floats
 from assay.simulation import replay
 

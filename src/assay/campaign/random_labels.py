@@ -9,8 +9,8 @@ from assay.core.answers import Answer
 from assay.core.cuts import Cuts
 from assay.core.design import Design
 from assay.core.engine import Look, State, look
+from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
-from assay.core.metrics import Ratio, ratio
 from assay.core.poststratify import bins_for, groups_with_labels
 from assay.core.standing import ends_at_worst
 from assay.core.strata import Side, Strata

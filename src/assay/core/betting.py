@@ -33,7 +33,7 @@ from typing import Self
 import numpy as np
 
 from assay.core.allocation import explore
-from assay.core.metrics import Ratio
+from assay.core.forms import Ratio
 from assay.core.stakes import Stakes, guesses
 from assay.core.stratified import rarer
 from assay.core.tallies import Tallies
@@ -136,7 +136,7 @@ def chances(tallies: Tallies, metric: Ratio) -> Floats:
 
     Examples
     --------
-    >>> from assay.core.metrics import ratio
+    >>> from assay.core.forms import ratio
     >>> tallies = Tallies(N=[500, 500], n=[100, 100], x=[60, 100])
     >>> chances(tallies, ratio("precision", tallies.N, np.array([True, True]))).round(2)
     array([0.73, 0.27])
@@ -184,7 +184,7 @@ def fold(
 
     Examples
     --------
-    >>> from assay.core.metrics import ratio
+    >>> from assay.core.forms import ratio
     >>> before = Tallies(N=[5000, 5000], n=[30, 30], x=[29, 30])  # not bet on, but learnt from
     >>> precision = ratio("precision", before.N, np.array([True, True]))
     >>> bets = fold(Bets.start(grid(0.05), ()), precision, before, np.array([1, 3] * 30),

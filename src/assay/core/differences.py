@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.core.metrics import Metric, Ratio
+from assay.core.forms import Metric, Ratio
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError
 
@@ -22,7 +22,7 @@ class Gap:
     --------
     Both say yes to the first stratum, each alone to one of the others; the F1s are 0.84 and 0.8.
 
-    >>> from assay.core.metrics import ratio
+    >>> from assay.core.forms import ratio
     >>> N = np.array([80.0, 20.0, 20.0])
     >>> first = ratio("f1", N, np.array([True, True, False]))
     >>> second = ratio("f1", N, np.array([True, False, True]))
@@ -147,7 +147,7 @@ def difference(first: Ratio, second: Ratio) -> Ratio:
     --------
     Both say yes to the first stratum, each alone to one of the others.
 
-    >>> from assay.core.metrics import ratio
+    >>> from assay.core.forms import ratio
     >>> N = np.array([80.0, 20.0, 20.0])
     >>> first = ratio("precision", N, np.array([True, True, False]))
     >>> second = ratio("precision", N, np.array([True, False, True]))

@@ -34,7 +34,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.core.metrics import Metric
+from assay.core.forms import Metric
 from assay.core.types import Floats
 
 _SHARE = 0.5  # of the shift that an estimated denominator makes: what is allowed for
@@ -86,7 +86,7 @@ def drift_of(N: Floats, n: Floats, x: Floats, left: Floats, metric: Metric) -> D
     --------
     One stratum, eight errors in eighty: somewhat less than one error is missing.
 
-    >>> from assay.core.metrics import ratio
+    >>> from assay.core.forms import ratio
     >>> N, n, x = np.array([1e6]), np.array([80.0]), np.array([72.0])
     >>> drift = drift_of(N, n, x, np.ones(1), ratio("precision", N, np.array([True])))
     >>> (n * drift.plain).round(2), drift.corrected().round(2), drift.bent

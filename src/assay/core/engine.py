@@ -18,9 +18,9 @@ from assay.core.allocation import explore
 from assay.core.betting import Bets, grid
 from assay.core.design import Design
 from assay.core.estimate import Moments, estimate, rates, stratum_sd
+from assay.core.forms import Metric, Ratio
 from assay.core.goal import Goal
 from assay.core.intervals import INTERVALS, Evidence
-from assay.core.metrics import Metric, Ratio
 from assay.core.quote import quoted_value
 from assay.core.stopping import Reason, count_streak, hold_back, reasons, settle
 from assay.core.stratified import Strata, extra_outcomes, rarer

@@ -19,7 +19,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from assay.core.metrics import Metric
+from assay.core.forms import Metric
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats
 
@@ -126,7 +126,7 @@ def estimate(
 
     Examples
     --------
-    >>> from assay.core.metrics import ratio
+    >>> from assay.core.forms import ratio
     >>> tallies = Tallies(N=[900, 100], n=[9, 11], x=[9, 6])
     >>> precision = ratio("precision", tallies.N, np.array([True, True]))
     >>> moments = estimate(tallies, precision, "unbiased", replacement=True)

@@ -18,9 +18,9 @@ import numpy as np
 
 from assay.core.design import Design
 from assay.core.engine import State, begin, fold, follows_request, look, plan
+from assay.core.forms import Ratio
 from assay.core.goal import Goal
 from assay.core.joint import Joint, JointLook, View
-from assay.core.metrics import Ratio
 from assay.core.standing import Standing
 from assay.core.stopping import Reason
 from assay.core.strata import Strata

@@ -25,7 +25,7 @@ from scipy.special import betaincinv, ndtri
 
 from assay.core.betting import Bets
 from assay.core.estimate import Moments
-from assay.core.metrics import Metric
+from assay.core.forms import Metric
 from assay.core.stratified import extra_outcomes, stratified_ends
 from assay.core.tallies import Tallies
 from assay.core.types import Floats

@@ -25,9 +25,9 @@ from assay.core import allocation as allocate
 from assay.core.compromise import compromise_allocation
 from assay.core.design import Design
 from assay.core.engine import Look, State, explored_shares, least_of_each, look, weights_now
+from assay.core.forms import Metric
 from assay.core.goal import Goal
 from assay.core.joint_allocation import joint_allocation
-from assay.core.metrics import Metric
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints

@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.core.allocation import explore
 from assay.core.drift import drift_of
-from assay.core.metrics import Metric
+from assay.core.forms import Metric
 from assay.core.stratified import weigh
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
@@ -37,7 +37,7 @@ def quoted_value(
     --------
     Eight errors in eighty labels of one stratum, and a stop by the width: most of an error more.
 
-    >>> from assay.core.metrics import ratio
+    >>> from assay.core.forms import ratio
     >>> tallies = Tallies(N=[1_000_000], n=[80], x=[72])
     >>> precision = ratio("precision", tallies.N, np.array([True]))
     >>> quoted_value(tallies, precision, replacement=False, explored=False, stops=True).round(4)

@@ -24,7 +24,7 @@ from typing import Self
 import numpy as np
 from scipy.special import ndtri
 
-from assay.core.metrics import Ratio
+from assay.core.forms import Ratio
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 
@@ -50,7 +50,7 @@ def guesses(tallies: Tallies, metric: Ratio) -> Floats:
 
     Examples
     --------
-    >>> from assay.core.metrics import ratio
+    >>> from assay.core.forms import ratio
     >>> tallies = Tallies(N=[500, 500], n=[18, 0], x=[17, 0])
     >>> guesses(tallies, ratio("precision", tallies.N, np.array([True, True]))).round(3)
     array([0.942, 0.921])

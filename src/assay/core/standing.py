@@ -9,8 +9,8 @@ import numpy as np
 from assay.core.betting import Bets
 from assay.core.design import Design
 from assay.core.engine import Look, State, look
+from assay.core.forms import Metric
 from assay.core.goal import Goal
-from assay.core.metrics import Metric
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
 from assay.core.types import Floats

@@ -39,7 +39,7 @@ from scipy.special import ndtri, xlogy
 from assay.core.allocation import explore
 from assay.core.differences import Gap
 from assay.core.drift import drift_of
-from assay.core.metrics import Metric, Ratio
+from assay.core.forms import Metric, Ratio
 from assay.core.root import find_root
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints

@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.core.betting import Bets
 from assay.core.differences import Gap
-from assay.core.metrics import Metric, Ratio
+from assay.core.forms import Metric, Ratio
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
 
@@ -22,7 +22,7 @@ def swing(tallies: Tallies, metric: Metric) -> tuple[Floats, Floats]:
 
     Examples
     --------
-    >>> from assay.core.metrics import ratio
+    >>> from assay.core.forms import ratio
     >>> tallies = Tallies(N=[1000], n=[8], x=[6], u=[2])
     >>> swing(tallies, ratio("precision", tallies.N, np.array([True])))
     (array(0.6), array(0.8))
@@ -40,7 +40,7 @@ def movement(tallies: Tallies, metric: Metric) -> Floats:
     --------
     Eight labels say 0.75; with two more against it would be 0.6.
 
-    >>> from assay.core.metrics import ratio
+    >>> from assay.core.forms import ratio
     >>> tallies = Tallies(N=[1000], n=[8], x=[6], u=[2])
     >>> movement(tallies, ratio("precision", tallies.N, np.array([True]))).round(2)
     np.float64(0.15)
@@ -91,7 +91,7 @@ def counted_at_worst(tallies: Tallies, metric: Metric, doubtful: Floats) -> tupl
 
     Examples
     --------
-    >>> from assay.core.metrics import ratio
+    >>> from assay.core.forms import ratio
     >>> tallies = Tallies(N=[100, 900], n=[8, 9], x=[6, 0], u=[2, 1])
     >>> recall = ratio("recall", tallies.N, np.array([True, False]))
     >>> against, in_favour = counted_at_worst(tallies, recall, tallies.u)

@@ -33,7 +33,7 @@ from math import frexp, log1p
 import numpy as np
 
 from assay.core.deck import Id, number
-from assay.core.metrics import Metric
+from assay.core.forms import Metric
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints, Words
 
@@ -246,7 +246,7 @@ def settle(tallies: Tallies, metric: Metric, once: DistinctItems, items: Floats)
     --------
     Two items of weights 3 and 1, drawn four times: a yes and a no. The share is 3/4 exactly.
 
-    >>> from assay.core.metrics import ratio
+    >>> from assay.core.forms import ratio
     >>> tallies = Tallies(N=[4000], n=[4], x=[2])
     >>> precision = ratio("precision", tallies.N, np.array([True]))
     >>> one, three = np.array([1000.0]), np.array([3000.0])

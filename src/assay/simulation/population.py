@@ -15,10 +15,11 @@ from numpy.typing import ArrayLike
 from assay.core import forecast
 from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
 from assay.core.design import Design
+from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal, Target, parse_targets
 from assay.core.groups import NO_GROUPS, Groups
 from assay.core.joint import Parts
-from assay.core.metrics import Ratio, canonical_metric, ratio
+from assay.core.metrics import canonical_metric
 from assay.core.profile import Profile, cells_of, profile_of
 from assay.core.strata import Side, Strata
 from assay.core.stratify import sides_to_cut, stratify

@@ -14,9 +14,9 @@ import numpy as np
 
 from assay.core.design import Design
 from assay.core.engine import Look, State, begin, cannot_stop, fold, look, plan
+from assay.core.forms import Ratio
 from assay.core.goal import Goal
 from assay.core.joint import Joint, Parts
-from assay.core.metrics import Ratio
 from assay.core.stopping import Reason
 from assay.core.types import Bools, Floats, Ints
 
@@ -123,7 +123,7 @@ def replay(
 
     Examples
     --------
-    >>> from assay.core.metrics import ratio
+    >>> from assay.core.forms import ratio
     >>> sizes, positives = np.array([5000.0, 5000.0]), np.array([4950.0, 4000.0])
     >>> precision = ratio("precision", sizes, np.array([True, True]))
     >>> runs = replay(Design(), Goal("precision", within=0.03), precision, sizes=sizes,

@@ -9,8 +9,8 @@ import numpy as np
 from assay.core.design import Design
 from assay.core.engine import Look, State
 from assay.core.forecast import labels_needed
+from assay.core.forms import ratio
 from assay.core.goal import Goal, parse_targets
-from assay.core.metrics import ratio
 from assay.core.types import Floats
 from assay.errors import PredictionsError
 from assay.simulation.named_designs import named_design, names_of, usual_designs

@@ -5,8 +5,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from assay.core.design import Design
+from assay.core.forms import ratio
 from assay.core.goal import Goal
-from assay.core.metrics import ratio
 from assay.core.types import Floats
 from assay.predictions import from_arrays
 from assay.simulation import Population, replay

@@ -18,7 +18,7 @@ from assay.core.cuts import Cuts
 from assay.core.design import Design
 from assay.core.differences import difference
 from assay.core.forecast import isotonic_rates, least_variance
-from assay.core.metrics import Ratio, ratio
+from assay.core.forms import Ratio, ratio
 from assay.core.profile import Profile, profile_of
 from assay.core.strata import Strata
 from assay.core.types import Bools, Floats, Ints

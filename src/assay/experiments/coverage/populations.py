@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from assay.core.design import Design
-from assay.core.metrics import ratio
+from assay.core.forms import ratio
 from assay.core.types import Bools, Floats
 from assay.errors import InputError
 from assay.experiments.data import NamedPopulation, generated_classifiers

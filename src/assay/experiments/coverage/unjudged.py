@@ -13,8 +13,8 @@ import numpy as np
 
 from assay.core.design import Design, fitted
 from assay.core.engine import State, look
+from assay.core.forms import Metric
 from assay.core.goal import Goal
-from assay.core.metrics import Metric
 from assay.core.standing import ends_at_worst
 from assay.core.types import Floats, Ints
 from assay.experiments.coverage.cells import Cell, Subject, design_of, goal_of, needed, task_name

@@ -1,0 +1,334 @@
+"""Metrics over strata, as the statistics see them: forms in the stratum totals."""
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from assay.core.metrics import METRICS, canonical_metric
+from assay.core.types import Bools, Floats
+from assay.errors import DesignError
+
+
+class Metric(Protocol):
+    """What the statistics ask of a metric, at stratum totals T of shape (..., H)."""
+
+    @property
+    def bends(self) -> bool:
+        """Whether what a stratum weighs depends on the totals."""
+
+    @property
+    def straight(self) -> bool:
+        """Whether `plane` is exact: the same wherever it is taken."""
+
+    @property
+    def lowest(self) -> float:
+        """The least that such a metric of one classifier can be; the most is 1."""
+
+    @property
+    def counts(self) -> Bools:
+        """The strata that it depends on, (H,)."""
+
+    def over(self, which: Bools) -> "Metric":
+        """Return the metric over some of the strata, if it depends on no others."""
+
+    def per(self, share: Floats) -> "Metric":
+        """Return the metric of totals of which only these shares are counted, (H,)."""
+
+    def denominator(self, T: Floats) -> Floats:
+        """Return what is above 0 where the metric is defined."""
+
+    def value(self, T: Floats) -> Floats:
+        """Return the metric; 0 where it is not defined."""
+
+    def gradient(self, T: Floats) -> Floats:
+        """Return d metric / d T_h; 0 where the metric is not defined."""
+
+    def weights(self, T: Floats) -> Floats:
+        """Return the size of the gradient, up to a common factor."""
+
+    def rises(self, T: Floats) -> Bools:
+        """Where more outcomes raise the metric; elsewhere they lower it."""
+
+    def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
+        """Return bounds of the metric when least <= T <= most."""
+
+    def plane(self, m: Floats, T: Floats) -> tuple[Floats, Floats]:
+        """Return c, (..., H), and c0, (...): the metric is at least m where c0 + c.T >= 0.
+
+        Exactly so for a ratio; for others to first order about the totals `T`.
+        """
+
+    def slope_of_variance(self, T: Floats, variance: Floats) -> Floats:
+        """Return d ln V / d T_k, with V = sum_h g_h^2 variance_h, through the gradient g alone."""
+
+
+@dataclass(frozen=True)
+class Classes:
+    """A denominator in which both classes count: (P (items - P))^power, P the positives.
+
+    Parameters
+    ----------
+    items : float
+        All items that the metric is about.
+    power : float
+    shift : float
+        What the metric is where its numerator is 0.
+    alone : (float, float)
+        What it is called where all items are negative, and where all are positive: it is not
+        defined there, and scikit-learn says so.
+    """
+
+    items: float
+    power: float
+    shift: float
+    alone: tuple[float, float]
+
+    def at(self, P: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the denominator, and its first and second derivative; all 0 where it is 0."""
+        Q, e = self.items - P, self.power
+        there = (P > 0) & (Q > 0)
+        p, q = np.where(there, P, 1.0), np.where(there, Q, 1.0)
+        D = np.where(there, (p * q) ** e, 0.0)
+        first = e * (1 / p - 1 / q)
+        return D, D * first, D * (first * first - e * (1 / p**2 + 1 / q**2))
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio:
+    """A metric: (a0 + a.T) / D for stratum totals T of shape (..., H), with P = b0 + b.T.
+
+    D is P itself; or, where the metric is of both classes, what `both` makes of it.
+
+    Parameters
+    ----------
+    a0, a, b0, b : float, array of shape (H,), float, array of shape (H,)
+    both : Classes, optional
+    """
+
+    a0: float
+    a: Floats
+    b0: float
+    b: Floats
+    both: Classes | None = None
+
+    @property
+    def bends(self) -> bool:
+        """Whether its denominator depends on the totals."""
+        return bool(self.b.any())
+
+    @property
+    def straight(self) -> bool:
+        """Whether its denominator is linear in the totals."""
+        return self.both is None
+
+    @property
+    def lowest(self) -> float:
+        """The least that it can be."""
+        return 0.0 if self.both is None else 2 * self.both.shift - 1
+
+    @property
+    def counts(self) -> Bools:
+        """The strata that it depends on, (H,)."""
+        return np.asarray((self.a != 0) | (self.b != 0))
+
+    def over(self, which: Bools) -> "Ratio":
+        """Return the metric over some of the strata, if it depends on no others."""
+        return replace(self, a=self.a[which], b=self.b[which])
+
+    def numerator(self, T: Floats) -> Floats:
+        """Return a0 + a.T."""
+        return np.asarray(self.a0 + (self.a * T).sum(axis=-1))
+
+    def per(self, share: Floats) -> "Ratio":
+        """Return the metric of totals of which only these shares are counted, (H,)."""
+        return replace(self, a=self.a / share, b=self.b / share)
+
+    def denominator(self, T: Floats) -> Floats:
+        """Return D; where it is zero the metric is not defined."""
+        P = self._base(T)
+        return P if self.both is None else self.both.at(P)[0]
+
+    def denominator_slopes(self, T: Floats) -> Floats:
+        """Return d D / d T_h: b, or (..., H)."""
+        if self.both is None:
+            return self.b
+        return np.asarray(self.both.at(self._base(T))[1][..., None] * self.b)
+
+    def value(self, T: Floats) -> Floats:
+        """Return the metric; where it is not defined, what scikit-learn says: 0, if not else."""
+        value = self._share(T)
+        if self.both is None:
+            return value
+        P = self._base(T)
+        none, every = self.both.alone
+        value = np.where(P <= 0, none, self.both.shift + value)
+        return np.where(self.both.items <= P, every, value)
+
+    def gradient(self, T: Floats) -> Floats:
+        """Return d metric / d T_h = (a_h - tilt * b_h) / D; 0 where not defined."""
+        bottom = self.denominator(T)[..., None]
+        slope = self.a - self._tilt(T) * self.b
+        return np.asarray(np.where(bottom > 0, slope, 0.0) / np.where(bottom > 0, bottom, 1.0))
+
+    def weights(self, T: Floats) -> Floats:
+        """Return |a_h - tilt * b_h|: no denominator, so that it is there without positives."""
+        return np.abs(self.a - self._tilt(T) * self.b)
+
+    def rises(self, T: Floats) -> Bools:
+        """Where more outcomes raise the metric; elsewhere they lower it, (..., H).
+
+        Each metric of the table rises or falls in each T_h throughout: more positives called yes
+        never lower recall, more called no never raise it. The latter bring it nearer to 0, which is
+        up where the difference of two recalls is below 0.
+        """
+        return np.asarray(np.where(self.a != 0, self.a, -self._tilt(T) * self.b) > 0)
+
+    def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
+        """Return the metric's smallest and largest value when least <= T <= most."""
+        lows, highs = [], []
+        for T in (least, most):  # where a = 0, whichever is the worse: that depends on the sign
+            lows.append(self.value(np.where(self.a > 0, least, np.where(self.a < 0, most, T))))
+            highs.append(self.value(np.where(self.a > 0, most, np.where(self.a < 0, least, T))))
+        return np.asarray(np.minimum(*lows)), np.asarray(np.maximum(*highs))
+
+    def plane(self, m: Floats, T: Floats) -> tuple[Floats, Floats]:
+        """Return c = a - m b and c0 = a0 - m b0: the metric is at least m where c0 + c.T >= 0.
+
+        Where D is not linear, to first order about T: where a.T - (m - shift) D >= 0.
+        """
+        if self.both is None:
+            return np.asarray(self.a - m[..., None] * self.b), np.asarray(self.a0 - m * self.b0)
+        D, first, _ = self.both.at(self._base(T))
+        over = m - self.both.shift
+        c = self.a - (over * first)[..., None] * self.b
+        return np.asarray(c), np.asarray(self.numerator(T) - over * D - (c * T).sum(axis=-1))
+
+    def level(self, T: Floats) -> Floats:
+        """Return the recall whose slopes are in proportion to the metric's at T, from 0 to 1.
+
+        Of a metric of both classes. Where a positive that is called yes raises it by g, and one
+        that is called no lowers it by l, a recall of l / (g + l) does so in the same proportion.
+        """
+        least, range_ = self._slants
+        return np.asarray((self._tilt(T)[..., 0] - least) / range_)
+
+    def slopes_at(self, level: Floats) -> Floats:
+        """Return the slopes, up to a factor, of a metric of both classes at a level, (..., H)."""
+        least, range_ = self._slants
+        return np.asarray((self.a - least * self.b) / range_ - level[..., None] * self.b)
+
+    def slope_of_variance(self, T: Floats, variance: Floats) -> Floats:
+        """Return -2 g_k sum_h (g_h b_h variance_h) / (D V) - 2 b_k / D, for D = P.
+
+        In general, with S the sum and metric = shift + A / D, that is
+        -2 (D' g_k S / V + D' b_k + (A/D) D'' b_k S / V) / D.
+        """
+        D, g = self.denominator(T)[..., None], self.gradient(T)
+        D = np.where(D > 0, D, 1.0)
+        V = (g * g * variance).sum(axis=-1, keepdims=True)
+        shared = (g * self.b * variance).sum(axis=-1, keepdims=True)
+        per = shared / np.where(V > 0, V, 1.0)
+        if self.both is None:
+            return np.asarray(-2 * (g * per + self.b) / D)
+        return np.asarray(-2 * (self.turned(T, per, g) + self.denominator_slopes(T)) / D)
+
+    def turned(self, T: Floats, per: Floats, g: Floats) -> Floats:
+        """Return D' g_k per + (A/D) D'' b_k per, shape (..., H); g per where D is linear.
+
+        Parameters
+        ----------
+        T : array, shape (..., H)
+        per : array, shape (..., 1)
+        g : array, shape (..., H)
+            The metric's gradient.
+        """
+        if self.both is None:
+            return np.asarray(g * per)
+        _, first, second = self.both.at(self._base(T))
+        bent = (self._share(T) * second)[..., None] * self.b
+        return np.asarray((first[..., None] * g + bent) * per)
+
+    @property
+    def _slants(self) -> tuple[float, float]:
+        """The least of a / b, that of the no-set, and how much more that of the yes-set is."""
+        slants = self.a[self.b != 0] / self.b[self.b != 0]
+        return float(slants.min()), float(np.ptp(slants)) or 1.0
+
+    def _base(self, T: Floats) -> Floats:
+        return np.asarray(self.b0 + (self.b * T).sum(axis=-1))
+
+    def _share(self, T: Floats) -> Floats:
+        """Return the numerator over D, 0 where there is none."""
+        top, bottom = self.numerator(T), self.denominator(T)
+        return np.asarray(np.where(bottom > 0, top, 0.0) / np.where(bottom > 0, bottom, 1.0))
+
+    def _tilt(self, T: Floats) -> Floats:
+        """Return how much of the numerator a unit of P is worth, (..., 1): the value, if D is P."""
+        share = self._share(T)
+        if self.both is not None:
+            share = share * self.both.at(self._base(T))[1]
+        return np.asarray(share[..., None])
+
+
+def ratio(
+    metric: str,
+    N: Floats,
+    says_yes: Bools | None,
+    *,
+    items: float | None = None,
+    yes_items: float | None = None,
+) -> Ratio:
+    """Return the metric's coefficients for strata of sizes `N`.
+
+    Parameters
+    ----------
+    metric : str
+        A name of `METRICS`.
+    N : array, shape (H,)
+        Stratum sizes. For a one-sided metric only that side's strata need be there.
+    says_yes : array of bool, shape (H,), or None
+        Whether the classifier says yes to the stratum's items. None: strata straddle predicted
+        labels and the outcome is "the prediction was correct"; only accuracy can be read off those.
+    items, yes_items : float, optional
+        All items, and those that the classifier says yes to; otherwise those of the strata, which
+        may leave out what a comparison does not depend on.
+
+    Examples
+    --------
+    >>> N, yes = np.array([10.0, 90.0]), np.array([True, False])
+    >>> ratio("recall", N, yes).value(np.array([8.0, 2.0]))
+    array(0.8)
+    """
+    name = canonical_metric(metric)
+    if says_yes is None:
+        if name != "accuracy":
+            raise DesignError(
+                f"{name} cannot be read off strata that mix predicted labels",
+                hint="use variable='score', which keeps the strata apart, or metric='accuracy'",
+            )
+        return Ratio(0.0, np.ones_like(N), float(N.sum()), np.zeros_like(N))
+    yes = says_yes.astype(np.float64)
+    size = float(N.sum()) if items is None else items
+    yes_size = float((N * yes).sum()) if yes_items is None else yes_items
+    no_size = size - yes_size
+    kind = METRICS[name]
+    if kind.power is not None:
+        shift, half = kind.scale
+        scale = half * (yes_size * no_size) ** (kind.power - 1) if yes_size * no_size > 0 else 0.0
+        alone = (no_size / size, yes_size / size) if shift else (0.0, 0.0)
+        return Ratio(
+            0.0,
+            scale * (no_size * yes - yes_size * (1 - yes)),
+            0.0,
+            np.ones_like(yes),
+            Classes(size, kind.power, shift, alone),
+        )
+    (a_yes, b_yes), (a_no, b_no) = (kind.slopes(said=said) for said in (True, False))
+    (_, fp, _, tn), (_, fp_below, _, tn_below) = kind.top, kind.bottom
+    return Ratio(
+        fp * yes_size + tn * no_size,
+        a_yes * yes + a_no * (1 - yes),
+        fp_below * yes_size + tn_below * no_size,
+        b_yes * yes + b_no * (1 - yes),
+    )
