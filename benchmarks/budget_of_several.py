@@ -18,9 +18,10 @@ import numpy as np
 
 from assay.core.compromise import compromise_allocation
 from assay.core.design import Design
-from assay.core.goal import Goal, parse_targets
+from assay.core.goal import Goal
 from assay.core.joint import Joint, View
 from assay.core.stratify import cell_strata, joint_of
+from assay.core.targets import parse_targets
 from assay.core.types import Floats
 from assay.simulation import Population, replay_jointly
 

@@ -15,7 +15,8 @@ import sys
 import numpy as np
 from scipy.special import ndtri
 
-from assay.core.goal import Goal, parse_targets
+from assay.core.goal import Goal
+from assay.core.targets import parse_targets
 from assay.simulation import Population, expected_savings, sample_size, simulate
 from assay.simulation.recycling.route import Route
 from assay.simulation.recycling.sizes import covariance_of_hits

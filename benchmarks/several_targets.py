@@ -13,8 +13,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from assay.core.design import Design
-from assay.core.goal import Goal, parse_targets
+from assay.core.goal import Goal
 from assay.core.stratify import cell_strata, joint_of
+from assay.core.targets import parse_targets
 from assay.core.types import Floats
 from assay.simulation import Population, Runs, replay_jointly
 

@@ -23,9 +23,10 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from assay.core.design import Design
-from assay.core.goal import Goal, parse_targets
+from assay.core.goal import Goal
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of
+from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.demo import make_population
 from assay.predictions import read_compared

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.core.design import Design
-from assay.core.goal import Goal, parse_targets
+from assay.core.goal import Goal
 from assay.core.joint import Joint, Parts
 from assay.core.metrics import METRICS
+from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
 from tests.sklearn_metrics import SKLEARN

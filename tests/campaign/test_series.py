@@ -14,8 +14,9 @@ from assay.campaign import series as follow
 from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import start_beside
 from assay.campaign.trends import PeriodRow
-from assay.core.goal import Goal, parse_targets
+from assay.core.goal import Goal
 from assay.core.joint import Joint, Parts
+from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
 from assay.labelling.settings import Settings, find_campaign

@@ -9,8 +9,9 @@ import pytest
 
 import assay
 from assay.core.design import Design
-from assay.core.goal import Goal, parse_targets
+from assay.core.goal import Goal
 from assay.core.stratify import cell_strata, joint_of
+from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats
 from assay.predictions.several import read_classifiers
 from assay.simulation import replay_jointly

@@ -19,7 +19,8 @@ from assay.cli.render import (
     sizes_table,
     strata_table,
 )
-from assay.core.goal import Goal, Target
+from assay.core.goal import Goal
+from assay.core.targets import Target
 from assay.results.estimates import Estimate, StratumRow, notes_once
 from assay.results.text import printable
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from assay.core.goal import Goal, Target, parse_targets, slices_in
+from assay.core.goal import Goal
 from assay.core.metrics import METRICS
+from assay.core.targets import Target, parse_targets, slices_in
 from assay.errors import DesignError
 
 NAMES = ["new", "old-2.1", "vote_3"]

@@ -9,10 +9,11 @@ import pytest
 from assay.core.design import Design
 from assay.core.engine import State, explored_shares
 from assay.core.estimate import estimate
-from assay.core.goal import Goal, parse_targets
+from assay.core.goal import Goal
 from assay.core.joint import Joint, JointLook, Parts
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
+from assay.core.targets import parse_targets
 from assay.core.types import Floats, Ints
 from assay.core.views import views_of
 from assay.errors import DesignError

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from assay.core.design import Design
-from assay.core.goal import Goal, parse_targets
+from assay.core.goal import Goal
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of
+from assay.core.targets import parse_targets
 from assay.simulation import Population
 from tests.joint_population import Made, counted, every_target, make
 

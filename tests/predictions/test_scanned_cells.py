@@ -9,8 +9,9 @@ import pytest
 
 from assay.core.cut_methods import METHODS
 from assay.core.design import Design
-from assay.core.goal import Goal, parse_targets
+from assay.core.goal import Goal
 from assay.core.stratify import cell_strata
+from assay.core.targets import parse_targets
 from assay.core.types import Floats
 from assay.errors import PredictionsError
 from assay.predictions import CellPredictions, Scan, read_classifiers

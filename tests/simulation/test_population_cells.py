@@ -9,8 +9,9 @@ from scipy.stats import rankdata
 from sklearn import metrics as sk
 
 from assay.core.design import Design
-from assay.core.goal import Goal, Target, parse_targets
+from assay.core.goal import Goal
 from assay.core.stratify import cell_strata
+from assay.core.targets import Target, parse_targets
 from assay.errors import AssayError
 from assay.simulation import Population
 

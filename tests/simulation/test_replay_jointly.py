@@ -7,10 +7,11 @@ from scipy.special import ndtri
 
 from assay.core.design import Design
 from assay.core.engine import State
-from assay.core.goal import Goal, parse_targets
+from assay.core.goal import Goal
 from assay.core.joint import Joint, Parts
 from assay.core.joint_allocation import joint_allocation
 from assay.core.stopping import Reason
+from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
 from assay.simulation import Runs, replay_jointly

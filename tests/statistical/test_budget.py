@@ -22,10 +22,11 @@ import pytest
 from assay.core import allocation as allocate
 from assay.core.design import Design
 from assay.core.engine import State, explored_shares
-from assay.core.goal import Goal, Target, parse_targets
+from assay.core.goal import Goal
 from assay.core.joint import Joint, JointLook
 from assay.core.joint_allocation import joint_allocation
 from assay.core.stratify import cell_strata, joint_of
+from assay.core.targets import Target, parse_targets
 from assay.core.types import Floats, Ints
 from assay.simulation import Population, replay_jointly
 

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from assay.audit.recompute import Form, Stratum, form_of, left_of, quoted
 from assay.core.design import Design
-from assay.core.goal import Target
 from assay.core.strata import EITHER, Strata
+from assay.core.targets import Target
 from assay.labelling import Settings
 
 T = TypeVar("T")

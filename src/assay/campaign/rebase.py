@@ -7,7 +7,7 @@ from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import count_there, refuse_other_ids, replace_campaign
 from assay.campaign.create import settings_of
 from assay.campaign.setup import SHARED, Setup, set_up_one, set_up_several
-from assay.core.goal import Target
+from assay.core.targets import Target
 from assay.errors import AssayWarning, PredictionsError
 from assay.labelling import (
     Settings,

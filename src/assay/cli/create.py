@@ -38,7 +38,7 @@ from assay.cli.output import AsJson, telling_errors
 from assay.cli.summary import document, make_campaign, render_campaign
 from assay.core.cut_methods import METHODS
 from assay.core.design import ALLOCATIONS, MODES, Design
-from assay.core.goal import one_of
+from assay.core.fields import one_of
 from assay.core.variable import Scale
 from assay.errors import DesignError, did_you_mean
 

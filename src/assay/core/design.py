@@ -9,7 +9,8 @@ from typing import Any, Literal, Self, get_args
 from assay.core.betting import grid
 from assay.core.cut_methods import canonical_method
 from assay.core.estimate import ESTIMATORS, Estimator
-from assay.core.goal import Goal, known_names, one_of, parse, whole
+from assay.core.fields import known_names, one_of, parse, whole
+from assay.core.goal import Goal
 from assay.core.intervals import INTERVALS
 from assay.core.metrics import METRICS
 from assay.core.variable import VARIABLES, Variable

@@ -16,8 +16,9 @@ and Z positives among these, both are X/Y - Z/M in units of a spread,
     metric = shift + sum_h a_h T_h / (P (N - P))^power,    a = M and -Y, times a constant,
 
 with P = X + Z all positives: power 1 for balanced accuracy, 1/2 for Matthews correlation. A ratio
-is the case of a denominator that is P itself (`Ratio`, `Classes`). As the set sizes are known, the
-numerator is linear, TP TN - FP FN = M X - Y Z, and each rises with X and falls with Z throughout.
+is the case of a denominator that is P itself (`Ratio` and `Classes` in `core.forms`). As the set
+sizes are known, the numerator is linear, TP TN - FP FN = M X - Y Z, and each rises with X and falls
+with Z throughout.
 
 For strata that straddle predicted labels (paper 2) the outcome is "the prediction was correct",
 T_h counts correct predictions, and accuracy is their sum over N (paper 2, Eqs. 1 and 4).

@@ -1,1 +1,245 @@
-"""Targets as they are typed: ``precision:cnn within 0.02``, ``recall:new - recall:old``."""
+"""Targets: a metric of one classifier, or a difference of two, and how exactly it is wanted.
+
+A target is written ``precision:cnn``, ``prevalence``, or ``recall:new - recall:old``, and may say
+how exactly it is wanted: ``precision:cnn within 0.02``. A metric without a name is of every
+classifier. It may be about a slice: ``precision:cnn[lang=de]``; ``precision:cnn[lang]`` is one
+target for every value of the column.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from assay.core.fields import between
+from assay.core.metrics import METRICS, canonical_metric
+from assay.errors import DesignError, did_you_mean
+
+ALONE = "classifier"  # what a single one is called whose several metrics are asked for
+
+_MINUS = re.compile(r"\s+[-−]\s+")
+
+_SLICE = re.compile(r"\[\s*([^\[\]]*?)\s*\]")
+
+_WITHIN = re.compile(r"^(?P<what>.*\S)\s+within\s+(?P<within>\S+)$")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A metric of one classifier, or the difference between two classifiers' metrics.
+
+    Parameters
+    ----------
+    metric : str
+        A name of `core.metrics.METRICS`.
+    classifier : str, optional
+        Whose; empty for prevalence, which is nobody's. None for the only one, which has no name.
+    minus : str, optional
+        The classifier whose metric is subtracted.
+    within : float, optional
+        The half-width to stop at.
+    slice : str, optional
+        The group of items that it is about; otherwise all.
+
+    Examples
+    --------
+    >>> Target("precision", "new", minus="old", within=0.02).name
+    'precision:new - precision:old'
+    >>> Target("recall", "new", slice="lang=de").name
+    'recall:new[lang=de]'
+    """
+
+    metric: str
+    classifier: str | None = None
+    minus: str | None = None
+    within: float | None = None
+    slice: str | None = None
+
+    def __post_init__(self) -> None:
+        set_ = partial(object.__setattr__, self)
+        set_("metric", canonical_metric(self.metric))
+        if not METRICS[self.metric].is_of_classifier:
+            if self.classifier:
+                set_("classifier", "")
+            if self.minus is not None:
+                raise DesignError(f"{self.metric} is the same whatever the classifier says")
+        elif self.classifier == "":
+            raise DesignError(
+                f"{self.metric} of which classifier?", details="only prevalence is nobody's"
+            )
+        if self.minus == self.classifier and self.minus is not None:
+            raise DesignError(f"{self.name} is 0: both are of one classifier")
+        if self.within is not None:
+            hint = "0.02 means ±2 percentage points"
+            set_("within", between("within", self.within, 0.0, 0.5, hint=hint))
+
+    @property
+    def name(self) -> str:
+        """The target as it is written."""
+        among = "" if self.slice is None else f"[{self.slice}]"
+        if not self.classifier:
+            return f"{self.metric}{among}"
+        first = f"{self.metric}:{self.classifier}{among}"
+        return first if self.minus is None else f"{first} - {self.metric}:{self.minus}{among}"
+
+
+def parse_targets(
+    metrics: Iterable[str] | Mapping[str, float],
+    classifiers: Sequence[str],
+    *,
+    within: float | None = None,
+    slices: Sequence[str] = (),
+) -> tuple[Target, ...]:
+    """Return the targets that are asked for by name.
+
+    Parameters
+    ----------
+    metrics : names, or mapping of names to half-widths
+        As above.
+    classifiers : sequence of str
+        The names that there are.
+    within : float, optional
+        The half-width of targets that do not say theirs.
+    slices : sequence of str
+        Those that there are, such as ``lang=de``.
+
+    Examples
+    --------
+    >>> targets = parse_targets(["precision:a", "recall:a - recall:b within 0.05"], ["a", "b"],
+    ...                         within=0.02)
+    >>> [(target.name, target.within) for target in targets]
+    [('precision:a', 0.02), ('recall:a - recall:b', 0.05)]
+    >>> [target.name for target in parse_targets(["f1", "prevalence"], ["a", "b"])]
+    ['f1:a', 'f1:b', 'prevalence']
+    >>> targets = parse_targets(["f1:a[lang]"], ["a"], slices=["lang=de", "lang=en"])
+    >>> [target.name for target in targets]
+    ['f1:a[lang=de]', 'f1:a[lang=en]']
+    """
+    if isinstance(metrics, str):
+        raise DesignError(f"metrics must be several names, got {metrics!r}", hint=f"[{metrics!r}]")
+    widths = metrics if isinstance(metrics, Mapping) else None
+    targets = []
+    for text in metrics:
+        if not isinstance(text, str):
+            raise DesignError(f"a metric is written like 'precision:cnn', got {text!r}")
+        found = _WITHIN.match(text.strip())
+        what, said = (found["what"], _number(found["within"], text)) if found else (text, None)
+        its_own = None if widths is None else widths[text]
+        wanted = next((w for w in (its_own, said, within) if w is not None), None)
+        targets += [
+            _target(each, classifiers, wanted, about)
+            for about in _slices(what, slices)
+            for each in _named(_SLICE.sub("", what), classifiers)
+        ]
+    return tuple(targets)
+
+
+def without_slices(name: str) -> str:
+    """Return a target's name without the slices that it is about.
+
+    Examples
+    --------
+    >>> without_slices("f1:new[lang=de] - f1:old[lang=de]")
+    'f1:new - f1:old'
+    """
+    return _SLICE.sub("", name)
+
+
+def is_difference(name: str) -> bool:
+    """Tell whether a target of that name is the difference of two.
+
+    Examples
+    --------
+    >>> is_difference("f1:new - f1:old"), is_difference("f1:new[site=a - b]")
+    (True, False)
+    """
+    return " - " in without_slices(name)
+
+
+def slices_in(metrics: Iterable[str]) -> tuple[str, ...]:
+    """Return the slices that metrics are asked for of, each once, as they are written.
+
+    Examples
+    --------
+    >>> slices_in(["f1:a[lang]", "f1:a", "f1:b[lang] within 0.1", "f1:a[site=x]"])
+    ('lang', 'site=x')
+    """
+    found = (each for text in metrics if isinstance(text, str) for each in _SLICE.findall(text))
+    return tuple(dict.fromkeys(found))
+
+
+def _slices(text: str, known: Sequence[str]) -> list[str | None]:
+    """Return the slices that one metric is asked for of: one, all values of a column, or none."""
+    written, around = _SLICE.findall(text), _SLICE.sub("", text)
+    if not written and not set("[]") & set(around):
+        return [None]
+    sides = len(_MINUS.split(around))
+    if len(written) != sides or len(set(written)) > 1 or set("[]") & set(around) or not written[0]:
+        raise DesignError(
+            f"{text!r} cannot be read",
+            details="a metric of a slice is METRIC:CLASSIFIER[COLUMN=VALUE]; both sides of a "
+            "difference are of the same one",
+        )
+    meant = [name for name in known if name == written[0] or name.startswith(f"{written[0]}=")]
+    if not meant:
+        raise DesignError(
+            f"unknown slice {written[0]!r} in {text!r}",
+            details=f"slices: {', '.join(known) or 'none'}",
+            hint=did_you_mean(written[0], known),
+        )
+    return [*meant]
+
+
+def _named(text: str, classifiers: Sequence[str]) -> list[str]:
+    """Return the same metric of every classifier where none is named."""
+    text = text.strip()
+    if ":" in text or _MINUS.search(text) or not METRICS[canonical_metric(text)].is_of_classifier:
+        return [text]
+    return [f"{text}:{name}" for name in classifiers]
+
+
+def _target(
+    text: str, classifiers: Sequence[str], within: float | None, slice: str | None
+) -> Target:
+    parts = [part.partition(":") for part in _MINUS.split(text)]
+    if len(parts) > 2:
+        raise DesignError(f"{text!r} is not the difference of two metrics")
+    bare = [word.strip() for word, colon, _ in parts if not colon and word.strip() in classifiers]
+    if bare or text.count(":") > len(parts):
+        raise DesignError(
+            f"{text!r} cannot be read",
+            details="a metric is METRIC:CLASSIFIER, a difference METRIC:NEW - METRIC:OLD",
+            hint=f"say METRIC:{bare[0]}" if bare else "put a space on either side of the minus",
+        )
+    metrics = [canonical_metric(metric) for metric, _, _ in parts]
+    if len(set(metrics)) > 1:
+        raise DesignError(
+            f"{text!r} is of two different metrics", details="a difference compares like with like"
+        )
+    names = [
+        _classifier(name.strip(), classifiers, text)
+        if name or METRICS[metric].is_of_classifier
+        else ""
+        for metric, (_, _, name) in zip(metrics, parts, strict=True)
+    ]
+    return Target(metrics[0], names[0], names[1] if len(names) > 1 else None, within, slice)
+
+
+def _classifier(name: str, classifiers: Sequence[str], text: str) -> str:
+    if name in classifiers:
+        return name
+    problem = f"unknown classifier {name!r} in {text!r}" if name else f"{text!r}: of which?"
+    raise DesignError(
+        problem,
+        details=f"classifiers: {', '.join(classifiers)}",
+        hint=did_you_mean(name, classifiers) if name else f"say METRIC:{classifiers[0]}",
+    )
+
+
+def _number(text: str, whole: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise DesignError(
+            f"{whole!r}: {text!r} is not a number", hint="for example: precision:cnn within 0.02"
+        ) from None

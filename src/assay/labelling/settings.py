@@ -8,7 +8,8 @@ from typing import Any, Literal, Self
 from assay.core.deck import NUMBERS, Id, number
 from assay.core.design import Design
 from assay.core.evaluation import Evaluation, Prior
-from assay.core.goal import Goal, between
+from assay.core.fields import between
+from assay.core.goal import Goal
 from assay.core.strata import Strata
 from assay.core.variable import Scale, Variable
 from assay.errors import DesignError

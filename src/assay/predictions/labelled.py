@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from assay.core.goal import ALONE
+from assay.core.targets import ALONE
 from assay.core.types import Bools, Floats, Ints
 from assay.predictions.labels import read_predicted
 from assay.predictions.read import take_ids, take_judgements

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from assay.core.goal import ALONE
 from assay.core.groups import Groups, refuse_bad_names
 from assay.core.profile import cells_of, profile_of
+from assay.core.targets import ALONE
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.variable import rank
 from assay.errors import PredictionsError, did_you_mean

@@ -11,9 +11,9 @@ from assay.core.forecast import (
     labels_per_range,
     labels_per_share,
 )
-from assay.core.goal import is_difference
 from assay.core.metrics import METRICS
 from assay.core.standing import Standing
+from assay.core.targets import is_difference
 from assay.labelling import Labelling
 from assay.report.facts import MetricFacts
 from assay.results import Estimate, HistoryPoint, state_text, thinned

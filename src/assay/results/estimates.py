@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from assay.core.deck import Id
-from assay.core.goal import is_difference
+from assay.core.targets import is_difference
 from assay.results.frames import Backend, frame_of, types_of
 from assay.results.html import (
     html_block,

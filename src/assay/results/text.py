@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 from assay.core.cut_methods import METHODS
 from assay.core.design import Design
-from assay.core.goal import Goal, without_slices
+from assay.core.goal import Goal
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
+from assay.core.targets import without_slices
 from assay.results.estimates import Estimate, StratumRow
 
 _EQUAL = "strata of equal size"
@@ -89,7 +90,7 @@ def goal_words(goal: Goal) -> str:
     '±0.02 at 95% confidence, with at most 900 answers'
     >>> goal_words(Goal("recall", at_least=0.9))
     'is it at least 0.9? At 95% confidence'
-    >>> from assay.core.goal import Target
+    >>> from assay.core.targets import Target
     >>> both = (Target("f1", "cnn"), Target("f1", "mve"))
     >>> goal_words(Goal(targets=both, budget=500, simultaneous=True))
     '95% confidence that all are right at once, at most 500 answers'

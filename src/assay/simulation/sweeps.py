@@ -10,7 +10,8 @@ from assay.core.design import Design
 from assay.core.engine import Look, State
 from assay.core.forecast import labels_needed
 from assay.core.forms import ratio
-from assay.core.goal import Goal, parse_targets
+from assay.core.goal import Goal
+from assay.core.targets import parse_targets
 from assay.core.types import Floats
 from assay.errors import PredictionsError
 from assay.simulation.named_designs import named_design, names_of, usual_designs
@@ -53,7 +54,8 @@ def half_widths(task: Task, *, replications: int, seed: int) -> Trajectory:
     Examples
     --------
     >>> from assay.core.design import Design
-    >>> from assay.core.goal import Goal, parse_targets
+    >>> from assay.core.goal import Goal
+    >>> from assay.core.targets import parse_targets
     >>> from assay.simulation import Population
     >>> rng = np.random.default_rng(0)
     >>> score = rng.beta(4, 1, 5000)

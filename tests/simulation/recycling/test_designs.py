@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from assay.core.goal import Goal, parse_targets
+from assay.core.goal import Goal
+from assay.core.targets import parse_targets
 from assay.core.types import Floats, Ints
 from assay.simulation import Population
 from assay.simulation.recycling.designs import FIXED, SharedSamples

@@ -9,9 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from assay.core.goal import Goal, parse_targets
+from assay.core.goal import Goal
 from assay.core.joint import Joint, Parts
 from assay.core.stratify import cell_strata, joint_of
+from assay.core.targets import parse_targets
 from assay.errors import DesignError
 from assay.experiments.coverage.cells import Cell, design_of, task_name
 from assay.experiments.coverage.extent import LeftOut, Part, Scope

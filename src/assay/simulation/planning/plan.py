@@ -7,8 +7,9 @@ import numpy as np
 
 from assay.campaign import Campaign
 from assay.core.design import Design, check_together
+from assay.core.fields import one_of, whole
 from assay.core.forecast import by_place, labels_needed, random_variance
-from assay.core.goal import Goal, one_of, whole
+from assay.core.goal import Goal
 from assay.core.metrics import METRICS
 from assay.core.metrics import sides as sides_of
 from assay.core.types import Floats

@@ -54,7 +54,8 @@ class SharedSamples:
 
     Examples
     --------
-    >>> from assay.core.goal import Goal, Target
+    >>> from assay.core.goal import Goal
+    >>> from assay.core.targets import Target
     >>> y_true, said = [1, 1, 0, 0], {"new": [1, 1, 1, 0], "old": [1, 0, 1, 0]}
     >>> population = Population(y_true=y_true, y_pred=said)
     >>> goal = Goal(targets=(Target("precision", "new"), Target("precision", "old")), budget=1)

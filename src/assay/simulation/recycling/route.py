@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike
 
 from assay.core.differences import subtract
 from assay.core.forms import Metric, Ratio, ratio
-from assay.core.goal import Goal, Target
+from assay.core.goal import Goal
 from assay.core.metrics import METRICS, canonical_metric
+from assay.core.targets import Target
 from assay.core.types import Bools, Floats, amounts
 from assay.errors import InputError
 from assay.simulation.population import Population

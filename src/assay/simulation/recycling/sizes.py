@@ -60,7 +60,7 @@ def plan_sizes(
 
     Examples
     --------
-    >>> from assay.core.goal import parse_targets
+    >>> from assay.core.targets import parse_targets
     >>> rng = np.random.default_rng(1)
     >>> y_true = rng.random(20_000) < 0.3
     >>> said = {name: y_true ^ (rng.random(20_000) < 0.1) for name in ("new", "old")}
