@@ -7,7 +7,7 @@ from typing import Any
 from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import refuse_other_ids, start_beside
 from assay.campaign.create import settings_of
-from assay.campaign.setup import set_up_several
+from assay.campaign.setup import set_up
 from assay.core.design import Design
 from assay.errors import DesignError, InputError
 from assay.labelling import Reviewing, Settings, find_campaign
@@ -167,16 +167,13 @@ def comparison_settings(
     budget, confidence, design, reviewing, name, seed, slices
         As in `create_campaign`.
     """
-    setup = set_up_several(
+    setup = set_up(
         found,
         around,
         classifiers=classifiers,
-        metric="",
         metrics=metrics,
-        within=None,
         budget=budget,
         confidence=confidence,
-        simultaneous=False,
         design=design,
         seed=seed,
     )

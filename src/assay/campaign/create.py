@@ -9,10 +9,9 @@ import numpy as np
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.prior_labels import PriorLabels
-from assay.campaign.setup import Setup, set_up_one, set_up_several
+from assay.campaign.setup import Setup, set_up
 from assay.core import deck
 from assay.core.design import Design
-from assay.core.goal import Goal
 from assay.core.strata import Strata
 from assay.core.variable import Scale
 from assay.errors import AssayWarning, DesignError
@@ -158,27 +157,22 @@ def create_campaign(
     }
     if sample_weight is not None:
         columns["sample_weight"] = sample_weight
-    if classifiers is None and metrics is None and "[" not in metric:
-        goal = Goal(metric, within=within, budget=budget, confidence=confidence, at_least=at_least)
-        setup = set_up_one(
-            predictions, columns, goal, design=design, scale=scale, labels=labels, seed=seed
-        )
-    else:
-        _refuse_for_several(at_least=at_least, scale=scale)
-        setup = set_up_several(
-            predictions,
-            columns,
-            classifiers=classifiers,
-            metric=metric,
-            metrics=metrics,
-            within=within,
-            budget=budget,
-            confidence=confidence,
-            simultaneous=simultaneous,
-            design=design,
-            labels=labels,
-            seed=seed,
-        )
+    setup = set_up(
+        predictions,
+        columns,
+        classifiers=classifiers,
+        metric=metric,
+        metrics=metrics,
+        within=within,
+        budget=budget,
+        confidence=confidence,
+        simultaneous=simultaneous,
+        at_least=at_least,
+        scale=scale,
+        design=design,
+        labels=labels,
+        seed=seed,
+    )
     for caution in setup.cautions:
         warn(caution, AssayWarning, stacklevel=2)
     scans = [as_scan(predictions)]
@@ -209,25 +203,6 @@ def load_campaign(
         found = read_again(scans_of(predictions, settings.source), settings)
         check_same(settings, found)
     return Campaign(store, key, settings, found)
-
-
-_FOR_ONE = {
-    "at_least": "a sure yes or no rests on bets, and cards are drawn with the chances that make "
-    "the bets on one metric fair; drawn for several, they are fair for none",
-    "scale": "it tells how sure a classifier was, which one metric may be cut by; several are cut "
-    "by the items' ranks, which are the same on any scale",
-}
-
-
-def _refuse_for_several(**given: object) -> None:
-    """Raise where something was given that makes sense for one metric of one classifier only."""
-    for name, value in given.items():
-        if value is not None:
-            raise DesignError(
-                f"{name}={value!r} goes with one metric of one classifier",
-                details=_FOR_ONE[name],
-                hint=f"leave out {name}, or make a campaign for that metric alone",
-            )
 
 
 def settings_of(

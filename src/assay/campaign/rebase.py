@@ -6,7 +6,7 @@ from warnings import warn
 from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import count_there, refuse_other_ids, replace_campaign
 from assay.campaign.create import settings_of
-from assay.campaign.setup import SHARED, Setup, set_up_one, set_up_several
+from assay.campaign.setup import Setup, set_up
 from assay.core.targets import Target
 from assay.errors import AssayWarning, PredictionsError
 from assay.labelling import (
@@ -125,23 +125,24 @@ def _where_they_were(settings: Settings) -> list[Scan]:
 
 def _begin_again(found: Predictions, old: Settings) -> Setup:
     """Cut other predictions as a campaign was made."""
-    goal, columns = old.goal, old.source.columns
-    if not goal.single:
-        return set_up_several(
-            found,
-            {name: columns[name] for name in SHARED if name in columns},
-            classifiers=columns["classifiers"],
-            metric="",
-            metrics=[_written(target) for target in goal.targets],
-            within=None,
-            budget=goal.budget,
-            confidence=goal.confidence,
-            simultaneous=goal.simultaneous,
-            design=old.design,
-        )
-    # Probabilities are told by their range again: they may have become margins, not the reverse.
-    scale = None if old.source.scale == "probability" else old.source.scale
-    return set_up_one(found, columns, goal, design=old.design, scale=scale, labels=None)
+    goal, columns = old.goal, dict(old.source.columns)
+    first = goal.targets[0]
+    return set_up(
+        found,
+        columns,
+        classifiers=columns.pop("classifiers", None),
+        metric=first.metric,
+        metrics=None if goal.single else [_written(target) for target in goal.targets],
+        within=first.within if goal.single else None,
+        budget=goal.budget,
+        confidence=goal.confidence,
+        simultaneous=goal.simultaneous,
+        at_least=goal.at_least,
+        # Probabilities are told by their range again: they may have become margins, not the
+        # reverse.
+        scale=None if old.source.scale == "probability" else old.source.scale,
+        design=old.design,
+    )
 
 
 def _written(target: Target) -> str:

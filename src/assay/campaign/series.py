@@ -17,7 +17,7 @@ from assay.campaign.compare import (
     reviewing_with,
 )
 from assay.campaign.create import settings_of
-from assay.campaign.setup import set_up_several
+from assay.campaign.setup import set_up
 from assay.core.answers import Answer
 from assay.core.design import Design
 from assay.core.evaluation import Prior
@@ -250,16 +250,13 @@ def _first(
             hint="say which column: id='url' (--id url)",
         )
     target = f"{series.metric}:{series.period}"
-    setup = set_up_several(
+    setup = set_up(
         predictions,
         around,
         classifiers={series.period: columns},
-        metric="",
         metrics=[target if within is None else f"{target} within {within!r}"],
-        within=None,
         budget=series.budget,
         confidence=confidence,
-        simultaneous=False,
         design=Design(bins=_BINS),
         seed=seed,
     )

@@ -42,79 +42,89 @@ class Setup:
     cautions: tuple[str, ...] = ()
 
 
-def set_up_one(
+def set_up(
     predictions: object,
     columns: Mapping[str, Any],
-    goal: Goal,
     *,
-    design: Design | None,
-    scale: str | None,
-    labels: object,
+    classifiers: Classifiers | None = None,
+    metric: str = "",
+    metrics: Iterable[str] | Mapping[str, float] | None = None,
+    within: float | None = None,
+    budget: int | None = None,
+    confidence: float = 0.95,
+    simultaneous: bool = False,
+    at_least: float | None = None,
+    scale: str | None = None,
+    design: Design | None = None,
+    labels: object = None,
     seed: int = 0,
 ) -> Setup:
-    """Read and cut the predictions of one classifier for one metric.
+    """Read predictions, and cut them for what is asked of them.
+
+    One metric of one classifier without a name is cut by the score, and all else by the rank.
 
     Parameters
     ----------
     predictions, columns
-        As in `create_campaign`: where predictions are, and which column is what.
-    goal : Goal
-    design : Design, optional
-        How to sample; otherwise the default.
-    scale : str, optional
-        What the scores are; otherwise told by their range.
-    labels
-        Labels that were drawn at random before, or None.
-    seed : int
-        Of the deck.
+        Where predictions are, and which column is what; with `classifiers` only those of `SHARED`.
+    classifiers, metric, metrics, within, budget, confidence, simultaneous, at_least
+        As in `create_campaign`.
+    scale, design, labels, seed
+        As in `create_campaign`.
     """
-    design = fitted(_checked(default_design(goal) if design is None else design), goal)
-    found = read_predictions(predictions, **columns, seed=seed)
-    kind = scale_of(*found.score_range) if scale is None else _known_scale(scale)
-    sides = sides_to_cut(
-        design, goal.metric, positives=found.positives, size=found.size, source=found.source
-    )
-    profiles = found.profile(design.variable, kind, sides)
-    strata = stratify(profiles, variable=design.variable, method=design.strata, bins=design.bins)
+    if classifiers is None and metrics is None and "[" not in metric:
+        goal = Goal(metric, within=within, budget=budget, confidence=confidence, at_least=at_least)
+        design = fitted(_checked(default_design(goal) if design is None else design), goal)
+        found = read_predictions(predictions, **columns, seed=seed)
+        kind = scale_of(*found.score_range) if scale is None else _known_scale(scale)
+        variable, strata = design.variable, _strata_of_one(found, goal, design, kind)
+        sides = strata.sides
+    else:
+        _refuse_for_several(at_least=at_least, scale=scale)
+        wanted: Iterable[str] | Mapping[str, float] = [metric]
+        if metrics is not None:  # it is gone through twice
+            wanted = metrics if isinstance(metrics, str | Mapping) else list(metrics)
+        columns = _columns_of_several(columns, classifiers, slices_in(wanted))
+        cells = read_classifiers(predictions, **columns, seed=seed)
+        targets = parse_targets(wanted, cells.classifiers, within=within, slices=cells.groups.names)
+        goal = Goal(
+            targets=targets, budget=budget, confidence=confidence, simultaneous=simultaneous
+        )
+        design = _checked(Design() if design is None else design)
+        variable, strata, kind = "rank", cell_strata(cells, goal, design), "probability"
+        found, sides = cells, [None]
     if isinstance(found, MemoryPredictions) and found.weighted:
         _refuse_labels_with_weights(labels)
         strata = found.weighed(strata, scale=kind)
-    check_together(design, goal, strata.n_strata)
-    cautions = [price_of_peeking(design, goal)]
+    if not goal.single:
+        joint_of(design, goal, strata)  # raises where the design serves one metric only
+    for each in goal.goals:
+        check_together(design, each, strata.n_strata)
+    cautions = [price_of_peeking(design, goal)] if goal.single else []
     prior_labels = None
     if labels is not None:
-        prior_labels = _prior_labels(
-            labels, found, design, strata=strata, id=columns["id"], scale=kind
-        )
+        _refuse_labels_with_bets(design)
+        prior_labels = find_prior_labels(
+            labels, found, id_column=columns["id"], variable=variable, scale=kind, sides=sides
+        ).only(strata)
         cautions += [_all_alike(prior_labels, strata), prior_labels.doubt]
     told = tuple(text for text in cautions if text)
     return Setup(found, columns, design, goal, strata, kind, prior_labels, told)
 
 
-def set_up_several(
-    predictions: object,
-    columns: Mapping[str, Any],
-    *,
-    classifiers: Classifiers | None,
-    metric: str,
-    metrics: Iterable[str] | Mapping[str, float] | None,
-    within: float | None,
-    budget: int | None,
-    confidence: float,
-    simultaneous: bool,
-    design: Design | None,
-    labels: object = None,
-    seed: int = 0,
-) -> Setup:
-    """Read and cut the predictions of several classifiers, or of one for several metrics.
+def _strata_of_one(found: Predictions, goal: Goal, design: Design, scale: Scale) -> Strata:
+    """Cut the predictions of one classifier for one metric."""
+    sides = sides_to_cut(
+        design, goal.metric, positives=found.positives, size=found.size, source=found.source
+    )
+    profiles = found.profile(design.variable, scale, sides)
+    return stratify(profiles, variable=design.variable, method=design.strata, bins=design.bins)
 
-    Parameters
-    ----------
-    columns : mapping
-        As for one classifier; with `classifiers` only those of `SHARED`.
-    classifiers, metric, metrics, within, budget, confidence, simultaneous, design, labels, seed
-        As in `create_campaign`.
-    """
+
+def _columns_of_several(
+    columns: Mapping[str, Any], classifiers: Classifiers | None, slices: Iterable[str]
+) -> dict[str, Any]:
+    """Return the columns of named classifiers, with those of the slices that are asked for."""
     around = {name: columns[name] for name in SHARED if name in columns}
     own = {name: value for name, value in columns.items() if name not in around}
     if classifiers is None:
@@ -124,36 +134,29 @@ def set_up_several(
             f"{given[0]}={own[given[0]]!r} is given beside classifiers=",
             hint=f"say whose it is: classifiers={{'cnn': {{{given[0]!r}: ...}}, ...}}",
         )
-    wanted: Iterable[str] | Mapping[str, float] = [metric]
-    if metrics is not None:  # it is gone through twice
-        wanted = metrics if isinstance(metrics, str | Mapping) else list(metrics)
-    columns = {"classifiers": classifiers, **around}
-    if groups := slices_in(wanted):
-        columns.setdefault("groups", list(groups))
-    found = read_classifiers(predictions, **columns, seed=seed)
-    targets = parse_targets(wanted, found.classifiers, within=within, slices=found.groups.names)
-    goal = Goal(targets=targets, budget=budget, confidence=confidence, simultaneous=simultaneous)
-    design = _checked(Design() if design is None else design)
-    strata = cell_strata(found, goal, design)
-    if isinstance(found, MemoryPredictions) and found.weighted:
-        _refuse_labels_with_weights(labels)
-        strata = found.weighed(strata, scale="probability")
-    joint_of(design, goal, strata)  # raises where the design serves one metric only
-    for each in goal.goals:
-        check_together(design, each, strata.n_strata)
-    prior_labels, doubt = None, ""
-    if labels is not None:
-        every = find_prior_labels(
-            labels,
-            found,
-            id_column=columns["id"],
-            variable="rank",
-            scale="probability",
-            sides=[None],
-        )
-        prior_labels, doubt = every.only(strata), every.doubt
-    cautions = (doubt,) if doubt else ()
-    return Setup(found, columns, design, goal, strata, "probability", prior_labels, cautions)
+    found = {"classifiers": classifiers, **around}
+    if slices:
+        found.setdefault("groups", list(slices))
+    return found
+
+
+_FOR_ONE = {
+    "at_least": "a sure yes or no rests on bets, and cards are drawn with the chances that make "
+    "the bets on one metric fair; drawn for several, they are fair for none",
+    "scale": "it tells how sure a classifier was, which one metric may be cut by; several are cut "
+    "by the items' ranks, which are the same on any scale",
+}
+
+
+def _refuse_for_several(**given: object) -> None:
+    """Raise where something was given that makes sense for one metric of one classifier only."""
+    for name, value in given.items():
+        if value is not None:
+            raise DesignError(
+                f"{name}={value!r} goes with one metric of one classifier",
+                details=_FOR_ONE[name],
+                hint=f"leave out {name}, or make a campaign for that metric alone",
+            )
 
 
 def _checked(design: object) -> Design:
@@ -169,30 +172,13 @@ def _known_scale(scale: str) -> Scale:
     raise DesignError(f"unknown scale {scale!r}", details=f"scales: {', '.join(SCALES)}")
 
 
-def _prior_labels(
-    labels: object,
-    found: Predictions,
-    design: Design,
-    *,
-    strata: Strata,
-    id: str | None,
-    scale: Scale,
-) -> PriorLabels:
-    """Find the labels from before."""
+def _refuse_labels_with_bets(design: Design) -> None:
     if design.bets:
         raise DesignError(
             "a guaranteed campaign cannot go on from labels that were there before",
             details="its theorem is about bets that are placed before each card is drawn",
             hint="leave out the labels, or go on from them with another design",
         )
-    return find_prior_labels(
-        labels,
-        found,
-        id_column=id,
-        variable=design.variable,
-        scale=scale,
-        sides=strata.sides,
-    )
 
 
 def _refuse_labels_with_weights(labels: object) -> None:
@@ -207,7 +193,7 @@ def _refuse_labels_with_weights(labels: object) -> None:
 
 def _all_alike(prior_labels: PriorLabels, strata: Strata) -> str:
     """Return a warning where labels from before are of one predicted label alone, or ""."""
-    if len(strata.heaps) == 1 or not prior_labels.one_side:
+    if strata.is_named or len(strata.heaps) == 1 or not prior_labels.one_side:
         return ""
     return (
         f"all {len(prior_labels.cards):,} labels from before are of items predicted "
