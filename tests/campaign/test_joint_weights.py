@@ -145,7 +145,8 @@ def test_intervals_hold_as_often_as_they_say() -> None:
     for seed in range(runs):
         estimates = label(create(metrics=wanted, budget=50, seed=seed), 50)
         for name, estimate in estimates.items():
-            misses[name] += not estimate.low <= exact(name) <= estimate.high
+            # Sums are rounded: an end that is the truth itself is off by some 1e-16.
+            misses[name] += not estimate.low - 1e-9 <= exact(name) <= estimate.high + 1e-9
             alike = exact(name, np.ones(SIZE) * (WEIGHT > 0))
             wrong[name] += not estimate.low <= alike <= estimate.high
     most = binom.ppf(1 - 1e-4 / len(wanted), runs, 0.05)
