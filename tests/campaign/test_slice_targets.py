@@ -13,7 +13,7 @@ from assay.core.goal import Goal
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats
-from assay.predictions.several import read_classifiers
+from assay.predictions.read import read_predictions
 from assay.simulation import replay_jointly
 
 RUNS = 300
@@ -105,7 +105,7 @@ def test_a_rebase_on_which_languages_change_places_goes_on(
 def test_intervals_of_slices_hold_as_often_as_they_say() -> None:
     """Of 300 runs at 95% more than 28 miss with a chance of 0.05% a target."""
     made = Made(8_000, seed=2)
-    found = read_classifiers(made.table(), id="id", classifiers={"cnn": CNN}, groups=["lang"])
+    found = read_predictions(made.table(), id="id", classifiers={"cnn": CNN}, groups=["lang"])
     metrics = ["precision:cnn[lang=de]", "recall:cnn[lang=fr]"]
     goal = Goal(targets=parse_targets(metrics, ["cnn"], within=0.07, slices=found.groups.names))
     strata = cell_strata(found, goal, Design())

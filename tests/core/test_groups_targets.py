@@ -17,9 +17,9 @@ from assay.core.targets import Target, parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
 from assay.errors import PredictionsError
-from assay.predictions.contract import CellPredictions
+from assay.predictions.contract import Predictions
 from assay.predictions.pair import read_compared
-from assay.predictions.several import read_classifiers
+from assay.predictions.read import read_predictions
 
 SIZE = 1500
 NAMES = ("old", "new")
@@ -65,10 +65,10 @@ class Slices:
         self.targets += [f"{metric}:new[lang=fr] - {metric}:old[lang=fr]" for metric in OF_ONE]
         self.targets += [f"{metric}:old" for metric in OF_ONE]
 
-    def read(self, groups: Iterable[str] = ("lang",)) -> CellPredictions:
+    def read(self, groups: Iterable[str] = ("lang",)) -> Predictions:
         table = {"lang": self.language, "rank": np.arange(SIZE) / SIZE, **self.said}
         columns = {name: {"predicted": name, "score": "rank"} for name in NAMES}
-        return read_classifiers(table, classifiers=columns, groups=list(groups))
+        return read_predictions(table, classifiers=columns, groups=list(groups))
 
     def exact(self, name: str) -> float:
         if " - " in name:
@@ -94,7 +94,7 @@ class Weeks:
         differences = [f"{metric}:new - {metric}:old" for metric in OF_ONE]
         self.targets = [*differences, *OF_ONE, "prevalence"]
 
-    def read(self) -> CellPredictions:
+    def read(self) -> Predictions:
         tables = [
             {"id": self.ids[name], "said": self.said[name], "rank": self.ids[name] / SIZE}
             for name in NAMES
@@ -116,7 +116,7 @@ class Weeks:
 Population = Slices | Weeks
 
 
-def outcomes(found: CellPredictions, strata: Strata, truth: Bools) -> Floats:
+def outcomes(found: Predictions, strata: Strata, truth: Bools) -> Floats:
     """Return the positives of each part, by looking at every item."""
     decks = found.deal(strata, scale="probability", seed=0, counts=strata.sizes.tolist())
     positives = np.zeros(len(strata.parts))
@@ -126,7 +126,7 @@ def outcomes(found: CellPredictions, strata: Strata, truth: Bools) -> Floats:
     return positives
 
 
-def goal_of(metrics: Iterable[str], found: CellPredictions) -> Goal:
+def goal_of(metrics: Iterable[str], found: Predictions) -> Goal:
     return Goal(targets=parse_targets(metrics, NAMES, slices=found.groups.names), budget=1)
 
 

@@ -21,8 +21,8 @@ from assay.predictions.duckdb import scanner as duck_scanner
 from assay.predictions.duckdb import scanner as duck_trial
 from assay.predictions.duckdb.loading import fetch_shown
 from assay.predictions.duckdb.scanner import DuckScanner, duckdb_bin, refuse_other_bins
+from assay.predictions.engine import telling_progress
 from assay.predictions.scan import Scan
-from assay.predictions.scanned import telling_progress
 from assay.predictions.sql.bins import spread_sql
 from assay.predictions.sql.rows import value_sql
 from tests.predictions.contract import (
@@ -138,7 +138,7 @@ def test_text_is_read_once_and_kept(plans: list[str], tmp_path: Path) -> None:
 
 
 def test_progress_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.predictions.scanned._SECONDS", 0.001)
+    monkeypatch.setattr("assay.predictions.engine._SECONDS", 0.001)
     path = tmp_path / "a.parquet"
     rows = "SELECT i AS key, random() AS p, random() < 0.5 AS said FROM range(3_000_000) t(i)"
     with duckdb.connect() as connection:

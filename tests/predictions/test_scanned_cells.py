@@ -14,8 +14,8 @@ from assay.core.stratify import cell_strata
 from assay.core.targets import parse_targets
 from assay.core.types import Floats
 from assay.errors import PredictionsError
-from assay.predictions import CellPredictions, Scan, read_classifiers
-from assay.predictions.scanned_cells import ScannedCellPredictions
+from assay.predictions import Predictions, Scan, read_predictions
+from assay.predictions.scanned import ScannedPredictions
 
 RNG = np.random.default_rng(61)
 SIZE = 4_000
@@ -27,9 +27,9 @@ SCORES: dict[str, Floats] = {
 }
 
 
-def _read(scan: Scan) -> CellPredictions:
+def _read(scan: Scan) -> Predictions:
     classifiers = {"new": {"score": "p", "predicted": "yes"}}
-    return read_classifiers(scan, classifiers=classifiers, id="id", show=["text"], seed=1)
+    return read_predictions(scan, classifiers=classifiers, id="id", show=["text"], seed=1)
 
 
 @pytest.fixture(params=SCORES)
@@ -46,7 +46,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 @pytest.mark.parametrize("method", METHODS)
 def test_strata_and_cards_are_those_of_memory(path: Path, metrics: list[str], method: str) -> None:
     memory, scanned = (_read(Scan(path, engine=engine)) for engine in ("memory", "duckdb"))
-    assert isinstance(scanned, ScannedCellPredictions)
+    assert isinstance(scanned, ScannedPredictions)
     assert scanned.fingerprint() == memory.fingerprint()
     assert (scanned.cells(), scanned.score_range) == (memory.cells(), memory.score_range)
     goal = Goal(targets=parse_targets(metrics, ("new",), within=0.03))
@@ -69,5 +69,5 @@ def test_strata_and_cards_are_those_of_memory(path: Path, metrics: list[str], me
 def test_several_classifiers_are_read_into_memory_only(path: Path) -> None:
     classifiers = {"new": {"score": "p", "predicted": "yes"}, "old": {"predicted": "yes"}}
     with pytest.raises(PredictionsError, match="engine 'duckdb' reads one classifier's"):
-        read_classifiers(Scan(path, engine="duckdb"), classifiers=classifiers, id="id")
-    assert read_classifiers(Scan(path), classifiers=classifiers, id="id").size == SIZE
+        read_predictions(Scan(path, engine="duckdb"), classifiers=classifiers, id="id")
+    assert read_predictions(Scan(path), classifiers=classifiers, id="id").size == SIZE

@@ -17,10 +17,10 @@ from assay.core.types import Bools, Floats, Ints
 from assay.errors import InputError, PredictionsError
 from assay.predictions import (
     Card,
-    CellPredictions,
+    Predictions,
     from_arrays,
-    read_classifiers,
     read_labelled,
+    read_predictions,
 )
 
 RNG = np.random.default_rng(5)
@@ -53,25 +53,25 @@ def _rank(score: Floats) -> Floats:
 RANK = (_rank(TABLE["cnn"]) + _rank(TABLE["svm"])) / 2
 
 
-def _read(table: object, **options: Any) -> CellPredictions:
-    return read_classifiers(table, **{"classifiers": CLASSIFIERS, "id": "id", **options})
+def _read(table: object, **options: Any) -> Predictions:
+    return read_predictions(table, **{"classifiers": CLASSIFIERS, "id": "id", **options})
 
 
-def _strata(found: CellPredictions) -> Strata:
+def _strata(found: Predictions) -> Strata:
     shares = {code: items / found.size for code, items in found.cells().items()}
     groups = merge_cells(shares, most=3, least=0.2)
     heaps = cut_heaps(found.profile_heaps(groups), groups, [2] * len(groups))
     return Strata(found.classifiers, tuple(heaps), found.count_parts(heaps))
 
 
-def _deal(found: CellPredictions, count: int) -> list[list[Card]]:
+def _deal(found: Predictions, count: int) -> list[list[Card]]:
     strata = _strata(found)
     return found.deal(strata, scale="probability", seed=7, counts=[count] * strata.n_strata)
 
 
 def test_codes_and_ranks_are_those_of_the_plain_definition() -> None:
     found = _read(TABLE)
-    assert isinstance(found, CellPredictions)
+    assert isinstance(found, Predictions)
     assert found.classifiers == ("cnn", "svm", "vote")
     assert found.cells() == dict(sorted(Counter(CODES).items()))
     assert found.positives == sum(code > 0 for code in CODES)
@@ -197,15 +197,15 @@ def test_without_scores_all_items_have_one_rank() -> None:
 
 def test_sixty_two_classifiers() -> None:
     columns = {f"c{k}": (np.arange(124) % 62 == k).astype(int) for k in range(62)}
-    found = read_classifiers(columns, classifiers={name: {"predicted": name} for name in columns})
+    found = read_predictions(columns, classifiers={name: {"predicted": name} for name in columns})
     assert found.cells() == {1 << k: 2 for k in range(62)}
 
 
 def test_predictions_are_returned_as_they_are() -> None:
     found = _read(TABLE)
-    assert read_classifiers(found, classifiers={}) is found
+    assert read_predictions(found, classifiers={}) is found
     with pytest.raises(PredictionsError, match="MemoryPredictions"):
-        read_classifiers(from_arrays(y_score=[1.0], threshold=0.5), classifiers=CLASSIFIERS)
+        read_predictions(from_arrays(y_score=[1.0], threshold=0.5), classifiers=CLASSIFIERS)
 
 
 def test_only_the_rank_has_a_common_scale() -> None:
@@ -253,7 +253,7 @@ def test_labelled_classifiers() -> None:
 def test_what_is_wrong_and_with_which_classifier(classifiers: Any, said: str) -> None:
     for table in (TABLE, pa.table(TABLE)):
         with pytest.raises(InputError, match=said):
-            read_classifiers(table, classifiers=classifiers)
+            read_predictions(table, classifiers=classifiers)
         with pytest.raises(InputError, match=said):
             read_labelled(table, label="truth", classifiers=classifiers)
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from assay.errors import PredictionsError
-from assay.predictions.read import load
-from assay.predictions.several import read_classifiers
+from assay.predictions.judgements import load
+from assay.predictions.read import read_predictions
 from assay.predictions.slices import MISSING, SliceBits, read_slices, slice_text
 
 
@@ -82,7 +82,7 @@ def test_predictions_tell_other_slices_by_their_fingerprint() -> None:
     def fingerprint(languages: list[str], groups: list[str]) -> str:
         table = {"p": [0.9, 0.2, 0.6], "lang": languages}
         columns = {"cnn": {"score": "p", "threshold": 0.5}}
-        return read_classifiers(table, classifiers=columns, groups=groups).fingerprint()
+        return read_predictions(table, classifiers=columns, groups=groups).fingerprint()
 
     first = fingerprint(["de", "en", "de"], ["lang=de"])
     assert first == fingerprint(["de", "fr", "de"], ["lang=de"])  # the others are others

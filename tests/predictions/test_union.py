@@ -69,6 +69,16 @@ def test_parts_answer_as_all_items_in_one_place(score: Floats, variable: Variabl
     assert isinstance(union, Predictions)
 
 
+def test_parts_count_their_labels_together_and_have_no_ranks_in_common() -> None:
+    union, whole = both(PROBABILITY)
+    assert union.cells() == whole.cells() == {0: SIZE - whole.positives, 1: whole.positives}
+    assert (union.classifiers, union.groups) == (whole.classifiers, whole.groups)
+    with pytest.raises(PredictionsError, match="cannot be cut by rank into 2 heaps"):
+        union.profile_heaps([(0,), (1,)])
+    with pytest.raises(PredictionsError, match="cannot be cut by rank into 0 heaps"):
+        union.count_parts([])
+
+
 def test_cards_that_are_put_below_each_other_are_no_deck() -> None:
     """The comparison above sees decks that are concatenated instead of merged."""
     union, whole = both(PROBABILITY)

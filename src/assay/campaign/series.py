@@ -285,10 +285,9 @@ def _next(
     reviewing: Reviewing,
 ) -> Campaign:
     old, seed = last.settings, last.settings.seed
-    held = before.source if isinstance(before.source, Predictions) else before
     then = old.source.columns["classifiers"][last.series.period]
     both = {last.series.period: then, series.period: {**then, **given}}
-    found = read_compared([held, predictions], classifiers=both, **around, seed=seed)
+    found = read_compared([before, predictions], classifiers=both, **around, seed=seed)
     _check_same(old.source.parts[-1], found.parts[0], last)
     refuse_other_ids(found, old)
     new = f"{series.metric}:{series.period}"

@@ -16,7 +16,6 @@ from assay.predictions import (
     Classifiers,
     MemoryPredictions,
     Predictions,
-    read_classifiers,
     read_predictions,
 )
 
@@ -85,14 +84,14 @@ def set_up(
         if metrics is not None:  # it is gone through twice
             wanted = metrics if isinstance(metrics, str | Mapping) else list(metrics)
         columns = _columns_of_several(columns, classifiers, slices_in(wanted))
-        cells = read_classifiers(predictions, **columns, seed=seed)
-        targets = parse_targets(wanted, cells.classifiers, within=within, slices=cells.groups.names)
+        found = read_predictions(predictions, **columns, seed=seed)
+        targets = parse_targets(wanted, found.classifiers, within=within, slices=found.groups.names)
         goal = Goal(
             targets=targets, budget=budget, confidence=confidence, simultaneous=simultaneous
         )
         design = _checked(Design() if design is None else design)
-        variable, strata, kind = "rank", cell_strata(cells, goal, design), "probability"
-        found, sides = cells, [None]
+        variable, strata, kind = "rank", cell_strata(found, goal, design), "probability"
+        sides = [None]
     if isinstance(found, MemoryPredictions) and found.weighted:
         _refuse_labels_with_weights(labels)
         strata = found.weighed(strata, scale=kind)

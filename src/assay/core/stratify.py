@@ -27,7 +27,7 @@ _BINS_OF_NO = 8  # of what every classifier calls no, as for a single metric
 
 
 class Cells(Protocol):
-    """What strata are made from: `CellPredictions`, or a population whose truth is known."""
+    """What strata are made from: `Predictions`, or a population whose truth is known."""
 
     @property
     def classifiers(self) -> tuple[str, ...]:

@@ -24,7 +24,6 @@ from assay.predictions import (
     as_it_is_now,
     as_scan,
     parts_in,
-    read_classifiers,
     read_compared,
     read_predictions,
 )
@@ -256,16 +255,11 @@ def scans_of(predictions: object, source: Source) -> list[Scan]:
 def read_again(scans: Sequence[Scan], settings: Settings) -> Predictions:
     """Read predictions as they were read when the campaign was made."""
     columns = {**settings.source.columns, "show": settings.source.kept}
-    several = "classifiers" in columns
     if settings.source.compares:
         return _read_both(scans, settings, columns)
     if len(scans) == 1:
-        (scan,) = scans
-        if several:
-            held = scan.source if isinstance(scan.source, Predictions) else scan
-            return read_classifiers(held, **columns, seed=settings.seed)
-        return read_predictions(scan, **columns, seed=settings.seed)
-    if several or not scans:
+        return read_predictions(scans[0], **columns, seed=settings.seed)
+    if "classifiers" in columns or not scans:
         raise PredictionsError(
             f"predictions are given in a list of {len(scans)}",
             details="several classifiers' must be in one: a path, a pattern of paths, a table",
@@ -283,8 +277,7 @@ def _read_both(
             "given",
             hint=f"give both, the earlier first: predictions={_places(settings.source)}",
         )
-    held = [scan.source if isinstance(scan.source, Predictions) else scan for scan in scans]
-    return read_compared(held, **columns, seed=settings.seed)
+    return read_compared(scans, **columns, seed=settings.seed)
 
 
 def card_row(card: Card, stratum: int, position: int) -> CardRow:

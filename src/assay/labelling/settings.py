@@ -38,8 +38,8 @@ class Source:
     """Where the predictions came from, and how to find them again.
 
     `parts` are one, and one more for each time that the population was extended; `columns` are the
-    arguments of `read_predictions`, or of `read_classifiers`; `slices` are columns whose values are
-    kept with the cards, too, and which no reviewer sees.
+    arguments of `read_predictions`; `slices` are columns whose values are kept with the cards, too,
+    and which no reviewer sees.
     """
 
     parts: tuple[Part, ...]

@@ -2,8 +2,10 @@
 
 from assay.core.strata import Side
 from assay.core.stratify import sides_to_cut
-from assay.predictions.contract import Card, CellPredictions, Found, IdKind, Predictions
+from assay.predictions.contract import Card, Found, IdKind, Predictions
+from assay.predictions.engine import telling_progress
 from assay.predictions.engines import engine_of
+from assay.predictions.judgements import Classifiers
 from assay.predictions.labelled import Labelled, read_labelled
 from assay.predictions.memory import MemoryPredictions
 from assay.predictions.pair import (
@@ -18,8 +20,6 @@ from assay.predictions.pair import (
 from assay.predictions.read import from_arrays, read_predictions
 from assay.predictions.roles import refuse_bad_show, refuse_improbable
 from assay.predictions.scan import ENGINES, Engine, Scan, as_scan
-from assay.predictions.scanned import telling_progress
-from assay.predictions.several import Classifiers, read_classifiers
 from assay.predictions.slices import slice_text
 from assay.predictions.union import (
     Top,
@@ -37,7 +37,6 @@ __all__ = [
     "NEW",
     "OLD",
     "Card",
-    "CellPredictions",
     "Classifiers",
     "ComparedPredictions",
     "Engine",
@@ -58,7 +57,6 @@ __all__ = [
     "listed",
     "merge",
     "parts_in",
-    "read_classifiers",
     "read_compared",
     "read_labelled",
     "read_predictions",

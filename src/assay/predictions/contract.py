@@ -49,7 +49,11 @@ class Found:
 
 @runtime_checkable
 class Predictions(Protocol):
-    """A classifier's output for every item of a population.
+    """The output of one classifier or several for every item of a population.
+
+    What several say of an item is a code: bit k is set where the k-th says yes. To be predicted yes
+    is then to be predicted yes by one of them at least. The score of classifiers that have names is
+    the mean rank.
 
     The same predictions answer alike from whatever container they are read and, where they carry
     ids, in whatever order their rows are.
@@ -66,6 +70,14 @@ class Predictions(Protocol):
     @property
     def id_kind(self) -> IdKind:
         """Whether the ids are integers or strings."""
+
+    @property
+    def classifiers(self) -> tuple[str, ...]:
+        """Their names, in the order of the bits of a code; `UNNAMED` for one without a name."""
+
+    @property
+    def groups(self) -> Groups:
+        """What the bits behind the classifiers' mean."""
 
     @property
     def positives(self) -> int:
@@ -126,28 +138,13 @@ class Predictions(Protocol):
     def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> list["Found | None"]:
         """Return the items with these ids; None where there is none."""
 
-
-@runtime_checkable
-class CellPredictions(Predictions, Protocol):
-    """The output of several classifiers for every item of a population.
-
-    What they say of an item is a code: bit k is set where the k-th says yes. To be predicted yes is
-    here to be predicted yes by one of them at least; the score is the mean rank.
-    """
-
-    @property
-    def classifiers(self) -> tuple[str, ...]:
-        """Their names, in the order of the bits of a code."""
-
-    @property
-    def groups(self) -> Groups:
-        """What the bits behind the classifiers' mean."""
+    # What follows is asked of classifiers that have names.
 
     def cells(self) -> dict[int, int]:
         """Return what the items with each code that occurs count for: their number, or weight."""
 
     def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
-        """Return the distribution of the mean rank among the items with each heap's codes."""
+        """Return the distribution of the rank among the items with each heap's codes."""
 
     def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
         """Return the number of items in each part of the strata that the heaps are cut into."""

@@ -7,10 +7,18 @@ import numpy as np
 
 from assay.core.targets import ALONE
 from assay.core.types import Bools, Floats, Ints
+from assay.predictions.judgements import (
+    Classifiers,
+    about,
+    judge,
+    load_columns,
+    ranks_of,
+    roles_of,
+    take_ids,
+    take_judgements,
+)
 from assay.predictions.labels import read_predicted
-from assay.predictions.read import take_ids, take_judgements
 from assay.predictions.roles import Roles, refuse_no_column
-from assay.predictions.several import Classifiers, about, judge, load_columns, ranks_of, roles_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +80,7 @@ def read_labelled(
     positive : object, optional
         The value of the columns `predicted` and `label` that means yes.
     classifiers : mapping of str to mapping, optional
-        In place of `score`, `predicted` and `threshold`, as in `read_classifiers`; each has a
+        In place of `score`, `predicted` and `threshold`, as in `read_predictions`; each has a
         `positive` of its own.
 
     Examples

@@ -11,7 +11,7 @@ from assay.core import deck
 from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
 from assay.core.groups import NO_GROUPS, Groups
 from assay.core.profile import Profile, ScoreCells, cells_of
-from assay.core.strata import Side, Strata
+from assay.core.strata import UNNAMED, Side, Strata
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.variable import VARIABLES, Scale, Variable, confidence
 from assay.core.weights import first_arrivals, impressions
@@ -166,7 +166,7 @@ class Judged:
 
 
 class MemoryPredictions:
-    """`Predictions` on arrays.
+    """`Predictions` on arrays, of one classifier or several.
 
     Parameters
     ----------
@@ -175,18 +175,22 @@ class MemoryPredictions:
     ids : Ids
         No two alike.
     score, predicted : array, shape (N,)
-        Finite scores without -0.0, and whether the classifier said yes. They are not copied, and
-        must not change.
-    threshold : float or None
-        Where the predicted label changes.
+        Finite scores without -0.0, and whether the classifier said yes; of classifiers with names
+        the mean ranks and the codes. They are not copied, and must not change.
     show : Show
         Returns what people see of some items.
+    threshold : float, optional
+        Where the predicted label changes.
     weights : array, shape (N,), optional
         How much each item counts: finite, not negative, not all 0. An item of weight 0 counts for
         nothing, and is not there. The others are dealt as they arrive (`assay.core.weights`).
+    classifiers : tuple of str
+        Their names, in the order of the bits of a code.
+    groups : Groups
+        What the bits of a code behind the classifiers' mean.
+    fingerprint : str, optional
+        Of all that was read: a rank depends on many scores, and does not tell one from a like one.
     """
-
-    _variables = VARIABLES
 
     def __init__(
         self,
@@ -194,13 +198,18 @@ class MemoryPredictions:
         source: str,
         ids: Ids,
         score: Floats,
-        predicted: Bools,
-        threshold: float | None,
+        predicted: Bools | Ints,
         show: Show,
+        threshold: float | None = None,
         weights: Floats | None = None,
+        classifiers: tuple[str, ...] = UNNAMED,
+        groups: Groups = NO_GROUPS,
+        fingerprint: str | None = None,
     ) -> None:
         self.source = source
         self.threshold = threshold
+        self.classifiers, self.groups = classifiers, groups
+        self._read_fingerprint = fingerprint
         self._weights: Ints | None = None
         if weights is not None:
             there = np.flatnonzero(weights)
@@ -209,14 +218,26 @@ class MemoryPredictions:
             self._weights = impressions(weights[there])
         self._ids = ids
         self._score = score
-        self._predicted = predicted
-        # What strata are assigned by and cards carry; of several classifiers it is the code.
-        self._said: Bools | Ints = predicted
+        self._said = predicted  # what strata are assigned by and cards carry
         self._show = show
 
     def __repr__(self) -> str:
-        """Say where the predictions come from, and how many say yes."""
-        return f"<predictions of {self.source}: {self.positives:,} say yes>"
+        """Say where the predictions come from, whose they are, and how many say yes."""
+        if self.classifiers == UNNAMED:
+            return f"<predictions of {self.source}: {self.positives:,} say yes>"
+        names = ", ".join(self.classifiers)
+        return f"<predictions of {self.source} by {names}: to {self.positives:,} one says yes>"
+
+    @cached_property
+    def _predicted(self) -> Bools:
+        """Which items the classifier says yes to, or one of several."""
+        if self.classifiers == UNNAMED:
+            return self._said.astype(np.bool_, copy=False)
+        return np.asarray(self._codes & (1 << len(self.classifiers)) - 1 != 0)
+
+    @property
+    def _codes(self) -> Ints:
+        return self._said.astype(np.int64, copy=False)
 
     @property
     def judged(self) -> Judged:
@@ -257,9 +278,7 @@ class MemoryPredictions:
 
     @cached_property
     def _fingerprint(self) -> str:
-        return self._with_weights(self._score_cells.fingerprint())
-
-    def _with_weights(self, fingerprint: str) -> str:
+        fingerprint = self._read_fingerprint or self._score_cells.fingerprint()
         if self._weights is None:
             return fingerprint
         words = deck.mix(self._ids.digest ^ deck.mix(self._weights.astype(np.uint64)))
@@ -292,8 +311,9 @@ class MemoryPredictions:
             return strata
         stratum = strata.assign(self._values(strata.variable, scale), self._said)
         inside = stratum >= 0
-        codes = np.asarray(self._said[inside], dtype=np.int64)
-        cells, place = np.unique([stratum[inside], codes], axis=1, return_inverse=True)
+        cells, place = np.unique(
+            [stratum[inside], self._codes[inside]], axis=1, return_inverse=True
+        )
         part = np.array([strata.part_of(*cell) for cell in cells.T.tolist()])[place.ravel()]
         counts = np.zeros((2, len(strata.parts)), dtype=np.int64)
         np.add.at(counts[0], part, 1)
@@ -360,6 +380,18 @@ class MemoryPredictions:
         found = dict(zip(there, map(Found, self._cards([rows])[0], values), strict=True))
         return [found.get(id) for id in ids]
 
+    def cells(self) -> dict[int, int]:
+        """Return what the items with each code that occurs count for."""
+        return count_cells(self._codes, self._weights)
+
+    def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
+        """Return the distribution of the rank among the items with each heap's codes."""
+        return profile_heaps(self._score, self._codes, heaps, self._weights)
+
+    def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
+        """Return the number of items in each part of the strata that the heaps are cut into."""
+        return count_parts(self._score, self._codes, heaps)
+
     def _could_be(self, id: deck.Id) -> bool:
         if isinstance(id, str):
             return self.id_kind == "string"
@@ -376,7 +408,9 @@ class MemoryPredictions:
 
     def _values(self, variable: str, scale: Scale) -> Floats:
         """Return the stratification variable of every item."""
-        refuse_unknown_variable(variable, self._variables)
+        # The scores of several have no common scale.
+        known = VARIABLES if self.classifiers == UNNAMED else ("rank",)
+        refuse_unknown_variable(variable, known)
         if variable != "confidence":
             return self._score
         if scale == "probability":
@@ -389,67 +423,3 @@ class MemoryPredictions:
 def _of_rows(show: Show, there: Ints) -> Show:
     """Return what people see of items that are some of those that were read."""
     return lambda rows, ids: show(there[rows], ids)
-
-
-class MemoryCellPredictions(MemoryPredictions):
-    """`CellPredictions` on arrays.
-
-    Parameters
-    ----------
-    source, ids, show, weights
-        As in `MemoryPredictions`.
-    classifiers : tuple of str
-        Their names, in the order of the bits of a code.
-    codes, rank : array, shape (N,)
-        What the classifiers said of each item, and its mean rank by their scores.
-    groups : Groups
-        What the bits of a code behind the classifiers' mean.
-    fingerprint : str
-        Of all that was read: a rank depends on many scores, and does not tell one from a like one.
-    """
-
-    _variables = ("rank",)  # the scores themselves have no common scale
-
-    def __init__(
-        self,
-        *,
-        source: str,
-        ids: Ids,
-        classifiers: tuple[str, ...],
-        codes: Ints,
-        rank: Floats,
-        fingerprint: str,
-        show: Show,
-        groups: Groups = NO_GROUPS,
-        weights: Floats | None = None,
-    ) -> None:
-        any_yes = codes & (1 << len(classifiers)) - 1 != 0
-        super().__init__(
-            source=source,
-            ids=ids,
-            score=rank,
-            predicted=any_yes,
-            threshold=None,
-            show=show,
-            weights=weights,
-        )
-        self.classifiers, self.groups = classifiers, groups
-        self._said = self._codes = codes if weights is None else codes[weights > 0]
-        self._fingerprint = self._with_weights(fingerprint)
-
-    def __repr__(self) -> str:
-        """Say where the predictions come from, whose they are, and how many say yes."""
-        names = ", ".join(self.classifiers)
-        return f"<predictions of {self.source} by {names}: to {self.positives:,} one says yes>"
-
-    def cells(self) -> dict[int, int]:
-        """Return what the items with each code that occurs count for."""
-        return count_cells(self._codes, self._weights)
-
-    def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
-        """Return the distribution of the mean rank among the items with each heap's codes."""
-        return profile_heaps(self._score, self._codes, heaps, self._weights)
-
-    def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
-        """Return the number of items in each part of the strata that the heaps are cut into."""
-        return count_parts(self._score, self._codes, heaps)

@@ -19,17 +19,17 @@ from assay.core.types import Ints, Words
 from assay.errors import PredictionsError
 from assay.predictions.contract import Predictions
 from assay.predictions.ids import Ids
-from assay.predictions.memory import Judged, MemoryCellPredictions, MemoryPredictions
+from assay.predictions.judgements import Classifiers, ranks_of
+from assay.predictions.memory import Judged, MemoryPredictions
 from assay.predictions.read import read_predictions
 from assay.predictions.scan import Scan, as_scan
-from assay.predictions.several import Classifiers, ranks_of
 from assay.predictions.union import UnionPredictions, joint_fingerprint, listed
 
 OLD, NEW, IN_OLD, IN_NEW = (1 << bit for bit in range(4))
 
 
-class ComparedPredictions(MemoryCellPredictions):
-    """`CellPredictions` of two classifiers, each applied to its own items.
+class ComparedPredictions(MemoryPredictions):
+    """`Predictions` of two classifiers, each applied to its own items.
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ class ComparedPredictions(MemoryCellPredictions):
             source=listed(sources),
             ids=Ids.concatenated([after.ids, before.ids.take(gone)]),
             classifiers=names,
-            codes=codes.astype(np.int64),
-            rank=ranks,
+            score=ranks,
+            predicted=codes.astype(np.int64),
             fingerprint=joint_fingerprint(
                 [part.fingerprint() for part in self.parts], old.size + new.size
             ),
@@ -131,7 +131,7 @@ def read_compared(
     scans : sequence of two paths, tables, Scans or Predictions
         The earlier and the later ones.
     classifiers : mapping of str to mapping
-        The two names, in the same order, with the columns of each, as in `read_classifiers`.
+        The two names, in the same order, with the columns of each, as in `read_predictions`.
     id, show, seed
         As in `read_predictions`; an id is needed, as nothing else tells which items are the same.
 

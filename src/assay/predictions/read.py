@@ -1,109 +1,54 @@
-"""Reading predictions, whatever they are kept in."""
+"""Reading predictions, whatever they are kept in, of one classifier or several."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.core.types import Bools, Floats
+from assay.core.groups import Groups, refuse_bad_names
+from assay.core.profile import cells_of
+from assay.core.strata import UNNAMED
+from assay.core.types import Floats
 from assay.errors import PredictionsError
 from assay.predictions.column import Loaded
 from assay.predictions.contract import Predictions
-from assay.predictions.duckdb.loading import read_scan
 from assay.predictions.engines import engine_of, open_scanner
-from assay.predictions.ids import Ids, read_ids
-from assay.predictions.labels import read_predicted, refuse_contradictions
-from assay.predictions.memory import MemoryPredictions
-from assay.predictions.numbers import read_scores, read_weights, refuse_engine
+from assay.predictions.ids import Ids
+from assay.predictions.judgements import (
+    Classifiers,
+    about,
+    judge,
+    load_columns,
+    ranks_of,
+    roles_of,
+    take_ids,
+    take_judgements,
+)
+from assay.predictions.memory import MemoryPredictions, fingerprint_of, judged_words
+from assay.predictions.numbers import read_weights, refuse_engine
 from assay.predictions.roles import Roles, refuse_bad_show, refuse_no_column
-from assay.predictions.scan import as_scan
+from assay.predictions.scan import Engine, Scan, as_scan
 from assay.predictions.scanned import ScannedPredictions
-from assay.predictions.tables import read_mapping, read_table
-
-# From a container to checked ids, scores and predicted labels.
-
-
-def load(source: object, used: Sequence[str], show: Sequence[str], id: str | None) -> Loaded:
-    """Read columns of a path, a query, a table of a database, a mapping or a table in memory.
-
-    Parameters
-    ----------
-    source : path, query, URL, mapping, table or Scan
-        As in `assay.predictions.read.read_predictions`.
-    used, show : sequence of str
-        The columns to read, and those that people see.
-    id : str or None
-        The column of ids.
-
-    Examples
-    --------
-    >>> load({"p": [0.9, 0.2]}, ["p"], (), None).source
-    'dict, 2 rows'
-    """
-    scan = as_scan(source)
-    if scan.path is not None:
-        return read_scan(scan, used, show, id)
-    held = scan.source
-    for name, given in (("where", scan.where), ("table", scan.table)):
-        if given is not None:
-            raise PredictionsError(
-                f"{name}={given!r} is given beside predictions of type {type(held).__name__}",
-                details=f"{name} is for files, queries and databases",
-                hint="filter the table first, and leave it out",
-            )
-    if isinstance(held, Mapping):
-        return read_mapping(held, used, show, type(held).__name__)
-    return read_table(held, used, show)
-
-
-def take_ids(loaded: Loaded, id: str | None) -> Ids:
-    """Take a column for the ids, or else the numbers of the rows.
-
-    Examples
-    --------
-    >>> take_ids(load({"p": [0.9, 0.2]}, ["p"], (), None), None).values
-    array([0, 1])
-    """
-    size = len(next(iter(loaded.columns.values())).data)
-    if size == 0:
-        raise PredictionsError(f"there are no predictions in {loaded.source}")
-    return Ids(np.arange(size)) if id is None else read_ids(loaded.columns[id])
-
-
-def take_judgements(loaded: Loaded, roles: Roles, ids: Ids) -> tuple[Floats, Bools]:
-    """Take a classifier's scores and predicted labels, or say what is wrong with them.
-
-    Examples
-    --------
-    >>> roles = Roles(score="p", predicted=None, id=None, threshold=0.5, positive=None)
-    >>> loaded = load({"p": [0.9, 0.2]}, roles.columns, (), None)
-    >>> take_judgements(loaded, roles, take_ids(loaded, None))
-    (array([0.9, 0.2]), array([ True, False]))
-    """
-    columns = loaded.columns
-    score = np.zeros(len(ids)) if roles.score is None else read_scores(columns[roles.score], ids)
-    if roles.predicted is not None:
-        predicted = read_predicted(columns[roles.predicted], roles.positive, ids)
-        if roles.threshold is not None:
-            refuse_contradictions(score, predicted, roles.threshold, columns[roles.predicted], ids)
-    elif roles.threshold is not None:  # Roles sees to it that one of the two is given
-        predicted = score >= roles.threshold
-    return score, predicted
+from assay.predictions.slices import read_slices, slice_columns
+from assay.predictions.tables import read_mapping
 
 
 def read_predictions(
     source: object,
     *,
-    score: str | None,
+    score: str | None = None,
     predicted: str | None = None,
     id: str | None = None,
     threshold: float | None = None,
     positive: object = None,
+    classifiers: Classifiers | None = None,
     show: Sequence[str] = (),
+    groups: Sequence[str] = (),
     sample_weight: str | None = None,
     seed: int = 0,
 ) -> Predictions:
-    """Read a classifier's predictions and check them.
+    """Read the predictions of one classifier or several, and check them.
 
     Parameters
     ----------
@@ -111,8 +56,9 @@ def read_predictions(
         The path of a Parquet, CSV or JSON lines file, of a folder of them, or a pattern that
         matches several; an SQL query; a pandas, polars, pyarrow or Spark table, or any other that
         narwhals reads; a mapping of column names to arrays or lists; a `Scan`, which can say more.
-        What is `Predictions` already is returned as it is.
-    score : str or None
+        What is `Predictions` already is returned as it is, and with one of `classifiers` under
+        its name.
+    score : str, optional
         The column of scores, finite numbers. None when there are none: all items then have the
         same score, 0.
     predicted : str, optional
@@ -127,8 +73,15 @@ def read_predictions(
         row is checked against it; a score equal to the threshold goes with either label.
     positive : object, optional
         The value of the column `predicted` that means yes; all others mean no.
+    classifiers : mapping of str to mapping, optional
+        Instead of the four: for each classifier's name its `score`, `predicted`, `threshold` and
+        `positive`, those it has. Several are read into memory. The names stand in metrics such as
+        "precision:cnn": letters, digits, _ . and -.
     show : sequence of str
         The columns that people see when they label an item.
+    groups : sequence of str
+        With `classifiers`, groups of items that metrics are wanted of: ``lang=de``, or ``lang`` for
+        one a value. They, too, are read into memory.
     sample_weight : str, optional
         The column of weights, finite numbers that are not negative: an item counts as much as its
         weight, and not at all where that is 0. All is then read into memory.
@@ -139,12 +92,16 @@ def read_predictions(
     Returns
     -------
     Predictions
-        The same whatever they were read from, and in whatever order if they have ids.
+        The same whatever they were read from, and in whatever order if they have ids. Of
+        `classifiers`, bit k of an item's code is set where the k-th says yes; the stratification
+        variable is the mean, over those that have a score, of the item's rank by it
+        (`assay.core.variable.rank`), and 1/2 for all items where none has.
 
     Raises
     ------
-    PredictionsError
-        Says what is wrong, where, how often, and how to mend it.
+    InputError
+        Says what is wrong, where, how often, with which classifier, and how to mend it; a
+        PredictionsError but for bad names.
 
     Notes
     -----
@@ -157,26 +114,46 @@ def read_predictions(
     >>> table = {"url": ["a", "b", "c"], "p": [0.9, 0.2, 0.6], "spam": ["yes", "no", "yes"]}
     >>> read_predictions(table, id="url", score="p", predicted="spam", positive="yes")
     <predictions of dict, 3 rows: 2 say yes>
+    >>> table = {"p": [0.9, 0.2, 0.6], "vote": [1, 0, 0]}
+    >>> cnn, mve = {"score": "p", "threshold": 0.5}, {"predicted": "vote"}
+    >>> found = read_predictions(table, classifiers={"cnn": cnn, "mve": mve})
+    >>> found
+    <predictions of dict, 3 rows by cnn, mve: to 2 one says yes>
+    >>> found.cells()
+    {0: 1, 1: 1, 3: 1}
     """
     scan = as_scan(source)
-    if isinstance(scan.source, Predictions):
-        return scan.source
-    roles = Roles(score, predicted, id, threshold, positive)
+    held = scan.source
+    if isinstance(held, Predictions) and (classifiers is None or held.classifiers != UNNAMED):
+        return held
+    if classifiers is None:
+        roles = dict.fromkeys(UNNAMED, Roles(score, predicted, id, threshold, positive))
+    elif isinstance(held, MemoryPredictions) and len(classifiers) == 1 and not groups:
+        return _named(held, next(iter(classifiers)))
+    else:
+        roles = roles_of(classifiers)
+        if id is not None:
+            refuse_no_column("id", id)
     refuse_bad_show(show)
     engine = engine_of(scan, id)
     if sample_weight is not None:
         refuse_no_column("sample_weight", sample_weight)
         refuse_engine(scan, engine, sample_weight)
-        used = list(dict.fromkeys([*roles.columns, sample_weight]))
-        return _predictions(load(scan, used, show, id), roles, sample_weight)
-    if engine == "memory":
-        return _predictions(load(scan, roles.columns, show, id), roles)
-    return ScannedPredictions(
-        open_scanner(scan, engine, roles, show),
-        threshold=roles.threshold,
-        seed=seed,
-        check_ids=scan.check_ids,
-    )
+    elif engine != "memory" and _can_stay(scan, engine, roles, groups):
+        ((name, role),) = roles.items()
+        with about(name):
+            return ScannedPredictions(
+                open_scanner(scan, engine, replace(role, id=id), show),
+                threshold=role.threshold,
+                seed=seed,
+                check_ids=scan.check_ids,
+                classifiers=(name,),
+            )
+    # The order of the columns is that in which errors name them.
+    before = [id] if classifiers is not None else roles[UNNAMED[0]].columns
+    around = [name for name in (*before, sample_weight) if name is not None]
+    loaded = load_columns(scan, roles, [*around, *slice_columns(groups)], show, id)
+    return _in_memory(loaded, roles, id, groups, sample_weight)
 
 
 def from_arrays(
@@ -211,19 +188,113 @@ def from_arrays(
     columns = {name: values for name, values in given.items() if values is not None}
     score, predicted, id, weight = (name if name in columns else None for name in given)
     roles = Roles(score, predicted, id, threshold, positive=None)
-    return _predictions(read_mapping(columns, list(columns), (), "arrays"), roles, weight)
+    loaded = read_mapping(columns, list(columns), (), "arrays")
+    return _in_memory(loaded, dict.fromkeys(UNNAMED, roles), id, (), weight)
 
 
-def _predictions(loaded: Loaded, roles: Roles, sample_weight: str | None = None) -> Predictions:
-    ids = take_ids(loaded, roles.id)
-    score, predicted = take_judgements(loaded, roles, ids)
-    weights = None if sample_weight is None else read_weights(loaded.columns[sample_weight], ids)
+def _can_stay(
+    scan: Scan, engine: Engine, roles: Mapping[str, Roles], groups: Sequence[str]
+) -> bool:
+    """Tell whether predictions can be read where they lie: those of one classifier, not of slices.
+
+    Others are read into memory, unless somebody asked for something else.
+
+    Parameters
+    ----------
+    scan, engine
+        Where the predictions are, and what reads them.
+    roles, groups
+        The columns of each classifier, and the slices.
+    """
+    if len(roles) == 1 and not groups:
+        return True
+    if groups and (scan.engine is not None or engine == "spark"):
+        raise PredictionsError(
+            f"engine {engine!r} reads all items alike, and metrics of {groups[0]!r} are asked for",
+            details="a design with targets of slices takes the predictions in memory",
+            hint="leave out the engine; or ask for the metric of all items, with slices= for those "
+            "that are told from the same labels",
+        )
+    if scan.engine is not None or engine == "spark":
+        raise PredictionsError(
+            f"engine {engine!r} reads one classifier's predictions, and there are {len(roles)}",
+            details="several are cut by the mean of their ranks, which takes them all in memory",
+            hint="leave out the engine, or make a campaign for each classifier",
+        )
+    return False
+
+
+def _in_memory(
+    loaded: Loaded,
+    roles: Mapping[str, Roles],
+    id: str | None,
+    groups: Sequence[str],
+    sample_weight: str | None,
+) -> Predictions:
+    """Return predictions on arrays.
+
+    Parameters
+    ----------
+    loaded : Loaded
+        The columns.
+    roles : mapping of str to Roles
+        Which of them are each classifier's.
+    id, groups, sample_weight
+        As in `read_predictions`.
+    """
+    ids = take_ids(loaded, id)
+    names, first = tuple(roles), next(iter(roles.values()))
+    if names == UNNAMED:
+        score, predicted = take_judgements(loaded, first, ids)
+        return MemoryPredictions(
+            source=loaded.source,
+            ids=ids,
+            score=score,
+            predicted=predicted,
+            threshold=first.threshold,
+            show=loaded.show,
+            weights=_weights(loaded, sample_weight, ids),
+        )
+    codes, mean_rank, words = judge(loaded, roles, ids)
+    held = read_slices(loaded, groups)
+    codes |= held.bits << len(roles)
+    if held.names:
+        words = judged_words(words, held.bits.astype(np.float64), held.bits > 0)
+    weights = _weights(loaded, sample_weight, ids)
+    there = slice(None) if weights is None else np.flatnonzero(weights)
+    fingerprint = fingerprint_of(words[there])
+    if len(roles) == 1 and not held.names:  # told as when it has no name
+        score, predicted = take_judgements(loaded, first, ids)
+        cells = cells_of(score[there], predicted[there], ids.digest[there])
+        fingerprint = cells.fingerprint()
     return MemoryPredictions(
         source=loaded.source,
         ids=ids,
-        score=score,
-        predicted=predicted,
-        threshold=roles.threshold,
+        score=mean_rank,
+        predicted=codes,
         show=loaded.show,
         weights=weights,
+        classifiers=names,
+        groups=Groups(held.names),
+        fingerprint=fingerprint,
+    )
+
+
+def _weights(loaded: Loaded, column: str | None, ids: Ids) -> Floats | None:
+    return None if column is None else read_weights(loaded.columns[column], ids)
+
+
+def _named(held: MemoryPredictions, name: str) -> Predictions:
+    """Return the predictions of a classifier without a name as those of one that has."""
+    refuse_bad_names([name])
+    judged = held.judged
+    return MemoryPredictions(
+        source=held.source,
+        ids=judged.ids,
+        score=ranks_of(judged.score, judged.predicted),
+        predicted=judged.predicted.astype(np.int64),
+        show=judged.show,
+        weights=None if judged.weights is None else judged.weights.astype(np.float64),
+        classifiers=(name,),
+        fingerprint=held.fingerprint().partition(":weights-")[0],
     )

@@ -1,21 +1,29 @@
-"""Scanned predictions: they stay where they are; an engine counts them and returns drawn items."""
+"""Scanned predictions: they stay where they are; an engine counts them and returns drawn items.
+
+A classifier that has a name is cut by the rank of the score (`assay.core.variable.rank`), which is
+the same for all items of a bin. So all that is asked follows from the counts of the first pass, and
+what is cut by rank can be dealt by score.
+"""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from math import inf
-from threading import Event, Thread
+from typing import cast
 
 import numpy as np
 
 from assay.core import deck
+from assay.core.bins import bins_of
+from assay.core.cells import Heap, Part, count_parts
+from assay.core.cuts import Cuts
+from assay.core.groups import NO_GROUPS
 from assay.core.profile import Profile, ScoreCells
-from assay.core.strata import Side, Strata
+from assay.core.strata import UNNAMED, Side, Strata
 from assay.core.types import Bools, Ints
-from assay.core.variable import VARIABLES, Scale, Variable
+from assay.core.variable import VARIABLES, Scale, Variable, rank
 from assay.errors import PredictionsError
 from assay.predictions.contract import Card, Found, IdKind
 from assay.predictions.engine import Scanner, Span, Survey
@@ -38,14 +46,23 @@ class ScannedPredictions:
         too, at the price of a pass.
     check_ids : bool
         Whether to look at every id for repetitions, not only at those drawn.
+    classifiers : tuple of str
+        The name of the only one.
     """
 
     weighted = False
+    groups = NO_GROUPS
 
     def __init__(
-        self, scanner: Scanner, *, threshold: float | None, seed: int, check_ids: bool
+        self,
+        scanner: Scanner,
+        *,
+        threshold: float | None,
+        seed: int,
+        check_ids: bool,
+        classifiers: tuple[str, ...] = UNNAMED,
     ) -> None:
-        self.threshold = threshold
+        self.threshold, self.classifiers = threshold, classifiers
         self._scanner, self._seed = scanner, seed
         if check_ids:
             scanner.refuse_repeated_ids()
@@ -55,8 +72,11 @@ class ScannedPredictions:
             self._refuse_repeated(self._survey.listed.ids)
 
     def __repr__(self) -> str:
-        """Say where the predictions come from, and how many say yes."""
-        return f"<predictions of {self.source}: {self.positives:,} say yes>"
+        """Say where the predictions come from, whose they are, and how many say yes."""
+        if self.classifiers == UNNAMED:
+            return f"<predictions of {self.source}: {self.positives:,} say yes>"
+        (name,) = self.classifiers
+        return f"<predictions of {self.source} by {name}: to {self.positives:,} it says yes>"
 
     @property
     def source(self) -> str:
@@ -80,20 +100,20 @@ class ScannedPredictions:
 
     @property
     def score_range(self) -> tuple[float, float]:
-        """The smallest and the largest score."""
-        low, high = self._survey.cells.score_range
+        """The smallest and the largest score, or rank where the classifier has a name."""
+        unnamed = self.classifiers == UNNAMED
+        low, high = (self._survey.cells if unnamed else self._rank_cells).score_range
         return low + 0.0, high + 0.0  # -0.0 becomes 0.0, as it does in memory
 
     def as_it_is_now(self) -> "ScannedPredictions":
         """Return the same after another pass: the data may have changed since the last."""
         return ScannedPredictions(
-            self._scanner, threshold=self.threshold, seed=self._seed, check_ids=False
+            self._scanner,
+            threshold=self.threshold,
+            seed=self._seed,
+            check_ids=False,
+            classifiers=self.classifiers,
         )
-
-    @property
-    def score_cells(self) -> ScoreCells:
-        """What the first pass counted."""
-        return self._survey.cells
 
     def fingerprint(self) -> str:
         """Return a text that changes when an id, a predicted label or the bin of a score does."""
@@ -108,11 +128,30 @@ class ScannedPredictions:
     ) -> dict[Side, Profile]:
         """Return the distribution of the stratification variable on each side."""
         cells = self._cells_by(variable, scale)
+        if variable == "rank":
+            every = np.ones_like(cells.yes)
+            inside = {side: every if side is None else cells.yes == side for side in sides}
+            return {side: self._profile_ranks(those) for side, those in inside.items()}
         return {side: cells.profile(side) for side in sides}
+
+    def cells(self) -> dict[int, int]:
+        """Return the number of items with each code that occurs: 1 for yes, 0 for no."""
+        sizes = {0: self.size - self.positives, 1: self.positives}
+        return {code: items for code, items in sizes.items() if items}
+
+    def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
+        """Return the distribution of the rank among the items with each heap's codes."""
+        yes = self._survey.cells.yes
+        return [self._profile_ranks(np.isin(yes, list(heap))) for heap in heaps]
+
+    def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
+        """Return the number of items in each part of the strata that the heaps are cut into."""
+        ranked = self._rank_cells
+        return count_parts(ranked.low, ranked.yes.astype(np.int64), heaps, ranked.count)
 
     def count(self, strata: Strata, *, scale: Scale) -> Ints:
         """Return the number of items in each stratum, by the strata's own cuts."""
-        variable = _variable_of(strata)
+        variable = self._variable_of(strata)
         cells = self._cells_by(variable, scale)
         of_cell = _stratum_of_cells(strata, cells)
         sizes = np.zeros(strata.n_strata, dtype=np.int64)
@@ -134,14 +173,16 @@ class ScannedPredictions:
         strata, scale, seed, counts
             As in `contract.Predictions`.
         """
-        variable = _variable_of(strata)
+        variable = self._variable_of(strata)
         # Counted, as the strata may be those of a population that these are only a part of.
         sizes = self.count(strata, scale=scale)
         wanted = np.minimum(checked_counts(counts, strata.n_strata), sizes)
         if not wanted.any():
             return [[] for _ in wanted]
         parts = []
-        listed = _listed(self._survey, strata, variable, seed)
+        listed = None
+        if variable != "confidence":
+            listed = _listed(self._survey, self._cells_by(variable, scale), strata, seed)
         held = np.zeros(strata.n_strata, dtype=np.int64)
         if listed is not None:
             held = np.bincount(listed.stratum, minlength=strata.n_strata)
@@ -172,12 +213,13 @@ class ScannedPredictions:
         if not wanted:
             return [None for _ in ids]
         self._refuse_impossible(variable, scale)
-        rows = self._scanner.find(wanted, variable=variable, scale=scale)
+        by = "score" if variable == "rank" else variable
+        rows = self._scanner.find(wanted, variable=by, scale=scale)
         self._refuse_repeated(rows.ids)
         there = rows.ids.at(np.arange(len(rows.ids)))
         shown = self._scanner.show(there) if rows.shown is None else rows.shown
-        values = (rows.values + 0.0).tolist()
-        facts = zip(there, rows.predicted.tolist(), shown, values, strict=True)
+        values = rank(rows.values, self._scores) if variable == "rank" else rows.values + 0.0
+        facts = zip(there, self._said(rows.predicted), shown, values.tolist(), strict=True)
         found = {id: Found(Card(id, said, seen), value) for id, said, seen, value in facts}
         return [found.get(id) for id in ids]
 
@@ -185,12 +227,67 @@ class ScannedPredictions:
         self._refuse_impossible(variable, scale)
         if variable == "score":
             return self._survey.cells
+        if variable == "rank":
+            return self._rank_cells
         if (variable, scale) not in self._cells:
             self._cells[variable, scale] = self._scanner.cells(variable, scale)
         return self._cells[variable, scale]
 
+    @cached_property
+    def _scores(self) -> Profile:
+        """The scores of all items: a cell for each bin."""
+        return self._survey.cells.profile(None)
+
+    @cached_property
+    def _rank_cells(self) -> ScoreCells:
+        """What the first pass counted, with the rank of the items of each cell."""
+        ranks = rank(self._survey.cells.low, self._scores)
+        return replace(self._survey.cells, low=ranks, high=ranks)
+
+    def _profile_ranks(self, inside: Bools) -> Profile:
+        """Return the ranks' distribution among the items of some cells."""
+        ranks, count = self._rank_cells.low[inside], self._rank_cells.count[inside]
+        starts = np.flatnonzero(np.diff(bins_of(ranks, "probability"), prepend=np.iinfo(int).min))
+        return Profile.of_ranges(
+            low=np.minimum.reduceat(ranks, starts),
+            high=np.maximum.reduceat(ranks, starts),
+            count=np.add.reduceat(count, starts),
+        )
+
+    def _by_score(self, strata: Strata) -> Strata:
+        """Return strata of the score that hold the same items as those of the rank."""
+        ranks = rank(self._scores.low, self._scores)
+        cuts: dict[Side, Cuts] = {}
+        for heap in strata.heaps:
+            owner = heap.cuts.assign(ranks)
+            changes = np.flatnonzero(np.diff(owner)) + 1
+            cuts[heap.side] = Cuts(
+                method=heap.cuts.method,
+                points=tuple(self._scores.low[changes].tolist()),
+                owner=tuple(owner[np.concatenate([[0], changes])].tolist()),
+            )
+        return Strata.of_sides("score", cuts, strata.sizes.tolist())
+
+    def _said(self, predicted: Bools) -> list[int]:
+        """Return what cards carry: codes where the classifier has a name."""
+        said: list[int] = predicted.tolist()
+        return said if self.classifiers == UNNAMED else [int(each) for each in said]
+
+    def _variable_of(self, strata: Strata) -> Variable:
+        if strata.classifiers != self.classifiers:
+            raise PredictionsError(
+                "the cells of several classifiers are dealt in memory only",
+                hint="read the predictions with engine 'memory'",
+            )
+        refuse_unknown_variable(strata.variable, self._variables)
+        return cast(Variable, strata.variable)
+
+    @property
+    def _variables(self) -> tuple[str, ...]:
+        return VARIABLES if self.classifiers == UNNAMED else ("rank",)
+
     def _refuse_impossible(self, variable: str, scale: Scale) -> None:
-        refuse_unknown_variable(variable, VARIABLES)
+        refuse_unknown_variable(variable, self._variables)
         if variable == "confidence" and scale == "probability":
             refuse_improbable(self.score_range, self.source)
         elif variable == "confidence":
@@ -207,6 +304,8 @@ class ScannedPredictions:
         seed: int,
     ) -> "_Candidates":
         """Fetch at least as many of the first cards of each stratum as are wanted."""
+        if variable == "rank":
+            strata, variable = self._by_score(strata), "score"
         share = first_shares(wanted, np.maximum(sizes, 1))
         while True:
             _, spans = _spans(strata, [int(limit) for limit in limits(share)], wanted > 0)
@@ -231,7 +330,7 @@ class ScannedPredictions:
             shown = self._scanner.show(ids) if ids else []
         else:
             shown = [found.shown[place] for place in chosen.tolist()]
-        facts = zip(ids, found.predicted[chosen].tolist(), shown, strict=True)
+        facts = zip(ids, self._said(found.predicted[chosen]), shown, strict=True)
         cards = iter([Card(id, said, seen) for id, said, seen in facts])
         return [[next(cards) for _ in place] for place in places]
 
@@ -288,37 +387,29 @@ def _joined(parts: list[_Candidates]) -> _Candidates:
     )
 
 
-def _listed(survey: Survey, strata: Strata, variable: Variable, seed: int) -> _Candidates | None:
+def _listed(survey: Survey, cells: ScoreCells, strata: Strata, seed: int) -> _Candidates | None:
     """Return the first pass's cards with their strata, if they serve these strata and this seed."""
     listed = survey.listed
-    if listed is None or listed.seed != seed or variable != "score":
+    if listed is None or listed.seed != seed:
         return None
-    of_cell = _stratum_of_cells(strata, survey.cells)
+    of_cell = _stratum_of_cells(strata, cells)
     if of_cell is None:
         return None
     stratum = of_cell[listed.cell]
     rows = np.flatnonzero(stratum >= 0)
     cell = listed.cell[rows]
-    return _Candidates(listed.ids.take(rows), stratum[rows], survey.cells.yes[cell])
+    return _Candidates(listed.ids.take(rows), stratum[rows], cells.yes[cell])
 
 
 def _stratum_of_cells(strata: Strata, cells: ScoreCells) -> Ints | None:
     """Return the stratum of each cell, -1 for none; None where a cut goes through a cell."""
+    if strata.is_named:  # cut by rank, which is one for all items of a cell
+        return strata.assign(cells.low, cells.yes.astype(np.int64))
     lowest = strata.assign(cells.low, cells.yes)
     whole = (lowest == strata.assign(cells.high, cells.yes)).all()
     # A stratum of two flanks may hold both ends of a cell and not its middle.
     whole &= all(heap.cuts.owner == tuple(range(heap.cuts.n_strata)) for heap in strata.heaps)
     return lowest if whole else None
-
-
-def _variable_of(strata: Strata) -> Variable:
-    if strata.is_named:
-        raise PredictionsError(
-            "the cells of several classifiers are dealt in memory only",
-            hint="read the predictions with engine 'memory'",
-        )
-    refuse_unknown_variable(strata.variable, VARIABLES)
-    return "confidence" if strata.variable == "confidence" else "score"
 
 
 def _spans(
@@ -336,62 +427,3 @@ def _spans(
                 spans.append(Span(heap.side, low, high, limit[stratum]))
         first += heap.cuts.n_strata
     return np.array(owners, dtype=np.int64), spans
-
-
-# How far a pass over the data is, for whoever wants to show it.
-
-Tell = Callable[[float], None]
-
-_tell: ContextVar[Tell | None] = ContextVar("assay_progress", default=None)
-
-_SECONDS = 0.1  # between two looks
-
-
-@contextmanager
-def telling_progress(tell: Tell | None) -> Iterator[None]:
-    """Let passes over the data that are made meanwhile tell how far they are, from 0 to 1.
-
-    Each pass begins at 0 again. It is told from another thread.
-
-    Examples
-    --------
-    >>> with telling_progress(print), polled(lambda: 0.5):
-    ...     pass
-    1.0
-    """
-    token = _tell.set(tell)
-    try:
-        yield
-    finally:
-        _tell.reset(token)
-
-
-@contextmanager
-def polled(share_done: Callable[[], float]) -> Iterator[None]:
-    """Ask a long piece of work, from another thread, how much of it is done, and pass it on.
-
-    Parameters
-    ----------
-    share_done : callable
-        Returns the share, from 0 to 1; below 0 where it cannot tell yet.
-    """
-    tell = _tell.get()
-    if tell is None:
-        yield
-        return
-    ended = Event()
-
-    def look() -> None:
-        while not ended.wait(_SECONDS):
-            share = share_done()
-            if share >= 0.0:
-                tell(min(share, 1.0))
-
-    watcher = Thread(target=look, daemon=True)
-    watcher.start()
-    try:
-        yield
-        tell(1.0)
-    finally:
-        ended.set()
-        watcher.join()

@@ -60,7 +60,7 @@ def read_slices(loaded: Loaded, written: Sequence[str]) -> SliceBits:
 
     Examples
     --------
-    >>> from assay.predictions.read import load
+    >>> from assay.predictions.judgements import load
     >>> found = read_slices(load({"lang": ["de", "en", "de"]}, ["lang"], (), None), ["lang"])
     >>> found.names, found.bits
     (('lang=de', 'lang=en'), array([1, 2, 1]))

@@ -1,5 +1,6 @@
 """Predictions that are kept in several places, as one population."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -7,15 +8,16 @@ from hashlib import sha256
 import numpy as np
 
 from assay.core.bins import Rule, bins_of, rule_of
+from assay.core.cells import Heap, Part
 from assay.core.deck import Id, number
+from assay.core.groups import NO_GROUPS
 from assay.core.profile import HEAVY, Profile
-from assay.core.strata import Side, Strata
+from assay.core.strata import UNNAMED, Side, Strata
 from assay.core.types import Ints
 from assay.core.variable import Scale, Variable
 from assay.errors import PredictionsError
 from assay.predictions.contract import Card, Found, IdKind, Predictions
 from assay.predictions.scanned import ScannedPredictions
-from assay.predictions.scanned_cells import ScannedCellPredictions
 
 
 class UnionPredictions:
@@ -37,6 +39,7 @@ class UnionPredictions:
     """
 
     weighted = False
+    classifiers, groups = UNNAMED, NO_GROUPS
 
     def __init__(self, parts: Sequence[Predictions]) -> None:
         first, *others = parts
@@ -123,6 +126,25 @@ class UnionPredictions:
             tops.append(Top(part.source, decks, whole))
         return [deck[:most] for deck, most in zip(merge(tops, seed), counts, strict=True)]
 
+    def cells(self) -> dict[int, int]:
+        """Return the number of items with each code that occurs: 1 for yes, 0 for no."""
+        return dict(sum((Counter(part.cells()) for part in self.parts), Counter()))
+
+    def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
+        """Refuse: each part ranks its own items only."""
+        raise self._without_ranks(heaps)
+
+    def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
+        """Refuse, likewise."""
+        raise self._without_ranks(heaps)
+
+    def _without_ranks(self, heaps: Sequence[object]) -> PredictionsError:
+        return PredictionsError(
+            f"{self.source} cannot be cut by rank into {len(heaps)} heaps",
+            details="a rank is a place among all items, and each part knows its own",
+            hint="give all items in one place: a path, a pattern of paths, a table",
+        )
+
     def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> list[Found | None]:
         """Return the items with these ids; None where there is none."""
         answers = [part.find(ids, variable=variable, scale=scale) for part in self.parts]
@@ -134,8 +156,9 @@ class UnionPredictions:
 
 def as_it_is_now(predictions: Predictions) -> Predictions:
     """Return predictions as they are now; those in memory do not change."""
-    lie_elsewhere = (ScannedPredictions, ScannedCellPredictions, UnionPredictions)
-    return predictions.as_it_is_now() if isinstance(predictions, lie_elsewhere) else predictions
+    if isinstance(predictions, ScannedPredictions | UnionPredictions):
+        return predictions.as_it_is_now()
+    return predictions
 
 
 @dataclass(frozen=True)

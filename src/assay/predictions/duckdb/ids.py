@@ -11,8 +11,8 @@ from assay.core.deck import Id
 from assay.errors import PredictionsError
 from assay.predictions.contract import IdKind
 from assay.predictions.duckdb.relations import Relation
+from assay.predictions.engine import polled
 from assay.predictions.ids import Ids
-from assay.predictions.scanned import polled
 from assay.predictions.sql.deck import duckdb_digest
 from assay.predictions.sql.rows import family_of
 

@@ -22,11 +22,10 @@ from assay.predictions.duckdb.ids import DuckIds
 from assay.predictions.duckdb.loading import fetch_shown
 from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import Relation, open_relation
-from assay.predictions.engine import Listed, Rows, Span, Survey
+from assay.predictions.engine import Listed, Rows, Span, Survey, polled
 from assay.predictions.memory import TOP
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
-from assay.predictions.scanned import polled
 from assay.predictions.sql.bins import TRIED, case_sql, double_sql, spread_sql
 from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed

@@ -1,0 +1,195 @@
+"""Judgements: from a container to checked ids, and what one classifier or several said of each."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from assay.core.groups import refuse_bad_names
+from assay.core.profile import cells_of, profile_of
+from assay.core.strata import UNNAMED
+from assay.core.targets import ALONE
+from assay.core.types import Bools, Floats, Ints, Words
+from assay.core.variable import rank
+from assay.errors import PredictionsError, did_you_mean
+from assay.predictions.column import Loaded
+from assay.predictions.duckdb.loading import read_scan
+from assay.predictions.ids import Ids, read_ids
+from assay.predictions.labels import read_predicted, refuse_contradictions
+from assay.predictions.memory import judged_words
+from assay.predictions.numbers import read_scores
+from assay.predictions.roles import Roles
+from assay.predictions.scan import as_scan
+from assay.predictions.tables import read_mapping, read_table
+
+Classifiers = Mapping[str, Mapping[str, object]]
+"""Of each classifier's name its `score`, `predicted`, `threshold` and `positive`, those it has."""
+
+_OPTIONS = [field.name for field in fields(Roles) if field.name != "id"]
+_NO_SCORE = 0.5  # every item's rank where no classifier has a score
+
+
+def load(source: object, used: Sequence[str], show: Sequence[str], id: str | None) -> Loaded:
+    """Read columns of a path, a query, a table of a database, a mapping or a table in memory.
+
+    Parameters
+    ----------
+    source : path, query, URL, mapping, table or Scan
+        As in `assay.predictions.read.read_predictions`.
+    used, show : sequence of str
+        The columns to read, and those that people see.
+    id : str or None
+        The column of ids.
+
+    Examples
+    --------
+    >>> load({"p": [0.9, 0.2]}, ["p"], (), None).source
+    'dict, 2 rows'
+    """
+    scan = as_scan(source)
+    if scan.path is not None:
+        return read_scan(scan, used, show, id)
+    held = scan.source
+    for name, given in (("where", scan.where), ("table", scan.table)):
+        if given is not None:
+            raise PredictionsError(
+                f"{name}={given!r} is given beside predictions of type {type(held).__name__}",
+                details=f"{name} is for files, queries and databases",
+                hint="filter the table first, and leave it out",
+            )
+    if isinstance(held, Mapping):
+        return read_mapping(held, used, show, type(held).__name__)
+    return read_table(held, used, show)
+
+
+def take_ids(loaded: Loaded, id: str | None) -> Ids:
+    """Take a column for the ids, or else the numbers of the rows.
+
+    Examples
+    --------
+    >>> take_ids(load({"p": [0.9, 0.2]}, ["p"], (), None), None).values
+    array([0, 1])
+    """
+    size = len(next(iter(loaded.columns.values())).data)
+    if size == 0:
+        raise PredictionsError(f"there are no predictions in {loaded.source}")
+    return Ids(np.arange(size)) if id is None else read_ids(loaded.columns[id])
+
+
+def take_judgements(loaded: Loaded, roles: Roles, ids: Ids) -> tuple[Floats, Bools]:
+    """Take a classifier's scores and predicted labels, or say what is wrong with them.
+
+    Examples
+    --------
+    >>> roles = Roles(score="p", predicted=None, id=None, threshold=0.5, positive=None)
+    >>> loaded = load({"p": [0.9, 0.2]}, roles.columns, (), None)
+    >>> take_judgements(loaded, roles, take_ids(loaded, None))
+    (array([0.9, 0.2]), array([ True, False]))
+    """
+    columns = loaded.columns
+    score = np.zeros(len(ids)) if roles.score is None else read_scores(columns[roles.score], ids)
+    if roles.predicted is not None:
+        predicted = read_predicted(columns[roles.predicted], roles.positive, ids)
+        if roles.threshold is not None:
+            refuse_contradictions(score, predicted, roles.threshold, columns[roles.predicted], ids)
+    elif roles.threshold is not None:  # Roles sees to it that one of the two is given
+        predicted = score >= roles.threshold
+    return score, predicted
+
+
+def roles_of(classifiers: Classifiers) -> dict[str, Roles]:
+    """Return the columns of each classifier, or say what is wrong with what was given."""
+    if not isinstance(classifiers, Mapping):
+        raise PredictionsError(
+            f"classifiers are of type {type(classifiers).__name__}",
+            details="they are a mapping of names to what each has: "
+            "classifiers={'cnn': {'score': 'p_cnn', 'threshold': 0.5}}",
+        )
+    refuse_bad_names(list(classifiers))
+    roles = {}
+    for name, options in classifiers.items():
+        with about(name):
+            if not isinstance(options, Mapping):
+                raise PredictionsError(
+                    f"{options!r} is of type {type(options).__name__}",
+                    details=f"it must be a mapping of some of {', '.join(_OPTIONS)}",
+                )
+            for option in options:
+                if option not in _OPTIONS:
+                    raise PredictionsError(
+                        f"unknown option {option!r}",
+                        details=f"options: {', '.join(_OPTIONS)}",
+                        hint=did_you_mean(str(option), _OPTIONS),
+                    )
+            given: dict[str, Any] = {**dict.fromkeys(_OPTIONS), **options}
+            roles[name] = Roles(id=None, **given)
+    return roles
+
+
+def load_columns(
+    source: object,
+    roles: Mapping[str, Roles],
+    others: list[str],
+    show: Sequence[str],
+    id: str | None,
+) -> Loaded:
+    """Read each column once, also where several classifiers share it.
+
+    Parameters
+    ----------
+    source, show, id
+        As in `read_predictions`.
+    roles : mapping of str to Roles
+        The columns of each classifier.
+    others : list of str
+        Columns that are nobody's.
+    """
+    needed = [column for role in roles.values() for column in role.columns]
+    try:
+        return load(source, list(dict.fromkeys([*others, *needed])), show, id)
+    except PredictionsError as error:
+        # What a container's reader says of one column begins with its name.
+        for name, role in roles.items():
+            if any(error.problem.startswith(f"column {column!r} ") for column in role.columns):
+                with about(name):
+                    raise
+        raise
+
+
+@contextmanager
+def about(classifier: str) -> Iterator[None]:
+    """Let errors say which classifier they are about, unless it is one without a name."""
+    try:
+        yield
+    except PredictionsError as error:
+        if classifier in (ALONE, *UNNAMED):
+            raise
+        raise PredictionsError(
+            f"classifier {classifier!r}: {error.problem}", details=error.details, hint=error.hint
+        ) from error
+
+
+def judge(loaded: Loaded, roles: Mapping[str, Roles], ids: Ids) -> tuple[Ints, Floats, Words]:
+    """Return the items' codes and mean ranks, and the words that a fingerprint is made of.
+
+    One classifier after the other, so that the scores of only one are held as float64.
+    """
+    codes = np.zeros(len(ids), dtype=np.int64)
+    total = np.zeros(len(ids))
+    words = ids.digest
+    for bit, (name, role) in enumerate(roles.items()):
+        with about(name):
+            score, predicted = take_judgements(loaded, role, ids)
+        codes |= predicted.astype(np.int64) << bit
+        words = judged_words(words, score, predicted)
+        if role.score is not None:
+            total += ranks_of(score, predicted)
+    scored = sum(role.score is not None for role in roles.values())
+    return codes, total / scored if scored else np.full(len(ids), _NO_SCORE), words
+
+
+def ranks_of(score: Floats, predicted: Bools) -> Floats:
+    """Return each item's rank by its score, from 0 to 1."""
+    return rank(score, profile_of(score, cells_of(score, predicted).rule))
