@@ -96,7 +96,8 @@ def serve(
         else:
             _say(login, alone=alone, warnings=warnings)
         opened = server.in_browser(login) if open_ else nullcontext()
-        with opened, suppress(KeyboardInterrupt):
+        # Ctrl-C may also come while the browser starts: that is an end like any other.
+        with suppress(KeyboardInterrupt), opened:
             server.run(campaign, options, listening, proxy=proxy)
 
 
