@@ -118,7 +118,7 @@ def test_three_steps_from_totals_to_weights_do_not_get_there(name: str) -> None:
     assert float(np.mean(wrong)) > 0.4
 
 
-LEVELS = np.linspace(0, 1, 2001)[1:-1]
+LEVELS = np.linspace(0, 1, 801)[1:-1]
 
 
 def at_levels(tests: Strata, metric: Ratio, *, upper: bool) -> tuple[Floats, Floats]:
@@ -146,7 +146,7 @@ def four_planes(tests: Strata, *, upper: bool) -> Floats:
 @pytest.mark.parametrize("name", OF_CLASSES)
 @pytest.mark.parametrize("least", [3, 20])
 def test_an_end_of_both_classes_has_the_weights_that_lead_to_it(name: str, least: int) -> None:
-    """Over 2,000 levels there is one at which totals and weights agree; the end is its value.
+    """Over 800 levels there is one at which totals and weights agree; the end is its value.
 
     The planes of a difference come as near with 20 labels a stratum, and not with a handful.
     """
