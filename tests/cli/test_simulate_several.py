@@ -155,7 +155,7 @@ BAD = {
     "no such parent": ([*BOTH, *GOAL, "--parent", "neu"], "'neu'"),
     "bad classifier": ([*BOTH, *GOAL, "--classifier", "x"], "'x'"),
     "score beside": ([*BOTH, *GOAL, "--score", "p"], "--score"),
-    "at least": ([*BOTH, "--at-least", "0.9"], "a question about one metric"),
+    "at least": ([*BOTH, "--at-least", "0.9"], "goes with one metric"),
     "assume of one": ([*SINGLE, *GOAL, "--assume", "0.9"], "--assume"),
     "parent of one": ([*SINGLE, *GOAL, "--parent", "new"], "--parent"),
     "simultaneous of one": ([*SINGLE, *GOAL, "--simultaneous"], "--simultaneous"),

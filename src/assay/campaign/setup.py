@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from assay.campaign.prior_labels import PriorLabels, find_prior_labels
 from assay.core.design import Design, check_together, default_design, fitted, price_of_peeking
-from assay.core.goal import Goal
+from assay.core.goal import Goal, refuse_yes_or_no
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of, sides_to_cut, stratify
 from assay.core.targets import ALONE, parse_targets, slices_in
@@ -79,7 +79,10 @@ def set_up(
         variable, strata = design.variable, _strata_of_one(found, goal, design, kind)
         sides = strata.sides
     else:
-        _refuse_for_several(at_least=at_least, scale=scale)
+        if at_least is not None:
+            refuse_yes_or_no(at_least)
+        if scale is not None:
+            _refuse_scale(scale)
         wanted: Iterable[str] | Mapping[str, float] = [metric]
         if metrics is not None:  # it is gone through twice
             wanted = metrics if isinstance(metrics, str | Mapping) else list(metrics)
@@ -139,23 +142,13 @@ def _columns_of_several(
     return found
 
 
-_FOR_ONE = {
-    "at_least": "a sure yes or no rests on bets, and cards are drawn with the chances that make "
-    "the bets on one metric fair; drawn for several, they are fair for none",
-    "scale": "it tells how sure a classifier was, which one metric may be cut by; several are cut "
-    "by the items' ranks, which are the same on any scale",
-}
-
-
-def _refuse_for_several(**given: object) -> None:
-    """Raise where something was given that makes sense for one metric of one classifier only."""
-    for name, value in given.items():
-        if value is not None:
-            raise DesignError(
-                f"{name}={value!r} goes with one metric of one classifier",
-                details=_FOR_ONE[name],
-                hint=f"leave out {name}, or make a campaign for that metric alone",
-            )
+def _refuse_scale(scale: str) -> NoReturn:
+    raise DesignError(
+        f"scale={scale!r} goes with one metric of one classifier",
+        details="it tells how sure a classifier was, which one metric may be cut by; several are "
+        "cut by the items' ranks, which are the same on any scale",
+        hint="leave out scale, or make a campaign for that metric alone",
+    )
 
 
 def _checked(design: object) -> Design:

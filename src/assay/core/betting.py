@@ -7,7 +7,7 @@ ever reaches k times what it was is at most 1/k [1]_. So the values at which som
 rejected, and what is left is an interval that is right at every look [2]_.
 
 "The metric is m" says sum_h c_h T_h + a0 - m b0 = 0, with c_h = a_h - m b_h and T_h the outcomes
-of stratum h (`core.metrics`). Let S_h be the outcomes found, R_h the cards left, and q_h any guess
+of stratum h (`core.forms`). Let S_h be the outcomes found, R_h the cards left, and q_h any guess
 of the rate among these. A card of stratum k, drawn with chance pi_k, with outcome x, pays
 
     D = a0 - m b0 + sum_h c_h (S_h + R_h q_h) + c_k (R_k / pi_k) (x - q_k),

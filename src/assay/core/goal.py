@@ -4,13 +4,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from math import ceil
-from typing import Any, Self, cast
+from typing import Any, NoReturn, Self, cast
 
 from scipy.special import ndtri
 
 from assay.core.fields import between, known_names, whole
 from assay.core.targets import Target
 from assay.errors import DesignError
+
+BETS_ARE_ON_ONE = (
+    "cards are drawn with the chances that make the bets on one metric fair; drawn for several, "
+    "they are fair for none"
+)
+"""Why what rests on bets is refused for several metrics."""
+
+
+def refuse_yes_or_no(at_least: float) -> NoReturn:
+    """Refuse a question with a yes or no about several metrics, or one of a named classifier."""
+    raise DesignError(
+        f"at_least={at_least!r} goes with one metric of one classifier",
+        details=f"a sure yes or no rests on bets: {BETS_ARE_ON_ONE}",
+        hint="leave out at_least, or ask it of that metric alone",
+    )
 
 
 @dataclass(frozen=True, init=False)
@@ -86,13 +101,8 @@ class Goal:
             raise DesignError(f"{twice[0]!r} is asked for twice", hint="leave one of them out")
         if self.at_least is None:
             return
-        if len(names) > 1:
-            raise DesignError(
-                f"at_least={self.at_least:g} with {len(names)} metrics",
-                details="a sure yes or no rests on bets, and cards are drawn with the chances that "
-                "make the bets on one metric fair; drawn for several, they are fair for none",
-                hint="make a campaign for the metric that is asked about, or leave out at_least",
-            )
+        if not self.single or len(names) > 1:
+            refuse_yes_or_no(self.at_least)
         if (within := self.targets[0].within) is not None:
             raise DesignError(
                 f"at_least={self.at_least:g} and within={within} are two questions",

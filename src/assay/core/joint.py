@@ -26,7 +26,7 @@ from assay.core.compromise import compromise_allocation
 from assay.core.design import Design
 from assay.core.engine import Look, State, explored_shares, least_of_each, look, weights_now
 from assay.core.forms import Metric
-from assay.core.goal import Goal
+from assay.core.goal import BETS_ARE_ON_ONE, Goal
 from assay.core.joint_allocation import joint_allocation
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
@@ -245,8 +245,7 @@ class Joint:
             if value != getattr(ours, name):
                 raise DesignError(
                     f"several targets cannot be served by a design with {name}={value!r}",
-                    details="cards are drawn with the chances that make the bets on one metric "
-                    "fair; drawn for several, they are fair for none"
+                    details=BETS_ARE_ON_ONE
                     if self.design.bets
                     else "their allocation is joint, and their intervals are made for it",
                     hint="leave the design out, or use Design(), Design.centred() or "

@@ -232,14 +232,13 @@ class Strata:
         value = self.metric.value(self._start)
         if not self.metric.bends:  # the weights are the same at every value
             low, high = (self._reached(value, every, upper=upper) for upper in (True, False))
+        elif isinstance(self.metric, Ratio) and not self.metric.straight:
+            low, high = self._of_classes(self.metric, upper=True), self._of_classes(self.metric)
         else:
             g = self.metric.gradient(self._start) * self.N
             p = (self.x + 0.5) / (self.n + 1)
             se = np.sqrt((g * g * p * (1 - p) / np.maximum(self.n, 1.0)).sum(axis=-1))
-            if isinstance(self.metric, Ratio) and not self.metric.straight:
-                low, high = self._of_classes(self.metric, upper=True), self._of_classes(self.metric)
-            else:
-                low, high = self._root(value - 2 * se, upper=True), self._root(value + 2 * se)
+            low, high = self._root(value - 2 * se, upper=True), self._root(value + 2 * se)
         return low.reshape(self.shape[:-1]), high.reshape(self.shape[:-1])
 
     def beyond(self, low: Floats, high: Floats) -> Bools:

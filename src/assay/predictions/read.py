@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.core.groups import Groups, refuse_bad_names
-from assay.core.profile import cells_of
 from assay.core.strata import UNNAMED
 from assay.core.types import Floats
 from assay.errors import PredictionsError
@@ -243,18 +242,21 @@ def _in_memory(
         As in `read_predictions`.
     """
     ids = take_ids(loaded, id)
-    names, first = tuple(roles), next(iter(roles.values()))
-    if names == UNNAMED:
-        score, predicted = take_judgements(loaded, first, ids)
-        return MemoryPredictions(
+    names = tuple(roles)
+    if len(names) == 1 and not groups:
+        ((name, role),) = roles.items()
+        with about(name):
+            score, predicted = take_judgements(loaded, role, ids)
+        alone = MemoryPredictions(
             source=loaded.source,
             ids=ids,
             score=score,
             predicted=predicted,
-            threshold=first.threshold,
+            threshold=role.threshold,
             show=loaded.show,
             weights=_weights(loaded, sample_weight, ids),
         )
+        return alone if names == UNNAMED else _named(alone, name)
     codes, mean_rank, words = judge(loaded, roles, ids)
     held = read_slices(loaded, groups)
     codes |= held.bits << len(roles)
@@ -262,11 +264,6 @@ def _in_memory(
         words = judged_words(words, held.bits.astype(np.float64), held.bits > 0)
     weights = _weights(loaded, sample_weight, ids)
     there = slice(None) if weights is None else np.flatnonzero(weights)
-    fingerprint = fingerprint_of(words[there])
-    if len(roles) == 1 and not held.names:  # told as when it has no name
-        score, predicted = take_judgements(loaded, first, ids)
-        cells = cells_of(score[there], predicted[there], ids.digest[there])
-        fingerprint = cells.fingerprint()
     return MemoryPredictions(
         source=loaded.source,
         ids=ids,
@@ -276,7 +273,7 @@ def _in_memory(
         weights=weights,
         classifiers=names,
         groups=Groups(held.names),
-        fingerprint=fingerprint,
+        fingerprint=fingerprint_of(words[there]),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.core.design import Design, check_together, fitted
 from assay.core.fields import between, one_of, whole
-from assay.core.goal import Goal
+from assay.core.goal import Goal, refuse_yes_or_no
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.targets import Target, parse_targets
 from assay.errors import DesignError, InputError
@@ -125,12 +125,7 @@ def simulate(
         facts |= _facts_of_one(population, target.metric)
     else:
         if at_least is not None:
-            raise DesignError(
-                f"at_least={at_least!r} is a question about one metric, and there are "
-                f"{len(targets)}",
-                details="a sure yes or no is a bet, and bets are settled for one metric alone",
-                hint="simulate it for each metric, or give within or budget",
-            )
+            refuse_yes_or_no(at_least)
         several = [
             Goal(
                 targets=targets,

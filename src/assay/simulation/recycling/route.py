@@ -43,7 +43,7 @@ from assay.simulation.population import Population
 # | false omission rate | (P - T_k) / B_k       |
 # | prevalence          | P / N                 |
 #
-# Each is a ratio of linear forms in (T_1, ..., T_K, M), as in `assay.core.metrics`, only that
+# Each is a ratio of linear forms in (T_1, ..., T_K, M), as in `assay.core.forms`, only that
 # these totals overlap: labels recycled from one classifier for another make them correlated.
 #
 # References
