@@ -10,12 +10,17 @@ import sqlalchemy as sa
 
 from assay.storage import Session, Store, StoredLabel, open_store
 from assay.storage.session import Labels
-from assay.storage.testing import ALONE, TOGETHER, Check, Opener, check_store
-from assay.storage.testing.alone import claims_are_leases, texts_come_back_as_they_were
-from assay.storage.testing.together import (
+from assay.storage.testing import (
+    ALONE,
+    TOGETHER,
+    Check,
+    Opener,
     a_reader_sees_one_moment,
+    check_store,
+    claims_are_leases,
     many_writers_lose_nothing,
     numbers_grow_in_the_order_of_commits,
+    texts_come_back_as_they_were,
 )
 
 

@@ -1,6 +1,6 @@
 """Storage of campaigns, their items, and every label ever given, in SQLite or PostgreSQL."""
 
-from assay.storage.labels import LABEL_FIELDS, Label, StoredLabel
+from assay.storage.schema import LABEL_FIELDS, Label, StoredLabel
 from assay.storage.session import CardRow, Claim, Session, TokenRow
 from assay.storage.store import Store, open_storage, open_store
 

@@ -1,8 +1,13 @@
-"""The tables. Nothing in them is ever deleted, and labels and rounds are only appended.
+"""Tables, and the label that one of them keeps.
+
+Nothing in the tables is ever deleted, and labels and rounds are only appended.
 
 Updated are only: the name of a campaign whose place a new one takes, which is kept under another
 name; a claim's time, when it is renewed or given back; and a token, when it is revoked.
 """
+
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
@@ -92,6 +97,7 @@ claim = Table(
     Index("claim_of_campaign", "campaign_id", "until"),
 )
 
+# The log of labels: a row is a `StoredLabel`.
 label_event = Table(
     "label_event",
     metadata,
@@ -103,11 +109,8 @@ label_event = Table(
     Column("told_at", String, nullable=False),
     # What a client calls this submit, so that sending it again changes nothing.
     Column("submit_key", String, key="key"),
-    # It came when the reviewer's lease had run out.
     Column("late", Boolean, nullable=False, server_default=false()),
-    # It decides the item over the heads of its reviewers.
     Column("ruling", Boolean, nullable=False, server_default=false()),
-    # What the reviewer wrote beside the answer; empty where nothing.
     Column("comment", Text, nullable=False, server_default=""),
     Index("label_event_of_campaign", "campaign_id", "id"),
     Index("label_event_of_submit", "campaign_id", "key", unique=True),
@@ -126,3 +129,62 @@ token = Table(
     Column("created_at", String, nullable=False),
     Column("revoked_at", String),
 )
+
+
+@dataclass(frozen=True)
+class Label:
+    """What a reviewer says of an item: from a page, a file or a program.
+
+    Attributes
+    ----------
+    item_id : str
+        The item's id; a number is taken as its text.
+    answer : str
+        ``yes``, ``no``, ``cannot judge``, ``broken``; ``skip``; or ``withdrawn``, which takes back
+        what this reviewer has said of the item.
+    reviewer : str
+        Empty where nobody is named.
+    late : bool
+        It came when the reviewer's lease had run out. Only the campaign can tell.
+    ruling : bool
+        It decides the item over the heads of its reviewers.
+    key : str, optional
+        What the sender calls it, made at random. The same key again is the same label, not another.
+    comment : str
+        What the reviewer wrote beside the answer; empty where nothing.
+
+    Examples
+    --------
+    >>> Label(7, "yes", "ann")
+    Label(item_id='7', answer='yes', reviewer='ann', late=False, ruling=False, key=None, comment='')
+    """
+
+    item_id: str
+    answer: str
+    reviewer: str = ""
+    _: KW_ONLY
+    late: bool = False
+    ruling: bool = False
+    key: str | None = None
+    comment: str = ""
+
+    def __post_init__(self) -> None:
+        # An answer may be a member of an enumeration, which databases take for its name.
+        for name in ("item_id", "answer"):
+            object.__setattr__(self, name, str(getattr(self, name)))
+
+    def content(self) -> dict[str, Any]:
+        """Return what is said, without where it stands, be it in the log or in a file."""
+        return {name: getattr(self, name) for name in LABEL_FIELDS}
+
+
+LABEL_FIELDS = tuple(field.name for field in fields(Label))
+"""What a label consists of. Tables, files and bundles have their columns from it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredLabel(Label):
+    """A label in the log: its number there, and when it was told."""
+
+    id: int
+    told_at: str

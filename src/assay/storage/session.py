@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from assay.errors import StorageError, did_you_mean
 from assay.storage import schema
-from assay.storage.labels import LABEL_FIELDS, Label, StoredLabel
+from assay.storage.schema import LABEL_FIELDS, Label, StoredLabel
 
 # What every part of a session shares: the connection, and the database's clock.
 

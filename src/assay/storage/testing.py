@@ -1,13 +1,20 @@
-"""Contract of a store for one process."""
+"""Contract of a store, as checks that anybody can run on their own.
 
+A check takes a function that opens one database, empty at first, and raises `AssertionError` where
+the store falls short. `ALONE` are for every store; `TOGETHER` are for those that several processes
+may open at once, and call the function more than once.
+"""
+
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Protocol
 
 from assay.errors import StorageError
-from assay.storage.labels import Label
+from assay.storage.schema import Label
 from assay.storage.session import CardRow, Claim, Session
 from assay.storage.store import Store
 
@@ -151,11 +158,8 @@ def labels_are_only_appended(opened: Opener) -> None:
         expect("the log, later", found, [*told, *later])
         numbers = [event.id for event in found]
         expect("numbers that grow", numbers, sorted(set(numbers)))
-        expect(
-            "flags",
-            [(event.late, event.ruling) for event in found[1:3]],
-            [(False,) * 2, (True,) * 2],
-        )
+        flags = [(event.late, event.ruling) for event in found[1:3]]
+        expect("flags", flags, [(False, False), (True, True)])
         comments = [event.comment for event in found]
         expect("comments", comments, ["", "in a shop's window", "", ""])
         for place, number in enumerate(numbers):
@@ -232,11 +236,8 @@ def claims_are_leases(opened: Opener) -> None:
         session.claim(key, "eve", ["9"], 60.0)
     time.sleep(0.06)
     with store.read() as session:
-        expect(
-            "claims, given back and renewed",
-            set(session.live_claims(key)),
-            _claims("bob 7", "eve 9"),
-        )
+        live = set(session.live_claims(key))
+        expect("claims, given back and renewed", live, _claims("bob 7", "eve 9"))
         expect("another campaign's", session.live_claims(other), [Claim("7", "ann")])
 
 
@@ -272,12 +273,8 @@ def successors_get_copies(opened: Opener) -> None:
         copies = session.labels(new)
         numbers = [event.id for event in copies]
         expect("numbers that grow", numbers, sorted(numbers))
-        old = session.labels(key)
-        expect(
-            "copies",
-            [replace(event, id=0) for event in copies],
-            [replace(event, id=0) for event in old],
-        )
+        here, there = ([replace(each, id=0) for each in session.labels(c)] for c in (new, key))
+        expect("copies", here, there)
         expect("claims", session.live_claims(new), [Claim("7", "ann")])
         expect("the key of a copy", session.submitted(new, "k7"), copies[7])
 
@@ -297,11 +294,8 @@ def tokens_can_be_revoked(opened: Opener) -> None:
         expect("revoking again", session.revoke_token("spam", one), False)
     with store.read() as session:
         rows = session.tokens("spam")
-        expect(
-            "tokens",
-            [(row.id, row.role, row.name) for row in rows],
-            [(one, "owner", "ann"), (two, "reviewer", "bob")],
-        )
+        found = [(row.id, row.role, row.name) for row in rows]
+        expect("tokens", found, [(one, "owner", "ann"), (two, "reviewer", "bob")])
         expect("revoked ones", [row.revoked_at is None for row in rows], [False, True])
         expect("one by its digest", session.token("spam", "a" * 64), rows[0])
         expect("another campaign's", session.token("spam", "c" * 64), None)
@@ -345,3 +339,171 @@ ALONE: tuple[Check, ...] = (
     tokens_can_be_revoked,
     texts_come_back_as_they_were,
 )
+
+
+# Checks for processes that use a store at once (threads with stores of their own here).
+
+_WRITERS, _TURNS = 4, 15
+_A_WHILE = 0.5  # seconds; what another one does meanwhile without waiting is done
+_PATIENCE = 60.0
+
+
+def _say(store: Store, key: int, item_id: str) -> None:
+    with store.write() as session:
+        session.add_labels(key, [_said(item_id)])
+
+
+def _begin(store: Store) -> int:
+    with store.write() as session:
+        return session.create("spam", {})
+
+
+class _Poller:
+    """A reader who only ever asks for what came after the last number that it has seen."""
+
+    def __init__(self, store: Store, key: int) -> None:
+        self._store, self._key, self._last = store, key, 0
+        self.seen: list[str] = []
+
+    def poll(self) -> None:
+        with self._store.read() as session:
+            for event in session.labels(self._key, self._last):
+                self.seen.append(event.item_id)
+                self._last = event.id
+
+
+def what_is_written_outlives_the_store(opened: Opener) -> None:
+    """See that another process finds what one has written, and had ended."""
+    store = opened()
+    key = _begin(store)
+    _say(store, key, "007")
+    store.close()
+    with opened().read() as session:
+        expect("the campaign", session.find("spam"), (key, {}))
+        expect("the label", [event.item_id for event in session.labels(key)], ["007"])
+
+
+def numbers_grow_in_the_order_of_commits(opened: Opener) -> None:
+    """See that a reader misses no label of a writer that another one has overtaken."""
+    store = opened()
+    key = _begin(store)
+    poller = _Poller(store, key)
+    with ThreadPoolExecutor(1) as pool:
+        with opened().write() as slow:
+            slow.add_labels(key, [_said("slow")])
+            quick = pool.submit(_say, opened(), key, "quick")
+            time.sleep(_A_WHILE)
+            poller.poll()
+        quick.result(_PATIENCE)
+    poller.poll()
+    expect("labels that a reader saw", sorted(poller.seen), ["quick", "slow"])
+
+
+def many_writers_lose_nothing(opened: Opener) -> None:
+    """See that what a writer has read is still true when it writes; readers see all."""
+    store = opened()
+    key = _begin(store)
+    poller = _Poller(store, key)
+    over = threading.Event()
+
+    def write(who: int) -> None:
+        own = opened()
+        for turn in range(_TURNS):
+            with own.write() as session:
+                before = len(session.labels(key))
+                session.add_labels(key, [_said(f"{who} {turn} {before}")])
+
+    def read() -> None:
+        while not over.is_set():
+            poller.poll()
+
+    with ThreadPoolExecutor(_WRITERS + 1) as pool:
+        reading = pool.submit(read)
+        writing = [pool.submit(write, who) for who in range(_WRITERS)]
+        try:
+            for each in writing:
+                each.result(_PATIENCE)
+        finally:
+            over.set()
+        reading.result(_PATIENCE)
+    poller.poll()
+    before = [int(text.split()[2]) for text in poller.seen]
+    expect("labels before each label", before, list(range(_WRITERS * _TURNS)))
+    expect("labels that a reader saw", len(set(poller.seen)), _WRITERS * _TURNS)
+
+
+def a_reader_sees_one_moment(opened: Opener) -> None:
+    """See that what is committed while a reader reads is not there for it, in part or in whole."""
+    store = opened()
+    key = _begin(store)
+    with store.read() as session:
+        before = session.labels(key), session.rounds(key, 0)
+        with opened().write() as writer:
+            writer.add_labels(key, [_said("7")])
+            writer.add_round(key, 0, [1])
+            writer.create("ham", {})
+        expect("what was there before", (session.labels(key), session.rounds(key, 0)), before)
+        expect("campaigns", session.names(), ["spam"])
+    with store.read() as session:
+        expect("what is there now", (len(session.labels(key)), session.rounds(key, 0)), (1, [[1]]))
+
+
+def what_is_not_committed_is_not_seen(opened: Opener) -> None:
+    """See that readers neither wait for a writer nor see what it has not committed."""
+    store = opened()
+    key = _begin(store)
+    reader = opened()
+    with store.write() as session:
+        session.add_labels(key, [_said("7")])
+        with reader.read() as other:
+            expect("labels of a writer at work", other.labels(key), [])
+
+
+def one_of_many_gets_the_name(opened: Opener) -> None:
+    """See that of campaigns of one name that are made at once, there is one."""
+    stores = [opened() for _ in range(_WRITERS)]
+
+    def create(store: Store) -> bool:
+        with store.write() as session:
+            if "spam" in session.names():
+                return False
+            session.create("spam", {})
+            return True
+
+    with ThreadPoolExecutor(_WRITERS) as pool:
+        expect("campaigns made", sum(pool.map(create, stores, timeout=_PATIENCE)), 1)
+
+
+TOGETHER: tuple[Check, ...] = (
+    what_is_written_outlives_the_store,
+    numbers_grow_in_the_order_of_commits,
+    many_writers_lose_nothing,
+    a_reader_sees_one_moment,
+    what_is_not_committed_is_not_seen,
+    one_of_many_gets_the_name,
+)
+
+
+def check_store(fresh: Fresh, *, together: bool = True) -> list[str]:
+    """Run every check, each on a database of its own, and return their names.
+
+    Parameters
+    ----------
+    fresh : callable
+        Makes an empty database, and returns a function that opens it: a `Store` each time.
+    together : bool
+        Whether several processes may open the database at once.
+
+    Examples
+    --------
+    >>> from assay.storage import open_store
+    >>> def in_memory():
+    ...     store = open_store(None)
+    ...     return lambda: store
+    >>> len(check_store(in_memory, together=False)) == len(ALONE)
+    True
+    """
+    checks = (*ALONE, *TOGETHER) if together else ALONE
+    for check in checks:
+        check(fresh())
+    return [check.__name__ for check in checks]
