@@ -23,7 +23,7 @@ import assay
 from assay.campaign.campaign import Campaign
 from assay.storage import StoredLabel
 from assay.web import Options
-from assay.web import app as web_app
+from assay.web import serve as web_app
 from assay.web.middleware import cookie_name
 from tests.web.serving import Served, add_token, make_campaign
 

@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from assay.core.answers import Answer
 from assay.storage import Label
 from assay.web import Options
-from assay.web import app as web_app
+from assay.web import serve as web_app
 from tests.browser.house import House, Visit, shown
 
 CORPUS: list[str] = json.loads((Path(__file__).parent / "xss.json").read_text())

@@ -7,7 +7,7 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any
 
 from assay.storage import Label, open_store
-from assay.web.tokens import digest_of, new_token
+from assay.web import digest_of, new_token
 
 PATIENCE = 90.0
 

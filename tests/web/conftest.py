@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from assay import Campaign
 from assay.storage import open_store
 from assay.web import Options
-from assay.web.app import ROUTES, make_app
+from assay.web.serve import ROUTES, make_app
 from tests.web.serving import Serve, Served, add_token, make_campaign, serving
 
 ADDRESS = "http://127.0.0.1"

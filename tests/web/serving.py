@@ -19,9 +19,8 @@ import httpx2
 import assay
 from assay import Campaign, Design
 from assay.storage import open_store
-from assay.web import Options
+from assay.web import Options, digest_of, new_token
 from assay.web.serve import address_of, listen, make_server
-from assay.web.tokens import digest_of, new_token
 
 T = TypeVar("T")
 

@@ -24,8 +24,8 @@ from starlette.types import Message
 from assay.exchange import FORMATS
 from assay.labelling.review_rule import WORDS
 from assay.web import Options
-from assay.web.app import ROUTES
 from assay.web.auth import needs
+from assay.web.serve import ROUTES
 from tests.web.conftest import Web
 from tests.web.serving import make_campaign, run_apart
 

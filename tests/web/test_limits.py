@@ -9,8 +9,8 @@ import pytest
 
 from assay.errors import is_storable
 from assay.web import Options
-from assay.web.app import ROUTES
 from assay.web.middleware import limit_of
+from assay.web.serve import ROUTES
 from tests.web.conftest import Web
 from tests.web.serving import PATIENCE, in_thread, make_campaign
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from assay.web import Options
-from assay.web.tokens import is_same, new_token
+from assay.web import Options, is_same, new_token
 from tests.web.conftest import ADDRESS, Web, revoke
 
 MakeWeb = Callable[..., Web]

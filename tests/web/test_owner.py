@@ -21,7 +21,7 @@ from assay.results.progress import HistoryPoint
 from assay.storage import Label
 from assay.web import Options
 from assay.web import owner as owner_module
-from assay.web.app import ROUTES
+from assay.web.serve import ROUTES
 from tests.web.conftest import Web
 from tests.web.reading import Read, read
 from tests.web.serving import make_campaign

@@ -17,8 +17,8 @@ from assay.core.answers import Answer
 from assay.storage import Label
 from assay.web import Options
 from assay.web import review as shown
-from assay.web.app import ROUTES
 from assay.web.auth import role_needed
+from assay.web.serve import ROUTES
 from tests.web.conftest import Web
 from tests.web.serving import make_campaign_without_predictions
 

@@ -10,9 +10,9 @@ from starlette.staticfiles import StaticFiles
 
 from assay.exchange import FORMATS
 from assay.web import Options
-from assay.web.app import PUBLIC, ROUTES
 from assay.web.auth import needs, role_needed
 from assay.web.middleware import content_policy
+from assay.web.serve import PUBLIC, ROUTES
 from tests.web.conftest import Web, revoke
 
 MakeWeb = Callable[..., Web]

@@ -11,11 +11,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from assay.web import Options
+from assay.web import Options, digest_of, is_same
+from assay.web.http import read_document, render, text_in
 from assay.web.middleware import cookie_name
-from assay.web.pages import render
-from assay.web.requests import read_document, text_in
-from assay.web.tokens import digest_of, is_same
 
 # Requests that a page elsewhere made the browser send: they must change nothing.
 

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from assay.web.errors import respond
+from assay.web.http import respond
 
 STATIC = "/static"
 

@@ -19,9 +19,7 @@ from assay.labelling import LONGEST_COMMENT
 from assay.results import Item
 from assay.web import Options
 from assay.web.auth import Person, needs
-from assay.web.pages import render
-from assay.web.queue import Counter
-from assay.web.requests import labels_in, number_in, read_document
+from assay.web.http import Counter, labels_in, number_in, read_document, render
 
 # How to judge, as the owner wrote it: headings, paragraphs and lists, and no other markup.
 

@@ -1,4 +1,4 @@
-"""Serving a campaign: by which address, under which names, and to whom."""
+"""Application of a campaign, and serving it: by which address, under which names, and to whom."""
 
 import errno
 import html
@@ -7,17 +7,79 @@ import re
 import socket
 import tempfile
 import webbrowser
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import uvicorn
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
 
 from assay.campaign import Campaign
 from assay.errors import InputError
-from assay.web import LOOPBACK_HOSTS, Options
-from assay.web.app import make_app
-from assay.web.middleware import host_name, log_to_terminal
+from assay.web import LOOPBACK_HOSTS, Options, auth, owner, review
+from assay.web.http import EXCEPTION_HANDLERS, Counter, make_templates
+from assay.web.middleware import (
+    STATIC,
+    BodyLimit,
+    HostList,
+    RequestLog,
+    SecurityHeaders,
+    host_name,
+    log_to_terminal,
+)
+
+# The application: every route, behind the layers that guard all of them.
+
+PUBLIC = frozenset({"/login", STATIC})  # what answers without a token
+
+ROUTES: tuple[Route | Mount, ...] = (
+    *auth.routes,
+    *review.routes,
+    *owner.routes,
+    Mount(STATIC, StaticFiles(directory=Path(__file__).parent / "static")),
+)
+
+
+def make_app(
+    campaign: Campaign, options: Options, routes: Sequence[Route | Mount] = ROUTES
+) -> ASGIApp:
+    """Return the page of a campaign as an ASGI application."""
+    refuse_unguarded(routes)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        app.state.counter.close()
+
+    app = Starlette(
+        routes=list[BaseRoute](routes),
+        middleware=[Middleware(HostList, hosts=options.hosts), Middleware(BodyLimit)],
+        exception_handlers=dict(EXCEPTION_HANDLERS),
+        lifespan=lifespan,
+    )
+    app.router.redirect_slashes = False
+    app.state.counter = Counter(campaign)
+    app.state.options = options
+    app.state.templates = make_templates()
+    templates = {
+        route.endpoint if isinstance(route, Route) else route.app: route.path for route in routes
+    }
+    return SecurityHeaders(RequestLog(app, templates), images=bool(options.images))
+
+
+def refuse_unguarded(routes: Sequence[Route | Mount]) -> None:
+    """Raise where somebody has added a route and forgotten to say who may use it."""
+    for route in routes:
+        guarded = isinstance(route, Route) and auth.role_needed(route.endpoint) is not None
+        if not guarded and route.path not in PUBLIC:
+            raise TypeError(f"{route.path} has neither @needs nor a place in PUBLIC")
+
+
+# Addresses, and the server.
 
 _NAME = re.compile(r"[a-z0-9_.-]+")
 _TROUBLE = {

@@ -1,0 +1,295 @@
+"""Requests and responses: the campaign behind a request, its JSON checked, pages and errors."""
+
+import asyncio
+import json
+import logging
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
+from typing import Any, NoReturn, TypeVar
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.types import ExceptionHandler
+
+from assay.campaign import Campaign
+from assay.core.deck import Id
+from assay.errors import AssayError, LabelConflictError, StorageError, is_storable
+from assay.labelling import LONGEST_COMMENT, WORDS, Settings, find_campaign
+from assay.storage import Label, Store
+
+T = TypeVar("T")
+
+
+class Counter:
+    """A campaign behind one worker thread.
+
+    A campaign keeps what it has read of the storage, and is not made for several threads. Requests
+    that wait for their turn hold no thread, so that logging in never has to wait for them.
+    """
+
+    def __init__(self, campaign: Campaign) -> None:
+        self._campaign = campaign
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="assay-counter")
+
+    @property
+    def name(self) -> str:
+        """The campaign's name, which a rebase does not change."""
+        return self._campaign.name
+
+    @property
+    def store(self) -> Store:
+        """Where the campaign is kept; unlike the campaign, it can be used from any thread."""
+        return self._campaign.store
+
+    async def call(self, function: Callable[[Campaign], T]) -> T:
+        """Return what a function makes of the campaign as it stands now."""
+        return await asyncio.get_running_loop().run_in_executor(self._worker, self._call, function)
+
+    def close(self) -> None:
+        """Let the worker end when it has done what it was given."""
+        self._worker.shutdown()
+
+    def _call(self, function: Callable[[Campaign], T]) -> T:
+        if not self._campaign.is_current:
+            with self.store.read() as session:
+                found = find_campaign(session, self.name)
+            self._campaign = Campaign(self.store, *found, None)
+        return function(self._campaign)
+
+
+# JSON requests, checked before anything else sees them.
+
+_MOST_SUBMITS = 100
+_LONGEST_KEY = 100
+_LONGEST_ID = 10_000
+
+
+async def read_document(request: Request) -> Mapping[str, Any]:
+    """Return the JSON object that a request holds, in texts that every storage can keep."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise HTTPException(415, "send JSON, with the header Content-Type: application/json")
+    try:
+        document = json.loads((await request.body()).decode(), parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        refuse("the request is not JSON that can be read")
+    if not isinstance(document, dict):
+        refuse(f"a JSON object is expected, got {type(document).__name__}")
+    for text in _texts(document):
+        if not is_storable(text):
+            refuse("a text holds a NUL or half a surrogate pair, which no storage keeps")
+    return document
+
+
+def refuse(problem: str) -> NoReturn:
+    """Say what is wrong with what a request holds."""
+    raise HTTPException(422, problem)
+
+
+def text_in(document: Mapping[str, Any], name: str, *, at_most: int = _LONGEST_KEY) -> str:
+    """Return a text of the document that is not empty."""
+    value = document.get(name)
+    if not isinstance(value, str) or not 1 <= len(value) <= at_most:
+        refuse(f"{name!r} must be a text of 1 to {at_most:,} characters")
+    return value
+
+
+def number_in(
+    document: Mapping[str, Any], name: str, *, default: int, at_least: int, at_most: int
+) -> int:
+    """Return a whole number of the document, or the default where there is none.
+
+    Parameters
+    ----------
+    document : mapping
+        The request's JSON.
+    name : str
+    default, at_least, at_most : int
+        The number where there is none, and what it must lie between.
+    """
+    value = document.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int) or not at_least <= value <= at_most:
+        refuse(f"{name!r} must be a whole number from {at_least} to {at_most}")
+    return value
+
+
+def word_in(document: Mapping[str, Any], name: str, words: tuple[str, ...]) -> str:
+    """Return one of the known words."""
+    value = document.get(name)
+    if not isinstance(value, str) or value not in words:
+        refuse(f"{name!r} must be one of: {', '.join(words)}")
+    return value
+
+
+def item_in(document: Mapping[str, Any], settings: Settings) -> Id:
+    """Return the id of the item that the document is about."""
+    text = text_in(document, "item", at_most=_LONGEST_ID)
+    try:
+        item = settings.item_id(text)
+    except ValueError:
+        refuse("'item' must be the id of an item, as it was sent")
+    if str(item) != text:  # "07" and "7" are different items, even where ids are integers
+        refuse("'item' must be the id of an item, as it was sent")
+    return item
+
+
+def comment_in(document: Mapping[str, Any]) -> str:
+    """Return what was written beside an answer; empty where nothing."""
+    value = document.get("comment", "")
+    if not isinstance(value, str) or len(value) > LONGEST_COMMENT:
+        refuse(f"'comment' must be a text of at most {LONGEST_COMMENT:,} characters")
+    return value
+
+
+def labels_in(document: Mapping[str, Any], settings: Settings) -> list[Label]:
+    """Return the answers that a page has sent."""
+    given = document.get("submits", [])
+    if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
+        refuse("'submits' must be a list of objects with key, item, answer and perhaps comment")
+    if len(given) > _MOST_SUBMITS:
+        raise HTTPException(413, f"at most {_MOST_SUBMITS} answers at once, got {len(given):,}")
+    return [
+        Label(
+            str(item_in(each, settings)),
+            word_in(each, "answer", WORDS),
+            key=text_in(each, "key"),
+            comment=comment_in(each),
+        )
+        for each in given
+    ]
+
+
+def _no_number(_name: str) -> NoReturn:
+    raise ValueError
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield every text in a document, names too; not by recursion, as it may be deep."""
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case str() as text:
+                yield text
+            case dict() as mapping:
+                waiting += [*mapping.keys(), *mapping.values()]
+            case list() as values:
+                waiting += values
+
+
+# Pages: templates with every value escaped.
+
+
+def make_templates() -> Environment:
+    """Return the templates. What a template forgets to be given is an error, not an empty text."""
+    return Environment(
+        loader=PackageLoader("assay.web"), autoescape=True, undefined=StrictUndefined
+    )
+
+
+def render(request: Request, template: str, *, status: int = 200, **values: object) -> Response:
+    """Return a page.
+
+    Every template has `request`, `person` (None before logging in) and `campaign_name` (None
+    before logging in, too: a name may tell what a campaign is about).
+    """
+    person = getattr(request.state, "person", None)
+    request.state.person = person
+    name = None if person is None else request.app.state.counter.name
+    templates: Environment = request.app.state.templates
+    context = {"request": request, "person": person, "campaign_name": name, **values}
+    return HTMLResponse(templates.get_template(template).render(context), status)
+
+
+# Errors as responses: JSON to programs, a page to people.
+
+log = logging.getLogger("assay.web")
+
+_WORDS = {
+    404: "there is nothing at this address",
+    405: "this address cannot be used in this way",
+    500: "something went wrong in the server; what was saved before is safe",
+}
+
+
+def respond(
+    request: Request, status: int, problem: str, *, details: str = "", hint: str = ""
+) -> Response:
+    """Return an error as whoever asks can read it; without a valid token, where to log in.
+
+    Parameters
+    ----------
+    request : Request
+    status : int
+        Of HTTP.
+    problem, details, hint : str
+        As `AssayError` has them.
+    """
+    told = {"error": problem, "details": details, "hint": hint}
+    # A file's text that is quoted may hold half a surrogate pair, which cannot be sent.
+    told = {name: text.encode("utf-8", "backslashreplace").decode() for name, text in told.items()}
+    if _wants_json(request):
+        response: Response = JSONResponse(told, status)
+    elif status == HTTPStatus.UNAUTHORIZED:
+        response = render(request, "login.html", status=status)
+    else:
+        response = render(request, "error.html", status=status, **told)
+    if status == HTTPStatus.UNAUTHORIZED:
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+def _wants_json(request: Request) -> bool:
+    sent = request.headers.get("content-type", "")
+    return request.scope["path"].startswith("/api/") or sent.startswith("application/json")
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    status, problem, headers = 500, "", None
+    if isinstance(error, HTTPException):
+        status, problem, headers = error.status_code, error.detail, error.headers
+    if problem == HTTPStatus(status).phrase:
+        problem = _WORDS.get(status, problem.lower())
+    response = respond(request, status, problem)
+    response.headers.update(headers or {})
+    return response
+
+
+async def _assay_error(request: Request, error: Exception) -> Response:
+    if not isinstance(error, AssayError):
+        raise error
+    status = 409 if isinstance(error, LabelConflictError) else 422
+    return respond(request, status, error.problem, details=error.details, hint=error.hint)
+
+
+async def _storage_error(request: Request, error: Exception) -> Response:
+    # What a database says may quote what it was given, so only SQLite's fixed words are logged.
+    cause = getattr(error.__cause__, "orig", None) or error.__cause__ or error
+    words = f": {cause}" if isinstance(cause, sqlite3.Error) else ""
+    log.error("storage trouble: %s%s", type(cause).__name__, words)
+    person = getattr(request.state, "person", None)
+    problem = "the storage does not do its work just now; what was saved before is safe"
+    hint = "try again in a moment"
+    if isinstance(error, StorageError) and person is not None and person.role == "owner":
+        problem, hint = error.problem, error.hint
+    return respond(request, 503, problem, hint=hint)
+
+
+async def _crash(request: Request, _error: Exception) -> Response:
+    return respond(request, 500, _WORDS[500])
+
+
+async def _hung_up(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=400)  # nobody will read it; it is for the log
+
+
+EXCEPTION_HANDLERS: dict[type[Exception], ExceptionHandler] = {
+    HTTPException: _http_error,
+    ClientDisconnect: _hung_up,
+    StorageError: _storage_error,
+    AssayError: _assay_error,
+    Exception: _crash,
+}
