@@ -40,7 +40,7 @@ def test_json_is_one_document_that_names_the_files(run: Fixture, folder: Path) -
 
 
 def test_on_a_terminal_it_shows_its_progress_and_ctrl_c_ends_it(terminal: Fixture) -> None:
-    screen = terminal("coverage", "--part", "grid")
+    screen = terminal("coverage", "--part", "grid", "--replications", "50")
     screen.wait_for("0%")
     screen.press("\x03")
     screen.wait_for("interrupted: the same command goes on from here")

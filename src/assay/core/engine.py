@@ -92,6 +92,8 @@ class State:
 
     def take(self, which: Bools) -> Self:
         """Return the state of some of the evaluations side by side."""
+        if which.all():
+            return self
         return replace(
             self,
             tallies=self.tallies.take(which),

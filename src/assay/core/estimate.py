@@ -70,17 +70,24 @@ def rates(tallies: Tallies, estimator: Estimator, *, replacement: bool) -> Float
 
 
 def rate_variances(
-    tallies: Tallies, estimator: Estimator, *, replacement: bool
+    tallies: Tallies, p: Floats, estimator: Estimator, *, replacement: bool
 ) -> tuple[Floats, Bools]:
-    """Return the estimated variance of every stratum's rate, and where it is only a bound.
+    """Return the estimated variance of every stratum's rate p, and where it is only a bound.
 
     p(1-p)/(n-1) (paper 1, section 4; paper 2, Eq. 6), times 1 - n/N without replacement. Paper 1
     does not say what to do at n = 0 and n = 1, where n - 1 is no divisor. Decided: `unbiased` uses
     the bound 1/4; `smoothed` uses divisor 1, so that n = 0 gives the bound 1/4 and n = 1 gives
     3/16, the smoothed rate's own variance.
+
+    Parameters
+    ----------
+    tallies : Tallies
+    p : array, shape (..., H)
+        What `rates` gives for the same tallies.
+    estimator, replacement
+        As in `estimate`.
     """
     N, n = tallies.N, tallies.n
-    p = rates(tallies, estimator, replacement=replacement)
     left = 1.0 if replacement else 1.0 - np.minimum(n / N, 1.0)
     variance = p * (1 - p) / np.maximum(n - 1, 1.0) * left
     open_ended = (n < N) | replacement
@@ -134,7 +141,7 @@ def estimate(
     (np.float64(0.9545), np.float64(0.000248))
     """
     p = rates(tallies, estimator, replacement=replacement)
-    v, bounded = rate_variances(tallies, estimator, replacement=replacement)
+    v, bounded = rate_variances(tallies, p, estimator, replacement=replacement)
     T = tallies.N * p
     value = metric.value(T)
     spread = np.abs(metric.gradient(T)) * tallies.N * np.sqrt(v)

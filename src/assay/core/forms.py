@@ -168,12 +168,12 @@ class Ratio:
     def gradient(self, T: Floats) -> Floats:
         """Return d metric / d T_h = (a_h - tilt * b_h) / D; 0 where not defined."""
         bottom = self.denominator(T)[..., None]
-        slope = self.a - self._tilt(T) * self.b
+        slope = self.a - self._tilt(T) * self.b if self.bends else self.a
         return np.asarray(np.where(bottom > 0, slope, 0.0) / np.where(bottom > 0, bottom, 1.0))
 
     def weights(self, T: Floats) -> Floats:
         """Return |a_h - tilt * b_h|: no denominator, so that it is there without positives."""
-        return np.abs(self.a - self._tilt(T) * self.b)
+        return np.abs(self.a - self._tilt(T) * self.b if self.bends else self.a)
 
     def rises(self, T: Floats) -> Bools:
         """Where more outcomes raise the metric; elsewhere they lower it, (..., H).
@@ -186,6 +186,9 @@ class Ratio:
 
     def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
         """Return the metric's smallest and largest value when least <= T <= most."""
+        if self.a.all():
+            low, high = np.where(self.a > 0, least, most), np.where(self.a > 0, most, least)
+            return self.value(low), self.value(high)
         lows, highs = [], []
         for T in (least, most):  # where a = 0, whichever is the worse: that depends on the sign
             lows.append(self.value(np.where(self.a > 0, least, np.where(self.a < 0, most, T))))

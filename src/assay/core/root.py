@@ -42,23 +42,26 @@ def find_root(
     >>> find_root(lambda x, which: x * x - numbers[which], 0 * numbers, 0 * numbers + 10, numbers)
     array([1.41421356, 3.        ])
     """
-    low, high, x = low.astype(np.float64), high.astype(np.float64), guess.astype(np.float64)
-    before, at_before = np.full(x.shape, np.nan), np.full(x.shape, np.nan)
-    left = np.arange(x.size)
-    for turn in range(_TURNS):
-        here = x[left]
+    a, b, here = low.astype(np.float64), high.astype(np.float64), guess.astype(np.float64)
+    found, left = here.copy(), np.arange(here.size)
+    before = at_before = here
+    for turn in range(_TURNS if left.size else 0):
         at = rising(here, left)
         up = at > 0
-        high[left[up]], low[left[~up]] = here[up], here[~up]
-        a, b = low[left], high[left]
+        a, b = np.where(up, a, here), np.where(up, here, b)
         done = (np.abs(at) <= _CLOSE) | (b - a <= _NARROW)
         with np.errstate(divide="ignore", invalid="ignore"):
-            rise = (at - at_before[left]) / (here - before[left]) if turn else slope
+            rise = (at - at_before) / (here - before) if turn else slope
             step = here - at / rise
         good = (step > a) & (step < b) & (turn < _SECANTS)
-        before[left], at_before[left] = here, at
-        x[left] = np.where(done, here, np.where(good, step, (a + b) / 2))
-        left = left[~done]
-        if not left.size:
-            break
-    return x
+        before, at_before = here, at
+        here = np.where(good, step, (a + b) / 2)
+        if done.any():
+            found[left[done]] = before[done]
+            on = ~done
+            left = left[on]
+            if not left.size:
+                return found
+            a, b, here, before, at_before = (each[on] for each in (a, b, here, before, at_before))
+    found[left] = here
+    return found

@@ -31,7 +31,8 @@ Found right in simulation, not by a theorem: see docs/certainty.md.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtri, xlogy
@@ -68,7 +69,7 @@ class Sample:
     x: Floats
     left: Floats
 
-    @property
+    @cached_property
     def open(self) -> Bools:
         """Strata with something known and something unknown."""
         return np.asarray((self.n > 0) & (self.left > 0))
@@ -86,7 +87,7 @@ class Sample:
         n = np.where((self.x > 0) & (self.n > 1), self.n - 1, self.n)
         x = self.x * n / np.maximum(self.n, 1.0)
         hidden = explore(self.w, self.n, self.x, self.left).pull
-        return replace(self, n=n, x=np.clip(x + hidden, 0.0, n))
+        return Sample(self.w, n, np.minimum(np.maximum(x + hidden, 0.0), n), self.left)
 
     def with_outcomes(self, tail: float, b: float) -> "Sample":
         """Return what the walk starts from: the outcomes added or taken away, and the correction.
@@ -258,9 +259,10 @@ class Strata:
         # What the metric cannot exceed is not merely come near to: 1 is a value like any other.
         edge = lowest if upper else highest
         near = np.flatnonzero(np.abs(found - edge) < _NEAR)
-        at = self._reached(edge[near] + (_ASIDE if upper else -_ASIDE), near, upper=upper)
-        kept = near[at <= edge[near] + _ASIDE if upper else at >= edge[near] - _ASIDE]
-        found[kept] = edge[kept]
+        if near.size:
+            at = self._reached(edge[near] + (_ASIDE if upper else -_ASIDE), near, upper=upper)
+            kept = near[at <= edge[near] + _ASIDE if upper else at >= edge[near] - _ASIDE]
+            found[kept] = edge[kept]
         if isinstance(self.metric, Gap) and not self.metric.first.straight:
             # Planes may swing between two ends; what either reaches is not rejected.
             every = np.arange(len(self.N))
@@ -390,7 +392,7 @@ def _walk(s: Sample, confidence: float, *, sign: int, beyond: Floats | None) -> 
     best = (xlogy(s.x, p) + xlogy(s.n - s.x, 1 - p)).sum(axis=-1)
 
     def excess(t: Floats, which: Ints) -> Floats:
-        one = s.take(which)
+        one = s if which.size == total.size else s.take(which)
         q = _rates(one, sign * total[which] * np.exp(t))
         likelihood = (xlogy(one.x, q) + xlogy(one.n - one.x, 1 - q)).sum(axis=-1)
         over = np.log(np.maximum(2 * (best[which] - likelihood), _TINY) / z**2)
@@ -412,9 +414,13 @@ def _rates(s: Sample, multiplier: Floats) -> Floats:
     lw = multiplier[..., None] * s.w
     a = s.n + lw
     root = np.sqrt(np.maximum(a * a - 4 * lw * s.x, 0.0))
-    top = np.where(a >= 0, 2 * s.x, a - root)
-    bottom = np.where(a >= 0, a + root, np.where(lw == 0, 1.0, 2 * lw))
-    return np.asarray(np.clip(top / np.where(bottom == 0, 1.0, bottom), 0.0, 1.0))
+    top, bottom = 2 * s.x, a + root
+    falls = a < 0
+    if falls.any():
+        top = np.where(falls, a - root, top)
+        bottom = np.where(falls, np.where(lw == 0, 1.0, 2 * lw), bottom)
+    rate = top / np.where(bottom == 0, 1.0, bottom)
+    return np.asarray(np.minimum(np.maximum(rate, 0.0), 1.0))  # np.clip takes thrice as long
 
 
 def _shared(weight: Floats) -> Floats:
