@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from assay.errors import StorageError
 from assay.storage import Session, Store, StoredLabel, open_store
 from assay.storage.session import Labels
 from assay.storage.testing import (
@@ -31,6 +32,56 @@ def named(check: Check) -> str:
 @pytest.mark.parametrize("check", [*ALONE, *TOGETHER], ids=named)
 def test_a_store_on_disk(check: Check, storage_url: str) -> None:
     check(lambda: open_store(storage_url))
+
+
+ISOLATIONS = ("read committed", "repeatable read", "serializable")
+
+
+def with_default(url: str, isolation: str) -> str:
+    """Let a server's transactions have an isolation unless they say another; return the URL."""
+    psycopg = pytest.importorskip("psycopg")
+    with psycopg.connect(url, autocommit=True) as server:
+        server.execute(
+            f"ALTER DATABASE {server.info.dbname} SET default_transaction_isolation = '{isolation}'"
+        )
+    return url
+
+
+@pytest.mark.parametrize("check", [*ALONE, *TOGETHER], ids=named)
+@pytest.mark.parametrize("isolation", ISOLATIONS[1:])
+def test_whatever_isolation_the_server_has_by_default(
+    check: Check, isolation: str, postgres_url: str
+) -> None:
+    """The server's own default is the first one, which the test above has."""
+    url = with_default(postgres_url, isolation)
+    check(lambda: open_store(url))
+
+
+@pytest.mark.parametrize("isolation", ISOLATIONS)
+def test_transactions_say_their_isolation(isolation: str, postgres_url: str) -> None:
+    store = open_store(with_default(postgres_url, isolation))
+    show = "SHOW transaction_isolation", "SHOW transaction_read_only"
+    with store.read() as session:
+        reading = [session._connection.exec_driver_sql(each).scalar() for each in show]
+    with store.write() as session:
+        writing = [session._connection.exec_driver_sql(each).scalar() for each in show]
+    assert (reading, writing) == (["repeatable read", "on"], ["read committed", "off"])
+
+
+@pytest.mark.parametrize("isolation", ISOLATIONS[1:])
+def test_writers_with_the_servers_isolation_are_found_out(
+    isolation: str, postgres_url: str
+) -> None:
+    """They take their snapshot before they have the lock: the wrong variant."""
+    url = with_default(postgres_url, isolation)
+
+    def opened() -> Store:
+        store = open_store(url)
+        store._backend = replace(store._backend, writing={})
+        return store
+
+    with pytest.raises((AssertionError, StorageError), match=r"labels before|could not serialize"):
+        many_writers_lose_nothing(opened)
 
 
 def in_memory() -> Opener:

@@ -5,9 +5,9 @@ An acknowledged label is on disk: `write` commits before it returns.
 
 import os
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from sqlite3 import OperationalError
 from time import monotonic, sleep
@@ -36,13 +36,22 @@ _MOMENT = 0.05  # seconds
 
 _NAMESPACE = "assay"  # a team's PostgreSQL may hold other tables called "campaign" or "item"
 _LOCK = 0x617373_6179  # "assay": what writers agree on
-_TAKE_LOCK = sa.select(sa.func.pg_advisory_xact_lock(_LOCK))
 _SETTINGS = sa.select(
     sa.func.set_config("synchronous_commit", "on", True),
     sa.func.set_config("lock_timeout", sa.bindparam("busy"), True),
     # A machine that vanishes while it writes must not keep everybody else from it.
     sa.func.set_config("idle_in_transaction_session_timeout", "60s", True),
 )
+# One statement for both: the waiting time holds for the lock that is taken after it.
+_SETTINGS_AND_LOCK = _SETTINGS.add_columns(sa.func.pg_advisory_xact_lock(_LOCK))
+# The isolation is never left to the server's default.
+#
+# A writer's is READ COMMITTED. The statement that takes the lock takes a snapshot before it waits:
+# under REPEATABLE READ or SERIALIZABLE that one would be the transaction's, and the writer would
+# not see what was committed while it waited. Here every later statement takes a new snapshot, and
+# nobody else writes until the lock is free again. A reader sees one moment, as SQLite has it.
+_WRITING = {"isolation_level": "READ COMMITTED", "postgresql_readonly": False}
+_READING = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 _PATIENCE = {"connect_timeout": "10", "tcp_user_timeout": "60000"}  # s and ms, unless the URL says
 _DISCREET: dict[str, Any] = {"hide_parameters": True}  # no error quotes what an item says
 
@@ -52,13 +61,16 @@ class Backend:
     """A database, ready to be asked.
 
     `name` is its URL without a password; `namespace` is where the tables are, if not where the
-    database puts them itself; `begin` begins a transaction on a connection.
+    database puts them itself; `begin` begins a transaction on a connection, which has the options
+    `reading` or `writing`.
     """
 
     name: str
     engine: sa.Engine
     namespace: str | None
     begin: Callable[[sa.Connection, bool], None]
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    writing: Mapping[str, Any] = field(default_factory=dict)
 
 
 def backend_of(url: str) -> Backend:
@@ -137,16 +149,12 @@ def _postgresql(url: sa.URL) -> Backend:
         execution_options={"schema_translate_map": {None: _NAMESPACE}},
     )
     name = url.render_as_string(hide_password=True)
-    return Backend(name, engine, _NAMESPACE, _begin_postgresql)
+    return Backend(name, engine, _NAMESPACE, _begin_postgresql, _READING, _WRITING)
 
 
 def _begin_postgresql(connection: sa.Connection, writes: bool) -> None:
-    if not writes:
-        # One moment for all that is read, as SQLite has it.
-        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-    connection.execute(_SETTINGS, {"busy": f"{BUSY_SECONDS:.0f}s"})
-    if writes:
-        connection.execute(_TAKE_LOCK)
+    busy = {"busy": f"{BUSY_SECONDS:.0f}s"}
+    connection.execute(_SETTINGS_AND_LOCK if writes else _SETTINGS, busy)
 
 
 class Store:
@@ -195,9 +203,11 @@ class Store:
     @contextmanager
     def _transaction(self, *, writes: bool) -> Iterator[sa.Connection]:
         try:
-            with self._backend.engine.connect() as connection, connection.begin():
-                self._backend.begin(connection, writes)
-                yield connection
+            with self._backend.engine.connect() as connection:
+                options = self._backend.writing if writes else self._backend.reading
+                with connection.execution_options(**options).begin():
+                    self._backend.begin(connection, writes)
+                    yield connection
         except SQLAlchemyError as error:
             what, remedy = _told(str(getattr(error, "orig", None) or error).strip())
             raise StorageError(
