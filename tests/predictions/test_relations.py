@@ -839,8 +839,15 @@ def test_no_password_is_told(postgres: str) -> None:
     assert "secret" not in told
 
 
-def test_postgres_is_only_read(postgres: str) -> None:
-    where = "id IN (SELECT 7) ) TO STDOUT; DROP TABLE nothing; COPY (SELECT 1 WHERE (true"
+@pytest.mark.parametrize(
+    "where",
+    [
+        "id IN (SELECT 7) ) TO STDOUT; DROP TABLE nothing; COPY (SELECT 1 WHERE (true",
+        # The first condition is tried alone, before it stands in a COPY.
+        "true); COMMIT; BEGIN READ WRITE; DROP TABLE nothing; COMMIT; SELECT (true",
+    ],
+)
+def test_postgres_is_only_read(where: str, postgres: str) -> None:
     _refused(Scan(postgres, table="half", where=where), "cannot be")
     psycopg = pytest.importorskip("psycopg")
     with psycopg.connect(postgres) as server:

@@ -440,6 +440,19 @@ def test_tables_queries_and_conditions(spark: "SparkSession") -> None:
     assert sorted(views) == sorted([*before, "odd name"])  # nothing is left behind
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "FROM (SELECT 1 AS id) INSERT OVERWRITE DIRECTORY '{}' USING json SELECT id",
+        "WITH t AS (SELECT 1 AS id) INSERT OVERWRITE DIRECTORY '{}' USING json SELECT id FROM t",
+    ],
+)
+def test_a_query_does_not_write(query: str, spark: "SparkSession", tmp_path: Path) -> None:
+    with pytest.raises(PredictionsError, match="cannot be read by Spark"):
+        open_spark(Scan(query.format(tmp_path / "written"), spark=spark), roles(), ())
+    assert not (tmp_path / "written").exists()
+
+
 def test_a_dataframe_needs_no_session(spark: "SparkSession") -> None:
     rows = frame(spark, population().table)
     assert open_spark(Scan(rows), roles(), ()).source == "Spark DataFrame"

@@ -186,7 +186,9 @@ def _try_condition(
     from psycopg import sql
 
     try:
-        server.execute(sql.SQL("EXPLAIN ") + select)
+        # PostgreSQL prepares one statement at a time: a condition cannot end it and begin another,
+        # which could leave the transaction that only reads.
+        server.execute(sql.SQL("EXPLAIN ") + select, prepare=True)
     except psycopg.Error as error:
         raise bad_condition(where, error, names) from error
 

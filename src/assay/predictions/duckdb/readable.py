@@ -11,6 +11,9 @@ import pyarrow as pa
 
 from assay.errors import AssayError, PredictionsError
 
+# What a confined DuckDB (`assay.predictions.duckdb.confined`) says.
+_UNNAMED = re.compile(r'Cannot access \w+ "([^"]*)" - file system operations are disabled')
+
 
 @dataclass(frozen=True)
 class Readable:
@@ -77,6 +80,14 @@ def reading(label: str) -> Iterator[None]:
                 f"{label} cannot be read",
                 details=f"DuckDB needs its extension {name}, which is not installed",
                 hint=f"python -c \"import duckdb; duckdb.execute('INSTALL {name}')\"",
+            ) from error
+        unnamed = _UNNAMED.search(str(error))
+        if unnamed:
+            raise PredictionsError(
+                f"{label} would have {unnamed[1]!r} read, which was not named",
+                details="what a path, a query or a condition names itself is read, and nothing "
+                "else: no file behind a view or a macro, none whose name is put together",
+                hint=f"if it is meant, give a query that names {unnamed[1]!r}",
             ) from error
         raise PredictionsError(f"{label} cannot be read", details=first_lines(error, 3)) from error
 

@@ -11,6 +11,7 @@ import duckdb
 
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
+from assay.predictions.duckdb.confined import Named, confine, named_in
 from assay.predictions.duckdb.databases import (
     is_database,
     is_query,
@@ -21,7 +22,14 @@ from assay.predictions.duckdb.databases import (
 from assay.predictions.duckdb.files import readable_files
 from assay.predictions.duckdb.paths import find_files
 from assay.predictions.duckdb.postgres import address_of, is_postgres, readable_copy
-from assay.predictions.duckdb.readable import Readable, filtered, identifier, nothing_in, reading
+from assay.predictions.duckdb.readable import (
+    Readable,
+    condition,
+    filtered,
+    identifier,
+    nothing_in,
+    reading,
+)
 from assay.predictions.scan import Scan
 from assay.predictions.sql.rows import quoted
 
@@ -121,7 +129,12 @@ def _opened(
     staged: bool,
 ) -> Relation:
     with reading(_name(scan)):
-        found = _readable(scan, wanted, connection, folder)
+        named = (
+            Named()
+            if scan.where is None
+            else named_in(connection, f"SELECT 1 {condition(scan.where)}")
+        )
+        found = _readable(scan, wanted, connection, folder, named)
     with reading(found.label):
         types = _types(connection, found.sql)
         refuse_missing_columns(wanted, list(types), found.label)
@@ -146,8 +159,21 @@ def _name(scan: Scan) -> str:
 
 
 def _readable(
-    scan: Scan, wanted: Sequence[str], connection: duckdb.DuckDBPyConnection, folder: Path
+    scan: Scan,
+    wanted: Sequence[str],
+    connection: duckdb.DuckDBPyConnection,
+    folder: Path,
+    beside: Named,
 ) -> Readable:
+    """Find the rows, and confine DuckDB to where they are before any of them is read.
+
+    Parameters
+    ----------
+    scan, wanted, connection, folder
+        As in `open_relation`.
+    beside : Named
+        What the condition names, which PostgreSQL looks at itself.
+    """
     path = scan.path
     if path is None:
         raise PredictionsError(
@@ -155,12 +181,15 @@ def _readable(
             details="a path, a query or the URL of a database is needed",
         )
     if is_postgres(path):
+        confine(connection, Named(), folder)
         return readable_copy(
             connection, path, table=scan.table, where=scan.where, wanted=wanted, folder=folder
         )
     query = is_query(path)
     if is_database(path) and not query:
-        return readable_table(connection, path, scan.table)
+        found = readable_table(connection, path, scan.table)
+        confine(connection, beside, folder)
+        return found
     if scan.table is not None:
         raise PredictionsError(
             f"table={scan.table!r} is given beside {path!r}",
@@ -168,10 +197,11 @@ def _readable(
             hint="leave it out",
         )
     if query:
+        confine(connection, named_in(connection, path) | beside, folder)
         return readable_query(connection, path, wanted)
-    return readable_files(
-        connection, find_files(connection, path), wanted, whole=scan.where is not None
-    )
+    files = find_files(connection, path)
+    confine(connection, beside, folder, files=files.paths)
+    return readable_files(connection, files, wanted, whole=scan.where is not None)
 
 
 def _types(connection: duckdb.DuckDBPyConnection, sql: str) -> dict[str, str]:

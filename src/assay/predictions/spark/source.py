@@ -222,7 +222,9 @@ def _read(session: "SparkSession", scan: Scan) -> tuple["DataFrame", bool]:
         return session.table(scan.table), False
     path = str(scan.path)
     if is_query(path):
-        return session.sql(path), False
+        # Nothing else than a query can stand in brackets: WITH and FROM begin INSERTs, too.
+        one = path.strip().rstrip(";").rstrip()
+        return session.sql(f"(\n{one}\n)"), False
     name = path.lower().rstrip("/").removesuffix(".gz")
     if name.endswith(".csv"):
         return session.read.options(**_CSV).csv(path), True
