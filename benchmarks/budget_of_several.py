@@ -3,7 +3,7 @@
 Mean squared errors over the variance of a simple random sample of the whole budget from the items
 that the target is about, read with the sizes of the cells known: the yes-set for a precision, the
 no-set for a false omission rate, the union for a difference of precisions, all items for a recall
-or an accuracy. `--power` is p of `core.compromise`: 1 the mean, 32 nearly the minimax. "least
+or an accuracy. `--power` is p of `core.joint_allocation`: 1 the mean, 32 nearly the minimax. "least
 possible" is the smallest worst ratio that any allocation has, with every rate known.
 
 Run with ``python -m benchmarks.budget_of_several FILE [--runs 1000] [--power 1 2 4 32]``, FILE like
@@ -16,10 +16,10 @@ from unittest.mock import patch
 
 import numpy as np
 
-from assay.core.compromise import compromise_allocation
 from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.joint import Joint, View
+from assay.core.joint_allocation import compromise_allocation
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.targets import parse_targets
 from assay.core.types import Floats

@@ -25,8 +25,8 @@ from sklearn.isotonic import isotonic_regression
 
 from assay.core.forms import Ratio, ratio
 from assay.core.intervals import normal, wilson
-from assay.core.poststratify import bins_for
 from assay.core.stratified import stratified_ends
+from assay.core.stratify import bins_for
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
 from assay.experiments.coverage.populations import SHAPES, ranks

@@ -5,9 +5,9 @@ import pytest
 
 from assay.audit.recompute import Form, Stratum, left_of, quoted
 from assay.core.differences import Gap, subtract
+from assay.core.estimate import quoted_value
 from assay.core.forms import Metric, Ratio, ratio
 from assay.core.metrics import METRICS
-from assay.core.quote import quoted_value
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats
 

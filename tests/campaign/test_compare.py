@@ -13,7 +13,7 @@ from sklearn import metrics as sk
 
 import assay
 from assay.audit.values import Counts, values_of
-from assay.core.groups import Groups
+from assay.core.targets import Groups
 from assay.predictions import from_arrays
 from assay.predictions.pair import read_compared
 from assay.storage import open_store

@@ -390,7 +390,7 @@ def test_a_disk_that_fills_up_half_way_leaves_everything_as_it_was(
     small = open_store(storage)
     with small.read() as session:
         session._connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + 3}")
-    monkeypatch.setattr("assay.campaign.rebase.open_storage", lambda _url: small)
+    monkeypatch.setattr("assay.campaign.extend.open_storage", lambda _url: small)
     with pytest.raises(assay.StorageError, match="full"):
         assay.rebase_campaign(storage=storage, predictions=table(NEW))
     with open_store(storage).read() as session:

@@ -91,7 +91,7 @@ def test_a_rebase_on_which_languages_change_places_goes_on(
     made.language[:50] = "fr"
     pd.DataFrame(made.table()).to_csv(path, index=False)
     monkeypatch.setattr(
-        "assay.campaign.rebase.depth", lambda settings: [1] * settings.strata.n_strata
+        "assay.campaign.extend.depth", lambda settings: [1] * settings.strata.n_strata
     )
     assay.rebase_campaign(storage=storage)
     campaign = assay.load_campaign(storage=storage)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from assay.core.bins import LARGEST_BIN, Rule, bins_of, rule_of
+from assay.core.bins import LARGEST_BIN, Rule, bins_of, scale_of
 from assay.core.cut_methods import cut
 from assay.core.profile import cells_of, profile_of
 from assay.core.types import Floats, Ints
@@ -112,7 +112,7 @@ def test_the_ends_have_the_outermost_bins() -> None:
     ],
 )
 def test_the_rule_follows_from_the_range(low: float, high: float, rule: Rule) -> None:
-    assert rule_of(low, high) == rule
+    assert scale_of(low, high) == rule
 
 
 # Scores that pile up, and the largest share of them that one bin may hold.

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint, minimize
 
-from assay.core.compromise import TOLERANCE, Compromise, compromise_allocation
+from assay.core.joint_allocation import NEAR_BEST as TOLERANCE
+from assay.core.joint_allocation import Compromise, compromise_allocation
 from assay.core.types import Floats
 from assay.errors import InputError
 

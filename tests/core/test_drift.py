@@ -5,9 +5,9 @@ import pytest
 
 from assay.core.differences import Gap, difference
 from assay.core.drift import drift_of
+from assay.core.estimate import quoted_value
 from assay.core.forms import Metric, ratio
 from assay.core.metrics import METRICS
-from assay.core.quote import quoted_value
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 

@@ -16,8 +16,9 @@ from assay.core.estimate import estimate
 from assay.core.forms import Metric, Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.intervals import normal
+from assay.core.likelihood import Sample, lower_rates, upper_rates
 from assay.core.metrics import METRICS
-from assay.core.stratified import Sample, Strata, lower_rates, upper_rates
+from assay.core.stratified import Strata
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.core import deck
-from assay.core.bins import bins_of, rule_of
+from assay.core.bins import bins_of, scale_of
 from assay.core.profile import Profile, ScoreCells, cells_of, profile_of
 from assay.core.types import Bools, Floats, Words
 from assay.errors import InputError
@@ -29,7 +29,7 @@ def said_of(scores: Floats) -> Bools:
 
 
 def check_cells(cells: ScoreCells, scores: Floats, said: Bools, digest: Words) -> None:
-    rule = rule_of(min(scores.tolist()), max(scores.tolist()))
+    rule = scale_of(min(scores.tolist()), max(scores.tolist()))
     items: dict[tuple[int, bool], list[int]] = defaultdict(list)
     for row, key in enumerate(zip(bins_of(scores, rule).tolist(), said.tolist(), strict=True)):
         items[key].append(row)

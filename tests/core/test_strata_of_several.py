@@ -6,8 +6,8 @@ import pytest
 
 from assay.core.cells import Heap, count_cells, count_parts, cut_heaps, merge_cells, profile_heaps
 from assay.core.cuts import Cuts
-from assay.core.groups import refuse_bad_names
 from assay.core.strata import Strata
+from assay.core.targets import refuse_bad_names
 from assay.errors import AssayError, DesignError, InputError
 
 WHOLE = Cuts(method="perc", points=(), owner=(0,))

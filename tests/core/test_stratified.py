@@ -13,14 +13,9 @@ from assay.core.allocation import explore
 from assay.core.differences import Gap, difference
 from assay.core.forms import Metric, ratio
 from assay.core.intervals import wilson
+from assay.core.likelihood import Sample, lower_rates, upper_rates
 from assay.core.metrics import METRICS
-from assay.core.stratified import (
-    Sample,
-    extra_outcomes,
-    lower_rates,
-    stratified_ends,
-    upper_rates,
-)
+from assay.core.stratified import extra_outcomes, stratified_ends
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 

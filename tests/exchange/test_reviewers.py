@@ -10,7 +10,7 @@ import pytest
 from assay.campaign.campaign import Campaign
 from assay.campaign.create import create_campaign, load_campaign
 from assay.campaign.exchange import Imported, import_labels, labels_sheet, write_batch, write_labels
-from assay.campaign.rebase import rebase_campaign
+from assay.campaign.extend import rebase_campaign
 from assay.core.answers import Answer
 from assay.core.deck import Id
 from assay.errors import InputError, LabelConflictError, LabelError

@@ -9,7 +9,7 @@ import assay
 from assay.core.deck import Id
 from assay.labelling.reserve import ShortReserveError
 from assay.labelling.state import Labelling
-from assay.results.reviewing import Turn
+from assay.results.progress import Turn
 from assay.storage import Label
 
 PREDICTIONS = {"p": [0.5 + number / 400 for number in range(200)]}

@@ -18,13 +18,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from assay.core.bins import Scale
 from assay.core.cut_methods import METHODS
-from assay.core.cuts import Cuts
+from assay.core.cuts import Cuts, Variable
 from assay.core.deck import Id
 from assay.core.profile import Profile
 from assay.core.strata import Side, Strata
 from assay.core.stratify import stratify
-from assay.core.variable import Scale, Variable
 from assay.predictions import Card, Predictions, read_predictions
 from assay.predictions.scan import Engine, Scan
 

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from assay.core import deck
+from assay.core.cuts import confidence
 from assay.core.profile import Profile, profile_of
 from assay.core.strata import Strata
 from assay.core.stratify import stratify
-from assay.core.variable import confidence
 from assay.errors import PredictionsError
 from assay.predictions import Card, Predictions, from_arrays, read_predictions
 from assay.predictions.ids import Ids

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.core.bins import Rule, bins_of, rule_of
+from assay.core.bins import Rule, Scale, bins_of, scale_of
+from assay.core.cuts import Variable, confidence
 from assay.core.deck import Id, digest, numbers
 from assay.core.profile import ScoreCells, cells_of
 from assay.core.types import Bools, Floats
-from assay.core.variable import Scale, Variable, confidence
 from assay.errors import MissingDependencyError, PredictionsError
 from assay.predictions.contract import IdKind
 from assay.predictions.engine import Rows, Span
@@ -119,7 +119,7 @@ def test_one_rule_counts_all_scores(spark: "SparkSession") -> None:
     items = population(rule="margin")
     cells = opened(spark, items).survey(seed=1).cells
     each_by_its_own = [
-        int(bins_of(np.array([score]), rule_of(score, score))[0]) for score in items.score
+        int(bins_of(np.array([score]), scale_of(score, score))[0]) for score in items.score
     ]
     assert set(cells.bin) == set(bins_of(items.score, "margin"))
     assert set(cells.bin) != set(each_by_its_own)

@@ -6,11 +6,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from assay.core.bins import Scale
+from assay.core.cuts import Variable
 from assay.core.deck import number
 from assay.core.strata import Strata
 from assay.core.stratify import stratify
 from assay.core.types import Bools, Floats, Ints
-from assay.core.variable import Scale, Variable
 from assay.errors import PredictionsError
 from assay.predictions import Card, Predictions, from_arrays
 from assay.predictions.union import Top, UnionPredictions, joint_fingerprint, merge

@@ -10,11 +10,11 @@ import pytest
 from sklearn import metrics as sk
 
 from assay.core.cut_methods import METHODS
+from assay.core.cuts import Variable
 from assay.core.design import Design
 from assay.core.profile import profile_of
 from assay.core.stratify import stratify
 from assay.core.types import Bools, Floats
-from assay.core.variable import Variable
 from assay.errors import PredictionsError
 from assay.predictions import from_arrays
 from assay.simulation import Population

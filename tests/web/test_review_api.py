@@ -12,7 +12,7 @@ import pytest
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from assay.campaign.rebase import rebase_campaign
+from assay.campaign.extend import rebase_campaign
 from assay.core.answers import Answer
 from assay.storage import Label
 from assay.web import Options

@@ -11,8 +11,14 @@ from typing import Any
 
 from assay.audit.books import Books, Checked, Verification, checked
 from assay.audit.bundle import REPORT, members_of
-from assay.audit.checks import check_cards, check_events, check_order, check_rounds, check_strata
-from assay.audit.compare import differences
+from assay.audit.checks import (
+    check_cards,
+    check_events,
+    check_order,
+    check_rounds,
+    check_strata,
+    differences,
+)
 from assay.audit.members import FORMAT, FORMAT_VERSION, MANIFEST, manifest_of, versions
 from assay.audit.parsing import json_of, snapshot_of
 from assay.audit.recount import check_answers, check_estimates, check_values

@@ -2,7 +2,7 @@
 
 In each stratum the share of yes among the answers stands for all of its items. Where labels
 followed the errors, and the campaign could stop at a narrow interval, that leans towards what luck
-showed: the value allows for both, as `assay.core.quote` does in the same steps with arrays.
+showed: the value allows for both, as `assay.core.estimate` does in the same steps with arrays.
 """
 
 import csv

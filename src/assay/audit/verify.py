@@ -20,8 +20,8 @@ from assay.audit.checks import (
     check_order,
     check_rounds,
     check_strata,
+    differences,
 )
-from assay.audit.compare import differences
 from assay.audit.recount import check_answers, check_estimates, check_values
 from assay.audit.snapshot import laid_out, take, until
 from assay.errors import InputError

@@ -5,11 +5,10 @@ from assay.campaign.campaign import Campaign
 from assay.campaign.compare import compare_campaign
 from assay.campaign.create import create_campaign, load_campaign
 from assay.campaign.exchange import Written, import_labels, shown_columns, write_batch, write_labels
-from assay.campaign.extend import extend_campaign
+from assay.campaign.extend import extend_campaign, rebase_campaign
 from assay.campaign.mlflow import log_to_mlflow
 from assay.campaign.prior_labels import find_prior_labels
 from assay.campaign.random_labels import estimate
-from assay.campaign.rebase import rebase_campaign
 from assay.campaign.series import follow_campaign
 from assay.campaign.trends import PeriodRow, Trend, trend
 

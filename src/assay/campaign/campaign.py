@@ -7,8 +7,7 @@ from os import PathLike
 from typing import Any
 
 from assay.audit import Bundle, write_bundle
-from assay.core.agreement import Agreement
-from assay.core.answers import Answer, parse_answer, parse_answers
+from assay.core.answers import Agreement, Answer, parse_answer, parse_answers
 from assay.core.deck import Id
 from assay.core.stopping import Reason
 from assay.errors import InputError, LabelError, did_you_mean

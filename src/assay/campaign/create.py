@@ -11,9 +11,9 @@ from assay.campaign.campaign import Campaign
 from assay.campaign.prior_labels import PriorLabels
 from assay.campaign.setup import Setup, set_up
 from assay.core import deck
+from assay.core.bins import Scale
 from assay.core.design import Design
 from assay.core.strata import Strata
-from assay.core.variable import Scale
 from assay.errors import AssayWarning, DesignError
 from assay.labelling import (
     FROM_BEFORE,

@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 
 from assay.core.answers import Answer, parse_answers
+from assay.core.bins import Scale
+from assay.core.cuts import Variable
 from assay.core.deck import Id
-from assay.core.poststratify import chance_of_spread
 from assay.core.strata import Side, Strata
-from assay.core.stratify import stratify
+from assay.core.stratify import chance_of_spread, stratify
 from assay.core.types import Bools, Floats, Ints
-from assay.core.variable import Scale, Variable
 from assay.errors import LabelError
 from assay.exchange import read_label_file
 from assay.predictions import Card, Predictions

@@ -6,19 +6,18 @@ import numpy as np
 
 from assay.campaign.prior_labels import PriorLabels, find_prior_labels
 from assay.core.answers import Answer
+from assay.core.bins import scale_of
 from assay.core.cuts import Cuts
 from assay.core.design import Design
 from assay.core.engine import Look, State, look
 from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
-from assay.core.poststratify import bins_for, groups_with_labels
 from assay.core.standing import ends_at_worst
 from assay.core.strata import Side, Strata
-from assay.core.stratify import sides_to_cut, stratify
+from assay.core.stratify import bins_for, groups_with_labels, sides_to_cut, stratify
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Ints
 from assay.core.unjudged import movement
-from assay.core.variable import scale_of
 from assay.errors import LabelError, PredictionsError
 from assay.predictions import Predictions, read_predictions
 from assay.results import Estimate

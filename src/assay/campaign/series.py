@@ -21,8 +21,8 @@ from assay.campaign.setup import set_up
 from assay.core.answers import Answer
 from assay.core.design import Design
 from assay.core.evaluation import Prior
-from assay.core.groups import refuse_bad_names
 from assay.core.metrics import METRICS, canonical_metric
+from assay.core.targets import refuse_bad_names
 from assay.errors import AssayWarning, DesignError, InputError, PredictionsError, StorageError
 from assay.labelling import Part, Reviewing, Series, Settings, find_campaign
 from assay.predictions import (

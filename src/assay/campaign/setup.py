@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from assay.campaign.prior_labels import PriorLabels, find_prior_labels
+from assay.core.bins import SCALES, Scale, scale_of
 from assay.core.design import Design, check_together, default_design, fitted, price_of_peeking
 from assay.core.goal import Goal, refuse_yes_or_no
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of, sides_to_cut, stratify
 from assay.core.targets import ALONE, parse_targets, slices_in
-from assay.core.variable import SCALES, Scale, scale_of
 from assay.errors import DesignError
 from assay.predictions import (
     Classifiers,

@@ -36,10 +36,10 @@ from assay.cli.options import (
 )
 from assay.cli.output import AsJson, telling_errors
 from assay.cli.summary import document, make_campaign, render_campaign
+from assay.core.bins import Scale
 from assay.core.cut_methods import METHODS
 from assay.core.design import ALLOCATIONS, MODES, Design
-from assay.core.fields import one_of
-from assay.core.variable import Scale
+from assay.core.types import one_of
 from assay.errors import DesignError, did_you_mean
 
 _PRESETS = ("default", "bennett-carvalho", "kumar-raj", "random")

@@ -14,9 +14,9 @@ from sqlalchemy.exc import ArgumentError
 
 from assay.campaign import Campaign, load_campaign
 from assay.cli.output import console
-from assay.core.groups import refuse_bad_names
+from assay.core.bins import SCALES
 from assay.core.metrics import METRICS
-from assay.core.variable import SCALES
+from assay.core.targets import refuse_bad_names
 from assay.errors import InputError, StorageError
 from assay.predictions import ENGINES, Engine, Scan, telling_progress
 from assay.results import printable

@@ -26,8 +26,8 @@ from assay.cli.options import (
 )
 from assay.cli.output import AsJson, console, emit, progress_bar, telling_errors
 from assay.cli.render import new_table, note_lines
+from assay.core.bins import Scale
 from assay.core.metrics import METRICS
-from assay.core.variable import Scale
 from assay.predictions import read_predictions
 from assay.results import printable
 from assay.simulation import Planning, TextTable

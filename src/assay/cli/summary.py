@@ -13,11 +13,11 @@ from assay.campaign import Campaign, shown_columns
 from assay.cli.options import follow_up, reading
 from assay.cli.output import collecting_warnings, tell
 from assay.cli.render import facts, new_table, note_lines, sizes_table
+from assay.core.bins import Scale
 from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
-from assay.core.variable import Scale
 from assay.labelling import Settings, Source
 from assay.results import goal_words, metric_name, printable, strata_words
 

@@ -1,11 +1,24 @@
-"""Answers that a person can give about an item."""
+"""Answers that a person can give about an item, and how far people agree.
 
-from collections.abc import Iterable, Mapping
+References
+----------
+.. [1] Cohen, A coefficient of agreement for nominal scales, Educ. Psychol. Meas. 20 (1960).
+.. [2] Fleiss, Measuring nominal scale agreement among many raters, Psychol. Bull. 76 (1971).
+.. [3] Gwet, Handbook of inter-rater reliability, 4th ed. (2014), section 2.3: Fleiss' kappa where
+       not every item has the same number of ratings.
+.. [4] Clopper and Pearson, The use of confidence or fiducial limits, Biometrika 26 (1934).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from numbers import Integral
+from typing import Literal
 
 import numpy as np
+from scipy.special import betaincinv
 
+from assay.core.types import Floats
 from assay.errors import LabelConflictError, LabelError
 
 
@@ -90,3 +103,108 @@ def _item_key(item: object, id_kind: str) -> str:
         f"{item!r} is not an id of this campaign",
         details=f"its ids are {id_kind}s; this is {type(item).__name__}",
     )
+
+
+# Agreement between reviewers who judged the same items.
+
+
+_CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far reviewers agree.
+
+    Attributes
+    ----------
+    items : int
+        Items that at least two reviewers judged; nothing else counts here.
+    reviewers : int
+        The reviewers of these.
+    raw : float or None
+        The chance that two reviewers of such an item agree; None without one.
+    kappa : float or None
+        Agreement beyond chance: 1 is perfect, 0 no better than chance. None where chance alone
+        would always agree, as it does when every answer is the same.
+    kind : {"Cohen", "Fleiss"} or None
+        Whose kappa: Cohen's for two reviewers in all, otherwise Fleiss'.
+    interval : (float, float) or None
+        Of `raw`, at 95% (Clopper and Pearson [4]_); None unless every item has two reviewers. It
+        is about items as they are drawn here, which is not in proportion to the population.
+    """
+
+    items: int
+    reviewers: int
+    raw: float | None = None
+    kappa: float | None = None
+    kind: Literal["Cohen", "Fleiss"] | None = None
+    interval: tuple[float, float] | None = None
+
+    def __str__(self) -> str:
+        if self.raw is None:
+            return "no item was judged by two reviewers yet"
+        items = "1 item" if self.items == 1 else f"{self.items:,} items"
+        told = f"{self.reviewers} reviewers, {items} judged by two or more"
+        told += f": two of them agree on {self.raw:.1%}"
+        if self.interval is not None:
+            told += f" [{self.interval[0]:.1%}, {self.interval[1]:.1%}]"
+        beyond = "not defined" if self.kappa is None else f"{self.kappa:.2f}"
+        return f"{told}, {self.kind}'s kappa {beyond}".replace("Fleiss's", "Fleiss'")
+
+
+def agreement_of(ratings: Sequence[Mapping[str, str]]) -> Agreement:
+    """Return how far reviewers agree on the items that at least two of them judged.
+
+    Parameters
+    ----------
+    ratings : sequence of mappings
+        Per item, what each reviewer said.
+
+    Notes
+    -----
+    kappa = (P - P_e) / (1 - P_e), with P the raw agreement. Of the item i, n_ij of its n_i
+    reviewers say j; P is the mean over items of sum_j n_ij (n_ij - 1) / (n_i (n_i - 1)), the chance
+    that two of them agree. P_e is what chance would give: Cohen's [1]_ is the chance that the two
+    reviewers agree on items drawn apart, sum_j p_1j p_2j; Fleiss' [2]_ that any two do, sum_j
+    p_j^2, with p_j the mean over items of n_ij / n_i [3]_.
+
+    Examples
+    --------
+    >>> one = {"ann": "yes", "bob": "yes"}
+    >>> print(agreement_of([one, one, {"ann": "no", "bob": "no"}, {"ann": "no", "bob": "yes"}]))
+    2 reviewers, 4 items judged by two or more: two of them agree on 75.0% [19.4%, 99.4%], Cohen's
+    kappa 0.50
+    """
+    shared = [item for item in ratings if len(item) > 1]
+    reviewers = sorted({reviewer for item in shared for reviewer in item})
+    if not shared:
+        return Agreement(0, 0)
+    categories = sorted({said for item in shared for said in item.values()})
+    n_ij = np.array([_times(item.values(), categories) for item in shared])
+    n_i = n_ij.sum(axis=1)
+    raw = float(((n_ij * (n_ij - 1)).sum(axis=1) / (n_i * (n_i - 1))).mean())
+    if len(reviewers) == 2:
+        kind: Literal["Cohen", "Fleiss"] = "Cohen"
+        first, second = (
+            _times([item[who] for item in shared], categories) / len(shared) for who in reviewers
+        )
+        by_chance = float((first * second).sum())
+    else:
+        kind = "Fleiss"
+        by_chance = float(((n_ij / n_i[:, None]).mean(axis=0) ** 2).sum())
+    # With one category only, P_e is exactly 1; with more it is below.
+    kappa = (raw - by_chance) / (1 - by_chance) if len(categories) > 1 else None
+    interval = _clopper_pearson(raw, len(shared)) if (n_i == 2).all() else None
+    return Agreement(len(shared), len(reviewers), raw, kappa, kind, interval)
+
+
+def _times(said: Iterable[str], categories: Sequence[str]) -> Floats:
+    given = list(said)
+    return np.array([given.count(category) for category in categories], dtype=np.float64)
+
+
+def _clopper_pearson(share: float, n: int) -> tuple[float, float]:
+    agreed, tail = round(share * n), (1 - _CONFIDENCE) / 2
+    low = float(betaincinv(agreed, n - agreed + 1, tail)) if agreed else 0.0
+    high = float(betaincinv(agreed + 1, n - agreed, 1 - tail)) if agreed < n else 1.0
+    return low, high

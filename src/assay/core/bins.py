@@ -21,28 +21,36 @@ when. The third resolves scores of any size: its bins are 0.2% wide around 1, 0.
 """
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from assay.core.types import Floats, Ints
+
+Scale = Literal["probability", "margin"]
+
+SCALES: tuple[str, ...] = get_args(Scale)
+
+
+def scale_of(low: float, high: float) -> Scale:
+    """Tell probabilities from margins by the range of the scores.
+
+    Scores that all lie in [0, 1] are taken for probabilities. The guess is said in the output and
+    can be overridden, because margins may happen to fall into that range too.
+
+    Examples
+    --------
+    >>> scale_of(0.02, 0.97), scale_of(-3.1, 4.5)
+    ('probability', 'margin')
+    """
+    return "probability" if low >= 0.0 and high <= 1.0 else "margin"
+
 
 Rule = Literal["probability", "tail", "margin"]
 
 PROBABILITY_STEPS = 2047
 MARGIN_STEPS = 16383
 LARGEST_BIN = max(PROBABILITY_STEPS, MARGIN_STEPS)
-
-
-def rule_of(low: float, high: float) -> Rule:
-    """Return the rule for scores of that range, unless they turn out to be too uneven for it.
-
-    Examples
-    --------
-    >>> rule_of(0.0, 1.0), rule_of(-0.1, 1.0)
-    ('probability', 'margin')
-    """
-    return "probability" if low >= 0.0 and high <= 1.0 else "margin"
 
 
 def bins_of(values: Floats, rule: Rule) -> Ints:

@@ -8,12 +8,12 @@ from typing import Any, Literal, Self, get_args
 
 from assay.core.betting import grid
 from assay.core.cut_methods import canonical_method
+from assay.core.cuts import VARIABLES, Variable
 from assay.core.estimate import ESTIMATORS, Estimator
-from assay.core.fields import known_names, one_of, parse, whole
 from assay.core.goal import Goal
 from assay.core.intervals import INTERVALS
 from assay.core.metrics import METRICS
-from assay.core.variable import VARIABLES, Variable
+from assay.core.types import known_names, one_of, parse, whole
 from assay.errors import DesignError
 
 Allocation = Literal["explore", "chance", "uni", "pps", "opt", "pro", "equ", "opt-a1", "opt-a2"]

@@ -17,11 +17,10 @@ from assay.core import betting
 from assay.core.allocation import explore
 from assay.core.betting import Bets, grid
 from assay.core.design import Design
-from assay.core.estimate import Moments, estimate, rates, stratum_sd
+from assay.core.estimate import Moments, estimate, quoted_value, rates, stratum_sd
 from assay.core.forms import Metric, Ratio
 from assay.core.goal import Goal
 from assay.core.intervals import INTERVALS, Evidence
-from assay.core.quote import quoted_value
 from assay.core.stopping import Reason, count_streak, hold_back, reasons, settle
 from assay.core.stratified import Strata, extra_outcomes, rarer
 from assay.core.tallies import Tallies
@@ -118,7 +117,7 @@ class Look:
     """What can be said now: the moments, the interval's ends, the streak and the reason.
 
     `plain` is the metric at the strata's own rates, of which the value that is quoted differs by
-    what it allows for (`core.quote`).
+    what it allows for (`core.estimate`).
     """
 
     moments: Moments

@@ -8,8 +8,8 @@ from typing import Any, NoReturn, Self, cast
 
 from scipy.special import ndtri
 
-from assay.core.fields import between, known_names, whole
 from assay.core.targets import Target
+from assay.core.types import between, known_names, whole
 from assay.errors import DesignError
 
 BETS_ARE_ON_ONE = (

@@ -12,8 +12,8 @@ shrunk by (within / r)^2. The fewest further labels that do this for every t are
 worked out anew for every round, from the intervals themselves.
 
 Where a budget does not reach that far, or a target has no `within`, all of it is shared out so that
-no target is left behind (`core.compromise`): each Q_t is set against what `within` asks for, or
-else against a sample of the whole budget from the items that the target is about.
+no target is left behind (`core.joint_allocation`): each Q_t is set against what `within` asks for,
+or else against a sample of the whole budget from the items that the target is about.
 """
 
 from collections.abc import Sequence
@@ -22,12 +22,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.core import allocation as allocate
-from assay.core.compromise import compromise_allocation
 from assay.core.design import Design
 from assay.core.engine import Look, State, explored_shares, least_of_each, look, weights_now
 from assay.core.forms import Metric
 from assay.core.goal import BETS_ARE_ON_ONE, Goal
-from assay.core.joint_allocation import joint_allocation
+from assay.core.joint_allocation import compromise_allocation, joint_allocation
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints

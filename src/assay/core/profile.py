@@ -7,7 +7,7 @@ from typing import Self, TypeVar
 
 import numpy as np
 
-from assay.core.bins import LARGEST_BIN, Ranges, Rule, bins_of, pieces, rule_of
+from assay.core.bins import LARGEST_BIN, Ranges, Rule, bins_of, pieces, scale_of
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.errors import InputError
 
@@ -124,7 +124,7 @@ def profile_of(values: Floats, rule: Rule | None = None, weights: Ints | None = 
     """
     scores = as_scores(values)
     low, high = score_range(scores)
-    fits = rule_of(low, high)
+    fits = scale_of(low, high)
     if rule in ("probability", "tail") and fits == "margin":
         raise InputError(
             f"scores run from {low} to {high}", details="probabilities lie between 0 and 1"
@@ -344,7 +344,7 @@ def cells_of(
     def count(rule: Rule) -> ScoreCells:
         return _count(values, predicted, digest, weights, rule)
 
-    return evenest(count, rule_of(*score_range(values)), lambda cells: cells)
+    return evenest(count, scale_of(*score_range(values)), lambda cells: cells)
 
 
 def _count(

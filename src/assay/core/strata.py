@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from assay.core.cells import Heap, Part, assign_strata
 from assay.core.cut_methods import UNEVEN
 from assay.core.cuts import Cuts
-from assay.core.groups import NO_GROUPS, Groups, refuse_bad_names
 from assay.core.profile import as_scores
+from assay.core.targets import NO_GROUPS, Groups, refuse_bad_names
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import AssayError, DesignError, InputError
 

@@ -8,13 +8,9 @@ does. Where the weights do not depend on m one step finds each; else the root is
 Metrics of both classes (balanced accuracy) are not linear at any m, but weigh the strata as a
 recall does: the root is then the level of recall whose weights lead to totals of that level.
 
-Both ends of E come from the profile likelihood, which does not collapse when few errors have been
-seen. Among all rates with the same E the likeliest are q_h(lambda), the root in [0, 1] of
-
-    lambda w q^2 - (n + lambda w) q + x = 0,
-
-so each end of E is found by walking along lambda until 2 (l(q(0)) - l(q)) is z^2. Four things make
-it honest for few labels, adaptive allocation and peeking.
+Both ends of E come from the profile likelihood (`core.likelihood`), which does not collapse when
+few errors have been seen. Four things make it honest for few labels, adaptive allocation and
+peeking.
 
 - Half an outcome is added before the upper end is sought: the likelihood of a count falls short of
   its exact tail by about that much. It is shared out as the outcomes themselves are.
@@ -30,127 +26,23 @@ it honest for few labels, adaptive allocation and peeking.
 Found right in simulation, not by a theorem: see docs/certainty.md.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator
 
 import numpy as np
-from scipy.special import ndtri, xlogy
 
-from assay.core.allocation import explore
 from assay.core.differences import Gap
 from assay.core.drift import drift_of
 from assay.core.forms import Metric, Ratio
-from assay.core.root import find_root
+from assay.core.likelihood import Sample, find_root, lower_rates, shares, upper_rates
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
 
 # What peeking costs, in outcomes. Found by simulation, and by dynamic programming for a single
 # stratum (docs/certainty.md).
 _PEEKING = 0.5
-_TAIL = 0.5  # outcomes by which the likelihood falls short of an exact upper tail
-_REACH = 12.0  # lambda lies between n e^-12 and n e^12
 _PLANES = 4  # times that a difference of two ratios is made linear anew
 _NEAR = 1e-3  # so near to the least or most that there is, that is tried itself
 _ASIDE = 1e-9  # from where some weights are 0
-_TINY = np.finfo(float).tiny
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """Labels of some strata: weights w with sum 1, labels n, outcomes x, and (N - n)/(N - 1).
-
-    A stratum without labels, or labelled to its last item, is no part of the walk: its weight
-    counts as 0.
-    """
-
-    w: Floats
-    n: Floats
-    x: Floats
-    left: Floats
-
-    @cached_property
-    def open(self) -> Bools:
-        """Strata with something known and something unknown."""
-        return np.asarray((self.n > 0) & (self.left > 0))
-
-    def take(self, which: Ints) -> "Sample":
-        """Return some of the samples side by side."""
-        return Sample(self.w[which], self.n[which], self.x[which], self.left[which])
-
-    def rest(self, E: Floats | None, known: Floats) -> Floats | None:
-        """Return what the open strata's part of E is, if the others have the rates `known`."""
-        return None if E is None else E - np.where(self.open, 0.0, self.w * known).sum(axis=-1)
-
-    def evened(self) -> "Sample":
-        """Return the sample with what allocation by `core.allocation` has hidden given back."""
-        n = np.where((self.x > 0) & (self.n > 1), self.n - 1, self.n)
-        x = self.x * n / np.maximum(self.n, 1.0)
-        hidden = explore(self.w, self.n, self.x, self.left).pull
-        return Sample(self.w, n, np.minimum(np.maximum(x + hidden, 0.0), n), self.left)
-
-    def with_outcomes(self, tail: float, b: float) -> "Sample":
-        """Return what the walk starts from: the outcomes added or taken away, and the correction.
-
-        `tail` is shared out as the outcomes are, b as the variance is. What may be there still goes
-        by the rates (x + 1/2)/(n + 1), and what may be luck, a negative b, by x/n.
-        """
-        added = tail + b > 0
-        guess = (self.x + 0.5) / (self.n + 1) if added else self.x / np.maximum(self.n, 1.0)
-        part = np.where(self.open, self.w * guess, 0.0)
-        spread = part * self.w * (1 - guess) * self.left / np.maximum(self.n, 1.0)
-        # Where every stratum looks pure there is no variance to go by.
-        spread = np.where(spread.sum(axis=-1, keepdims=True) > 0, spread, part)
-        more = tail * _shared(part) + b * _shared(spread)
-        n, x = self.n + np.maximum(more, 0.0), np.maximum(self.x + more, 0.0)
-        f = np.where(self.open, self.left, 1.0)
-        return Sample(
-            np.where(self.open, self.w, 0.0),
-            np.where(self.open, n, 1.0) / f,
-            np.where(self.open, x, 0.0) / f,
-            self.left,
-        )
-
-
-def upper_rates(
-    sample: Sample, confidence: float, b: float, beyond: Floats | None = None
-) -> Floats:
-    """Return the rates at the upper end of E; 1 in strata without a label.
-
-    Where it is only asked whether that end lies beyond a value of E, the rates may be those of any
-    E between the end and the value; they are found sooner.
-
-    Parameters
-    ----------
-    sample : Sample
-        Labels and outcomes of the strata, with their weights.
-    confidence : float
-    b : float
-        Outcomes that pay for peeking.
-    beyond : array, shape (...), optional
-        Values of E; the search ends as soon as it is known on which side of them the end lies.
-    """
-    known = np.where(sample.n > 0, sample.x / np.maximum(sample.n, 1.0), 1.0)
-    q = _walk(
-        sample.with_outcomes(_TAIL, b), confidence, sign=-1, beyond=sample.rest(beyond, known)
-    )
-    return np.where(sample.open, q, known)
-
-
-def lower_rates(
-    sample: Sample, confidence: float, b: float, beyond: Floats | None = None
-) -> Floats:
-    """Return the rates at the lower end of E, as `upper_rates` does; all 0 if x is.
-
-    Parameters
-    ----------
-    sample, confidence, b, beyond
-        As in `upper_rates`.
-    """
-    s = sample.with_outcomes(0.0, -b)
-    known = sample.x / np.maximum(sample.n, 1.0)
-    q = _walk(s, confidence, sign=+1, beyond=sample.rest(beyond, known))
-    return np.where(sample.open, q, known)
 
 
 def extra_outcomes(stop: str) -> float:
@@ -172,7 +64,7 @@ def weigh(tallies: Tallies, metric: Metric, T: Floats) -> tuple[Floats, Bools]:
     Both at the totals T. Weights have sum 1, shape (..., H); a bad outcome is one that lowers the
     metric. The second has shape (..., 1).
     """
-    w = _shared(metric.weights(T) * tallies.N)
+    w = shares(metric.weights(T) * tallies.N)
     bad = np.where(metric.rises(T), tallies.n - tallies.x, tallies.x)
     return w, _is_common(w, tallies.n, bad)
 
@@ -321,7 +213,7 @@ class Strata:
             Where it is only asked on which side of c0 + c.T = 0 that end lies.
         """
         N, n, x, other = (each[which] for each in (self.N, self.n, self.x, self._other))
-        rises, w = c > 0, _shared(np.abs(c) * N)
+        rises, w = c > 0, shares(np.abs(c) * N)
         B = None
         if c0 is not None:  # E where the metric is what it is tested for, to first order
             B = (c0 + np.where(rises, c * N, 0.0).sum(axis=-1)) / (np.abs(c) * N).sum(axis=-1)
@@ -374,61 +266,6 @@ def stratified_ends(
         explored=explored,
         stops=stops,
     ).ends()
-
-
-Statistic = Callable[[Floats], Floats]
-
-
-def _walk(s: Sample, confidence: float, *, sign: int, beyond: Floats | None) -> Floats:
-    """Return q(lambda) where 2 (l(q(0)) - l(q)) is z^2; its logarithm is nearly straight.
-
-    With `beyond`, on the way there where it is known on which side of that value of E it lies.
-    """
-    z = float(ndtri((1 + confidence) / 2))
-    shape = s.w.shape
-    s = Sample(*(each.reshape(-1, shape[-1]) for each in (s.w, s.n, s.x, s.left)))
-    total = s.n.sum(axis=-1)
-    p = s.x / s.n
-    best = (xlogy(s.x, p) + xlogy(s.n - s.x, 1 - p)).sum(axis=-1)
-
-    def excess(t: Floats, which: Ints) -> Floats:
-        one = s if which.size == total.size else s.take(which)
-        q = _rates(one, sign * total[which] * np.exp(t))
-        likelihood = (xlogy(one.x, q) + xlogy(one.n - one.x, 1 - q)).sum(axis=-1)
-        over = np.log(np.maximum(2 * (best[which] - likelihood), _TINY) / z**2)
-        if beyond is not None:
-            farther = -sign * ((one.w * q).sum(axis=-1) - beyond.reshape(-1)[which])
-            over = np.where(over * farther <= 0, 0.0, over)  # between the end and the value
-        return np.asarray(over)
-
-    spread = (s.w**2 * np.maximum(p * (1 - p), 0.25 / s.n) / s.n).sum(axis=-1)
-    guess = np.log(z / np.maximum(np.sqrt(spread) * total, _TINY))
-    # Without anything to vary there is no way to go.
-    reach = np.where((s.w * s.x).sum(axis=-1) > 0, _REACH, 0.0)
-    t = find_root(excess, -reach, reach, np.clip(guess, -reach, reach), slope=2.0)
-    return _rates(s, sign * total * np.exp(t)).reshape(shape)
-
-
-def _rates(s: Sample, multiplier: Floats) -> Floats:
-    """Return q_h(lambda), by the form of the root that does not cancel."""
-    lw = multiplier[..., None] * s.w
-    a = s.n + lw
-    root = np.sqrt(np.maximum(a * a - 4 * lw * s.x, 0.0))
-    top, bottom = 2 * s.x, a + root
-    falls = a < 0
-    if falls.any():
-        top = np.where(falls, a - root, top)
-        bottom = np.where(falls, np.where(lw == 0, 1.0, 2 * lw), bottom)
-    rate = top / np.where(bottom == 0, 1.0, bottom)
-    return np.asarray(np.minimum(np.maximum(rate, 0.0), 1.0))  # np.clip takes thrice as long
-
-
-def _shared(weight: Floats) -> Floats:
-    """Return weights with sum 1; all alike where there is none."""
-    total = weight.sum(axis=-1, keepdims=True)
-    return np.asarray(
-        np.where(total > 0, weight, 1.0) / np.where(total > 0, total, weight.shape[-1])
-    )
 
 
 def _is_common(w: Floats, n: Floats, bad: Floats) -> Bools:

@@ -1,9 +1,14 @@
-"""The array types that the formulas speak, and the one way into them."""
+"""Array types of the formulas, and checks of what is given: numbers, fields of a design or goal."""
+
+import json
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from assay.errors import InputError
+from assay.errors import DesignError, InputError, did_you_mean
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,3 +33,77 @@ def amounts(name: str, value: ArrayLike) -> Floats:
     if not (np.isfinite(array) & (array >= 0)).all():
         raise InputError(f"{name} must hold finite numbers of at least 0, got {value!r}")
     return array
+
+
+# Checks of the fields of designs and goals: each returns the field as it is kept, or raises.
+
+
+def whole(name: str, value: object, low: int, high: int | None = None) -> int:
+    """Return a whole number from `low` to `high`.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter, for the error.
+    value
+        What was given.
+    low, high : int
+        The least and, where there is one, the most.
+    """
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        number = int(value)
+        if number >= low and (high is None or number <= high):
+            return number
+    upper = "" if high is None else f" and at most {high}"
+    raise DesignError(f"{name} must be a whole number of at least {low}{upper}, got {value!r}")
+
+
+def between(name: str, value: object, low: float, high: float, *, hint: str) -> float:
+    """Return a number strictly between two others.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter, for the error.
+    value
+        What was given.
+    low, high : float
+        What it must lie between.
+    hint : str
+        What to do about it.
+    """
+    if isinstance(value, Real) and not isinstance(value, bool):
+        number = float(value)
+        if low < number < high:
+            return number
+    raise DesignError(
+        f"{name} must be a number between {low:g} and {high:g} (exclusive), got {value!r}",
+        hint=hint,
+    )
+
+
+def one_of(name: str, value: object, known: tuple[str, ...]) -> None:
+    """Refuse a word that is none of those known."""
+    if not isinstance(value, str) or value not in known:
+        raise DesignError(
+            f"unknown {name} {value!r}",
+            details=f"{name}: {', '.join(known)}",
+            hint=did_you_mean(str(value), known),
+        )
+
+
+def known_names(what: str, values: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
+    """Return stored values, all of which have the name of a field."""
+    if not isinstance(values, Mapping):
+        raise DesignError(f"expected the fields of a {what}, got {values!r}")
+    for name in values:
+        one_of("field", name, known)
+    return dict(values)
+
+
+def parse(what: str, text: str) -> Any:
+    """Return what JSON text holds."""
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError) as error:
+        raise DesignError(f"the {what} is not valid JSON: {error}") from None

@@ -8,10 +8,9 @@ import numpy as np
 from assay.core.differences import subtract
 from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
-from assay.core.groups import NO_GROUPS, Groups
 from assay.core.joint import Parts, View
 from assay.core.metrics import METRICS, sides
-from assay.core.targets import Target
+from assay.core.targets import NO_GROUPS, Groups, Target
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import PredictionsError
 

@@ -7,8 +7,7 @@ from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
-from assay.core.agreement import Agreement, agreement_of
-from assay.core.answers import Answer
+from assay.core.answers import Agreement, Answer, agreement_of
 from assay.core.intervals import INTERVALS
 from assay.core.standing import Standing
 from assay.core.stopping import Reason

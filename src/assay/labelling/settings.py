@@ -5,13 +5,14 @@ from dataclasses import asdict, dataclass
 from numbers import Real
 from typing import Any, Literal, Self
 
+from assay.core.bins import Scale
+from assay.core.cuts import Variable
 from assay.core.deck import NUMBERS, Id, number
 from assay.core.design import Design
 from assay.core.evaluation import Evaluation, Prior
-from assay.core.fields import between
 from assay.core.goal import Goal
 from assay.core.strata import Strata
-from assay.core.variable import Scale, Variable
+from assay.core.types import between
 from assay.errors import DesignError
 from assay.predictions import joint_fingerprint, listed
 from assay.storage import Session

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
+from assay.core.bins import Scale
 from assay.core.cells import Heap, Part
+from assay.core.cuts import Variable
 from assay.core.deck import Id
-from assay.core.groups import Groups
 from assay.core.profile import Profile
 from assay.core.strata import Side, Strata
+from assay.core.targets import Groups
 from assay.core.types import Ints
-from assay.core.variable import Scale, Variable
 
 IdKind = Literal["integer", "string"]
 """Of which predicted label: True only the rows predicted yes, False only no, None all."""

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from threading import Event, Thread
 from typing import Protocol
 
+from assay.core.bins import Scale
+from assay.core.cuts import Variable
 from assay.core.deck import Id
 from assay.core.profile import ScoreCells
 from assay.core.strata import Side
 from assay.core.types import Bools, Floats, Ints
-from assay.core.variable import Scale, Variable
 from assay.predictions.contract import IdKind
 from assay.predictions.ids import Ids
 

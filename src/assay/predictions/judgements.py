@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from assay.core.groups import refuse_bad_names
+from assay.core.cuts import rank
 from assay.core.profile import cells_of, profile_of
 from assay.core.strata import UNNAMED
-from assay.core.targets import ALONE
+from assay.core.targets import ALONE, refuse_bad_names
 from assay.core.types import Bools, Floats, Ints, Words
-from assay.core.variable import rank
 from assay.errors import PredictionsError, did_you_mean
 from assay.predictions.column import Loaded
 from assay.predictions.duckdb.loading import read_scan

@@ -8,12 +8,13 @@ from hashlib import sha256
 import numpy as np
 
 from assay.core import deck
+from assay.core.bins import Scale
 from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
-from assay.core.groups import NO_GROUPS, Groups
+from assay.core.cuts import VARIABLES, Variable, confidence
 from assay.core.profile import Profile, ScoreCells, cells_of
 from assay.core.strata import UNNAMED, Side, Strata
+from assay.core.targets import NO_GROUPS, Groups
 from assay.core.types import Bools, Floats, Ints, Words
-from assay.core.variable import VARIABLES, Scale, Variable, confidence
 from assay.core.weights import first_arrivals, impressions
 from assay.errors import PredictionsError
 from assay.predictions.column import Show

@@ -2,7 +2,7 @@
 
 Items are told by their ids. Some are in both, some in the earlier or the later one only, and each
 classifier's metrics are about its own. A code has four bits: what the first and the second say, and
-whether they were applied to the item at all (`assay.core.groups`).
+whether they were applied to the item at all (`assay.core.targets`).
 """
 
 from collections.abc import Sequence
@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow.compute as pc
 
 from assay.core.deck import Id
-from assay.core.groups import Groups, refuse_bad_names
 from assay.core.metrics import sides
+from assay.core.targets import Groups, refuse_bad_names
 from assay.core.types import Ints, Words
 from assay.errors import PredictionsError
 from assay.predictions.contract import Predictions

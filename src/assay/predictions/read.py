@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.core.groups import Groups, refuse_bad_names
 from assay.core.strata import UNNAMED
+from assay.core.targets import Groups, refuse_bad_names
 from assay.core.types import Floats
 from assay.errors import PredictionsError
 from assay.predictions.column import Loaded
@@ -94,7 +94,7 @@ def read_predictions(
         The same whatever they were read from, and in whatever order if they have ids. Of
         `classifiers`, bit k of an item's code is set where the k-th says yes; the stratification
         variable is the mean, over those that have a score, of the item's rank by it
-        (`assay.core.variable.rank`), and 1/2 for all items where none has.
+        (`assay.core.cuts.rank`), and 1/2 for all items where none has.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Scanned predictions: they stay where they are; an engine counts them and returns drawn items.
 
-A classifier that has a name is cut by the rank of the score (`assay.core.variable.rank`), which is
+A classifier that has a name is cut by the rank of the score (`assay.core.cuts.rank`), which is
 the same for all items of a bin. So all that is asked follows from the counts of the first pass, and
 what is cut by rank can be dealt by score.
 """
@@ -16,14 +16,13 @@ from typing import cast
 import numpy as np
 
 from assay.core import deck
-from assay.core.bins import bins_of
+from assay.core.bins import Scale, bins_of
 from assay.core.cells import Heap, Part, count_parts
-from assay.core.cuts import Cuts
-from assay.core.groups import NO_GROUPS
+from assay.core.cuts import VARIABLES, Cuts, Variable, rank
 from assay.core.profile import Profile, ScoreCells
 from assay.core.strata import UNNAMED, Side, Strata
+from assay.core.targets import NO_GROUPS
 from assay.core.types import Bools, Ints
-from assay.core.variable import VARIABLES, Scale, Variable, rank
 from assay.errors import PredictionsError
 from assay.predictions.contract import Card, Found, IdKind
 from assay.predictions.engine import Scanner, Span, Survey

@@ -7,14 +7,14 @@ from hashlib import sha256
 
 import numpy as np
 
-from assay.core.bins import Rule, bins_of, rule_of
+from assay.core.bins import Rule, Scale, bins_of, scale_of
 from assay.core.cells import Heap, Part
+from assay.core.cuts import Variable
 from assay.core.deck import Id, number
-from assay.core.groups import NO_GROUPS
 from assay.core.profile import HEAVY, Profile
 from assay.core.strata import UNNAMED, Side, Strata
+from assay.core.targets import NO_GROUPS
 from assay.core.types import Ints
-from assay.core.variable import Scale, Variable
 from assay.errors import PredictionsError
 from assay.predictions.contract import Card, Found, IdKind, Predictions
 from assay.predictions.scanned import ScannedPredictions
@@ -97,7 +97,7 @@ class UnionPredictions:
             for side, profile in its.items():
                 profiles[side].append(profile)
         rules: list[Rule] = ["margin"]
-        if rule_of(*_range(profiles.values())) == "probability":
+        if scale_of(*_range(profiles.values())) == "probability":
             rules = ["probability", "tail"]
         tried = [{side: _joined(each, rule) for side, each in profiles.items()} for rule in rules]
         return next((each for each in tried if _heaviest(each) <= HEAVY), min(tried, key=_heaviest))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assay.core.agreement import Agreement
+from assay.core.answers import Agreement
 from assay.results import Estimate, HistoryPoint, Slices
 
 Range = tuple[float | None, float | None]  # of scores; None where it has no end

@@ -1,11 +1,19 @@
 """Results that are handed out, as text, HTML and DataFrames."""
 
 from assay.results.estimates import Estimate, Estimates, Item, StratumRow, notes_once
-from assay.results.files import write_whole
-from assay.results.frames import Backend, frame_of, types_of
+from assay.results.frames import Backend, frame_of, types_of, write_whole
 from assay.results.html import html_block, html_headline, html_remarks, html_table, stretch
-from assay.results.progress import HistoryPoint, Outlook, outlook_of, thinned
-from assay.results.reviewing import Dispute, Receipt, Recorded, ReviewerRow, Turn
+from assay.results.progress import (
+    Dispute,
+    HistoryPoint,
+    Outlook,
+    Receipt,
+    Recorded,
+    ReviewerRow,
+    Turn,
+    outlook_of,
+    thinned,
+)
 from assay.results.slices import SliceRow, Slices
 from assay.results.text import (
     as_heading,

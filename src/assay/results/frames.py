@@ -1,9 +1,12 @@
-"""Rows as a DataFrame of the library that people work with."""
+"""DataFrames of rows in the library that people work with, and files that are whole."""
 
+import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_type_hints
+from uuid import uuid4
 
 import narwhals as nw
 import pyarrow as pa
@@ -76,3 +79,36 @@ def frame_of(
     # Through Arrow, because pandas would make False of a missing boolean.
     table = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
     return nw.from_arrow(table, backend=backend).to_native()
+
+
+# Files that are whole: never a half-written one in the place of an old one.
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file beside its place, and put it there when it is complete, and on disk.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_whole(f"{folder}/a.txt", b"old")
+    ...     write_whole(f"{folder}/a.txt", b"new")
+    ...     [(each.name, each.read_bytes()) for each in Path(folder).iterdir()]
+    [('a.txt', b'new')]
+    """
+    target = Path(path)
+    beside = target.with_name(f".{target.name[:100]}.{uuid4().hex}")
+    try:
+        try:
+            with beside.open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{str(target)!r} cannot be written: {error.strerror}",
+            hint="choose a folder that is there, and that may be written to",
+        ) from None

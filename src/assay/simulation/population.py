@@ -13,19 +13,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.core import forecast
+from assay.core.bins import Scale, scale_of
 from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
+from assay.core.cuts import Variable, confidence
 from assay.core.design import Design
 from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
-from assay.core.groups import NO_GROUPS, Groups
 from assay.core.joint import Parts
 from assay.core.metrics import canonical_metric
 from assay.core.profile import Profile, cells_of, profile_of
 from assay.core.strata import Side, Strata
 from assay.core.stratify import sides_to_cut, stratify
-from assay.core.targets import Target, parse_targets
+from assay.core.targets import NO_GROUPS, Groups, Target, parse_targets
 from assay.core.types import Bools, Floats, Ints
-from assay.core.variable import Scale, Variable, confidence, scale_of
 from assay.core.views import views_of
 from assay.errors import InputError
 from assay.predictions import Classifiers, Labelled, read_labelled

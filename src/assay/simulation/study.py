@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.core.design import Design, check_together, fitted
-from assay.core.fields import between, one_of, whole
 from assay.core.goal import Goal, refuse_yes_or_no
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.targets import Target, parse_targets
+from assay.core.types import between, one_of, whole
 from assay.errors import DesignError, InputError
 from assay.simulation.named_designs import (
     SEVERAL_DESIGNS,

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from assay.campaign import Campaign
-from assay.core.agreement import Agreement
-from assay.core.answers import Answer
+from assay.core.answers import Agreement, Answer
 from assay.report import Curve, draw_curve
 from assay.results import (
     Estimate,

@@ -10,11 +10,11 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from assay.core.bins import Rule, bins_of, rule_of
+from assay.core.bins import Rule, Scale, bins_of, scale_of
+from assay.core.cuts import Variable
 from assay.core.deck import Id
 from assay.core.profile import ScoreCells, evenest
 from assay.core.types import Bools, Ints, Words
-from assay.core.variable import Scale, Variable
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.contract import IdKind
@@ -232,7 +232,7 @@ class DuckScanner:
         """Count all items by another stratification variable."""
         value = self._value(variable, scale)
         with reading(self.source):
-            rule = rule_of(*self._fetch(self._rows.aggregate(f"min({value}), max({value})"))[0])
+            rule = scale_of(*self._fetch(self._rows.aggregate(f"min({value}), max({value})"))[0])
             return evenest(lambda rule: self._cells_of(value, rule), rule, lambda cells: cells)
 
     def _cells_of(self, value: str, rule: Rule) -> ScoreCells:
@@ -299,7 +299,7 @@ class DuckScanner:
             raise PredictionsError(f"there are no predictions in {self.source}")
         if low is None or not isfinite(low) or not isfinite(high):
             self._tell_what_is_wrong()
-        return size, rule_of(low, high)
+        return size, scale_of(low, high)
 
     def _counted(
         self, value: str, rule: Rule, columns: Sequence[str] = (), aggregates: Sequence[str] = ()

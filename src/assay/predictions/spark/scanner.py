@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from assay.core.bins import Rule, rule_of
+from assay.core.bins import Rule, Scale, scale_of
+from assay.core.cuts import Variable
 from assay.core.deck import Id
 from assay.core.profile import ScoreCells, evenest
 from assay.core.types import Floats, Ints
-from assay.core.variable import Scale, Variable
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.contract import IdKind
@@ -82,7 +82,7 @@ def merged(groups: "pa.Table") -> ScoreCells | None:
     if groups["margin"].null_count:
         return None
     low, high = (groups[name].to_numpy() + 0.0 for name in ("min(low)", "max(high)"))
-    rule = rule_of(float(low.min()), float(high.max()))
+    rule = scale_of(float(low.min()), float(high.max()))
     return evenest(lambda rule: _merged(groups, low, high, rule), rule, lambda cells: cells)
 
 

@@ -11,7 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from assay.core.variable import Scale, Variable
+from assay.core.bins import Scale
+from assay.core.cuts import Variable
 from assay.errors import PredictionsError
 from assay.predictions.roles import Roles
 from assay.predictions.sql.bins import double_sql
@@ -151,7 +152,7 @@ def row_sql(
 
 
 def value_sql(row: RowSql, variable: Variable, scale: Scale, threshold: float | None) -> str:
-    """Return the stratification variable, `assay.core.variable`, of a row.
+    """Return the stratification variable, `assay.core.cuts`, of a row.
 
     Parameters
     ----------

@@ -7,13 +7,13 @@ from typing import Self
 import numpy as np
 from scipy.special import betaln, expit, logit
 
+from assay.core.bins import Scale
 from assay.core.design import Design
 from assay.core.metrics import canonical_metric
 from assay.core.profile import Profile
 from assay.core.strata import Side
 from assay.core.stratify import sides_to_cut
 from assay.core.types import Floats
-from assay.core.variable import Scale
 from assay.predictions import Predictions
 from assay.simulation.population import Frame, Truth, frame_of
 

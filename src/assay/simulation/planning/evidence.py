@@ -8,12 +8,13 @@ import numpy as np
 
 from assay.campaign import Campaign, find_prior_labels
 from assay.core.answers import Answer
+from assay.core.bins import Scale
+from assay.core.cuts import Variable, confidence
 from assay.core.design import Design
 from assay.core.profile import Profile
 from assay.core.strata import Side, Strata
 from assay.core.stratify import stratify
 from assay.core.types import Bools, Floats, Ints
-from assay.core.variable import Scale, Variable, confidence
 from assay.errors import InputError
 from assay.predictions import Predictions
 from assay.simulation.planning.assumed import Supposed, rate_curve

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.campaign import Campaign
+from assay.core.bins import SCALES, Scale, scale_of
 from assay.core.design import Design, check_together
-from assay.core.fields import one_of, whole
 from assay.core.forecast import by_place, labels_needed, random_variance
 from assay.core.goal import Goal
 from assay.core.metrics import METRICS
 from assay.core.metrics import sides as sides_of
-from assay.core.types import Floats
-from assay.core.variable import SCALES, Scale, scale_of
+from assay.core.types import Floats, one_of, whole
 from assay.errors import DesignError, InputError
 from assay.predictions import Predictions, read_predictions, refuse_improbable
 from assay.simulation.planning import advice

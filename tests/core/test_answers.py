@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import cohen_kappa_score
 
-from assay.core.agreement import Agreement, agreement_of
+from assay.core.answers import Agreement, agreement_of
 
 Ratings = Sequence[Mapping[str, str]]
 WORDS = ("yes", "no", "cannot judge")
