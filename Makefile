@@ -7,14 +7,14 @@ BIN := $(VENV)/bin
 # Tests start hundreds of programs; where this is set, each would compile what it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup system demo check test coverage torture lowest lint docs bench clean
+.PHONY: setup system demo check test collected coverage torture lowest lint docs bench clean
 
 # The environment is made again whenever its contents change. Python compiles what it imports; to
 # compile all that is installed takes as long as to install it.
 setup: $(VENV)/.ready
 
 $(VENV)/.ready: pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Assay needs Python 3.11 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Assay needs Python 3.11 or newer; try: make PYTHON=python3.12 $(or $(ASKED),$(MAKECMDGOALS))")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --no-compile --editable . --group dev
@@ -32,9 +32,17 @@ check: setup lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 --dist loadgroup \
 	  tests/golden tests/core tests/results tests/exchange src
 
-# As many workers as keep two cores busy; libraries that would start threads of their own do not.
-test: setup system lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 3 --dist loadgroup
+# Servers come while Python packages do. Of the tests' workers, as many as keep two cores busy, each
+# would compile all that it imports; while the linters run it is compiled once. Libraries that would
+# start threads of their own do not.
+test: export ASKED := test
+test:
+	@$(MAKE) --no-print-directory --jobs 2 setup system
+	@$(MAKE) --no-print-directory --jobs 2 lint collected
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 4 --dist loadgroup
+
+collected: setup
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --collect-only -qq >/dev/null || true
 
 # The share of lines that tests run, with a floor (pyproject.toml). Tracing takes half as long again,
 # so it is not part of `make test`; left out are tests whose programs run in other processes, or

@@ -35,12 +35,14 @@ os.cpu_count = lambda: 1
 
 
 # What is slow to start, or waits for most of its time: one worker runs all tests that need it. By
-# the tests' names, because the marks that xdist has for this do nothing with pytest 9.2.
+# the tests' names, because the marks that xdist has for this do nothing with pytest 9.2. Those that
+# wait longest come first: others keep the cores busy meanwhile.
 TOGETHER = {
+    "tests/predictions/test_spark_cluster.py": "cluster",
     "spark": "spark",
-    "mlflow": "mlflow",
     "tests/browser/": "waiting",
     "tests/torture/": "waiting",
+    "mlflow": "mlflow",
 }
 # Whose files share what takes long to compute.
 BY_FILE = "tests/experiments/"
@@ -54,14 +56,23 @@ def group_of(nodeid: str) -> str:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what one worker has to run alone, so that nobody waits for it at the end."""
-    items.sort(key=lambda item: group_of(item.nodeid) == item.nodeid)
+    groups = list(dict.fromkeys(TOGETHER.values()))
+
+    def turn(item: pytest.Item) -> int:
+        group = group_of(item.nodeid)
+        if group in groups:
+            return groups.index(group)
+        return len(groups) + (group == item.nodeid)
+
+    items.sort(key=turn)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Share out the tests by groups, where that is asked for."""
+    """Share out the tests by groups, in the order above, where that is asked for."""
     if config.getvalue("dist") != "loadgroup":
         return None
+    config.option.loadscopereorder = False  # xdist's own order is by the number of tests
     scheduler = LoadGroupScheduling(config, log)
     scheduler._split_scope = group_of
     return scheduler
