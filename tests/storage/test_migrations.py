@@ -254,6 +254,7 @@ def test_postgresql_goes_from_schema_2_to_the_last(postgres_url: str) -> None:
         for statement in (
             "ALTER TABLE assay.item DROP COLUMN weight",
             "ALTER TABLE assay.label_event DROP COLUMN comment",
+            "ALTER TABLE assay.label_event DROP COLUMN chain",
             "UPDATE assay.assay_schema SET version = 2",
         ):
             session._connection.exec_driver_sql(statement)

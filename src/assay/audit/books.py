@@ -148,7 +148,7 @@ class Books:
 
     `before` is the log of the campaign whose place it took, and `asked_before` what may have been
     asked about there; `lost` are numbers of labels that are gone from the log, where that can be
-    told.
+    told; `first_link` is what the log's chain begins with, where there is one.
     """
 
     settings: Settings
@@ -160,6 +160,7 @@ class Books:
     before: Sequence[Row] | None
     asked_before: Set[str]
     lost: Sequence[int] | None
+    first_link: str = ""
 
     @cached_property
     def decks(self) -> Mapping[int, Sequence[Row]]:
@@ -255,4 +256,5 @@ def read_books(session: Session, key: int, settings: Settings) -> Books:
         before=before,
         asked_before={row["item_id"] for row in asked},
         lost=session.lost_labels(),
+        first_link=session.first_link(key),
     )

@@ -16,7 +16,7 @@ from assay.audit.books import Books, Checked, Row, checked, counts_of, in_order
 from assay.core.deck import number
 from assay.core.strata import Strata
 from assay.labelling import FROM_BEFORE, WORDS
-from assay.storage import LABEL_FIELDS
+from assay.storage import LABEL_FIELDS, label_link
 
 
 def check_strata(books: Books) -> Checked:
@@ -190,6 +190,27 @@ def check_numbers(books: Books) -> Checked:
         return checked("no label is gone", len(books.events), (), [note])
     findings = (f"label {number} of the storage is gone" for number in books.lost)
     return checked("no label is gone", len(books.events), findings)
+
+
+def check_chain(books: Books) -> Checked:
+    """See that every label follows from the one before it, and the first from the settings.
+
+    A break says that this label, or what stands right before it, is not what was stored. Where a
+    storage was upgraded from one without a chain, it proves something only from then on.
+    """
+    return checked("the log's chain is whole", len(books.events), _chain_findings(books))
+
+
+def _chain_findings(books: Books) -> Iterator[str]:
+    link, before = books.first_link, "the campaign's settings"
+    for row in books.events:
+        if row["chain"] != label_link(link, row):
+            yield (
+                f"label {row['id']} of item {row['item_id']!r} does not follow from {before}: one "
+                "of the two was changed since it was stored, or something between them was "
+                "removed or put in"
+            )
+        link, before = row["chain"], f"label {row['id']}"
 
 
 def check_copies(books: Books) -> Checked:

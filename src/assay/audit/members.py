@@ -16,7 +16,7 @@ from assay.core.deck import number
 from assay.exchange import guard
 from assay.labelling import Labelling, estimates_of, strata_in
 from assay.results import Estimate, Estimates, StratumRow
-from assay.storage import CardRow, Label, StoredLabel
+from assay.storage import CardRow, Label, StoredLabel, next_link
 
 _FLOATS = ("value", "low", "high", "standard_error", "confidence")
 _WORDS = ("interval", "notes", "stopped", "holds")  # which another version may put otherwise
@@ -68,7 +68,7 @@ def last_link(snapshot: Snapshot) -> str:
     """Return the end of the log's chain: the whole log follows from it."""
     link = ""
     for event in snapshot.events:
-        link = _link(link, _told(snapshot, event))
+        link = next_link(link, _told(snapshot, event))
     return link
 
 
@@ -126,7 +126,7 @@ def _events(snapshot: Snapshot) -> Iterable[Mapping[str, Any]]:
     link = ""
     for event in snapshot.events:
         told = _told(snapshot, event)
-        link = _link(link, told)
+        link = next_link(link, told)
         yield {**told, CHAIN: link}
 
 
@@ -134,10 +134,6 @@ def _told(snapshot: Snapshot, event: StoredLabel) -> dict[str, Any]:
     columns = event_columns(_later(event))
     told = {column: getattr(event, name) for name, column in columns.items()}
     return {**told, columns["item_id"]: snapshot.settings.item_id(event.item_id)}
-
-
-def _link(before: str, told: Mapping[str, Any]) -> str:
-    return sha256(before.encode() + json.dumps(told).encode()).hexdigest()
 
 
 def _columns(snapshot: Snapshot) -> Iterable[Mapping[str, Any]]:

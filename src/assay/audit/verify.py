@@ -13,6 +13,7 @@ from typing import Any
 from assay.audit.books import Checked, Verification, checked, read_books
 from assay.audit.checks import (
     check_cards,
+    check_chain,
     check_claims,
     check_copies,
     check_events,
@@ -90,6 +91,7 @@ _OF_WHAT_IS_STORED = (
     check_rounds,
     check_events,
     check_numbers,
+    check_chain,
     check_copies,
     check_claims,
 )
@@ -104,8 +106,8 @@ def verify_campaign(
 ) -> Verification:
     """Recompute a campaign's estimates from the log of its labels, and check all that it rests on.
 
-    Nothing is changed. An answer that somebody forged in the database, with a word and an item that
-    may stand there, cannot be told from a real one.
+    Nothing is changed. An answer that somebody changed in the database breaks the chain of the log.
+    Whoever writes all links again from there on leaves no trace in the storage itself.
 
     Parameters
     ----------

@@ -1,5 +1,6 @@
 """Storage of campaigns, their items, and every label ever given, in SQLite or PostgreSQL."""
 
+from assay.storage.chain import label_link, next_link
 from assay.storage.schema import LABEL_FIELDS, Label, StoredLabel
 from assay.storage.session import CardRow, Claim, Session, TokenRow
 from assay.storage.store import Store, open_storage, open_store
@@ -13,6 +14,8 @@ __all__ = [
     "Store",
     "StoredLabel",
     "TokenRow",
+    "label_link",
+    "next_link",
     "open_storage",
     "open_store",
 ]

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from assay.errors import StorageError
 from assay.storage import schema
+from assay.storage.chain import first_link, label_link
 
 
 def is_current(connection: sa.Connection, namespace: str | None) -> bool:
@@ -138,6 +139,83 @@ def _to_4(connection: sa.Connection) -> None:
     connection.exec_driver_sql(statements[connection.dialect.name])
 
 
+def _to_5(connection: sa.Connection) -> None:
+    """Bring in the chain of the log: every label that is there gets the link that it has now."""
+    if connection.dialect.name == "sqlite":
+        _remake_the_log(connection)
+        return
+    links = _links_in_5(connection)
+    connection.exec_driver_sql("ALTER TABLE assay.label_event ADD COLUMN chain VARCHAR")
+    if links:
+        change = "UPDATE assay.label_event SET chain = :link WHERE id = :number"
+        connection.execute(sa.text(change), links)
+    connection.exec_driver_sql("ALTER TABLE assay.label_event ALTER COLUMN chain SET NOT NULL")
+
+
+def _remake_the_log(connection: sa.Connection) -> None:
+    """Make the table of labels again: SQLite cannot add a column that must be filled."""
+    links = _links_in_5(connection)
+    counter = "SELECT seq FROM sqlite_sequence WHERE name = 'label_event'"
+    last = connection.exec_driver_sql(counter).scalar()
+    before = (
+        "ALTER TABLE label_event RENAME TO label_event_of_4",
+        "DROP INDEX label_event_of_campaign",
+        "DROP INDEX label_event_of_submit",
+        """CREATE TABLE label_event (
+            id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+            campaign_id INTEGER NOT NULL,
+            item_id VARCHAR NOT NULL,
+            answer VARCHAR NOT NULL,
+            reviewer VARCHAR NOT NULL,
+            told_at VARCHAR NOT NULL,
+            submit_key VARCHAR,
+            late BOOLEAN DEFAULT 0 NOT NULL,
+            ruling BOOLEAN DEFAULT 0 NOT NULL,
+            comment TEXT DEFAULT '' NOT NULL,
+            chain VARCHAR NOT NULL,
+            FOREIGN KEY(campaign_id) REFERENCES campaign (id)
+        )""",
+    )
+    after = (
+        "DROP TABLE label_event_of_4",
+        "CREATE INDEX label_event_of_campaign ON label_event (campaign_id, id)",
+        "CREATE UNIQUE INDEX label_event_of_submit ON label_event (campaign_id, submit_key)",
+        "DELETE FROM sqlite_sequence WHERE name = 'label_event'",
+    )
+    for statement in before:
+        connection.exec_driver_sql(statement)
+    if links:
+        copy = (
+            "INSERT INTO label_event SELECT id, campaign_id, item_id, answer, reviewer, told_at, "
+            "submit_key, late, ruling, comment, :link FROM label_event_of_4 WHERE id = :number"
+        )
+        connection.execute(sa.text(copy), links)
+    for statement in after:
+        connection.exec_driver_sql(statement)
+    if last is not None:  # the number of a label that is gone is not given again
+        row = ("label_event", last)
+        connection.exec_driver_sql("INSERT INTO sqlite_sequence VALUES (?, ?)", row)
+
+
+def _links_in_5(connection: sa.Connection) -> list[dict[str, Any]]:
+    """Return the links of all labels by their numbers."""
+    place = None if connection.dialect.name == "sqlite" else "assay"
+    fixed = ("id", "created_at", "settings")
+    campaign = sa.table("campaign", *map(sa.column, fixed), schema=place)
+    last = {row.id: first_link(*row) for row in connection.execute(sa.select(campaign))}
+    texts = ("submit_key", "item_id", "answer", "reviewer", "told_at", "comment")
+    flags = (sa.column(name, sa.Boolean) for name in ("late", "ruling"))
+    told = (*map(sa.column, ("id", "campaign_id", *texts)), *flags)
+    log = sa.table("label_event", *told, schema=place)
+    query = sa.select(log, log.c.submit_key.label("key")).order_by(log.c.id)
+    links = []
+    for row in connection.execute(query).mappings():
+        key = row["campaign_id"]
+        last[key] = label_link(last.get(key, ""), dict(row))
+        links.append({"number": row["id"], "link": last[key]})
+    return links
+
+
 def _sizes_in_1(strata: Mapping[str, Any]) -> list[int]:
     """Return the strata's sizes from the settings as version 1 kept them."""
     if "layers" in strata:
@@ -149,4 +227,9 @@ def _sizes_in_1(strata: Mapping[str, Any]) -> list[int]:
 
 
 # By the version that they lead to. Version 1 was for SQLite only.
-_STEPS: dict[int, Callable[[sa.Connection], None]] = {2: _to_2, 3: _to_3, 4: _to_4}
+_STEPS: dict[int, Callable[[sa.Connection], None]] = {
+    2: _to_2,
+    3: _to_3,
+    4: _to_4,
+    5: _to_5,
+}

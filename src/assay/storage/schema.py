@@ -25,7 +25,7 @@ from sqlalchemy import (
     false,
 )
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 metadata = MetaData()
 
@@ -112,6 +112,9 @@ label_event = Table(
     Column("late", Boolean, nullable=False, server_default=false()),
     Column("ruling", Boolean, nullable=False, server_default=false()),
     Column("comment", Text, nullable=False, server_default=""),
+    # The link of the log's chain (assay.storage.chain). It has no default: an Assay that does not
+    # know of it, and still runs after an upgrade, is refused instead of leaving a gap.
+    Column("chain", String, nullable=False),
     Index("label_event_of_campaign", "campaign_id", "id"),
     Index("label_event_of_submit", "campaign_id", "key", unique=True),
     sqlite_autoincrement=True,

@@ -13,6 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from assay.errors import StorageError, did_you_mean
 from assay.storage import schema
+from assay.storage.chain import first_link, label_link
 from assay.storage.schema import LABEL_FIELDS, Label, StoredLabel
 
 # What every part of a session shares: the connection, and the database's clock.
@@ -51,6 +52,9 @@ class Connected:
 
 _NAME = sa.select(schema.campaign.c.name).where(schema.campaign.c.id == sa.bindparam("campaign"))
 _CREATED = sa.select(schema.campaign.c.created_at).where(
+    schema.campaign.c.id == sa.bindparam("campaign")
+)
+_FIXED = sa.select(*(schema.campaign.c[name] for name in ("id", "created_at", "settings"))).where(
     schema.campaign.c.id == sa.bindparam("campaign")
 )
 
@@ -212,11 +216,6 @@ class Rows(Connected):
         )
         return [dict(row) for row in self._connection.execute(query).mappings()]
 
-    def put_rows(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Put rows into a table as they are: those of a campaign that was kept elsewhere."""
-        if rows:
-            self._connection.execute(schema.metadata.tables[table].insert(), list(rows))
-
     def lost_labels(self) -> list[int] | None:
         """Return the numbers of labels of any campaign that were stored and are not there any more.
 
@@ -235,13 +234,20 @@ class Rows(Connected):
 # The part of a session that is about labels: events that are only ever appended.
 
 _event = schema.label_event.c
+_TOLD = tuple(_event[field.name].label(field.name) for field in fields(StoredLabel))
 _EVENTS = (
-    sa.select(*(_event[field.name].label(field.name) for field in fields(StoredLabel)))
+    sa.select(*_TOLD, _event.chain)
     .where(_event.campaign_id == sa.bindparam("campaign"))
     .order_by(_event.id)
 )
-_AFTER = _EVENTS.where(_event.id > sa.bindparam("after"))
+_FROM = _EVENTS.where(_event.id >= sa.bindparam("start"))
 _SUBMITTED = _EVENTS.where(_event.key == sa.bindparam("key"))
+_LAST_LINK = (
+    sa.select(_event.chain)
+    .where(_event.campaign_id == sa.bindparam("campaign"))
+    .order_by(_event.id.desc())
+    .limit(1)
+)
 
 
 class Labels(Connected):
@@ -254,10 +260,10 @@ class Labels(Connected):
         has seen one number has missed none below it.
         """
         table = schema.label_event
+        told = [{"told_at": self._timestamp, **label.content()} for label in labels]
         added = []
-        for label in labels:
-            row = {"told_at": self._timestamp, **label.content()}
-            result = self._connection.execute(table.insert(), {"campaign_id": campaign, **row})
+        for row, stored in zip(told, self._chained(campaign, told), strict=True):
+            result = self._connection.execute(table.insert(), stored)
             number = int((result.inserted_primary_key or (0,))[0])
             added.append(StoredLabel(id=number, **row))
         return added
@@ -269,27 +275,72 @@ class Labels(Connected):
         the other one takes its place: what is sent again goes there.
         """
         table = schema.label_event.c
-        names = [name for name in (*LABEL_FIELDS, "told_at") if keys or name != "key"]
-        told = [table[name] for name in names]
         query = (
-            sa.select(sa.literal(to), *told)
+            sa.select(*(table[name].label(name) for name in (*LABEL_FIELDS, "told_at")))
             .where(table.campaign_id.in_(campaigns))
             .order_by(*([table.told_at] if len(campaigns) > 1 else []), table.id)
         )
-        into = ["campaign_id", *names]
-        self._connection.execute(schema.label_event.insert().from_select(into, query))
+        found = self._connection.execute(query).mappings()
+        self._put_labels(to, [dict(row) if keys else {**row, "key": None} for row in found])
 
     def labels(self, campaign: int, after: int = 0) -> list[StoredLabel]:
         """Return the label events with a number above `after`, oldest first."""
-        return self._events(_AFTER, {"campaign": campaign, "after": after})
+        # The one at `after` is read again for its link: whoever writes appends to the last one, and
+        # need not ask for it by a statement of its own.
+        which = {"campaign": campaign, "start": after}
+        rows = self._connection.execute(_FROM, which).mappings().all()
+        if rows:
+            self._last_links[campaign] = rows[-1]["chain"]
+        return [_stored(row) for row in rows if row["id"] > after]
 
     def submitted(self, campaign: int, key: str) -> StoredLabel | None:
         """Return what was submitted under a key."""
-        found = self._events(_SUBMITTED, {"campaign": campaign, "key": key})
-        return found[0] if found else None
+        which = {"campaign": campaign, "key": key}
+        row = self._connection.execute(_SUBMITTED, which).mappings().one_or_none()
+        return None if row is None else _stored(row)
 
-    def _events(self, query: sa.Select[Any], which: Mapping[str, object]) -> list[StoredLabel]:
-        return [StoredLabel(**row) for row in self._connection.execute(query, which).mappings()]
+    def first_link(self, campaign: int) -> str:
+        """Return what a campaign's first label follows."""
+        return first_link(*self._connection.execute(_FIXED, {"campaign": campaign}).one())
+
+    def put_rows(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Put rows into a table as they are: those of a campaign that was kept elsewhere.
+
+        But for the links of labels, which follow what stands before them here.
+        """
+        if table == schema.label_event.name:
+            for campaign in dict.fromkeys(row["campaign_id"] for row in rows):
+                own = [row for row in rows if row["campaign_id"] == campaign]
+                self._put_labels(campaign, own)
+        elif rows:
+            self._connection.execute(schema.metadata.tables[table].insert(), list(rows))
+
+    @cached_property
+    def _last_links(self) -> dict[int, str]:
+        """The links that the next labels of campaigns follow, as far as this transaction knows."""
+        return {}
+
+    def _put_labels(self, campaign: int, rows: Sequence[Mapping[str, Any]]) -> None:
+        if rows:
+            self._connection.execute(schema.label_event.insert(), self._chained(campaign, rows))
+
+    def _chained(self, campaign: int, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return rows as they are to be appended to a campaign's log, with their links."""
+        link = self._last_links.get(campaign)
+        if link is None:
+            link = self._connection.scalar(_LAST_LINK, {"campaign": campaign})
+        if link is None:
+            link = self.first_link(campaign)
+        chained = []
+        for row in rows:
+            link = label_link(link, row)
+            chained.append({**row, "campaign_id": campaign, "chain": link})
+        self._last_links[campaign] = link
+        return chained
+
+
+def _stored(row: sa.RowMapping) -> StoredLabel:
+    return StoredLabel(**{name: value for name, value in row.items() if name != "chain"})
 
 
 # The part of a session that is about claims: who has which item before them, and for how long.

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from assay.errors import StorageError
+from assay.storage.chain import label_link
 from assay.storage.schema import Label
 from assay.storage.session import CardRow, Claim, Session
 from assay.storage.store import Store
@@ -164,6 +165,24 @@ def labels_are_only_appended(opened: Opener) -> None:
         expect("comments", comments, ["", "in a shop's window", "", ""])
         for place, number in enumerate(numbers):
             expect("what came after", session.labels(key, number), found[place + 1 :])
+
+
+def labels_are_chained(opened: Opener) -> None:
+    """See that each label's link is made of the one before it, and no two are the same."""
+    store = opened()
+    with store.write() as session:
+        key, other = session.create("spam", {}), session.create("ham", {})
+        session.add_labels(key, [_said("7"), _said("7")])
+        session.add_labels(other, [_said("7")])
+    with store.write() as session:
+        session.add_labels(key, [_said("8", text) for text in _TEXTS])
+    with store.read() as session:
+        for campaign in (key, other):
+            link = session.first_link(campaign)
+            for row in session.rows("label_event", campaign):
+                expect("a link", row["chain"], link := label_link(link, row))
+        rows = session.rows("label_event", key) + session.rows("label_event", other)
+        expect("links that differ", len({row["chain"] for row in rows}), len(rows))
 
 
 def submit_keys_are_unique(opened: Opener) -> None:
@@ -331,6 +350,7 @@ ALONE: tuple[Check, ...] = (
     cards_lie_where_they_were_put,
     rounds_are_numbered,
     labels_are_only_appended,
+    labels_are_chained,
     submit_keys_are_unique,
     a_transaction_is_all_or_nothing,
     claims_are_leases,

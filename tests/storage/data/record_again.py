@@ -21,7 +21,7 @@ _STORED = ("events", "answers", "strata", "reviewers", "disputes", "tokens")
 
 
 def main() -> None:
-    for schema in (1, 2, 3, 4):
+    for schema in (1, 2, 3, 4, 5):
         file = DATA / f"schema_{schema}.json"
         before = json.loads(file.read_text())
         with tempfile.TemporaryDirectory() as folder:
