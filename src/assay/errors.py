@@ -18,7 +18,7 @@ Each error says what the problem is, what was got, what would be right, and, whe
 hint. Each is an `AssayError`, so one ``except`` is enough; bad input is never any other exception.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
 
@@ -108,3 +108,22 @@ def is_storable(text: str) -> bool:
     (True, False, False)
     """
     return "\0" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Yield every text of a JSON document, names too; not by recursion, as it may be deep.
+
+    Examples
+    --------
+    >>> sorted(texts_in({"a": ["b", 1, {"c": "d"}]}))
+    ['a', 'b', 'c', 'd']
+    """
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case str() as text:
+                yield text
+            case dict() as mapping:
+                waiting += [*mapping.keys(), *mapping.values()]
+            case list() as values:
+                waiting += values

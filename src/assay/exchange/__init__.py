@@ -10,11 +10,16 @@ from assay.exchange.rows import (
     check_rows,
     count,
     first,
+)
+from assay.exchange.tables import (
+    Batch,
+    Columns,
+    Sheet,
     guard,
+    read_label_file,
+    sheet_of,
     unguard,
 )
-from assay.exchange.sheets import Batch, Sheet, sheet_of
-from assay.exchange.tables import Columns, read_label_file
 
 __all__ = [
     "FORMATS",

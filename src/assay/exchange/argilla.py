@@ -18,8 +18,7 @@ from typing import Any
 from assay.errors import InputError, LabelError
 from assay.exchange.content import Content, Limits
 from assay.exchange.rows import Row, as_text, ascii_json, records_of
-from assay.exchange.sheets import Batch
-from assay.exchange.tables import Columns
+from assay.exchange.tables import Batch, Columns
 
 _QUESTION, _COMMENT = "answer", "comment"
 _FLAT = ".responses"

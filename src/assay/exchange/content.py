@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from assay.errors import AssayError, InputError, LabelError
+from assay.errors import AssayError, InputError, LabelError, texts_in
 
 
 class Content:
@@ -89,16 +89,10 @@ class Limits:
 
     def check_field(self, value: object, name: str, where: str) -> None:
         """Raise where a text is too long; one anywhere inside, where a value has parts."""
-        values = [value]
-        while values:
-            each = values.pop()
-            if isinstance(each, dict):
-                values += [*each.keys(), *each.values()]
-            elif isinstance(each, list):
-                values += each
-            elif isinstance(each, str) and len(each) > self.field:
+        for text in texts_in(value):
+            if len(text) > self.field:
                 raise LimitError(
-                    f"{where} of {name} has a field of {len(each):,} characters; "
+                    f"{where} of {name} has a field of {len(text):,} characters; "
                     "nothing was recorded",
                     details=f"a field may have {self.field:,}",
                 )

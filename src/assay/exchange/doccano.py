@@ -19,8 +19,7 @@ from typing import Any
 from assay.errors import InputError
 from assay.exchange.content import Content, Limits, is_zip, unzip
 from assay.exchange.rows import Row, as_text, ascii_json, records_of_lines
-from assay.exchange.sheets import Batch
-from assay.exchange.tables import Columns
+from assay.exchange.tables import Batch, Columns
 from assay.results import Item
 
 ID = "assay_id"

@@ -5,11 +5,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from assay.errors import InputError, did_you_mean
-from assay.exchange import argilla, csv_, doccano, jsonl, label_studio
+from assay.exchange import argilla, doccano, label_studio
 from assay.exchange.content import Content, Limits, is_zip
 from assay.exchange.rows import Row
-from assay.exchange.sheets import Batch, Sheet
-from assay.exchange.tables import Columns, parquet_rows
+from assay.exchange.tables import (
+    Batch,
+    Columns,
+    Sheet,
+    batch_as_csv,
+    batch_as_jsonl,
+    csv_rows,
+    jsonl_rows,
+    parquet_rows,
+)
 
 
 @dataclass(frozen=True)
@@ -37,10 +45,8 @@ class Format:
 
 
 _ALL = (
-    Format("csv", ".csv", "text/csv", csv_.read, csv_.write_batch, csv_.write_labels),
-    Format(
-        "jsonl", ".jsonl", "application/jsonl", jsonl.read, jsonl.write_batch, jsonl.write_labels
-    ),
+    Format("csv", ".csv", "text/csv", csv_rows, batch_as_csv, Sheet.to_csv),
+    Format("jsonl", ".jsonl", "application/jsonl", jsonl_rows, batch_as_jsonl, Sheet.to_jsonl),
     Format(
         "label-studio",
         ".json",

@@ -20,8 +20,7 @@ from assay.core.answers import Answer
 from assay.errors import InputError, LabelError
 from assay.exchange.content import Content, Limits
 from assay.exchange.rows import Row, as_text, ascii_json, records_of
-from assay.exchange.sheets import Batch
-from assay.exchange.tables import Columns
+from assay.exchange.tables import Batch, Columns
 
 ID = "assay_id"
 _CONTROL, _COMMENT = "answer", "comment"

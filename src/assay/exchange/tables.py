@@ -1,8 +1,9 @@
-"""Labels in tables: an id and an answer a row, in CSV or Parquet."""
+"""Labels in tables: an id and an answer a row, in CSV, JSON lines or Parquet."""
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +12,135 @@ import pyarrow.parquet as pq
 
 from assay.errors import AssayError, InputError, did_you_mean
 from assay.exchange.content import UNLIMITED, Content, Limits
-from assay.exchange.rows import FURTHER, Checked, Row, check_rows, count, row_of, shorten, unguard
+from assay.exchange.rows import (
+    FURTHER,
+    Checked,
+    Row,
+    as_text,
+    check_rows,
+    count,
+    records_of_lines,
+    row_of,
+    shorten,
+)
+from assay.results import Item
+
+# Files that are written: items to judge, and labels.
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Items to judge.
+
+    Attributes
+    ----------
+    question : str
+        What is asked of each.
+    columns : tuple of str
+        What the items show.
+    items : tuple of Item
+    """
+
+    question: str
+    columns: tuple[str, ...]
+    items: tuple[Item, ...]
+
+
+_READ = ("id", "label", *FURTHER)  # what these columns say is read back
+
+
+@dataclass(frozen=True)
+class Sheet:
+    r"""Rows under named columns.
+
+    Examples
+    --------
+    >>> Sheet(("id", "label"), (("=1+1", "yes"), (-5, None))).to_csv()
+    b"id,label\r\n'=1+1,yes\r\n'-5,\r\n"
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[object, ...], ...]
+
+    def to_csv(self) -> bytes:
+        """Return the sheet as RFC 4180 has it, with cells guarded against spreadsheets."""
+        text = io.StringIO(newline="")
+        writer = csv.writer(text)
+        writer.writerow([guard(column) for column in self.columns])
+        writer.writerows([guard(as_text(value)) for value in row] for row in self.rows)
+        return text.getvalue().encode()
+
+    def to_jsonl(self) -> bytes:
+        """Return one JSON object a row."""
+        return _lines({**record, "id": str(record["id"])} for record in self.records())
+
+    def records(self) -> list[dict[str, object]]:
+        """Return one mapping a row."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+
+def sheet_of(batch: Batch) -> Sheet:
+    """Return a batch's items, with a column for the label that is still empty."""
+    names: list[str] = []
+    for name in batch.columns:
+        free = name
+        while free in (*_READ, *names) or (free != name and free in batch.columns):
+            free = f"shown {free}"
+        names.append(free)
+    rows = ((item.id, *(item[name] for name in batch.columns), None) for item in batch.items)
+    return Sheet(("id", *names, "label"), tuple(rows))
+
+
+def batch_as_csv(batch: Batch) -> bytes:
+    """Return items to judge, with an empty column for the label."""
+    return sheet_of(batch).to_csv()
+
+
+def batch_as_jsonl(batch: Batch) -> bytes:
+    """Return items to judge; what they show is an object of its own, with types as they were."""
+    return _lines(
+        {"id": str(item.id), "shown": {name: item[name] for name in batch.columns}, "label": None}
+        for item in batch.items
+    )
+
+
+def _lines(records: Iterable[dict[str, object]]) -> bytes:
+    return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in records).encode()
+
+
+# Cells that a spreadsheet leaves alone.
+#
+# A spreadsheet runs a cell that begins like a formula, and whoever wrote the item may have wanted
+# that. Such cells are written with an apostrophe before them, which spreadsheets take for "this is
+# text", and read without it; cells that begin with an apostrophe get a second one, so that every
+# text comes back as it was.
+
+_GUARDED = ("=", "+", "-", "@", "\t", "\r", "'")
+
+
+def guard(text: str) -> str:
+    """Return a cell's text as a spreadsheet may have it.
+
+    Examples
+    --------
+    >>> guard("=1+1"), guard("plain")
+    ("'=1+1", 'plain')
+    """
+    return f"'{text}" if text.startswith(_GUARDED) else text
+
+
+def unguard(text: str) -> str:
+    """Return the text that `guard` was given.
+
+    Examples
+    --------
+    >>> unguard("'=1+1"), unguard("'tis plain")
+    ('=1+1', "'tis plain")
+    """
+    return text[1:] if text.startswith("'") and text[1:].startswith(_GUARDED) else text
+
+
+# Files that are read.
 
 
 @dataclass(frozen=True)
@@ -46,6 +175,24 @@ def csv_rows(content: Content, columns: Columns, limits: Limits) -> Iterator[Row
             yield Row(where, problem=f"{count(row, 'field')}, the first line has {len(names)}")
         else:
             yield _row(where, [unguard(cell) for cell in row], places)
+
+
+def jsonl_rows(content: Content, columns: Columns, limits: Limits) -> Iterator[Row]:
+    """Yield what each line says under the columns' names."""
+    for line in records_of_lines(content, limits):
+        if isinstance(line, Row):
+            yield line
+            continue
+        where, record = line
+        key = next((name for name in columns.ids if name in record), columns.ids[0])
+        wanted = [key, columns.label, *columns.named.values()]
+        missing = [name for name in wanted if name not in record]
+        if missing:
+            there = ", ".join(record) or "nothing"
+            yield Row(where, problem=f"there is no {missing[0]!r}, but {there}")
+            continue
+        further = {name: record.get(columns.named.get(name, name)) for name in columns.further}
+        yield row_of(where, id=record[key], label=record[columns.label], **further)
 
 
 def parquet_rows(content: Content, columns: Columns, limits: Limits) -> Iterator[Row]:

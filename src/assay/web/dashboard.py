@@ -25,9 +25,8 @@ from assay.results import (
     value_text,
 )
 
-_LOOKS = (
-    30  # at rounds that wait for answers, whenever somebody has answered; shared by all metrics
-)
+# Looks at rounds that wait for answers, whenever somebody has answered; shared by all metrics.
+_LOOKS = 30
 _PICTURES = 6  # at most; of more metrics, those that are farthest from their goals
 _TONES = {"green": "good", "yellow": "warn", "red": "bad"}
 
@@ -128,19 +127,13 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
         ),
         unjudged={each.value: answers[each] for each in Answer if not each.judged},
         disputes=len(campaign.disputes()),
-        begun=_begun(campaign),
+        begun=None if settings.reviewing.per_item == 1 else campaign.half_reviewed,
         trouble=printable(campaign.trouble),
         strata=shortened(campaign.strata()),
         reviewers=campaign.reviewers(),
         agreement=campaign.agreement(),
         notes=[*settings.strata.notes, *notes_once(estimates)],
     )
-
-
-def _begun(campaign: Campaign) -> int | None:
-    if campaign.settings.reviewing.per_item == 1:
-        return None
-    return campaign.half_reviewed
 
 
 def _metric_view(

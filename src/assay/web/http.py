@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from typing import Any, NoReturn, TypeVar
@@ -17,7 +17,7 @@ from starlette.types import ExceptionHandler
 
 from assay.campaign import Campaign
 from assay.core.deck import Id
-from assay.errors import AssayError, LabelConflictError, StorageError, is_storable
+from assay.errors import AssayError, LabelConflictError, StorageError, is_storable, texts_in
 from assay.labelling import LONGEST_COMMENT, WORDS, Settings, find_campaign
 from assay.storage import Label, Store
 
@@ -79,7 +79,7 @@ async def read_document(request: Request) -> Mapping[str, Any]:
         refuse("the request is not JSON that can be read")
     if not isinstance(document, dict):
         refuse(f"a JSON object is expected, got {type(document).__name__}")
-    for text in _texts(document):
+    for text in texts_in(document):
         if not is_storable(text):
             refuse("a text holds a NUL or half a surrogate pair, which no storage keeps")
     return document
@@ -165,19 +165,6 @@ def labels_in(document: Mapping[str, Any], settings: Settings) -> list[Label]:
 
 def _no_number(_name: str) -> NoReturn:
     raise ValueError
-
-
-def _texts(value: object) -> Iterator[str]:
-    """Yield every text in a document, names too; not by recursion, as it may be deep."""
-    waiting = [value]
-    while waiting:
-        match waiting.pop():
-            case str() as text:
-                yield text
-            case dict() as mapping:
-                waiting += [*mapping.keys(), *mapping.values()]
-            case list() as values:
-                waiting += values
 
 
 # Pages: templates with every value escaped.
