@@ -9,7 +9,7 @@ import pytest
 
 import assay
 from assay.core.design import MODES
-from assay.report.gather import how_facts
+from assay.report.facts import how_facts
 from assay.web.dashboard import dashboard_of
 
 ROOT = Path(__file__).parents[2]

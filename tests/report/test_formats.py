@@ -11,8 +11,8 @@ from markdown_it import MarkdownIt
 
 import assay
 from assay.report import Report
+from assay.report.blocks import markdown_of
 from assay.report.html import element
-from assay.report.markdown import markdown_of
 from assay.report.sections import document_of
 from assay.results.text import printable
 from tests.report.campaigns import make, make_several

@@ -10,11 +10,10 @@ from typing import Any
 
 from assay.errors import InputError
 from assay.labelling import Labelling
-from assay.report.blocks import Document
+from assay.report.blocks import Document, markdown_of
 from assay.report.facts import Facts, MetricFacts
 from assay.report.gather import facts_of
 from assay.report.html import html_of
-from assay.report.markdown import markdown_of
 from assay.report.sections import document_of
 from assay.results import write_whole
 

@@ -1,0 +1,358 @@
+"""Facts of a report gathered from a campaign's labelling."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from math import inf, isfinite
+
+import numpy as np
+
+from assay.core.answers import Answer
+from assay.core.cuts import Cuts
+from assay.core.estimate import rates
+from assay.core.forecast import (
+    effective_labels,
+    labels_at_random,
+    labels_per_range,
+    labels_per_share,
+)
+from assay.core.intervals import wilson
+from assay.core.metrics import METRICS
+from assay.core.standing import Standing
+from assay.core.strata import Strata
+from assay.core.targets import is_difference
+from assay.labelling import (
+    FROM_BEFORE,
+    SKIP,
+    WITHDRAWN,
+    Labelling,
+    Review,
+    Settings,
+    agreement_in,
+    estimates_of,
+    reviewers_in,
+    slices_of,
+    strata_in,
+    waiting_in,
+)
+from assay.report.facts import (
+    AnswerFacts,
+    CampaignFacts,
+    Deviations,
+    Facts,
+    MetricFacts,
+    PopulationFacts,
+    Range,
+    ReviewerFacts,
+    StratumFacts,
+    how_facts,
+)
+from assay.results import (
+    Estimate,
+    HistoryPoint,
+    Slices,
+    notes_once,
+    state_text,
+    thinned,
+)
+from assay.storage import StoredLabel
+
+# Worth of a metric's labels: beside a simple random sample, and with the first answers.
+
+_POINTS = 200  # of a metric's history; no screen shows more
+_ALL_POINTS = 2400  # of all metrics'
+_LOOKS = 30  # at rounds that wait for answers, shared by all metrics
+
+
+def _metrics(labelling: Labelling, estimates: Mapping[str, Estimate]) -> tuple[MetricFacts, ...]:
+    """Return every metric with what its labels are worth."""
+    past = labelling.rounds.history
+    more = labelling.rounds.unfinished(_LOOKS // len(estimates))
+    first = _with_first_answers(labelling)
+    points = max(2, min(_POINTS, _ALL_POINTS // len(estimates)))
+    made = []
+    for standing in labelling.rounds.standings:
+        name, estimate, now = standing.name, estimates[standing.name], HistoryPoint.of(standing)
+        before = [*past.get(name, ()), *more.get(name, ())]
+        history = [*(point for point in before if point.labels < now.labels), now]
+        effective, at_random = _worth(labelling, standing, estimate)
+        made.append(
+            MetricFacts(
+                estimate=estimate,
+                state=state_text(estimate)[0],
+                items=standing.items,
+                effective_labels=effective,
+                random_labels=at_random,
+                first_value=first[name],
+                history=tuple(thinned(history, points)),
+            )
+        )
+    return tuple(made)
+
+
+def _worth(
+    labelling: Labelling, standing: Standing, estimate: Estimate
+) -> tuple[float | None, float | None]:
+    """Return the random samples that would vary as much, and have an interval as narrow.
+
+    Neither is said of a difference, for which a random sample has no formula as simple, nor
+    before anything is known, nor where no spread was seen in labels of a part.
+    """
+    metric, value = standing.goal.metric, estimate.value
+    if value is None or is_difference(standing.name) or metric not in METRICS:
+        return None, None
+    design = labelling.settings.design
+    found = rates(standing.tallies, design.estimator, replacement=design.replacement)
+    totals, kind = standing.tallies.N * found, METRICS[metric]
+    weighted = labelling.settings.strata.weighted
+    if kind.power is None:
+        denominator = float(standing.metric.denominator(totals))
+        per_share = labels_per_share(metric, value, standing.size, denominator)
+    else:
+        says_yes = standing.metric.rises(totals)
+        per_share = labels_per_range(metric, standing.tallies.N, totals, says_yes)
+    range_ = 1 - kind.lowest  # as shares of it
+    value, half_width = (value - kind.lowest) / range_, estimate.half_width / range_
+    items = inf if weighted else standing.size  # what is drawn by weight may be drawn again
+    if (standing.tallies.n + standing.tallies.u >= standing.tallies.N).all():
+        effective: float | None = items
+    elif estimate.half_width <= 0:
+        return None, None
+    else:
+        error = (estimate.standard_error or 0.0) / range_
+        effective = effective_labels(value, error, per_share=per_share, items=items)
+    at_random = labels_at_random(
+        value, half_width, confidence=estimate.confidence, per_share=per_share, items=items
+    )
+    return _finite(effective), _finite(at_random)
+
+
+def _finite(labels: float | None) -> float | None:
+    return labels if labels is not None and isfinite(labels) else None
+
+
+def _with_first_answers(labelling: Labelling) -> dict[str, float | None]:
+    """Return what each metric would be with the first answer to every item.
+
+    There is no interval: where the design bets, bets were settled by the answers that count. Where
+    items have weights it is not known: only draws are counted by their first answers, not items.
+    """
+    state = replace(labelling.rounds.state, open=None)  # of which the values are asked for alone
+    if labelling.settings.strata.weighted:
+        return dict.fromkeys((each.name for each in labelling.evaluation.standings(state)), None)
+    found = labelling.evaluation.standings(replace(state, tallies=state.first or state.tallies))
+    return {each.name: HistoryPoint.of(each).value for each in found}
+
+
+# What did not go straight from a question to its answer, by the log.
+
+
+def _deviations(labelling: Labelling, events: Iterable[StoredLabel]) -> Deviations:
+    """Count what was revised, late, ruled, from before, or waits; `events` are the whole log."""
+    counts: Counter[str] = Counter()
+    reviews: dict[str, Review] = {}
+    first: dict[str, Answer] = {}
+    for event in events:
+        review = reviews.setdefault(event.item_id, Review(labelling.wanted(event.item_id)))
+        counts[_kind(event, review)] += 1
+        counts["late"] += event.late
+        review.take(event)
+        if (settled := review.settled) is not None:
+            first.setdefault(event.item_id, settled)
+    before = labelling.settings.before
+    return Deviations(
+        revised_items=sum(answer is not reviews[id].settled for id, answer in first.items()),
+        revised=counts["revised"],
+        withdrawn=counts["withdrawn"],
+        late=counts["late"],
+        rulings=counts["ruling"],
+        from_before=counts["from before"],
+        before=None if before is None else asdict(before),
+        waiting=len(waiting_in(labelling)),
+    )
+
+
+def _kind(event: StoredLabel, review: Review) -> str:
+    """Return what an event is, beside what was said of its item before."""
+    if event.answer == WITHDRAWN:
+        return "withdrawn"
+    if event.ruling:
+        # Labels from before are written as rulings, so that nobody is asked again.
+        return "from before" if event.reviewer == FROM_BEFORE else "ruling"
+    given = review.answers.get(event.reviewer)
+    return "revised" if given is not None and event.answer not in (SKIP, given) else "answer"
+
+
+# A report's strata: what was found in each, and where on the line of scores it lies.
+
+_WILSON = "Wilson 1927, for each stratum by itself"
+_CUT = "cut to what its items leave possible"
+
+
+def _strata(labelling: Labelling, confidence: float) -> tuple[StratumFacts, ...]:
+    """Return the strata with their rates, and an interval of this confidence for each rate."""
+    strata, state = labelling.settings.strata, labelling.rounds.state
+    n, x = map(labelling.evaluation.by_stratum, (state.tallies.n, state.tallies.x))
+    sizes = strata.sizes
+    rate = x / np.maximum(n, 1.0)
+    low, high = wilson(rate, np.zeros_like(rate), n, confidence)
+    if not strata.weighted:
+        # So many items have the outcome, and so many have not: the labels say so.
+        low, high = np.maximum(low, x / sizes), np.minimum(high, (sizes - n + x) / sizes)
+    ranges, said = _ranges(labelling.settings), _said(strata)
+    return tuple(
+        StratumFacts(
+            stratum=row.stratum,
+            said_yes=said[h],
+            ranges=ranges[h],
+            size=row.size,
+            share=row.size / int(sizes.sum()) if row.weight is None else row.weight,
+            drawn=int(state.dealt[h]),
+            labels=row.labels,
+            cannot_judge=row.cannot_judge,
+            counted=int(n[h]),
+            outcomes=int(x[h]),
+            rate=float(rate[h]) if n[h] else None,
+            low=float(low[h]),
+            high=float(high[h]),
+        )
+        for h, row in enumerate(strata_in(labelling))
+    )
+
+
+def _said(strata: Strata) -> Sequence[bool | None]:
+    if strata.says_yes is None:
+        return [None] * strata.n_strata
+    return [bool(says) for says in strata.says_yes.tolist()]
+
+
+def _ranges(settings: Settings) -> list[tuple[Range, ...]]:
+    strata = settings.strata
+    least: dict[bool | None, float | None] = {}
+    most: dict[bool | None, float | None] = {}
+    if strata.variable == "score":  # the threshold ends what is predicted yes, or no
+        least[True] = most[False] = settings.source.columns.get("threshold")
+    return [
+        ranges
+        for heap in strata.heaps
+        for ranges in _of_cuts(heap.cuts, least.get(heap.side), most.get(heap.side))
+    ]
+
+
+def _of_cuts(
+    cuts: Cuts, least: float | None = None, most: float | None = None
+) -> list[tuple[Range, ...]]:
+    """Return where each stratum of some cuts lies, between the ends that are known.
+
+    Examples
+    --------
+    >>> _of_cuts(Cuts(method="gmm", points=(0.2, 0.3), owner=(1, 0, 1)), most=0.5)
+    [((0.2, 0.3),), ((None, 0.2), (0.3, 0.5))]
+    """
+    ends = [least, *cuts.points, most]
+    owned: list[tuple[Range, ...]] = [()] * cuts.n_strata
+    for place, stratum in enumerate(cuts.owner):
+        owned[stratum] += ((ends[place], ends[place + 1]),)
+    return owned
+
+
+def facts_of(labelling: Labelling, *, names: bool) -> Facts:
+    """Return all that a report says, of one moment.
+
+    Parameters
+    ----------
+    labelling : Labelling
+    names : bool
+        Call reviewers by their names, and not by numbers in the order of their first answers.
+    """
+    with labelling.read() as session:  # what follows looks at the table only
+        events = session.labels(labelling.key)
+        created_at = session.created_at(labelling.key)
+    settings = labelling.settings
+    estimates = estimates_of(labelling)
+    metrics = _metrics(labelling, estimates)
+    agreement = agreement_in(labelling)
+    return Facts(
+        made_at=events[-1].told_at if events else created_at,
+        assay=version("assay"),
+        campaign=CampaignFacts(
+            name=settings.name,
+            question=settings.question,
+            created_at=created_at,
+            first_label_at=events[0].told_at if events else None,
+            last_label_at=events[-1].told_at if events else None,
+            stopped=metrics[0].estimate.stopped,
+        ),
+        population=PopulationFacts(
+            items=settings.items,
+            sampled=int(settings.strata.sizes.sum()),
+            source=settings.source.description,
+            fingerprint=settings.source.fingerprint,
+            id_column=settings.source.columns["id"],
+            weight_column=settings.source.columns.get("sample_weight"),
+        ),
+        how=how_facts(settings),
+        metrics=metrics,
+        answers=_answers(labelling),
+        # Where strata straddle predicted labels, what is counted is whether these were correct.
+        outcome="correct" if settings.strata.straddles else "yes",
+        variable=settings.strata.variable if settings.source.has_score else "",
+        is_probability=settings.source.scale == "probability"
+        and settings.strata.variable in ("score", "confidence"),
+        # Where items have weights, draws are not items.
+        strata_interval=_WILSON if settings.strata.weighted else f"{_WILSON}, {_CUT}",
+        strata=_strata(labelling, settings.goal.confidence),
+        reviewers=_reviewers(labelling, events, names=names),
+        agreement=agreement if agreement.items else None,
+        deviations=_deviations(labelling, events),
+        slices=_slices(settings, labelling),
+        notes=(*settings.strata.notes, *notes_once(estimates)),
+    )
+
+
+def _slices(settings: Settings, labelling: Labelling) -> tuple[Slices, ...]:
+    """Return the first metric that is no difference, by the columns that were named as slices."""
+    goal = settings.goal
+    names: list[str | None] = [None]
+    if not goal.single:
+        names = [target.name for target in goal.targets if target.minus is None]
+    if not names or not labelling.rounds.answers:
+        return ()
+    return tuple(slices_of(labelling, column, metric=names[0]) for column in settings.source.slices)
+
+
+def _answers(labelling: Labelling) -> AnswerFacts:
+    given = Counter(labelling.rounds.answers.values())
+    waiting = [labelling.review(card.item_id) for card in labelling.rounds.outstanding]
+    return AnswerFacts(
+        rounds=len(labelling.items_of_rounds),
+        drawn=given.total() + len(waiting),
+        labels=sum(number for answer, number in given.items() if answer.judged),
+        cannot_judge=given[Answer.CANNOT_JUDGE],
+        broken=given[Answer.BROKEN],
+        unanswered=len(waiting),
+        half_reviewed=sum(bool(each.answers) and not each.complete for each in waiting),
+        disputed=sum(each.disputed for each in waiting),
+    )
+
+
+_COUNTED = ("answers", "cannot_judge", "broken", "skipped", "late", "spare")
+
+
+def _reviewers(
+    labelling: Labelling, events: Sequence[StoredLabel], *, names: bool
+) -> tuple[ReviewerFacts, ...]:
+    """Return what reviewers did, in the order in which they first said something.
+
+    Who has only ruled has judged no item; labels from before were nobody's here.
+    """
+    rows = {row.name: row for row in reviewers_in(labelling)}
+    order = dict.fromkeys(event.reviewer for event in events if not event.ruling)
+    return tuple(
+        ReviewerFacts(
+            (name or "(nobody named)") if names else f"reviewer {place}",
+            **{each: getattr(rows[name], each) for each in _COUNTED},
+        )
+        for place, name in enumerate(order, start=1)
+    )

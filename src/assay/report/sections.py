@@ -1,0 +1,432 @@
+"""Sections of a report in reading order: its numbers first, then its method."""
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+from assay.core.metrics import METRICS
+from assay.report.blocks import (
+    Block,
+    Code,
+    Document,
+    Figure,
+    Headline,
+    Lines,
+    Notice,
+    Pairs,
+    Paragraph,
+    Section,
+    Table,
+)
+from assay.report.charts import draw_curve, draw_reliability, figure_of
+from assay.report.facts import Facts, MetricFacts
+from assay.results import as_heading, difference_words, ends_text, metric_name, value_text
+
+
+def document_of(facts: Facts) -> Document:
+    """Return a report as a page."""
+    sections = [
+        estimates(facts),
+        worth(facts),
+        narrowing(facts),
+        *_slices(facts),
+        _strata(facts),
+        _reliability(facts),
+        _unanswered(facts),
+        _reviewers(facts),
+        _deviations(facts),
+        _population(facts),
+        _design(facts),
+        _notes(facts),
+        _checking(facts),
+    ]
+    return Document(
+        title=facts.campaign.name,
+        subtitle=f"{_topic(facts)} · {facts.campaign.question}",
+        sections=tuple(section for section in sections if section is not None),
+        footer=f"As of {_time(facts.made_at)}, by Assay {facts.assay}.",
+    )
+
+
+def _topic(facts: Facts) -> str:
+    if len(facts.metrics) > 1:
+        return f"{len(facts.metrics):,} metrics of {facts.population.items:,} items"
+    return f"{as_heading(about(facts.metrics[0]))} of {facts.population.items:,} items"
+
+
+# The numbers: estimates, what they are worth, how they came about.
+
+_PICTURES = 4  # at most; of more metrics, those that are farthest from their goals
+_RANDOM = (
+    "What a random sample would take is an estimate: at this value, for Wilson's interval, looked "
+    "at once. The interval here is wider for the same labels where it is made for a stop at a "
+    "narrow look."
+)
+_RARE = {  # what a metric is about, where that may be rare
+    "positives": "Recall and F1 are about positives. A random sample of all items finds few of "
+    "them where they are rare, and then takes many labels.",
+    "negatives": "Specificity and the false positive rate are about negatives. A random sample of "
+    "all items finds few of them where they are rare, and then takes many labels.",
+    "positives or negatives": "Balanced accuracy and Matthews correlation are about positives and "
+    "negatives alike. A random sample of all items finds few of those that are rare, and then "
+    "takes many labels.",
+}
+_EFFECTIVE = (
+    "The effective sample size is the simple random sample of the same items that would vary as "
+    "much."
+)
+_UNJUDGED = (
+    "The estimate leaves out what could not be judged. These are the lower end of its interval if "
+    "all of that, and all that has no answer, counted against the metric, and the upper end if all "
+    "counted for it; the table of strata says where it lies."
+)
+_UNANSWERED = (
+    "Items without an answer need not be like the rest: the interval is that of the complete "
+    "rounds, or takes them at their worst, whichever is narrower."
+)
+_NO_SPREAD = (
+    "It is not told where the standard error is 0: no spread was seen, or none is left, and a "
+    "random sample would have to be of all items to vary as little."
+)
+
+
+def estimates(facts: Facts) -> Section:
+    """Return the estimates, with all that makes them readable."""
+    several = len(facts.metrics) > 1
+    first = facts.metrics[0].estimate
+    blocks: list[Block] = [_notice(facts)]
+    blocks.append(_estimates_table(facts.metrics) if several else _headline(facts.metrics[0]))
+    rows = [("Interval", f"{first.interval}; {first.holds}"), ("Goal", facts.how.goal_words)]
+    if not several:
+        if first.within is not None:
+            rows.append(("Half-width", f"{first.half_width:.4f}, wanted {first.within:g}"))
+        if first.standard_error is not None:
+            rows.append(("Standard error", f"{first.standard_error:.4f}"))
+    rows.append(("Labels", _labels(facts)))
+    told = (difference_words(each.estimate) for each in facts.metrics)
+    rows += [("Difference", words) for words in told if words]
+    return Section("The estimates" if several else "The estimate", (*blocks, Pairs(tuple(rows))))
+
+
+def worth(facts: Facts) -> Section:
+    """Return what the labels are worth beside a random sample."""
+    rows = tuple(
+        (
+            about(each),
+            f"{each.estimate.labels:,}",
+            _number(each.effective_labels),
+            f"{each.items:,}",
+            _at_random(each),
+        )
+        for each in facts.metrics
+    )
+    unknown = [each.estimate for each in facts.metrics if each.effective_labels is None]
+    unseen = any(each.standard_error == 0 for each in unknown)
+    headings = ("Metric", "Labels", "Effective sample size", "Of items", "At random, about")
+    blocks: list[Block] = [
+        Table("Labels, and what a random sample would take", headings, rows),
+        Paragraph(f"{_EFFECTIVE} {_NO_SPREAD}" if unseen else _EFFECTIVE, small=True),
+        Paragraph(_RANDOM, small=True),
+    ]
+    if facts.population.weight_column is not None:
+        blocks.append(Paragraph("Random samples are of items by weight, too.", small=True))
+    for rare, words in _RARE.items():
+        names = tuple(name for name, kind in METRICS.items() if kind.depends_on == rare)
+        if any(each.estimate.metric.startswith(names) for each in facts.metrics):
+            blocks.append(Paragraph(words, small=True))
+    return Section("What the labels are worth", tuple(blocks))
+
+
+def narrowing(facts: Facts) -> Section | None:
+    """Return the pictures of intervals that narrow; None while there is nothing to draw."""
+    chosen = sorted(facts.metrics, key=attrgetter("estimate.distance"), reverse=True)[:_PICTURES]
+    figures = [_figure(each, facts) for each in facts.metrics if each in chosen]
+    drawn: list[Block] = [figure for figure in figures if figure is not None]
+    if not drawn:
+        return None
+    if len(drawn) < len(facts.metrics):
+        words = "Pictures are of the metrics that are farthest from their goals."
+        drawn.append(Paragraph(words, small=True))
+    return Section("How the interval narrowed", tuple(drawn))
+
+
+def about(each: MetricFacts) -> str:
+    """Return a metric's name as it is read."""
+    return metric_name(each.estimate.metric)
+
+
+def _notice(facts: Facts) -> Notice:
+    stopped = facts.campaign.stopped
+    if stopped is None:
+        return Notice("warn", "Not finished: more labels are needed, and the numbers will change.")
+    missed = [each for each in facts.metrics if each.state == "missed"]
+    unsure = facts.how.goal.get("at_least") is not None and "cannot say" in stopped
+    unjudged = any(each.state == "unjudged" for each in facts.metrics)
+    more = f" {len(missed):,} of {len(facts.metrics):,} goals are missed." if missed else ""
+    return Notice("warn" if missed or unsure or unjudged else "good", f"Stopped: {stopped}.{more}")
+
+
+def _headline(each: MetricFacts) -> Headline:
+    low, high = ends_text(each.estimate)
+    waiting = f", {each.estimate.open:,} open" if each.estimate.open else ""
+    sure = f"at {100 * each.estimate.confidence:.4g}% confidence{waiting}"
+    value = f"{value_text(each.estimate)} [{low}, {high}]"
+    return Headline(as_heading(about(each)), value, sure)
+
+
+def _estimates_table(metrics: Sequence[MetricFacts]) -> Table:
+    return Table(
+        "Every metric, with its interval and its goal",
+        ("Metric", "Estimate", "From", "To", "Confidence", "±", "Goal", "Labels", "State"),
+        tuple(
+            (
+                about(each),
+                "–" if each.estimate.value is None else value_text(each.estimate),
+                *ends_text(each.estimate),
+                f"{100 * each.estimate.confidence:.4g}%",
+                f"{each.estimate.half_width:.4f}",
+                "–" if each.estimate.within is None else f"{each.estimate.within:g}",
+                f"{each.estimate.labels:,}",
+                each.state,
+            )
+            for each in metrics
+        ),
+        texts=(8,),
+    )
+
+
+def _labels(facts: Facts) -> str:
+    answers = facts.answers
+    unjudged = answers.cannot_judge + answers.broken
+    told = f"{answers.labels:,} in {answers.rounds:,} rounds"
+    if unjudged:
+        told += f"; {unjudged:,} more could not be judged"
+    if answers.unanswered:
+        told += f"; {answers.unanswered:,} drawn items have no answer yet"
+    return told
+
+
+def _at_random(each: MetricFacts) -> str:
+    if each.random_labels is None:
+        return "–"
+    times = each.random_labels / each.estimate.labels if each.estimate.labels else 0.0
+    more = f" ({times:.1f} times)" if times >= 1.05 else ""
+    return f"{_number(each.random_labels)}{more}"
+
+
+def _number(labels: float | None) -> str:
+    return "–" if labels is None else f"{labels:,.0f}"
+
+
+def _figure(each: MetricFacts, facts: Facts) -> Figure | None:
+    at_least = facts.how.goal.get("at_least")
+    curve = draw_curve(each.history, within=each.estimate.within, at_least=at_least)
+    if curve is None:
+        return None
+    within = each.estimate.within
+    goal = "the limit asked about" if within is None else f"±{within:g}, the goal"
+    return figure_of(curve, about(each), goal)
+
+
+# The method: what was drawn, answered and found on the way, and how to check it.
+
+
+def _strata(facts: Facts) -> Section:
+    share = f"Share of {facts.outcome}"
+    part = "Share of items" if facts.population.weight_column is None else "Share of weight"
+    headings = ("Stratum", "Items", part, "Drawn", "Labels", "Not judged", share)
+    rows = tuple(
+        (
+            each.stratum,
+            f"{each.size:,}",
+            f"{each.share:.1%}",
+            *_counts(each, "drawn", "labels", "cannot_judge"),
+            "–" if each.rate is None else f"{each.rate:.3f}",
+            f"{each.low:.3f}",
+            f"{each.high:.3f}",
+        )
+        for each in facts.strata
+    )
+    confidence = facts.how.goal["confidence"]
+    words = f"Intervals of the shares at {100 * confidence:.4g}%: {facts.strata_interval}."
+    return Section(
+        "Strata",
+        (Table("Labels by stratum", (*headings, "From", "To"), rows), Paragraph(words, small=True)),
+    )
+
+
+def _reliability(facts: Facts) -> Section | None:
+    figure = draw_reliability(facts)
+    if figure is None:
+        return None
+    words = (
+        "A stratum's scores across, and what was found among its labels upwards. A dot stands in "
+        "the middle of the scores or, where these have no known end, at the cut."
+    )
+    return Section("Scores and what was found", (figure, Paragraph(words, small=True)))
+
+
+def _unanswered(facts: Facts) -> Section:
+    answers = facts.answers
+    rows = [
+        ("Drawn", f"{answers.drawn:,} items"),
+        ("Could not be judged", f"{answers.cannot_judge:,}"),
+        ("Broken", f"{answers.broken:,}"),
+        ("Without an answer", f"{answers.unanswered:,}"),
+    ]
+    if answers.half_reviewed or answers.disputed:
+        rows.append(("Of these, waiting for another reviewer", f"{answers.half_reviewed:,}"))
+        rows.append(("Of these, waiting for a ruling", f"{answers.disputed:,}"))
+    blocks: list[Block] = [Pairs(tuple(rows))]
+    bounds = tuple(
+        (
+            about(each),
+            value_text(each.estimate),
+            f"{each.estimate.cannot_judge:,}",
+            f"{each.estimate.worst_case[0]:.3f}",
+            f"{each.estimate.worst_case[1]:.3f}",
+        )
+        for each in facts.metrics
+        if each.estimate.worst_case is not None
+    )
+    if bounds:
+        headings = ("Metric", "Estimate", "Not judged", "From", "To")
+        blocks.append(Table("The interval, whatever the unjudged items are", headings, bounds))
+        blocks.append(Paragraph(_UNJUDGED, small=True))
+    if answers.unanswered:
+        blocks.append(Paragraph(_UNANSWERED, small=True))
+    return Section("Items without an answer", tuple(blocks))
+
+
+def _reviewers(facts: Facts) -> Section:
+    blocks: list[Block] = []
+    if facts.reviewers:
+        names = ("answers", "cannot_judge", "broken", "skipped", "late", "spare")
+        headings = ("Reviewer", *(name.replace("_", " ").capitalize() for name in names))
+        rows = tuple((each.name, *_counts(each, *names)) for each in facts.reviewers)
+        blocks.append(Table("What each reviewer has done", headings, rows))
+    else:
+        blocks.append(Paragraph("Nobody has judged an item."))
+    told = str(facts.agreement) if facts.agreement else "No item was judged by two reviewers"
+    blocks.append(Paragraph(f"{told[0].upper()}{told[1:]}."))
+    return Section("Reviewers", tuple(blocks))
+
+
+def _counts(each: object, *names: str) -> tuple[str, ...]:
+    return tuple(f"{getattr(each, name):,}" for name in names)
+
+
+def _deviations(facts: Facts) -> Section:
+    found = facts.deviations
+    rows = [
+        ("Items whose answer has changed", f"{found.revised_items:,}"),
+        ("Answers revised, withdrawn", f"{found.revised:,}, {found.withdrawn:,}"),
+        ("Late answers", f"{found.late:,}; they count like any other"),
+        ("Rulings", f"{found.rulings:,}"),
+    ]
+    if found.revised_items:
+        rows += [
+            (
+                f"{as_heading(about(each))} with first answers",
+                "not known" if each.first_value is None else f"{each.first_value:.3f}",
+            )
+            for each in facts.metrics
+        ]
+    if found.from_before:
+        rows.append(("Labels from before the campaign", f"{found.from_before:,}"))
+    if found.before is not None:
+        rows.append(_before(found.before))
+        rows.append(("Earlier answers that wait to be drawn", f"{found.waiting:,}"))
+    return Section("What did not go straight", (Pairs(tuple(rows)),))
+
+
+def _before(before: Mapping[str, Any]) -> tuple[str, str]:
+    judged, gone = f"{before['judged']:,} judged items", f"{before['gone']:,}"
+    if before["labels"] is None:
+        return "Took the place of", f"{before['campaign']}: {judged}, of which {gone} are gone"
+    # Where labels are counted, the others are still there, and may have got more.
+    names = ", ".join((before["campaign"], *before["others"]))
+    return "Goes on with labels of", f"{names}: {judged}, of which {gone} are not asked about here"
+
+
+def _slices(facts: Facts) -> list[Section]:
+    return [
+        Section(
+            f"By {each.column}",
+            (
+                Table(
+                    each.headline,
+                    each.headings,
+                    tuple((row.slice, *row.cells, row.verdict) for row in each.rows),
+                    texts=(len(each.headings) - 1,),
+                ),
+                *(Paragraph(note, small=True) for note in each.notes),
+            ),
+        )
+        for each in facts.slices
+    ]
+
+
+def _population(facts: Facts) -> Section:
+    found, campaign = facts.population, facts.campaign
+    rows = [
+        ("Items", f"{found.items:,}"),
+        ("From", found.source),
+        ("Fingerprint", found.fingerprint),
+        ("Ids", "row numbers" if found.id_column is None else f"column {found.id_column}"),
+        ("Created", _time(campaign.created_at)),
+        ("First label", _time(campaign.first_label_at)),
+        ("Last label", _time(campaign.last_label_at)),
+    ]
+    if found.weight_column is not None:
+        told = f"by column {found.weight_column}, and drawn in proportion to it"
+        rows.insert(1, ("Items count", told))
+    if found.sampled < found.items:
+        told = f"{found.sampled:,} items: the others tell nothing about the metric"
+        rows.insert(1, ("Labels are drawn from", told))
+    return Section("Population", (Pairs(tuple(rows)),))
+
+
+def _design(facts: Facts) -> Section:
+    how = facts.how
+    rows = (
+        ("Mode", f"{how.mode}: {how.promise}"),
+        ("Design", how.design_words),
+        ("Goal", how.goal_words),
+        ("Seed", f"{how.seed}: with an item's id it fixes the item's place in the order"),
+    )
+    stored = json.dumps({"design": how.design, "goal": how.goal}, indent=2, ensure_ascii=False)
+    return Section("Design", (Pairs(rows), Code(stored, "json")))
+
+
+def _notes(facts: Facts) -> Section | None:
+    return Section("Notes", (Lines(facts.notes),)) if facts.notes else None
+
+
+def _checking(facts: Facts) -> Section:
+    name = shlex.quote(facts.campaign.name)
+    commands = (
+        f"assay verify {name}\n"
+        f"assay report {name} -o report.json\n"
+        f"assay verify {name} --report report.json\n"
+        f"assay report {name} --bundle audit.zip\n"
+        "assay verify audit.zip"
+    )
+    return Section(
+        "How to check it",
+        (
+            Paragraph(
+                "Every number follows from the log of labels, the order of the items and the "
+                "design. Where the campaign is kept, the first command recomputes the estimates "
+                "and the third all of a saved report; the bundle does the same elsewhere, without "
+                "the storage or the predictions."
+            ),
+            Code(commands, "bash"),
+        ),
+    )
+
+
+def _time(stamp: str | None) -> str:
+    return "–" if stamp is None else f"{stamp[:19].replace('T', ' ')} UTC"
