@@ -8,20 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from assay.campaign import Campaign, compare_campaign
-from assay.cli.options import (
-    ItemId,
-    NameOption,
-    Positive,
-    PredictedColumn,
-    ScoreColumn,
-    Shown,
-    SliceColumns,
-    StorageUrl,
-    Threshold,
-    about_data,
-    about_goal,
-    storage_url,
-)
+from assay.cli import options
 from assay.cli.output import AsJson, telling_errors
 from assay.cli.render import facts
 from assay.cli.series import labels_before, labels_told
@@ -119,26 +106,27 @@ def compare(
     ],
     new: Annotated[str, typer.Argument(metavar="NEW", help="The later ones.", show_default=False)],
     *,
-    id_column: ItemId = None,
-    score: ScoreColumn = None,
-    predicted: PredictedColumn = None,
-    threshold: Threshold = None,
-    positive: Positive = None,
-    show: Shown = None,
-    slices: SliceColumns = None,
+    id_column: options.ItemId = None,
+    score: options.ScoreColumn = None,
+    predicted: options.PredictedColumn = None,
+    threshold: options.Threshold = None,
+    positive: options.Positive = None,
+    show: options.Shown = None,
+    slices: options.SliceColumns = None,
     names: Annotated[
-        tuple[str, str], about_data("What the two are called.", "--names", metavar="OLD NEW")
+        tuple[str, str],
+        options.about_data("What the two are called.", "--names", metavar="OLD NEW"),
     ] = ("old", "new"),
-    metric: Annotated[str, about_goal(f"{', '.join(_METRICS)}.", "METRIC")] = "precision",
+    metric: Annotated[str, options.about_goal(f"{', '.join(_METRICS)}.", "METRIC")] = "precision",
     within: Annotated[
         float | None,
-        about_goal("Stop at this half-width of the difference; 0.02 is ±2 points."),
+        options.about_goal("Stop at this half-width of the difference; 0.02 is ±2 points."),
     ] = None,
     level_within: Annotated[
-        float | None, about_goal("And at this one of the new one's metric itself.")
+        float | None, options.about_goal("And at this one of the new one's metric itself.")
     ] = None,
-    budget: Annotated[int | None, about_goal("Stop after so many answers.")] = None,
-    confidence: Annotated[float, about_goal("How sure the answer must be.")] = 0.95,
+    budget: Annotated[int | None, options.about_goal("Stop after so many answers.")] = None,
+    confidence: Annotated[float, options.about_goal("How sure the answer must be.")] = 0.95,
     labels_from: Annotated[
         list[str] | None,
         typer.Option(
@@ -156,8 +144,8 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    name: NameOption = "comparison",
-    storage: StorageUrl = None,
+    name: options.NameOption = "comparison",
+    storage: options.StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Start a campaign for the difference between two model versions, or two weeks."""
@@ -182,7 +170,7 @@ def compare(
             labels_from=labels_from or (),
             question=question,
             name=name,
-            storage=storage_url(storage),
+            storage=options.storage_url(storage),
             seed=seed,
         )
         what = f"{old} and {new}"

@@ -7,33 +7,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from assay.campaign import create_campaign
-from assay.cli.options import (
-    CheckIds,
-    ClassifierColumns,
-    EngineName,
-    IdColumn,
-    Metrics,
-    Positive,
-    PredictedColumn,
-    PredictionsFile,
-    ScaleName,
-    ScoreColumn,
-    Shown,
-    Simultaneous,
-    SliceColumns,
-    SparkUrl,
-    StorageUrl,
-    TableName,
-    Threshold,
-    WeightColumn,
-    Where,
-    about_goal,
-    is_one_metric,
-    parse_classifiers,
-    refuse_beside_classifiers,
-    scan_of,
-    storage_url,
-)
+from assay.cli import options
 from assay.cli.output import AsJson, telling_errors
 from assay.cli.summary import document, make_campaign, render_campaign
 from assay.core.bins import Scale
@@ -54,32 +28,32 @@ def _reviewing(text: str, metavar: str) -> Any:
 
 
 def create(
-    file: PredictionsFile = None,
+    file: options.PredictionsFile = None,
     *,
-    id_column: IdColumn = None,
-    score: ScoreColumn = None,
-    predicted: PredictedColumn = None,
-    threshold: Threshold = None,
-    positive: Positive = None,
-    sample_weight: WeightColumn = None,
-    classifier: ClassifierColumns = None,
-    show: Shown = None,
-    slices: SliceColumns = None,
-    scale: ScaleName = None,
-    where: Where = None,
-    table: TableName = None,
-    engine: EngineName = None,
-    spark: SparkUrl = None,
-    check_ids: CheckIds = False,
-    metric: Metrics = None,
+    id_column: options.IdColumn = None,
+    score: options.ScoreColumn = None,
+    predicted: options.PredictedColumn = None,
+    threshold: options.Threshold = None,
+    positive: options.Positive = None,
+    sample_weight: options.WeightColumn = None,
+    classifier: options.ClassifierColumns = None,
+    show: options.Shown = None,
+    slices: options.SliceColumns = None,
+    scale: options.ScaleName = None,
+    where: options.Where = None,
+    table: options.TableName = None,
+    engine: options.EngineName = None,
+    spark: options.SparkUrl = None,
+    check_ids: options.CheckIds = False,
+    metric: options.Metrics = None,
     within: Annotated[
-        float | None, about_goal("Stop at this half-width; 0.02 is ±2 points.")
+        float | None, options.about_goal("Stop at this half-width; 0.02 is ±2 points.")
     ] = None,
-    budget: Annotated[int | None, about_goal("Stop after so many answers.")] = None,
-    confidence: Annotated[float, about_goal("How sure the answer must be.")] = 0.95,
-    simultaneous: Simultaneous = False,
+    budget: Annotated[int | None, options.about_goal("Stop after so many answers.")] = None,
+    confidence: Annotated[float, options.about_goal("How sure the answer must be.")] = 0.95,
+    simultaneous: options.Simultaneous = False,
     at_least: Annotated[
-        float | None, about_goal("Stop at a sure yes or no: is it at least this?")
+        float | None, options.about_goal("Stop at a sure yes or no: is it at least this?")
     ] = None,
     mode: Annotated[str | None, _sampling(f"{', '.join(MODES)}.", "MODE")] = None,
     design: Annotated[str, _sampling(f"{', '.join(_PRESETS)}.", "PRESET")] = "default",
@@ -101,7 +75,7 @@ def create(
         float, _reviewing("The share of items, drawn at random, for K reviewers.", "SHARE")
     ] = 0.0,
     name: Annotated[str, typer.Option(help="What to call the campaign.")] = "campaign",
-    storage: StorageUrl = None,
+    storage: options.StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Make a campaign from a file of predictions."""
@@ -112,10 +86,10 @@ def create(
         _refuse_half_overlap(reviewers_per_item, overlap)
         classifiers = None
         if classifier:
-            refuse_beside_classifiers(score=score, predicted=predicted, threshold=threshold)
-            classifiers = parse_classifiers(classifier, positive=positive)
+            options.refuse_beside_classifiers(score=score, predicted=predicted, threshold=threshold)
+            classifiers = options.parse_classifiers(classifier, positive=positive)
         metrics = metric or ["precision"]
-        scan = scan_of(
+        scan = options.scan_of(
             file, engine=engine, where=where, table=table, spark=spark, check_ids=check_ids
         )
         make = partial(
@@ -132,7 +106,7 @@ def create(
             sample_weight=sample_weight,
             scale=cast(Scale | None, scale),  # what is not one is refused by name
             metric=metrics[0],
-            metrics=None if is_one_metric(metrics) else metrics,
+            metrics=None if options.is_one_metric(metrics) else metrics,
             within=within,
             budget=budget,
             confidence=confidence,
@@ -144,7 +118,7 @@ def create(
             reviewers_per_item=reviewers_per_item,
             overlap=overlap,
             name=name,
-            storage=storage_url(storage),
+            storage=options.storage_url(storage),
             seed=seed,
         )
         told = partial(document, scale_given=scale is not None)

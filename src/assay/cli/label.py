@@ -31,7 +31,6 @@ from assay.storage import Label
 
 # What a reviewer types: one key on a terminal, one line elsewhere.
 
-
 if sys.platform != "win32":
     import termios
     import tty
@@ -170,6 +169,8 @@ if sys.platform != "win32":
 # The order in which one person judges items: batch by batch, with skipping and undoing.
 
 _BATCH = 20
+# When all is judged: the last answer may have been a slip.
+_LAST_CHANCE = "\nThat was the last item. u undoes the last answer, any other key ends."
 
 
 class Labelling:
@@ -339,42 +340,38 @@ def _converse(campaign: Campaign, labelling: Labelling, screen: Console) -> None
     # Ctrl-C ends the sitting like q: every answer is saved or was not given.
     with suppress(KeyboardInterrupt), _commands(screen) as commands:
         while (item := labelling.item) is not None or labelling.can_undo:
-            screen.print(_last_chance() if item is None else _view(campaign, labelling, item))
+            shown = Text(_LAST_CHANCE, "bold") if item is None else _view(campaign, labelling, item)
+            screen.print(shown)
             command = next(commands, Command.QUIT)
             if command is Command.QUIT or (item is None and command is not Command.UNDO):
                 return
-            if isinstance(command, Comment):
-                screen.print(_keep(labelling, command))
-            else:
-                screen.print(_obey(labelling, command))
+            screen.print(_obey(labelling, command))
 
 
-def _keep(labelling: Labelling, comment: Comment) -> Text:
-    """Keep a comment for the next answer, and return what to say to it."""
-    try:
-        labelling.write(comment.text)
-    except LabelError as error:
-        return Text(f"{error.problem}, {error.details}; it was not kept", "yellow")
-    return Text("the comment goes with your answer", "yellow")
-
-
-def _obey(labelling: Labelling, command: Command | None) -> Text:
+def _obey(labelling: Labelling, command: Command | Comment | None) -> Text:
     """Do as the reviewer says, and return what to say to it."""
+    colour = "yellow"
     match command:
         case None:
-            keys = ", ".join(known.key for known in Command)
-            return Text(f"that is none of the keys {keys}", "yellow")
+            said = f"that is none of the keys {', '.join(known.key for known in Command)}"
+        case Comment(text):
+            said = "the comment goes with your answer"
+            try:
+                labelling.write(text)
+            except LabelError as error:
+                said = f"{error.problem}, {error.details}; it was not kept"
         case Command.UNDO if not labelling.can_undo:
-            return Text("there is nothing to undo in this sitting", "yellow")
+            said = "there is nothing to undo in this sitting"
         case Command.UNDO:
             labelling.undo()
-            return Text("back to the item before", "yellow")
+            said = "back to the item before"
         case Command.SKIP:
-            return Text(labelling.skip(), "yellow")
+            said = labelling.skip()
+        case _ if labelling.answer(Answer(command)):
+            said, colour = f"{command}, saved", "green"
         case _:
-            if not labelling.answer(Answer(command)):
-                return Text("somebody else said otherwise meanwhile; theirs is kept", "yellow")
-            return Text(f"{command}, saved", "green")
+            said = "somebody else said otherwise meanwhile; theirs is kept"
+    return Text(said, colour)
 
 
 def _view(campaign: Campaign, labelling: Labelling, item: Item) -> RenderableType:
@@ -402,8 +399,3 @@ def _question(campaign: Campaign) -> Text:
             line.append("\n")
         line.append(f"  {command.key} ", "bold cyan").append(command, "not bold")
     return line
-
-
-def _last_chance() -> Text:
-    """Return what to say when all is judged: the last answer may have been a slip."""
-    return Text("\nThat was the last item. u undoes the last answer, any other key ends.", "bold")

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 from assay.campaign import Campaign, load_campaign
-from assay.cli.output import console
+from assay.cli.output import progress_bar
 from assay.core.bins import SCALES
 from assay.core.metrics import METRICS
 from assay.core.targets import refuse_bad_names
@@ -321,17 +320,6 @@ def other_scan(
 @contextmanager
 def reading(what: str) -> Iterator[None]:
     """Show, on a terminal, how far the reading is; it pulses where that cannot be told."""
-    screen = console(stderr=True)
-    if not screen.is_terminal:
+    shown = progress_bar(f"reading {printable(what)}", pulses=True)
+    with shown as progress, telling_progress(progress):
         yield
-        return
-    columns = (
-        TextColumn(f"reading {printable(what)}", markup=False),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=screen, transient=True) as bar:
-        task = bar.add_task("", total=None)
-        with telling_progress(lambda share: bar.update(task, total=1.0, completed=share)):
-            yield

@@ -9,7 +9,14 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console, Group, RenderableType
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table as ScreenTable
 from rich.text import Text
 
@@ -109,16 +116,20 @@ INTERRUPTED = 130  # what a shell calls a program that Ctrl-C ended
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[float], None] | None]:
-    """Show how much is done, on a terminal only; in a pipe there is nothing to tell it to."""
+def progress_bar(what: str, *, pulses: bool = False) -> Iterator[Callable[[float], None] | None]:
+    """Show how much is done, on a terminal only; in a pipe there is nothing to tell it to.
+
+    It `pulses` until something is told, where that may be never.
+    """
     screen = console(stderr=True)
     if not screen.is_terminal:
         yield None
         return
-    columns = (TextColumn(what), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    clock = TimeElapsedColumn() if pulses else TimeRemainingColumn()
+    columns = (TextColumn(what, markup=False), BarColumn(), TaskProgressColumn(), clock)
     with Progress(*columns, console=screen, transient=True) as bar:
-        task = bar.add_task("", total=1.0)
-        yield lambda share: bar.update(task, completed=share)
+        task = bar.add_task("", total=None if pulses else 1.0)
+        yield lambda share: bar.update(task, total=1.0, completed=share)
 
 
 def make_folder(folder: Path) -> None:
@@ -145,16 +156,3 @@ def say(what: str, colour: str, text: str) -> None:
     """Tell how the work ended, beside what it printed."""
     line = Text.assemble((what, colour), printable(text))
     console(stderr=True).print(line, soft_wrap=True)
-
-
-def save_rows(rows: str, out: Path) -> list[Path]:
-    """Write the rows of a CSV file, and return the file."""
-    table = out / "rows.csv"
-    table.write_text(rows, encoding="utf-8")
-    return [table]
-
-
-def say_saved(files: list[Path], out: Path) -> None:
-    """Tell what was written, after what was printed."""
-    line = Text.assemble(("saved: ", "cyan"), printable(f"{len(files)} files in {out}"))
-    console().print(line, soft_wrap=True)

@@ -6,24 +6,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from assay.cli.options import (
-    CheckIds,
-    EngineName,
-    IdColumn,
-    Positive,
-    PredictedColumn,
-    PredictionsFile,
-    ScaleName,
-    ScoreColumn,
-    SparkUrl,
-    StorageUrl,
-    TableName,
-    Threshold,
-    Where,
-    open_campaign,
-    reading,
-    scan_of,
-)
+from assay.cli import options
 from assay.cli.output import AsJson, console, emit, progress_bar, telling_errors
 from assay.cli.render import new_table, note_lines
 from assay.core.bins import Scale
@@ -35,19 +18,19 @@ from assay.simulation import plan as plan_for
 
 
 def plan(
-    file: PredictionsFile = None,
+    file: options.PredictionsFile = None,
     *,
-    id_column: IdColumn = None,
-    score: ScoreColumn = None,
-    predicted: PredictedColumn = None,
-    threshold: Threshold = None,
-    positive: Positive = None,
-    scale: ScaleName = None,
-    where: Where = None,
-    table: TableName = None,
-    engine: EngineName = None,
-    spark: SparkUrl = None,
-    check_ids: CheckIds = False,
+    id_column: options.IdColumn = None,
+    score: options.ScoreColumn = None,
+    predicted: options.PredictedColumn = None,
+    threshold: options.Threshold = None,
+    positive: options.Positive = None,
+    scale: options.ScaleName = None,
+    where: options.Where = None,
+    table: options.TableName = None,
+    engine: options.EngineName = None,
+    spark: options.SparkUrl = None,
+    check_ids: options.CheckIds = False,
     metric: Annotated[str, typer.Option(help=f"{', '.join(METRICS)}.")] = "precision",
     within: Annotated[
         float | None, typer.Option(help="The half-width that is wanted; 0.02 is ±2 points.")
@@ -67,7 +50,7 @@ def plan(
             metavar="NAME", help="An earlier campaign of the same classifier, with its labels."
         ),
     ] = None,
-    storage: StorageUrl = None,
+    storage: options.StorageUrl = None,
     replications: Annotated[
         int, typer.Option(help="Evaluations that are replayed for each number.")
     ] = 50,
@@ -80,11 +63,11 @@ def plan(
     some, and otherwise from the scores alone.
     """
     with telling_errors(as_json=as_json):
-        scan = scan_of(
+        scan = options.scan_of(
             file, engine=engine, where=where, table=table, spark=spark, check_ids=check_ids
         )
-        earlier = None if like is None else open_campaign(like, storage)
-        with reading(file or str(table)):
+        earlier = None if like is None else options.open_campaign(like, storage)
+        with options.reading(file or str(table)):
             predictions = read_predictions(
                 scan,
                 id=id_column,

@@ -17,27 +17,7 @@ from assay.campaign import (
     rebase_campaign,
     trend,
 )
-from assay.cli.options import (
-    EngineName,
-    ItemId,
-    NameOption,
-    Positive,
-    PredictedColumn,
-    ScoreColumn,
-    Shown,
-    SparkUrl,
-    StorageUrl,
-    TableName,
-    Threshold,
-    Where,
-    about_data,
-    about_goal,
-    existing,
-    follow_up,
-    other_scan,
-    reading,
-    storage_url,
-)
+from assay.cli import options
 from assay.cli.output import AsJson, collecting_warnings, tell, telling_errors
 from assay.cli.render import facts, interval_bar, interval_text, new_table
 from assay.cli.summary import make_campaign
@@ -62,31 +42,33 @@ def follow(
     period: Annotated[
         str | None, typer.Option(help="What the next period is called: 2026-w46.")
     ] = None,
-    id_column: ItemId = None,
-    score: ScoreColumn = None,
-    predicted: PredictedColumn = None,
-    threshold: Threshold = None,
-    positive: Positive = None,
-    show: Shown = None,
+    id_column: options.ItemId = None,
+    score: options.ScoreColumn = None,
+    predicted: options.PredictedColumn = None,
+    threshold: options.Threshold = None,
+    positive: options.Positive = None,
+    show: options.Shown = None,
     previous: Annotated[
         str | None,
-        about_data(
+        options.about_data(
             "The last period's predictions, where they are no longer where they were.",
             metavar="FILE",
         ),
     ] = None,
     metric: Annotated[
-        str | None, about_goal(f"{', '.join(METRICS)}; in the first period.", "METRIC")
+        str | None, options.about_goal(f"{', '.join(METRICS)}; in the first period.", "METRIC")
     ] = None,
-    within: Annotated[float | None, about_goal("The metric's half-width to stop at.")] = None,
+    within: Annotated[
+        float | None, options.about_goal("The metric's half-width to stop at.")
+    ] = None,
     change_within: Annotated[
-        float | None, about_goal("The half-width of its change since the last period.")
+        float | None, options.about_goal("The half-width of its change since the last period.")
     ] = None,
     floor: Annotated[
-        float | None, about_goal("The exit code is 1 when the metric is surely below this.")
+        float | None, options.about_goal("The exit code is 1 when the metric is surely below this.")
     ] = None,
-    budget: Annotated[int | None, about_goal("Stop after so many new answers.")] = None,
-    confidence: Annotated[float | None, about_goal("How sure the answers must be.")] = None,
+    budget: Annotated[int | None, options.about_goal("Stop after so many new answers.")] = None,
+    confidence: Annotated[float | None, options.about_goal("How sure the answers must be.")] = None,
     question: Annotated[
         str | None, typer.Option(help="What reviewers are asked of every item.")
     ] = None,
@@ -94,7 +76,7 @@ def follow(
         str | None, typer.Option(metavar="FILE.svg", help="Draw the series into a file.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Fixes every draw.")] = None,
-    storage: StorageUrl = None,
+    storage: options.StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Begin the next period of a series, or show how it went so far.
@@ -103,83 +85,61 @@ def follow(
     last period is below its floor, with the confidence; 2 when something is wrong.
     """
     with telling_errors(as_json=as_json, code=_WRONG):
-        warnings: list[str] = []
         if (file is None) != (period is None):
             raise InputError(
                 "a file and a period go together",
                 hint="assay follow FILE --series NAME --period 2026-w46; or --series NAME alone",
             )
-        if file is None:
-            _refuse_beside_nothing(
-                {
-                    "--id": id_column,
-                    "--score": score,
-                    "--predicted": predicted,
-                    "--threshold": threshold,
-                    "--positive": positive,
-                    "--show": show,
-                    "--previous": previous,
-                    "--metric": metric,
-                    "--within": within,
-                    "--change-within": change_within,
-                    "--budget": budget,
-                    "--confidence": confidence,
-                    "--question": question,
-                    "--seed": seed,
-                }
-            )
-        if file is not None and period is not None:
-            with reading(file), collecting_warnings() as warnings:
-                follow_campaign(
-                    file,
-                    series=series,
-                    period=period,
-                    id=id_column,
-                    score=score,
-                    predicted=predicted,
-                    threshold=threshold,
-                    positive=positive,
-                    show=show,
-                    metric=metric,
-                    within=within,
-                    change_within=change_within,
-                    floor=floor,
-                    budget=budget,
-                    confidence=confidence,
-                    question=question,
-                    previous=previous,
-                    storage=storage_url(storage),
-                    seed=seed,
-                )
-        found = trend(series, floor=floor if file is None else None, storage=existing(storage))
+        of_period: dict[str, Any] = {
+            "id": id_column,
+            "score": score,
+            "predicted": predicted,
+            "threshold": threshold,
+            "positive": positive,
+            "show": show,
+            "previous": previous,
+            "metric": metric,
+            "within": within,
+            "change_within": change_within,
+            "budget": budget,
+            "confidence": confidence,
+            "question": question,
+            "seed": seed,
+        }
+        warnings: list[str] = []
+        if file is None or period is None:
+            _refuse_beside_nothing(of_period)
+        else:
+            url, of_period["floor"] = options.storage_url(storage), floor
+            with options.reading(file), collecting_warnings() as warnings:
+                follow_campaign(file, series=series, period=period, storage=url, **of_period)
+        found = trend(
+            series, floor=floor if file is None else None, storage=options.existing(storage)
+        )
         if picture is not None:
             found.save(picture)
-        _tell(found, warnings, storage, as_json=as_json)
+        last = found.latest
+        tell(
+            found.to_dict,
+            partial(render_trend, found),
+            warnings=warnings,
+            next_command=options.follow_up(
+                "status" if last.done else "label", last.campaign, storage
+            ),
+            as_json=as_json,
+        )
     if found.below_floor:
         raise typer.Exit(1)
 
 
-def _refuse_beside_nothing(options: Mapping[str, object]) -> None:
+def _refuse_beside_nothing(given: Mapping[str, object]) -> None:
     """Raise where something is said of a period, and none is begun."""
-    for option, value in options.items():
+    for option, value in given.items():
         if value is not None:
             raise InputError(
-                f"{option} is said of a new period, and no file is given",
+                f"--{option.replace('_', '-')} is said of a new period, and no file is given",
                 hint="assay follow FILE --series NAME --period 2026-w46 ...; or leave it out",
             )
-
-
-def _tell(found: Trend, warnings: list[str], storage: str | None, *, as_json: bool) -> None:
-    last = found.latest
-    command = "status" if last.done else "label"
-    next_command = follow_up(command, last.campaign, storage)
-    tell(
-        found.to_dict,
-        partial(render_trend, found),
-        warnings=warnings,
-        next_command=next_command,
-        as_json=as_json,
-    )
 
 
 def render_trend(found: Trend) -> RenderableType:
@@ -194,12 +154,10 @@ def render_trend(found: Trend) -> RenderableType:
         column.no_wrap = True
     for row in found.rows:
         table.add_row(*_cells(row))
-    last = found.latest
-    estimate = last.estimate
-    blocks: list[RenderableType] = [headline, Text(), table, Text()]
-    blocks.append(interval_bar(estimate.low, estimate.high, estimate.value))
-    blocks.append(Text(f"{printable(last.period)}: {last.said or 'the first period'}"))
-    return Group(*blocks)
+    last, now = found.latest, found.latest.estimate
+    bar = interval_bar(now.low, now.high, now.value)
+    said = Text(f"{printable(last.period)}: {last.said or 'the first period'}")
+    return Group(headline, Text(), table, Text(), bar, said)
 
 
 def _cells(row: PeriodRow) -> tuple[RenderableType, ...]:
@@ -279,18 +237,18 @@ def extend(
         typer.Argument(metavar="FILE", help="Predictions of the new items, and no others."),
     ] = None,
     *,
-    where: Where = None,
-    table: TableName = None,
-    engine: EngineName = None,
-    spark: SparkUrl = None,
-    name: NameOption = "campaign",
-    storage: StorageUrl = None,
+    where: options.Where = None,
+    table: options.TableName = None,
+    engine: options.EngineName = None,
+    spark: options.SparkUrl = None,
+    name: options.NameOption = "campaign",
+    storage: options.StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Let predictions of new items join a campaign; all labels are kept."""
     with telling_errors(as_json=as_json):
-        url = existing(storage)
-        scan = other_scan(file, engine=engine, where=where, table=table, spark=spark)
+        url = options.existing(storage)
+        scan = options.other_scan(file, engine=engine, where=where, table=table, spark=spark)
         if scan is None:
             raise typer.BadParameter(
                 "no predictions are named: give FILE, or with --spark a --table"
@@ -311,18 +269,18 @@ def rebase(
         ),
     ] = None,
     *,
-    where: Where = None,
-    table: TableName = None,
-    engine: EngineName = None,
-    spark: SparkUrl = None,
-    name: NameOption = "campaign",
-    storage: StorageUrl = None,
+    where: options.Where = None,
+    table: options.TableName = None,
+    engine: options.EngineName = None,
+    spark: options.SparkUrl = None,
+    name: options.NameOption = "campaign",
+    storage: options.StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Go on with a campaign on predictions that have changed; all labels are kept."""
     with telling_errors(as_json=as_json):
-        url = existing(storage)
-        scan = other_scan(file, engine=engine, where=where, table=table, spark=spark)
+        url = options.existing(storage)
+        scan = options.other_scan(file, engine=engine, where=where, table=table, spark=spark)
         make = partial(rebase_campaign, name, storage=url, predictions=scan)
         what = file or "the predictions"
         make_campaign(make, what, _document, render_succession, storage, as_json=as_json)

@@ -9,18 +9,7 @@ from rich.text import Text
 
 from assay.campaign import Campaign, load_campaign
 from assay.campaign import estimate as estimate_from
-from assay.cli.options import (
-    IdColumn,
-    Positive,
-    PredictedColumn,
-    ScoreColumn,
-    StorageUrl,
-    Threshold,
-    about_data,
-    existing,
-    follow_up,
-    open_campaign,
-)
+from assay.cli import options
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
 from assay.cli.render import (
     estimate_view,
@@ -63,7 +52,7 @@ def status(
             "--simultaneous", "The confidence is that all slices' intervals hold at once."
         ),
     ] = False,
-    storage: StorageUrl = None,
+    storage: options.StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Show where a campaign stands, or list the campaigns."""
@@ -76,9 +65,9 @@ def status(
         if name is None and by is not None:
             raise DesignError("whose slices?", hint=f"assay status NAME --by {by}")
         if name is None:
-            _list(existing(storage), as_json=as_json)
+            _list(options.existing(storage), as_json=as_json)
             return
-        campaign, slices = open_campaign(name, storage), None
+        campaign, slices = options.open_campaign(name, storage), None
         if by is not None:
             with working(f"looking up {by}"):
                 slices = campaign.slices(by, metric=metric, simultaneous=simultaneous)
@@ -133,7 +122,7 @@ def _show(campaign: Campaign, storage: str | None, slices: Slices | None) -> Non
         screen.print()
         screen.print(note_lines(notes))
     if not campaign.done:
-        say_next(screen, follow_up("label", campaign.name, storage))
+        say_next(screen, options.follow_up("label", campaign.name, storage))
 
 
 def _estimates(campaign: Campaign) -> RenderableType:
@@ -175,13 +164,14 @@ def estimate(
     ],
     *,
     predictions: Annotated[
-        str, about_data("All items, labelled or not: .parquet, .csv, .csv.gz.", metavar="FILE")
+        str,
+        options.about_data("All items, labelled or not: .parquet, .csv, .csv.gz.", metavar="FILE"),
     ],
-    id_column: IdColumn = None,
-    score: ScoreColumn = None,
-    predicted: PredictedColumn = None,
-    threshold: Threshold = None,
-    positive: Positive = None,
+    id_column: options.IdColumn = None,
+    score: options.ScoreColumn = None,
+    predicted: options.PredictedColumn = None,
+    threshold: options.Threshold = None,
+    positive: options.Positive = None,
     metric: Annotated[str, typer.Option(help=f"{', '.join(METRICS)}.")] = "precision",
     confidence: Annotated[float, typer.Option(help="How sure the interval must be.")] = 0.95,
     as_json: AsJson = False,

@@ -1,0 +1,383 @@
+"""``assay simulate``: which design costs how many labels, on a file whose truth is known."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from assay.cli import options
+from assay.cli.output import (
+    INTERRUPTED,
+    AsJson,
+    console,
+    emit,
+    make_folder,
+    progress_bar,
+    say,
+    telling_errors,
+    working,
+)
+from assay.cli.render import facts
+from assay.core.goal import Goal
+from assay.errors import DesignError
+from assay.predictions import read_labelled
+from assay.results import metric_name, printable
+from assay.simulation import (
+    DESIGN_NAMES,
+    SEVERAL_DESIGNS,
+    AtThreshold,
+    Population,
+    Question,
+    Row,
+    Simulation,
+    Sizes,
+    TargetRow,
+    draw,
+    new_figure,
+)
+
+
+def _data(text: str, metavar: str = "COL") -> Any:
+    return typer.Option(help=text, metavar=metavar, rich_help_panel="Population")
+
+
+def _designs(text: str, *, metavar: str | None = None, least: int | None = None) -> Any:
+    return typer.Option(help=text, metavar=metavar, min=least, rich_help_panel="Designs")
+
+
+def _runs(text: str, least: int) -> Any:
+    return typer.Option(help=text, min=least, rich_help_panel="Runs")
+
+
+def simulate(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="Predictions with the truth: .parquet, .csv, .csv.gz, or a pattern.",
+        ),
+    ],
+    *,
+    label: Annotated[str, _data("The column with the truth.")],
+    score: Annotated[str | None, _data("The scores' column.")] = None,
+    predicted: Annotated[str | None, _data("The predicted labels' column.")] = None,
+    threshold: Annotated[
+        float | None, _data("The score from which on the label is yes.", "SCORE")
+    ] = None,
+    positive: Annotated[
+        str | None, _data("The value of label and predicted that means yes.", "VALUE")
+    ] = None,
+    classifier: options.ClassifierColumns = None,
+    metric: options.Metrics = None,
+    within: Annotated[
+        float | None, options.about_goal("Stop at this half-width; 0.01 is ±1 point.")
+    ] = None,
+    budget: Annotated[
+        str | None,
+        options.about_goal("Stop after so many answers; several as 100,200,500.", "N,..."),
+    ] = None,
+    confidence: Annotated[float, options.about_goal("How sure the intervals are.")] = 0.95,
+    simultaneous: options.Simultaneous = False,
+    at_least: Annotated[
+        float | None, options.about_goal("Stop at a sure yes or no: is it at least this?")
+    ] = None,
+    design: Annotated[
+        list[str] | None,
+        _designs(
+            "default, random, perc-opt, km-opt-a2, ...; repeatable, or separated by commas. "
+            "Left out: default, perc-opt, and with a budget km-opt-a2; or guaranteed. "
+            f"For several classifiers: {', '.join(SEVERAL_DESIGNS)}; left out: all.",
+            metavar="NAME",
+        ),
+    ] = None,
+    bins: Annotated[int | None, _designs("Strata for each predicted label.", least=1)] = None,
+    parent: Annotated[
+        str | None,
+        _designs("Of several classifiers, the one whose labels are recycled.", metavar="NAME"),
+    ] = None,
+    assume: Annotated[
+        float | None,
+        _designs("Of several classifiers: every precision is at least this. Left out: 0.5."),
+    ] = None,
+    replications: Annotated[int, _runs("Evaluations of each design.", 1)] = 1000,
+    seed: Annotated[int, _runs("Fixes all numbers.", 0)] = 0,
+    workers: Annotated[int | None, _runs("Processes; left out: one a core.", 1)] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write rows.csv and pictures (SVG and PNG) there."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Replay evaluations of a labelled file, and see what each design would have cost."""
+    with telling_errors(as_json=as_json):
+        if out is not None:
+            make_folder(out)
+            new_figure()  # tells before all the work that matplotlib is missing
+        metrics = tuple(metric or ["precision"])
+        columns: dict[str, Any] = {"label": label, "positive": positive}
+        own = {"score": score, "predicted": predicted, "threshold": threshold}
+        if classifier:
+            options.refuse_beside_classifiers(**own)
+            columns["classifiers"] = options.parse_classifiers(classifier, positive=positive)
+        else:
+            columns |= own
+        names = None if design is None else _words(design)
+        if not classifier and options.is_one_metric([*metrics]):
+            _refuse_of_one(parent=parent, assume=assume, simultaneous=simultaneous or None)
+            if names == ():
+                told = f"designs: {', '.join(DESIGN_NAMES)}"
+                raise DesignError("--design names no design", details=told)
+        with working(f"reading {file}"):
+            population = Population.read(file, **columns)
+        question = Question(
+            population=population,
+            names=names,
+            bins=bins,
+            metrics=metrics,
+            within=within,
+            budgets=None if budget is None else _budgets(budget),
+            confidence=confidence,
+            replications=replications,
+            seed=seed,
+            at_least=at_least,
+            simultaneous=simultaneous,
+            parent=parent,
+            assume=0.5 if assume is None else assume,
+        )
+        with progress_bar("simulating") as progress:
+            result = question.answer(workers=workers, progress=progress)
+        if as_json:
+            emit(result.to_dict())
+        else:
+            console().print(render_simulation(file, question, result))
+        if out is not None and result.rows:
+            files = [out / "rows.csv"]
+            files[0].write_text(rows_csv(result), encoding="utf-8")
+            if not result.interrupted:  # half of the work makes no picture
+                with working("drawing the pictures"):
+                    files += draw(question, result, out, _at_threshold(file, columns))
+            if not as_json:
+                saved = printable(f"{len(files)} files in {out}")
+                console().print(Text.assemble(("saved: ", "cyan"), saved), soft_wrap=True)
+    if result.interrupted:
+        say("interrupted: ", "cyan", "the rows are those that were finished")
+        raise typer.Exit(INTERRUPTED)
+
+
+def _refuse_of_one(**given: object) -> None:
+    """Raise where an option is given that says nothing about one metric."""
+    for option, value in given.items():
+        if value is not None:
+            raise DesignError(f"--{option} is not for one metric", hint="leave it out")
+
+
+def _at_threshold(file: str, columns: dict[str, Any]) -> AtThreshold | None:
+    """Return how to have the same items with another threshold, where there are scores."""
+    if columns.get("score") is None:
+        return None
+    items = read_labelled(file, **columns)
+    return lambda at: Population(y_true=items.truth, y_score=items.score, threshold=at)
+
+
+def _words(given: list[str]) -> tuple[str, ...]:
+    words = [word.strip().lower() for several in given for word in several.split(",")]
+    return tuple(dict.fromkeys(word for word in words if word))
+
+
+def _budgets(text: str) -> tuple[int, ...]:
+    """Return the numbers of a list such as 100,200,500, in order."""
+    try:
+        return tuple(sorted({int(part) for part in text.split(",")}))
+    except ValueError:
+        raise DesignError(
+            f"budget must be whole numbers separated by commas, got {text!r}",
+            hint="for example --budget 100,200,500",
+        ) from None
+
+
+# Tables of a simulation in the terminal: the population, and a row for each design.
+
+_Facts = list[tuple[str, RenderableType]]
+
+_OF_A_WIDTH = {
+    "change": "labels against random sampling's",
+    "oracle": "labels against knowing every stratum's rate beforehand",
+    "within": "share of runs whose estimate is that near to the truth",
+}
+_OF_A_QUESTION = {
+    "change": _OF_A_WIDTH["change"],
+    "yes": "share of runs that were sure that it is at least that",
+    "no": "share of runs that were sure that it is below",
+}
+_OF_ALL = {
+    "covers": "share of runs whose interval holds the truth",
+    "bias": "",
+    "rmse": "",
+    "mvr": "estimated variance over random sampling's, at as many labels",
+    "mae": "",
+}
+_OF_SEVERAL = {
+    "labels": "distinct items labelled; of a metric, those that it was read off",
+    "change": "labels against those of independent samples",
+    "within": "share of runs whose estimate is that near to the truth; in total, the worst's",
+    "covers": _OF_ALL["covers"],
+}
+_OF_A_ROW = ("design", "labels_mean", "labels_se", "change_pct")
+
+
+def rows_csv(result: Simulation) -> str:
+    """Return a line for each design and metric, under the names of the JSON document."""
+    text = io.StringIO()
+    names = [*_OF_A_ROW, *(field.name for field in fields(TargetRow))]
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    for row in result.rows:
+        shared = {name: getattr(row, name) for name in _OF_A_ROW}
+        writer.writerows({**shared, **asdict(each)} for each in row.metrics)
+    return text.getvalue()
+
+
+def render_simulation(file: str, question: Question, result: Simulation) -> RenderableType:
+    """Return what people are told; it fits 80 columns, unless names are long.
+
+    One metric has one table; several have one of the totals, and one each.
+    """
+    if not result.goal.single:
+        told, meanings = _facts_of_several(file, question, result, result.goal), _OF_SEVERAL
+        tables = _tables_of_several(result, result.goal)
+    else:
+        told, meanings = _facts_of_one(file, question, result, result.goal), _meanings(result.goal)
+        tables = [_table(result.rows, ["labels", *meanings]), Text()]
+    explained: _Facts = [(name, Text(text, "dim")) for name, text in meanings.items() if text]
+    return Group(facts(told), Text(), *tables, facts(explained))
+
+
+def _facts_of_one(file: str, question: Question, result: Simulation, goal: Goal) -> _Facts:
+    found = result.population
+    yes, positive = found["predicted_positives"], found["positives"]
+    told = f"at {100 * goal.confidence:.4g}% confidence"
+    if question.budgets is not None:
+        told = f"after {_numbers(question.budgets)} labels, intervals {told}"
+    if goal.within is not None:
+        told = f"within ±{goal.within:g}, {told}"
+    if goal.at_least is not None:
+        told = f"is it at least {goal.at_least:g}? {told}"
+    limit = f"any design by score needs at least {found['limit']:.0%} of random sampling's labels"
+    return [
+        ("read", f"{file}: {found['rows']:,} items, {yes:,} predicted yes, {positive:,} are yes"),
+        ("truth", f"{metric_name(found['metric'])} {found['value']:.4f}"),
+        ("goal", told),
+        ("runs", _replications(question)),
+        ("limit", limit),
+    ]
+
+
+def _facts_of_several(file: str, question: Question, result: Simulation, goal: Goal) -> _Facts:
+    found = result.population
+    yes = ", ".join(f"{name} {items:,}" for name, items in found["predicted_positives"].items())
+    sure = f"{100 * goal.confidence:.4g}% confidence"
+    sure = f"{sure} in all metrics at once" if goal.simultaneous else f"{sure} in each metric"
+    if question.budgets is not None:
+        sure = f"{sure}; joint takes at most {_numbers(question.budgets)} labels"
+    told: _Facts = [
+        ("read", f"{file}: {found['rows']:,} items, {found['positives']:,} are yes"),
+        ("predicted yes", yes),
+        ("goal", sure),
+    ]
+    sizes: dict[str, list[str]] = {}
+    for row in result.rows:
+        if row.sizes is not None:
+            sizes.setdefault(_sizes(row.sizes), []).append(row.design)
+    if sizes:
+        told.append(("parent", f"{found['parent']}, whose labels are recycled"))
+    for text, designs in sizes.items():
+        told.append(("samples", text if len(sizes) == 1 else f"{', '.join(designs)}: {text}"))
+    return [*told, ("runs", _replications(question))]
+
+
+def _tables_of_several(result: Simulation, goal: Goal) -> list[RenderableType]:
+    parts: list[RenderableType] = [_table(result.rows, ["labels", "change", "within", ""]), Text()]
+    for place, target in enumerate(goal.targets):
+        value = result.rows[0].metrics[place].value if result.rows else 0.0
+        width = "" if target.within is None else f" ±{target.within:g}"
+        title = Text.assemble((target.name, "bold"), f" is {value:.4f}{width and ','}{width}")
+        columns = ["labels", "within", "covers", "bias", "rmse"]
+        parts += [title, _table(result.rows, columns, place), Text()]
+    return parts
+
+
+def _meanings(goal: Goal) -> dict[str, str]:
+    """Return the columns that say something about the goal, and what they mean.
+
+    With a budget alone all designs take the same labels and hit nothing.
+    """
+    if goal.at_least is not None:
+        return {**_OF_A_QUESTION, **_OF_ALL}
+    return {**_OF_A_WIDTH, **_OF_ALL} if goal.within is not None else _OF_ALL
+
+
+def _table(rows: Sequence[Row], columns: Iterable[str], place: int | None = None) -> Table:
+    """Return a row a design: of the target at a place, or in total."""
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)
+    columns = ["design", *columns]
+    for heading in columns:
+        left = heading in ("design", "")
+        table.add_column(heading, justify="left" if left else "right", no_wrap=True)
+    for row in rows:
+        cells = _cells(row, place)
+        table.add_row(*(cells[column] for column in columns))
+    return table
+
+
+def _cells(row: Row, place: int | None) -> dict[str, str]:
+    """Return a row's cells by column; in total, of the target that was hit least often."""
+    error = f" ±{row.labels_se:.2g}" if row.labels_se else ""
+    each = row.metrics[place or 0]
+    if place is None and len(row.metrics) > 1:
+        told = [one for one in row.metrics if one.within is not None] or row.metrics
+        each = min(told, key=lambda one: (one.within or 0.0, one.metric))
+    return {
+        "design": row.design,
+        "labels": f"{each.labels:,.0f}" if place is not None else f"{row.labels_mean:,.0f}{error}",
+        "change": _percent(row.change_pct),
+        "oracle": _percent(each.oracle_pct),
+        "within": _share(each.within),
+        "yes": _share(each.yes),
+        "no": _share(each.no),
+        "covers": _share(each.coverage),
+        "bias": f"{each.bias:+.4f}",
+        "rmse": f"{each.rmse:.4f}",
+        "mvr": "–" if each.mvr is None else f"{each.mvr:.2f}",
+        "mae": f"{each.mae:.4f}",
+        "": "" if each.within is None else each.metric,
+    }
+
+
+def _sizes(sizes: Sizes) -> str:
+    samples = [f"{name} {n:,}" for name, n in sizes.samples.items()]
+    return ", ".join(
+        [*samples, f"parent's no-set {sizes.omission:,}"] if sizes.omission else samples
+    )
+
+
+def _replications(question: Question) -> str:
+    return f"{question.replications:,} of each design, seed {question.seed}"
+
+
+def _numbers(budgets: Iterable[int]) -> str:
+    return ", ".join(f"{budget:,}" for budget in budgets)
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.1f}%"
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
