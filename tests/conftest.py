@@ -42,6 +42,7 @@ TOGETHER = {
     "spark": "spark",
     "tests/browser/": "waiting",
     "tests/torture/": "waiting",
+    "::test_kill_9_": "waiting",
     "mlflow": "mlflow",
 }
 # Whose files share what takes long to compute.

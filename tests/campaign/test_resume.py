@@ -1,9 +1,7 @@
 """A resumed campaign stands where the interrupted one did; a killed one has lost nothing."""
 
 import random
-import signal
-import subprocess
-import sys
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +9,8 @@ import pytest
 
 import assay
 from assay.core.types import Bools, Floats
+from tests.torture.processes import FORKS, begin, kill
+from tests.torture.workers import label_until_killed
 
 
 def population(size: int = 5000) -> tuple[dict[str, Floats | Bools], Bools]:
@@ -104,39 +104,23 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:
     assert campaign.ask(20) == resumed.ask(20)
 
 
-LABELLER = """
-import sys
-import numpy as np
-import assay
-
-campaign = assay.load_campaign(storage=sys.argv[1])
-truth = np.load(sys.argv[2])
-while not campaign.done:
-    for item in campaign.ask(5):
-        campaign.tell({item.id: bool(truth[item.id])})
-        print(item.id, flush=True)  # acknowledged: from here on it must never be lost
-"""
-
-
 @pytest.mark.parametrize("round_", range(4))
 def test_kill_9_between_two_tells_loses_no_acknowledged_label(tmp_path: Path, round_: int) -> None:
     columns, truth = population()
-    np.save(tmp_path / "truth.npy", truth)
     storage = f"sqlite:///{tmp_path / 'a.db'}"
     assay.create_campaign(columns, score="p", predicted="yes", budget=400, storage=storage)
     chance = random.Random(round_)
     acknowledged: list[int] = []
     for _ in range(3):
-        with subprocess.Popen(
-            [sys.executable, "-c", LABELLER, storage, str(tmp_path / "truth.npy")],
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as process:
-            assert process.stdout is not None
-            for _, line in zip(range(chance.randint(1, 60)), process.stdout, strict=False):
-                acknowledged.append(int(line))
-            process.send_signal(signal.SIGKILL)
-            acknowledged += [int(line) for line in process.stdout if line.endswith("\n")]
+        heard, said = FORKS.Pipe(duplex=False)
+        process = begin(label_until_killed, storage, truth, said)
+        said.close()
+        with heard:
+            acknowledged += [heard.recv() for _ in range(chance.randint(1, 60))]
+            kill(process)
+            with suppress(EOFError):
+                while True:  # what it had said by then
+                    acknowledged.append(heard.recv())
     answers = assay.load_campaign(storage=storage).answers()
     assert len(acknowledged) == len(set(acknowledged))
     assert set(acknowledged) <= set(answers)
