@@ -15,7 +15,7 @@ from typing import Any
 from assay.audit.books import Books, Checked, Row, checked, counts_of, in_order
 from assay.core.deck import number
 from assay.core.strata import Strata
-from assay.labelling import FROM_BEFORE, WORDS
+from assay.labelling import FROM_BEFORE, SKIP, WITHDRAWN, WORDS
 from assay.storage import LABEL_FIELDS, label_link
 
 
@@ -155,10 +155,15 @@ _COPIED = ("told_at", *(name for name in LABEL_FIELDS if name != "key"))
 
 def check_events(books: Books) -> Checked:
     """See that labels are of items that were asked for, in words that there are."""
-    own = books.events[len(books.before or ()) :]  # others' labels were told side by side
-    late_clock = sum(one["told_at"] > two["told_at"] for one, two in pairwise(own))
+    late_clock = _set_back(books)
     notes = [f"the clock was set back {late_clock} times between labels"] if late_clock else []
     return checked("labels can be read", len(books.events), _event_findings(books), notes)
+
+
+def _set_back(books: Books) -> int:
+    """Return how often the clock was set back between labels."""
+    own = books.events[len(books.before or ()) :]  # others' labels were told side by side
+    return sum(one["told_at"] > two["told_at"] for one, two in pairwise(own))
 
 
 def _event_findings(books: Books) -> Iterator[str]:
@@ -175,6 +180,42 @@ def _event_findings(books: Books) -> Iterator[str]:
             yield f"{which} was told at {row['told_at']!r}, which is no time"
     keys = Counter(row["key"] for row in books.events if row["key"] is not None)
     yield from (f"{often} labels were sent as {key!r}" for key, often in keys.items() if often > 1)
+
+
+def check_asked(books: Books) -> Checked:
+    """See that no more reviewers were given an item than it is for.
+
+    A page's answer that comes in time was given under a lease, and no more leases are given than an
+    item wants answers. Answers beyond that are a sign of writers that did not see each other. It is
+    none where answers came late, from a file or a program, as a ruling, or from before a rebase:
+    these take no lease.
+    """
+    findings = list(_beyond(books))
+    notes = []
+    if findings and _set_back(books):  # a lease that was over may then have come to life again
+        notes = [f"{each}, which a clock that was set back explains" for each in findings]
+        findings = []
+    return checked("no item was given to more than it is for", len(books.events), findings, notes)
+
+
+def _beyond(books: Books) -> Iterator[str]:
+    first_own = len(books.before or ())
+    in_time: dict[str, dict[str, bool]] = {}  # by item and reviewer, of those whose answers stand
+    for place, row in enumerate(books.events):
+        if row["ruling"] or row["answer"] == SKIP:
+            continue
+        said = in_time.setdefault(row["item_id"], {})
+        if row["answer"] == WITHDRAWN:
+            said.pop(row["reviewer"], None)
+        elif row["reviewer"] not in said:
+            leased = place >= first_own and row["key"] is not None and not row["late"]
+            said[row["reviewer"]] = leased
+            wanted = books.settings.reviewers_wanted(row["item_id"])
+            if leased and sum(said.values()) > wanted:
+                yield (
+                    f"label {row['id']} of item {row['item_id']!r} is answer {sum(said.values())} "
+                    f"of reviewers who had it before them in time, and the item is for {wanted}"
+                )
 
 
 def _is_time(text: str) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 from assay.audit.books import Checked, Verification, checked, read_books
 from assay.audit.checks import (
+    check_asked,
     check_cards,
     check_chain,
     check_claims,
@@ -90,6 +91,7 @@ _OF_WHAT_IS_STORED = (
     check_order,
     check_rounds,
     check_events,
+    check_asked,
     check_numbers,
     check_chain,
     check_copies,
