@@ -25,7 +25,7 @@ from sklearn.isotonic import isotonic_regression
 
 from assay.core.forms import Ratio, ratio
 from assay.core.intervals import normal, wilson
-from assay.core.stratified import stratified_ends
+from assay.core.stratified import ValueTests
 from assay.core.stratify import bins_for
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
@@ -145,9 +145,9 @@ def post_stratified(cells: Cells, metric: str, n: Ints, x: Ints) -> Ends:
             np.add.reduceat(a, starts, axis=-1) for a in (cells.N, n[runs], x[runs])
         )
         form = ratio(metric, N.astype(np.float64), cells.yes[starts])
-        low[runs], high[runs] = stratified_ends(
+        low[runs], high[runs] = ValueTests(
             Tallies(N, labels, found), form, replacement=False, confidence=CONFIDENCE, b=0.0
-        )
+        ).ends()
     return low, high
 
 
@@ -157,7 +157,7 @@ def one_stratum(cells: Cells, metric: str, n: Ints, x: Ints) -> Ends:
         N, labels, found = (a.reshape(*a.shape[:-1], 2, CELLS).sum(-1) for a in (cells.N, n, x))
         form = ratio(metric, N.astype(np.float64), np.array([True, False]))
         tallies = Tallies(N, labels, found)
-        return stratified_ends(tallies, form, replacement=False, confidence=CONFIDENCE, b=0.0)
+        return ValueTests(tallies, form, replacement=False, confidence=CONFIDENCE, b=0.0).ends()
     good, total = _good(cells, n, x).sum(axis=-1), n.sum(axis=-1)
     p, left = good / total, 1 - total / cells.N.sum()
     return wilson(p, p * (1 - p) / (total - 1) * left, total.astype(np.float64), CONFIDENCE)

@@ -18,7 +18,7 @@ from assay.core.goal import Goal
 from assay.core.intervals import normal
 from assay.core.likelihood import Sample, lower_rates, upper_rates
 from assay.core.metrics import METRICS
-from assay.core.stratified import Strata
+from assay.core.stratified import ValueTests
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 
@@ -45,12 +45,12 @@ def random_tallies(seed: int, count: int = 60, least: int = 3) -> Tallies:
     return Tallies(np.broadcast_to(SIZES, n.shape), n=n, x=rng.binomial(n.astype(int), rates))
 
 
-def at_values(tallies: Tallies, metric: Metric, **options: float | bool) -> Strata:
+def at_values(tallies: Tallies, metric: Metric, **options: float | bool) -> ValueTests:
     given = {"replacement": False, "confidence": 0.95, "b": 0.5, "explored": True, **options}
-    return Strata(tallies, metric, **given)  # type: ignore[arg-type]
+    return ValueTests(tallies, metric, **given)  # type: ignore[arg-type]
 
 
-def off(tests: Strata, m: Floats, *, upper: bool) -> Floats:
+def off(tests: ValueTests, m: Floats, *, upper: bool) -> Floats:
     """How far each m is from being an end: 0 where the test at m is critical.
 
     That is where the metric at the end of E, with the weights of m, is m itself; or, where E's end
@@ -67,7 +67,7 @@ def off(tests: Strata, m: Floats, *, upper: bool) -> Floats:
     return np.where(changes | edge, 0.0, np.abs(at))
 
 
-def three_steps(tests: Strata, *, upper: bool) -> Floats:
+def three_steps(tests: ValueTests, *, upper: bool) -> Floats:
     """The way before: totals give weights, weights give totals, three times."""
     N, n, x = tests.N, tests.n, tests.x
     T = N * x / n
@@ -122,7 +122,7 @@ def test_three_steps_from_totals_to_weights_do_not_get_there(name: str) -> None:
 LEVELS = np.linspace(0, 1, 801)[1:-1]
 
 
-def at_levels(tests: Strata, metric: Ratio, *, upper: bool) -> tuple[Floats, Floats]:
+def at_levels(tests: ValueTests, metric: Ratio, *, upper: bool) -> tuple[Floats, Floats]:
     """The metric at the end of E with the weights of each level, and its level there less that."""
     every = np.arange(len(tests.N))
     totals = [
@@ -133,7 +133,7 @@ def at_levels(tests: Strata, metric: Ratio, *, upper: bool) -> tuple[Floats, Flo
     return np.array([metric.value(T) for T in totals]), np.array(off_by)
 
 
-def four_planes(tests: Strata, *, upper: bool) -> Floats:
+def four_planes(tests: ValueTests, *, upper: bool) -> Floats:
     """The way of a `Gap`: the plane that touches where the metric is m, made anew four times."""
     low, high = tests.metric.extremes(0 * tests.N, tests.N)
     every = np.arange(len(tests.N))

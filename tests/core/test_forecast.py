@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
-from assay.core import estimate as variance
 from assay.core.forecast import isotonic_rates, labels_needed, least_variance, random_variance
 from assay.core.metrics import METRICS
 from assay.core.types import Floats
+from tests.variances import optimal, proportional, stratum_variance
 
 # Hits, false alarms, misses and right refusals.
 COUNTS = np.array([3000.0, 1000.0, 1500.0, 14_500.0])
@@ -83,11 +83,11 @@ def test_least_variance_is_equation_10() -> None:
     N, p = np.array([9000.0, 1000.0]), np.array([0.95, 0.6])
     found = least_variance(N / N.sum(), np.sqrt(p * (1 - p)))
     # Eq. 10 has the divisor N_h - 1; the difference vanishes as N grows.
-    exact = variance.optimal(N, variance.stratum_variance(N, p), 1.0)
+    exact = optimal(N, stratum_variance(N, p), 1.0)
     assert found == pytest.approx(exact, rel=1e-3)
     with pytest.raises(AssertionError):
-        proportional = variance.proportional(N, variance.stratum_variance(N, p), 1.0)
-        assert found == pytest.approx(proportional, rel=1e-3)
+        by_size = proportional(N, stratum_variance(N, p), 1.0)
+        assert found == pytest.approx(by_size, rel=1e-3)
 
 
 def test_labels_needed_by_hand() -> None:

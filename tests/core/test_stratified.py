@@ -15,7 +15,7 @@ from assay.core.forms import Metric, ratio
 from assay.core.intervals import wilson
 from assay.core.likelihood import Sample, lower_rates, upper_rates
 from assay.core.metrics import METRICS
-from assay.core.stratified import extra_outcomes, stratified_ends
+from assay.core.stratified import ValueTests, extra_outcomes
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 
@@ -133,7 +133,7 @@ def test_more_confidence_is_wider_and_the_estimate_lies_inside(metric: str) -> N
     tallies = Tallies(sizes, n=[60, 50, 80], x=[55, 30, 3])
     value = float(form.value(sizes * tallies.x / tallies.n))
     ends = [
-        stratified_ends(tallies, form, replacement=False, confidence=c, b=HALF)
+        ValueTests(tallies, form, replacement=False, confidence=c, b=HALF).ends()
         for c in (0.8, 0.95, 0.99)
     ]
     lows, highs = [float(low) for low, _ in ends], [float(high) for _, high in ends]
@@ -146,8 +146,8 @@ def test_outcomes_and_their_complements_mirror_each_other() -> None:
     form = ratio("precision", sizes, says_yes)
     tallies = Tallies(sizes, n=[60, 50], x=[55, 48])
     mirrored = Tallies(sizes, n=[60, 50], x=[5, 2])
-    low, high = stratified_ends(tallies, form, replacement=True, confidence=0.95, b=HALF)
-    low_of, high_of = stratified_ends(mirrored, form, replacement=True, confidence=0.95, b=HALF)
+    low, high = ValueTests(tallies, form, replacement=True, confidence=0.95, b=HALF).ends()
+    low_of, high_of = ValueTests(mirrored, form, replacement=True, confidence=0.95, b=HALF).ends()
     assert float(low) == pytest.approx(1 - float(high_of))
     assert float(high) == pytest.approx(1 - float(low_of))
 
@@ -185,7 +185,7 @@ def test_a_single_stratum_is_right_under_peeking_by_exact_dynamic_programming(
     def ours(x: Floats, n: float) -> tuple[Floats, Floats]:
         tallies = Tallies(np.array([1e9]), n=n, x=x[:, None])
         b = extra_outcomes("width")
-        return stratified_ends(tallies, form, replacement=True, confidence=confidence, b=b)
+        return ValueTests(tallies, form, replacement=True, confidence=confidence, b=b).ends()
 
     def wilsons(x: Floats, n: float) -> tuple[Floats, Floats]:
         p = x / n
@@ -199,7 +199,7 @@ def test_an_unsampled_stratum_may_be_anything() -> None:
     sizes = np.array([700.0, 300.0])
     form = ratio("precision", sizes, np.array([True, True]))
     tallies = Tallies(sizes, n=[200, 0], x=[200, 0])
-    low, high = stratified_ends(tallies, form, replacement=False, confidence=0.95, b=HALF)
+    low, high = ValueTests(tallies, form, replacement=False, confidence=0.95, b=HALF).ends()
     assert float(low) < 0.7
     assert float(high) == 1.0
 
@@ -209,7 +209,7 @@ def test_a_fully_labelled_population_is_known(counts: tuple[int, int]) -> None:
     sizes = np.array([5.0, 5.0])
     form = ratio("precision", sizes, np.array([True, True]))
     tallies = Tallies(sizes, n=sizes, x=np.array(counts, float))
-    low, high = stratified_ends(tallies, form, replacement=False, confidence=0.95, b=HALF)
+    low, high = ValueTests(tallies, form, replacement=False, confidence=0.95, b=HALF).ends()
     assert float(low) == float(high) == sum(counts) / 10
 
 
@@ -221,7 +221,9 @@ def test_the_correction_narrows_as_the_population_runs_out() -> None:
     more, fewer = 21 / 301, 19.5 / 300  # half and b = 1/2 errors added, and b taken away
     reach = []
     for replacement, f in ((True, 1.0), (False, left)):
-        low, high = stratified_ends(tallies, form, replacement=replacement, confidence=0.95, b=HALF)
+        low, high = ValueTests(
+            tallies, form, replacement=replacement, confidence=0.95, b=HALF
+        ).ends()
         assert deviance(21 / f, 301 / f, 1 - float(low)) == pytest.approx(z2, rel=1e-5)
         assert deviance(19.5 / f, 300 / f, 1 - float(high)) == pytest.approx(z2, rel=1e-5)
         reach.append(1 - more - float(low) + float(high) - 1 + fewer)
@@ -263,9 +265,9 @@ def test_nothing_is_hidden_where_every_item_is_labelled(monkeypatch: pytest.Monk
     tallies = Tallies(sizes, n=np.broadcast_to(n, x.shape), x=x)
 
     def share_below() -> float:
-        _, high = stratified_ends(
+        _, high = ValueTests(
             tallies, form, replacement=False, confidence=0.95, b=HALF, explored=True
-        )
+        ).ends()
         return float((high < truth).mean())
 
     assert share_below() <= 0.05
@@ -309,7 +311,7 @@ def test_a_difference_below_0_is_the_mirror_image_of_its_opposite(
     for form in differences(metric):
         value = float(form.value(tallies.N * tallies.x / tallies.n))
         (low, high), (lower, higher) = (
-            stratified_ends(tallies, form, replacement=False, confidence=c, b=HALF)
+            ValueTests(tallies, form, replacement=False, confidence=c, b=HALF).ends()
             for c in (0.9, 0.99)
         )
         assert -1 <= float(lower) < float(low) < value < float(high) < float(higher) <= 1
@@ -326,7 +328,7 @@ def test_what_nothing_speaks_against_is_an_end_itself_and_not_nearly(metric: str
 
     def ends(x: list[int]) -> tuple[float, float]:
         tallies = Tallies(sizes, n=[60, 300], x=x)
-        low, high = stratified_ends(tallies, form, replacement=False, confidence=0.95, b=HALF)
+        low, high = ValueTests(tallies, form, replacement=False, confidence=0.95, b=HALF).ends()
         return float(low), float(high)
 
     assert ends([60, 0])[1] == 1.0

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from assay.core import allocation as allocate
-from assay.core import estimate as variance
 from assay.core.types import Floats
+from tests.variances import equal, of_rate, optimal, proportional, stratum_variance
 
 SIZES, RATES = np.array([400.0, 50.0, 1550.0]), np.array([0.5, 0.1, 0.95])
 
@@ -20,7 +20,7 @@ def stratified(sizes: Floats, s2: Floats, n: Floats) -> float:
 
 def test_lemma_1_is_the_variance_with_divisor_n_minus_1() -> None:
     outcomes = np.array([1.0] * 3 + [0.0] * 7)
-    s2 = variance.stratum_variance(np.array(10.0), np.array(0.3))
+    s2 = stratum_variance(np.array(10.0), np.array(0.3))
     assert float(s2) == pytest.approx(outcomes.var(ddof=1))
 
 
@@ -33,19 +33,19 @@ def test_the_exact_variance_is_that_of_all_samples(replacement: bool) -> None:
         else itertools.combinations(outcomes, n)
     )
     means = [np.mean(sample) for sample in samples]
-    exact = variance.of_rate(np.array(5.0), np.array(0.4), np.array(3.0), replacement=replacement)
+    exact = of_rate(np.array(5.0), np.array(0.4), np.array(3.0), replacement=replacement)
     assert float(exact) == pytest.approx(np.var(means), rel=1e-12)
     # Eq. 2 as printed (S^2/n) is neither of the two; the check above would catch it.
-    printed = float(variance.stratum_variance(np.array(5.0), np.array(0.4))) / n
+    printed = float(stratum_variance(np.array(5.0), np.array(0.4))) / n
     assert printed != pytest.approx(np.var(means), rel=1e-3)
 
 
 def test_equations_7_8_and_10_are_equation_5_at_their_allocations() -> None:
-    s2, n = variance.stratum_variance(SIZES, RATES), 100.0
+    s2, n = stratum_variance(SIZES, RATES), 100.0
     by = {
-        variance.proportional: allocate.proportional(SIZES, n),
-        variance.equal: allocate.equal(SIZES, n),
-        variance.optimal: allocate.neyman(SIZES, np.sqrt(s2), n),
+        proportional: allocate.proportional(SIZES, n),
+        equal: allocate.equal(SIZES, n),
+        optimal: allocate.neyman(SIZES, np.sqrt(s2), n),
     }
     for closed_form, counts in by.items():
         assert float(closed_form(SIZES, s2, n)) == pytest.approx(stratified(SIZES, s2, counts))
@@ -56,16 +56,16 @@ def test_equations_12_and_13_are_the_differences_between_the_allocations() -> No
     weights, n = SIZES / SIZES.sum(), 100.0
     mean = float((weights * RATES).sum())
     random = mean * (1 - mean) / n
-    proportional, optimal = variance.proportional(SIZES, s2, n), variance.optimal(SIZES, s2, n)
+    by_size, best = proportional(SIZES, s2, n), optimal(SIZES, s2, n)
     gain = float((weights * (RATES - mean) ** 2).sum()) / n
-    assert random - float(proportional) == pytest.approx(gain)
+    assert random - float(by_size) == pytest.approx(gain)
     spread = np.sqrt(s2) - (weights * np.sqrt(s2)).sum()
-    assert float(proportional - optimal) == pytest.approx(float((weights * spread**2).sum()) / n)
+    assert float(by_size - best) == pytest.approx(float((weights * spread**2).sum()) / n)
 
 
 def test_no_allocation_beats_the_optimal_one() -> None:
-    s2, n = variance.stratum_variance(SIZES, RATES), 60
-    best = float(variance.optimal(SIZES, s2, n))
+    s2, n = stratum_variance(SIZES, RATES), 60
+    best = float(optimal(SIZES, s2, n))
     every = (
         stratified(SIZES, s2, np.array([a, b, n - a - b], dtype=float))
         for a in range(1, n - 1)

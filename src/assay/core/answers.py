@@ -16,8 +16,8 @@ from numbers import Integral
 from typing import Literal
 
 import numpy as np
-from scipy.special import betaincinv
 
+from assay.core.subgroups import clopper_pearson
 from assay.core.types import Floats
 from assay.errors import LabelConflictError, LabelError
 
@@ -194,17 +194,13 @@ def agreement_of(ratings: Sequence[Mapping[str, str]]) -> Agreement:
         by_chance = float(((n_ij / n_i[:, None]).mean(axis=0) ** 2).sum())
     # With one category only, P_e is exactly 1; with more it is below.
     kappa = (raw - by_chance) / (1 - by_chance) if len(categories) > 1 else None
-    interval = _clopper_pearson(raw, len(shared)) if (n_i == 2).all() else None
+    interval = None
+    if (n_i == 2).all():
+        low, high = clopper_pearson(np.array(raw), np.array(float(len(shared))), _CONFIDENCE)
+        interval = float(low), float(high)
     return Agreement(len(shared), len(reviewers), raw, kappa, kind, interval)
 
 
 def _times(said: Iterable[str], categories: Sequence[str]) -> Floats:
     given = list(said)
     return np.array([given.count(category) for category in categories], dtype=np.float64)
-
-
-def _clopper_pearson(share: float, n: int) -> tuple[float, float]:
-    agreed, tail = round(share * n), (1 - _CONFIDENCE) / 2
-    low = float(betaincinv(agreed, n - agreed + 1, tail)) if agreed else 0.0
-    high = float(betaincinv(agreed + 1, n - agreed, 1 - tail)) if agreed < n else 1.0
-    return low, high

@@ -22,7 +22,7 @@ from assay.core.forms import Metric, Ratio
 from assay.core.goal import Goal
 from assay.core.intervals import INTERVALS, Evidence
 from assay.core.stopping import Reason, count_streak, hold_back, reasons, settle
-from assay.core.stratified import Strata, extra_outcomes, rarer
+from assay.core.stratified import ValueTests, extra_outcomes, rarer
 from assay.core.tallies import Tallies
 from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints
 from assay.core.unjudged import as_labels, cards_judged, movement, verdict_at_worst
@@ -254,7 +254,7 @@ def cannot_stop(design: Design, goal: Goal, metric: Metric, state: State, middle
     low, high = middle - within, middle + within
     able = (low > least) & (high < most) & (state.room > 0).any(axis=-1)
     if able.any():
-        tests = Strata(
+        tests = ValueTests(
             tallies.take(able),
             metric,
             replacement=design.replacement,

@@ -26,7 +26,7 @@ from scipy.special import betaincinv, ndtri
 from assay.core.betting import Bets
 from assay.core.estimate import Moments
 from assay.core.forms import Metric
-from assay.core.stratified import extra_outcomes, stratified_ends
+from assay.core.stratified import ValueTests, extra_outcomes
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 from assay.errors import InputError
@@ -157,7 +157,7 @@ class Interval:
 
 
 def _of_moments(
-    formula: Callable[[Floats, Floats, Floats, float], Ends],
+    formula: Formula,
 ) -> Callable[[Evidence, float], Ends]:
     """Return a formula of estimate, variance and labels as one of the evidence."""
 
@@ -182,7 +182,7 @@ def _of_moments(
 
 def stratified(evidence: Evidence, confidence: float) -> Ends:
     """Return the interval of `core.stratified`, made for the way in which one stops."""
-    return stratified_ends(
+    return ValueTests(
         evidence.tallies,
         evidence.metric,
         replacement=evidence.replacement,
@@ -190,7 +190,7 @@ def stratified(evidence: Evidence, confidence: float) -> Ends:
         b=extra_outcomes(evidence.stop),
         explored=evidence.explored,
         stops=evidence.stop != "budget",
-    )
+    ).ends()
 
 
 def betting(evidence: Evidence, confidence: float) -> Ends:

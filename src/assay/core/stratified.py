@@ -34,7 +34,7 @@ from assay.core.differences import Gap
 from assay.core.drift import drift_of
 from assay.core.forms import Metric, Ratio
 from assay.core.likelihood import Sample, find_root, lower_rates, shares, upper_rates
-from assay.core.tallies import Tallies
+from assay.core.tallies import Tallies, plain_totals
 from assay.core.types import Bools, Floats, Ints
 
 # What peeking costs, in outcomes. Found by simulation, and by dynamic programming for a single
@@ -75,8 +75,8 @@ def rarer(tallies: Tallies, metric: Metric, T: Floats) -> tuple[Floats, Floats]:
     return w, np.where(metric.rises(T) ^ common, tallies.n - tallies.x, tallies.x)
 
 
-class Strata:
-    """Tallies of evaluations side by side, as tests of a metric's values read them.
+class ValueTests:
+    """Tests of a metric's values, by the tallies of evaluations side by side.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Strata:
             self.left = (self.N - self.n) / np.maximum(self.N - 1, 1.0)
         self.metric, self.explored = metric, explored
         self._confidence, self._b = confidence, b
-        self._start = self.N * np.where(self.n > 0, self.x, 0.5) / np.maximum(self.n, 1.0)
+        self._start = plain_totals(self.N, self.n, self.x)
         self._other = self.x
         if metric.bends and stops:
             shift = drift_of(self.N, self.n, self.x, self.left, metric)
@@ -233,39 +233,6 @@ class Strata:
             found = walk(sample, self._confidence, self._b, beyond)
             q[rows] = 1 - found if flag else found
         return np.asarray(N * np.where(rises, 1 - q, q))
-
-
-def stratified_ends(
-    tallies: Tallies,
-    metric: Metric,
-    *,
-    replacement: bool,
-    confidence: float,
-    b: float,
-    explored: bool = False,
-    stops: bool = True,
-) -> tuple[Floats, Floats]:
-    """Return the ends of a metric's interval; the parameters are those of `Strata`.
-
-    Parameters
-    ----------
-    tallies, metric : Tallies, Metric
-        The labels, and what is estimated of them.
-    replacement : bool
-    confidence, b : float
-        The confidence, and the outcomes that pay for peeking.
-    explored, stops : bool
-        Whether labels were allocated by `explore`, and whether the width stops the evaluation.
-    """
-    return Strata(
-        tallies,
-        metric,
-        replacement=replacement,
-        confidence=confidence,
-        b=b,
-        explored=explored,
-        stops=stops,
-    ).ends()
 
 
 def _is_common(w: Floats, n: Floats, bad: Floats) -> Bools:

@@ -91,6 +91,11 @@ class Tallies:
         return np.asarray((self.n + self.u).sum(axis=-1))
 
 
+def plain_totals(N: Floats, n: Floats, x: Floats) -> Floats:
+    """Return the outcomes of whole strata, as the labels have them; 1/2 of those without any."""
+    return np.asarray(N * np.where(n > 0, x, 0.5) / np.maximum(n, 1.0))
+
+
 def _counts(name: str, value: ArrayLike) -> Floats:
     array = amounts(f"tallies: {name}", value)
     if not ((array <= LARGEST_EXACT) & (np.floor(array) == array)).all():

@@ -13,7 +13,7 @@ import numpy as np
 from assay.core.betting import Bets
 from assay.core.differences import Gap
 from assay.core.forms import Metric, Ratio
-from assay.core.tallies import Tallies
+from assay.core.tallies import Tallies, plain_totals
 from assay.core.types import Bools, Floats, Ints
 
 
@@ -28,8 +28,8 @@ def swing(tallies: Tallies, metric: Metric) -> tuple[Floats, Floats]:
     (array(0.6), array(0.8))
     """
     return metric.extremes(
-        _totals(tallies, tallies.x, tallies.n + tallies.u),
-        _totals(tallies, tallies.x + tallies.u, tallies.n + tallies.u),
+        plain_totals(tallies.N, tallies.n + tallies.u, tallies.x),
+        plain_totals(tallies.N, tallies.n + tallies.u, tallies.x + tallies.u),
     )
 
 
@@ -45,7 +45,7 @@ def movement(tallies: Tallies, metric: Metric) -> Floats:
     >>> movement(tallies, ratio("precision", tallies.N, np.array([True]))).round(2)
     np.float64(0.15)
     """
-    value = metric.value(_totals(tallies, tallies.x, tallies.n))
+    value = metric.value(plain_totals(tallies.N, tallies.n, tallies.x))
     least, most = swing(tallies, metric)
     none = (tallies.u == 0).all(axis=-1)
     return np.where(none, 0.0, np.maximum(most - value, value - least))
@@ -98,7 +98,7 @@ def counted_at_worst(tallies: Tallies, metric: Metric, doubtful: Floats) -> tupl
     >>> against.n[0], against.x[0], in_favour.x[0]
     (array([10., 10.]), array([6., 1.]), array([8., 0.]))
     """
-    rises = metric.rises(_totals(tallies, tallies.x, tallies.n))
+    rises = metric.rises(plain_totals(tallies.N, tallies.n, tallies.x))
     ways = rises[None]
     for strata in _unsure(metric):
         ways = np.concatenate([ways, ways ^ strata])
@@ -179,8 +179,3 @@ def _unsure(metric: Metric) -> list[Bools]:
     elif isinstance(metric, Ratio) and (metric.a < 0).any():
         groups = [(metric.a == 0) & (metric.b != 0)]
     return [strata for strata in groups if strata.any()]
-
-
-def _totals(tallies: Tallies, outcomes: Floats, labels: Floats) -> Floats:
-    """Return the totals by these outcomes; strata without any label are put at 1/2."""
-    return np.asarray(tallies.N * np.where(labels > 0, outcomes, 0.5) / np.maximum(labels, 1.0))

@@ -40,8 +40,8 @@ class _Target:
     name: str
     metric: str
     confidence: float
-    bit: int = 0
-    among: int = 0
+    bit: int
+    among: int
 
     def kinds(self, predicted: Ints, positive: Bools) -> Ints:
         """Return as what items count in the metric, -1 for those that do not."""
@@ -142,9 +142,6 @@ def _slots(values: Sequence[str], about: Bools, judged: Bools) -> tuple[Ints, li
 def _target(settings: Settings, metric: str | None) -> _Target:
     """Find the metric among those that the campaign estimates; by default the first that can be."""
     goal, strata = settings.goal, settings.strata
-    if goal.single:
-        _refuse_unknown(metric, [goal.metric])
-        return _Target(goal.metric, goal.metric, goal.confidence)
     names = [target.name for target in goal.targets]
     _refuse_unknown(metric, names)
     single = [at for at, target in enumerate(goal.targets) if target.minus is None]
