@@ -20,11 +20,11 @@ from assay.campaign.exchange import (
 )
 from assay.core.answers import Answer
 from assay.core.deck import Id
-from assay.errors import AssayError, InputError, LabelConflictError, LabelError
+from assay.errors import AssayError, InputError, LabelConflictError, LabelError, PredictionsError
 from assay.exchange import Sheet
 from tests.exchange.campaigns import campaign_of
 
-# Half a surrogate pair is no text, and no id; an id with a NUL is refused (tests of predictions).
+# Half a surrogate pair is no text, and no id; an id with a NUL is refused, as a test below says.
 texts = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
 awkward = st.sampled_from(["007", "NA", "", "-5", "'x", "''", "=1+1", "@a", "\t", "\r\n", '"', ","])
 string_ids = st.lists(st.one_of(texts, awkward), min_size=1, max_size=12, unique=True)
@@ -36,6 +36,11 @@ def written(folder: Path, text: str) -> Path:
     file = folder / "labels.csv"
     file.write_bytes(text.encode())
     return file
+
+
+def test_an_id_with_a_nul_is_refused() -> None:
+    with pytest.raises(PredictionsError, match="it has a NUL"):
+        campaign_of(["a\0b"])
 
 
 @settings(max_examples=25)
