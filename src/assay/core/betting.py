@@ -37,6 +37,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from assay.core.allocation import explore
+from assay.core.forecast import wilson_labels
 from assay.core.forms import Ratio
 from assay.core.stratified import rarer
 from assay.core.tallies import Tallies
@@ -171,7 +172,7 @@ class Stakes:
         spent = tallies.n.sum(axis=-1)[..., None]
         size = N.sum(axis=-1)[..., None]
         endless = ((metric.gradient(T) * N) ** 2 * q * (1 - q) * over).sum(axis=-1)[..., None]
-        needed = value * 0 if within is None else _labels_needed(value, within, confidence)
+        needed = value * 0 if within is None else wilson_labels(value, within, confidence)
         return cls(
             edge=edge,
             variance=variance,
@@ -203,16 +204,6 @@ class Stakes:
         """
         edge = np.maximum(sign * self.edge, 0.0)
         return np.asarray(np.minimum(edge / (self.variance + edge**2), most))
-
-
-def _labels_needed(value: Floats, within: float, confidence: float) -> Floats:
-    """Return the size of a random sample whose Wilson interval has half-width `within`.
-
-    The larger root of within^2 (n + z^2)^2 = z^2 s n + z^4/4, with s = value (1 - value).
-    """
-    z2, s, d2 = float(ndtri((1 + confidence) / 2)) ** 2, value * (1 - value), within**2
-    root = np.sqrt(np.maximum(s**2 - 4 * s * d2 + d2, 0.0))
-    return np.asarray(z2 * np.maximum(s - 2 * d2 + root, 0.0) / (2 * d2))
 
 
 _FINEST, _COARSEST = 0.0005, 0.05  # the half-widths whose twentieth is the distance of points

@@ -212,6 +212,16 @@ def effective_labels(
     return 1 / (standard_error**2 / spread + 1 / items)
 
 
+def wilson_labels(value: Floats, within: float, confidence: float) -> Floats:
+    """Return the size of a random sample whose Wilson interval has half-width `within`.
+
+    The larger root of within^2 (n + z^2)^2 = z^2 s n + z^4/4, with s = value (1 - value).
+    """
+    z2, s, d2 = float(ndtri((1 + confidence) / 2)) ** 2, value * (1 - value), within**2
+    root = np.sqrt(np.maximum(s**2 - 4 * s * d2 + d2, 0.0))
+    return np.asarray(z2 * np.maximum(s - 2 * d2 + root, 0.0) / (2 * d2))
+
+
 def labels_at_random(
     value: float, half_width: float, *, confidence: float, per_share: float, items: float
 ) -> float:
@@ -243,10 +253,5 @@ def labels_at_random(
     """
     if half_width <= 0:
         return items
-    z2 = float(ndtri((1 + confidence) / 2)) ** 2
-    # The half-width's equation, squared: a n^2 + b n + c = 0.
-    a = half_width**2
-    b = z2 * (2 * a - value * (1 - value))
-    c = z2**2 * (a - 0.25)
-    n = per_share * (-b + (b**2 - 4 * a * c) ** 0.5) / (2 * a)
+    n = per_share * float(wilson_labels(np.array(value), half_width, confidence))
     return 1 / ((1 / n if n > 0 else inf) + 1 / items)
