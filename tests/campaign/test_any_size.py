@@ -10,6 +10,7 @@ import pytest
 import assay
 from assay.errors import PredictionsError
 from assay.predictions.scan import Engine
+from assay.storage import Store
 
 SIZE = 20_000
 RNG = np.random.default_rng(62)
@@ -112,9 +113,9 @@ def test_many_processes_may_write_while_the_predictions_are_read(
     waiting = campaign.ask(5)
     source = campaign._labelling._reserve._source
 
-    def slow() -> assay.Predictions:
+    def slow(store: Store) -> assay.Predictions:
         assay.load_campaign(storage=storage).tell({waiting[0].id: True})
-        return source()
+        return source(store)
 
     monkeypatch.setattr(campaign._labelling._reserve, "_source", slow)
     assert len(campaign.ask(1_500)) == 1_500

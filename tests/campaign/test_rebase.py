@@ -243,7 +243,13 @@ def test_two_who_rebase_at_once_do_not_undo_each_other(storage: str) -> None:
     assay.rebase_campaign(storage=storage, predictions=table(NEW))
     with pytest.raises(assay.StorageError, match="somebody else has rebased"):
         replace_campaign(
-            old._labelling._store, old._labelling.key, old.settings, [], gone=0, predictions=None
+            old.store,
+            old._labelling.key,
+            old.settings,
+            [],
+            gone=0,
+            predictions=None,
+            confirmed=True,
         )
     with open_store(storage).read() as session:
         assert len(session.names()) == 2

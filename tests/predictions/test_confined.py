@@ -9,6 +9,7 @@ import pytest
 from assay.errors import PredictionsError
 from assay.predictions import read_predictions
 from assay.predictions.duckdb.confined import Named, confine, named_in
+from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.relations import Relation, open_relation
 from assay.predictions.scan import Engine, Scan
 
@@ -151,6 +152,18 @@ def test_places_elsewhere_are_named_by_their_addresses() -> None:
         # httpfs need not be there: it is told in another way that a place is not allowed.
         connection.execute("SET allowed_paths = ['https://localhost:1/a.csv']")
         confine(connection, Named(), Path("t"), files=["a"])
+
+
+@pytest.mark.parametrize("source", ["gone.parquet", "FROM 'gone.parquet'"])
+def test_a_file_that_is_gone_is_not_called_unnamed(source: str) -> None:
+    shutil.copy("preds.parquet", "gone.parquet")
+    with duckdb.connect() as connection:
+        confine(connection, Named(), Path("t"), files=["gone.parquet"])
+        Path("gone.parquet").unlink()
+        with pytest.raises(PredictionsError, match=r"no file 'gone\.parquet'"), reading("x"):
+            connection.execute("FROM read_parquet(['gone.parquet'])")
+    with pytest.raises(PredictionsError, match=r"gone\.parquet"):
+        _open(Scan(source))
 
 
 def test_options_of_functions_are_no_places(folder: Path) -> None:

@@ -15,7 +15,16 @@ import numpy as np
 
 from assay.campaign.campaign import Campaign
 from assay.errors import AssayWarning, PredictionsError, StorageError
-from assay.labelling import FROM_BEFORE, Before, Review, Settings, answered, depth, more_cards
+from assay.labelling import (
+    FROM_BEFORE,
+    Before,
+    Review,
+    Settings,
+    answered,
+    confirm_source,
+    depth,
+    more_cards,
+)
 from assay.predictions import Predictions
 from assay.storage import CardRow, Session, Store, StoredLabel
 
@@ -30,6 +39,7 @@ def replace_campaign(
     *,
     gone: int,
     predictions: Predictions | None,
+    confirmed: bool,
 ) -> Campaign:
     """Put a campaign in the place of another, all at once, and return it.
 
@@ -43,6 +53,8 @@ def replace_campaign(
         How many judged items the metric is no longer about.
     predictions : Predictions, optional
         Where more cards come from.
+    confirmed : bool
+        Whether all places that it names were given or confirmed by the user.
     """
     name = settings.name
     with store.write() as session:
@@ -61,6 +73,8 @@ def replace_campaign(
         session.copy_labels([former], key)
         session.copy_claims(former, key)
         sizes = [sum(counts) for counts in session.rounds(former, 0)]
+    if confirmed:
+        confirm_source(store, settings)
     _warn_of_labels_before(events)
     campaign = Campaign(store, key, settings, predictions)
     _recall(campaign, sizes)
@@ -118,6 +132,7 @@ def start_beside(
             # No look counts before the second round is complete, but these labels may be all that
             # the goal takes: an empty round lets the campaign look at them.
             session.add_round(new, 1, [0] * len(free))
+    confirm_source(store, settings)
     _warn_of_labels_before(events)
     return Campaign(store, new, settings, found)
 

@@ -23,6 +23,7 @@ from assay.labelling import (
     Source,
     card_row,
     check_same,
+    confirm_source,
     depth,
     find_campaign,
     more_cards,
@@ -182,7 +183,11 @@ def create_campaign(
 
 
 def load_campaign(
-    name: str = "campaign", *, storage: str | None = None, predictions: object = None
+    name: str = "campaign",
+    *,
+    storage: str | None = None,
+    predictions: object = None,
+    confirm: bool = False,
 ) -> Campaign:
     """Go on with a campaign exactly where it stands.
 
@@ -194,6 +199,10 @@ def load_campaign(
         The predictions, needed only when the campaign outruns its reserve of cards and they
         cannot be read again from where they were. Of a campaign that was extended, a list of all
         parts, in the order in which they came.
+    confirm : bool
+        Agree to what the storage says about where they are: they are read from there with your
+        rights, on this machine, until it says something else. Who made the campaign on this machine
+        has agreed. It can be seen with ``assay confirm NAME``.
     """
     store = open_storage(storage)
     with store.read() as session:
@@ -202,6 +211,8 @@ def load_campaign(
     if predictions is not None:
         found = read_again(scans_of(predictions, settings.source), settings)
         check_same(settings, found)
+    if confirm:
+        confirm_source(store, settings)
     return Campaign(store, key, settings, found)
 
 
@@ -276,6 +287,7 @@ def _keep(setup: Setup, settings: Settings, store: Store) -> Campaign:
         session.add_cards(key, [*on_top, *below])
         if prior_labels is not None:
             _go_on_from(session, key, prior_labels, on_top, strata.n_strata)
+    confirm_source(store, settings)
     return Campaign(store, key, settings, found)
 
 

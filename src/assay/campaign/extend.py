@@ -20,13 +20,15 @@ from assay.labelling import (
     card_row,
     depth,
     find_campaign,
+    is_confirmed,
     more_cards,
     read_again,
+    refuse_unconfirmed,
     scans_of,
     whereabouts,
 )
 from assay.predictions import Card, Predictions, Scan, Top, merge
-from assay.storage import CardRow, Session, open_storage
+from assay.storage import CardRow, Session, Store, open_storage
 
 
 def extend_campaign(
@@ -92,6 +94,7 @@ def extend_campaign(
         _cards(reserve, new, settings, dealt=rounds.sum(axis=0)),
         gone=_still_gone(judged, new, settings),
         predictions=None,
+        confirmed=is_confirmed(store, old),  # of the old parts nothing was read, and none given
     )
 
 
@@ -237,7 +240,10 @@ def rebase_campaign(
     with store.read() as session:
         key, old = find_campaign(session, name)
         judged = answered(session.labels(key))
-    scans = _where_they_were(old) if predictions is None else scans_of(predictions, old.source)
+    if predictions is None:
+        scans = _where_they_were(store, old)
+    else:
+        scans = scans_of(predictions, old.source)
     found = read_again(scans, old)
     refuse_other_ids(found, old)
     if old.source.columns["id"] is None and not isinstance(predictions, Predictions):
@@ -271,12 +277,14 @@ def rebase_campaign(
         more_cards(settings, found, depth(settings)),
         gone=len(judged) - count_there(judged, found, settings),
         predictions=found,
+        confirmed=True,
     )
 
 
-def _where_they_were(settings: Settings) -> list[Scan]:
+def _where_they_were(store: Store, settings: Settings) -> list[Scan]:
+    refuse_unconfirmed(store, settings)
     try:
-        return whereabouts(settings.source)
+        return whereabouts(store, settings)
     except PredictionsError as error:
         raise PredictionsError(
             error.problem,

@@ -24,7 +24,7 @@ from assay.core.evaluation import Prior
 from assay.core.metrics import METRICS, canonical_metric
 from assay.core.targets import refuse_bad_names
 from assay.errors import AssayWarning, DesignError, InputError, PredictionsError, StorageError
-from assay.labelling import Part, Reviewing, Series, Settings, find_campaign
+from assay.labelling import Part, Reviewing, Series, Settings, find_campaign, whereabouts
 from assay.predictions import (
     IN_NEW,
     IN_OLD,
@@ -214,7 +214,7 @@ def follow_campaign(
         store,
         last,
         predictions,
-        _before(last.settings, previous),
+        _before(store, last.settings, previous),
         given=given,
         around={"id": id or own["id"], "show": own["show"] if show is None else show},
         series=replace(
@@ -323,7 +323,7 @@ def _next(
     return start_beside(store, [old.name], settings, found=found, check=check)
 
 
-def _before(settings: Settings, previous: object) -> Scan:
+def _before(store: Store, settings: Settings, previous: object) -> Scan:
     """Return where the predictions of the period before are."""
     if previous is not None:
         return as_scan(previous)
@@ -334,7 +334,7 @@ def _before(settings: Settings, previous: object) -> Scan:
             details="the change is estimated from both periods' predictions",
             hint="give them again: previous=...",
         )
-    scan = Scan.from_dict(part.scan)
+    (scan,) = whereabouts(store, settings, [part])
     try:
         engine_of(scan, None)  # looks for files
     except PredictionsError as error:

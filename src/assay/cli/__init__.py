@@ -10,6 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from assay.cli.compare import compare
+from assay.cli.confirm import confirm
 from assay.cli.create import create
 from assay.cli.demo import demo
 from assay.cli.exchange import export, import_
@@ -37,6 +38,7 @@ for name, command in (
     ("create", create),
     ("label", label),
     ("serve", serve),
+    ("confirm", confirm),
     ("compare", compare),
     ("rebase", rebase),
     ("follow", follow),

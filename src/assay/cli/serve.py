@@ -13,6 +13,7 @@ import typer
 from rich.text import Text
 
 from assay.campaign import Campaign, shown_columns
+from assay.cli.confirm import ask_to_confirm
 from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.cli.render import new_table
@@ -79,6 +80,7 @@ def serve(
         alone = server.is_loopback(host) and not also and proxy is None
         if not alone:
             _refuse_without_tokens(campaign, storage)
+        ask_to_confirm(campaign, storage, as_json=as_json)
         options = Options(
             hosts=server.allowed_hosts(host, also),
             guidelines="" if guidelines is None else _text(guidelines),

@@ -13,6 +13,12 @@ from assay.labelling.accept import (
     told_by_several,
 )
 from assay.labelling.assignments import LEASE_SECONDS, Assignments
+from assay.labelling.confirmation import (
+    confirm_source,
+    is_confirmed,
+    refuse_unconfirmed,
+    source_text,
+)
 from assay.labelling.estimates import (
     Frame,
     agreement_in,
@@ -74,17 +80,21 @@ __all__ = [
     "check_sent",
     "check_told",
     "comment_of",
+    "confirm_source",
     "contradicts",
     "depth",
     "estimates_of",
     "find_campaign",
+    "is_confirmed",
     "more_cards",
     "now_words",
     "read_again",
+    "refuse_unconfirmed",
     "reviewer_of",
     "reviewers_in",
     "scans_of",
     "slices_of",
+    "source_text",
     "strata_in",
     "told_by_one",
     "told_by_several",

@@ -15,7 +15,8 @@ from assay.core.deck import Id, number
 from assay.core.types import Floats
 from assay.core.weights import Arrivals, seed_of_arrival
 from assay.errors import AssayError, PredictionsError
-from assay.labelling.settings import Settings, Source
+from assay.labelling.confirmation import refuse_unconfirmed
+from assay.labelling.settings import Part, Settings, Source
 from assay.predictions import (
     Card,
     Predictions,
@@ -149,7 +150,7 @@ class Reserve:
         with store.read() as session:
             held = session.reserve(self._key, len(wanted))
             lying = self._lying(session, [(0, stop) for stop in held])
-        found = self._source()
+        found = self._source(store)
         check_same(self._settings, found)
         cards = more_cards(self._settings, found, wanted, lying)
         if not cards:
@@ -162,15 +163,16 @@ class Reserve:
             new = [card for card in cards if card.position >= held[card.stratum]]
             session.add_cards(self._key, new)
 
-    def _source(self) -> Predictions:
+    def _source(self, store: Store) -> Predictions:
         """Return the predictions as they are now."""
         if self._predictions is not None:
             self._predictions = as_it_is_now(self._predictions)
         else:
             source = self._settings.source
             remedy = f"load_campaign({self._settings.name!r}, predictions={_places(source)})"
+            refuse_unconfirmed(store, self._settings)
             try:
-                found = read_again(whereabouts(source), self._settings)
+                found = read_again(whereabouts(store, self._settings), self._settings)
             except AssayError as error:
                 raise PredictionsError(
                     "the cards in reserve are used up, and the predictions are not at hand",
@@ -227,10 +229,16 @@ def more_cards(
     ]
 
 
-def whereabouts(source: Source) -> list[Scan]:
-    """Return where all parts of the predictions were."""
+def whereabouts(
+    store: Store, settings: Settings, parts: Sequence[Part] | None = None
+) -> list[Scan]:
+    """Return where all parts of the predictions were, or some; raise where nobody confirmed it.
+
+    This is the only way from what a storage says to something that is read.
+    """
+    refuse_unconfirmed(store, settings)
     scans = []
-    for part in source.parts:
+    for part in settings.source.parts if parts is None else parts:
         if part.scan is None:
             raise PredictionsError(f"the predictions were given in memory: {part.description}")
         scans.append(Scan.from_dict(part.scan))

@@ -16,8 +16,8 @@ import numpy as np
 from assay.core.strata import Strata
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import AssayError, PredictionsError, did_you_mean
+from assay.labelling.confirmation import refuse_unconfirmed
 from assay.labelling.reserve import check_same, read_again, scans_of, whereabouts
-from assay.labelling.settings import Settings
 from assay.labelling.state import Labelling
 from assay.predictions import Scan, slice_text
 
@@ -128,16 +128,15 @@ def slice_values(
         kept = [{} if card is None else json.loads(card.shown) for card in cards]
         if all(column in values for values in kept):
             return [slice_text(values[column]) for values in kept]
-    return [
-        slice_text(value) for value in _looked_up(labelling.settings, items, column, predictions)
-    ]
+    return [slice_text(value) for value in _looked_up(labelling, items, column, predictions)]
 
 
 def _looked_up(
-    settings: Settings, items: Sequence[str], column: str, predictions: object
+    labelling: Labelling, items: Sequence[str], column: str, predictions: object
 ) -> list[object]:
+    settings = labelling.settings
     source = settings.source
-    scans = _scans(settings, column, predictions)
+    scans = _scans(labelling, column, predictions)
     only = replace(source, columns={**source.columns, "show": [column]}, slices=())
     try:
         found = read_again(scans, replace(settings, source=only))
@@ -158,12 +157,14 @@ def _looked_up(
     return [values[column] for values in shown]
 
 
-def _scans(settings: Settings, column: str, predictions: object) -> list[Scan]:
+def _scans(labelling: Labelling, column: str, predictions: object) -> list[Scan]:
+    settings = labelling.settings
     source = settings.source
     if predictions is not None:
         return scans_of(predictions, source)
+    refuse_unconfirmed(labelling.store, settings)
     try:
-        return whereabouts(source)
+        return whereabouts(labelling.store, settings)
     except PredictionsError as error:
         raise PredictionsError(
             f"campaign {settings.name!r} does not have the column {column!r} of its items",

@@ -43,6 +43,11 @@ class Labelling:
         self.trouble = ""  # why no more cards could be put down
         self._clear()
 
+    @property
+    def store(self) -> Store:
+        """Where the campaign is kept."""
+        return self._store
+
     def _clear(self) -> None:
         self.rounds = Rounds(self.evaluation)
         self.reviews: dict[str, Review] = {}

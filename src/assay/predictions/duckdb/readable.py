@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -82,6 +83,11 @@ def reading(label: str) -> Iterator[None]:
                 hint=f"python -c \"import duckdb; duckdb.execute('INSTALL {name}')\"",
             ) from error
         unnamed = _UNNAMED.search(str(error))
+        # A file that is not there DuckDB tries as a folder.
+        folder = unnamed and unnamed[1].partition("/**/")
+        if folder and folder[1] and not Path(folder[0]).exists():
+            gone = f"there is no file {folder[0]!r}, seen from {Path.cwd()}"
+            raise PredictionsError(f"{label} cannot be read", details=gone) from error
         if unnamed:
             raise PredictionsError(
                 f"{label} would have {unnamed[1]!r} read, which was not named",

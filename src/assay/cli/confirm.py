@@ -1,0 +1,71 @@
+"""``assay confirm``: agree to what a storage would have read with your rights."""
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from assay.campaign import Campaign
+from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
+from assay.cli.output import AsJson, console, emit, say_next, telling_errors
+from assay.errors import InputError
+from assay.labelling import confirm_source, is_confirmed, refuse_unconfirmed, source_text
+from assay.results import printable
+
+
+def confirm(
+    name: CampaignName,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask; for scripts.")] = False,
+    storage: StorageUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show where a storage says that a campaign's predictions are, and let them be read there.
+
+    They are read again, with your rights, when more items are needed than are in reserve. Whoever
+    can write the storage can change where from; so it is confirmed on each machine, and again when
+    it has changed. Who makes a campaign has confirmed it on that machine.
+    """
+    with telling_errors(as_json=as_json):
+        campaign = open_campaign(name, storage)
+        before = is_confirmed(campaign.store, campaign.settings)
+        told = source_text(campaign.settings.source)
+        if not before and not yes:
+            _ask(campaign, storage, as_json=as_json)
+        confirm_source(campaign.store, campaign.settings)
+        if as_json:
+            emit({"campaign": name, "source": told, "confirmed_before": before})
+            return
+        screen = console()
+        if before or yes:
+            screen.print(Text(told), soft_wrap=True)
+        now = "was confirmed on this machine before" if before else "is confirmed on this machine"
+        screen.print(Text(f"what campaign {printable(name)} reads {now}", "green"))
+        say_next(screen, follow_up("serve", name, storage))
+
+
+def ask_to_confirm(campaign: Campaign, storage: str | None, *, as_json: bool) -> None:
+    """Ask whether the predictions may be read where the storage says, or raise; not in between.
+
+    Nothing is asked of a campaign that needs no more items.
+    """
+    if is_confirmed(campaign.store, campaign.settings) or campaign.done:
+        return
+    _ask(campaign, storage, as_json=as_json)
+    confirm_source(campaign.store, campaign.settings)
+
+
+def _ask(campaign: Campaign, storage: str | None, *, as_json: bool) -> None:
+    if as_json or not sys.stdin.isatty():
+        refuse_unconfirmed(campaign.store, campaign.settings)
+    screen = console(stderr=True)
+    where = printable(campaign.store.name)
+    screen.print(Text(f"The storage {where} says that this is to be read, with your rights:"))
+    screen.print(Text(source_text(campaign.settings.source)), soft_wrap=True)
+    if not typer.confirm("Is that what you want read, now and later, on this machine?", err=True):
+        again = follow_up("confirm", campaign.name, storage)
+        raise InputError(
+            f"the predictions of campaign {campaign.name!r} were not confirmed",
+            hint=f"ask the owner of the storage about it; {again} asks again",
+        )

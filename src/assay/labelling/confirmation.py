@@ -1,0 +1,140 @@
+"""Confirmation of stored sources: what a storage has read again is agreed to once on each machine.
+
+A storage says where a campaign's predictions are: a path, a query, a condition, a database. They
+are read again when the reserve runs short, with the rights of whoever works on the campaign then.
+So whoever can write the storage could read with other people's rights. What may be read is
+therefore kept outside of the storage: beside the user's configuration, a file for each source that
+the user gave or confirmed, named by a digest of the storage, the campaign and the source.
+"""
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+from warnings import warn
+
+from assay.errors import AssayWarning, PredictionsError
+from assay.labelling.settings import Settings, Source
+from assay.results import printable
+from assay.storage import Store
+
+_FOLDER = "ASSAY_CONFIG_HOME"  # the variable that names another folder
+_IN_MEMORY = ("sqlite://", "sqlite:///:memory:")  # storages that no other process will open
+
+# What this process has confirmed, for storages in memory and where nothing can be written.
+_confirmed: set[Path] = set()
+
+
+def confirm_source(store: Store, settings: Settings) -> None:
+    """Let a campaign's predictions be read from where its storage says, on this machine.
+
+    It holds until the storage says something else.
+    """
+    path = _place(store, settings)
+    if path is None or path in _confirmed:
+        return
+    _confirmed.add(path)
+    if store.name in _IN_MEMORY:
+        return
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.exists():
+            told = f"campaign {settings.name} of {store.name}\n{source_text(settings.source)}\n"
+            path.write_text(printable(told), encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        warn(
+            f"{path.parent} cannot be written ({error.strerror}): other processes will read the "
+            f"predictions of campaign {settings.name!r} again only when somebody confirms it; "
+            f"{_FOLDER} names another folder",
+            AssayWarning,
+            stacklevel=3,
+        )
+
+
+def is_confirmed(store: Store, settings: Settings) -> bool:
+    """Tell whether the predictions may be read from where the storage says they are."""
+    path = _place(store, settings)
+    return path is None or path in _confirmed or path.is_file()
+
+
+def refuse_unconfirmed(store: Store, settings: Settings) -> None:
+    """Raise where a storage names predictions that nobody here gave or confirmed."""
+    if is_confirmed(store, settings):
+        return
+    name = settings.name
+    command = shlex.join(["assay", "confirm", name, "--storage", store.name])
+    raise PredictionsError(
+        f"nobody has confirmed on this machine where the predictions of campaign {name!r} are",
+        details=f"the storage {store.name} says that this is to be read, with your rights:\n"
+        f"{source_text(settings.source)}",
+        hint=f"if you want that: {command}, or load_campaign({name!r}, confirm=True) in Python; "
+        f"otherwise give them yourself: load_campaign({name!r}, predictions=...)",
+    )
+
+
+def source_text(source: Source) -> str:
+    r"""Return what would be read, for people: all of it, and nothing that a terminal would obey.
+
+    Examples
+    --------
+    >>> from assay.labelling.settings import Part
+    >>> part = Part("a query", {"source": "SELECT *\nFROM 'a.csv'", "where": "x > 1"}, "", 9)
+    >>> columns = {"id": "url", "score": "p", "show": ["text"]}
+    >>> print(source_text(Source((part,), columns, "string", "probability", ("lang",))))
+      source: SELECT *
+            | FROM 'a.csv'
+      where: x > 1
+      columns: url, p
+      kept in the storage, and shown: text; kept only: lang
+    """
+    lines = []
+    for part in source.parts:
+        told = part.scan or {"source": f"{part.description}, which was given in memory"}
+        for name, value in told.items():
+            # Line ends are marked: a text must not look like another line of this one.
+            text = printable(value).replace("\r", "\\r").replace("\n", "\n        | ")
+            lines.append(f"  {printable(name)}: {text}")
+    shown, kept = list(source.columns["show"]), [*source.slices]
+    only = [name for name in kept if name not in shown]
+    used = dict.fromkeys(_names({**source.columns, "show": None}))
+    lines.append(f"  columns: {_listed(used)}")
+    lines.append(
+        f"  kept in the storage, and shown: {_listed(shown)}"
+        + (f"; kept only: {_listed(only)}" if only else "")
+    )
+    return "\n".join(lines)
+
+
+def _names(columns: object) -> Iterator[str]:
+    """Return the names of columns, of one classifier or several."""
+    for role, value in columns.items() if isinstance(columns, dict) else ():
+        if isinstance(value, dict):
+            yield from _names(value)
+        elif role in ("id", "score", "predicted", "sample_weight") and value is not None:
+            yield str(value)
+
+
+def _listed(names: Iterable[object]) -> str:
+    return ", ".join(printable(name).replace("\n", "\\n") for name in names) or "none"
+
+
+def _place(store: Store, settings: Settings) -> Path | None:
+    """Return the file that stands for a confirmed source; None where nothing can be read again."""
+    if all(part.scan is None for part in settings.source.parts):
+        return None
+    told = json.dumps([store.uid, settings.name, asdict(settings.source)], sort_keys=True)
+    return _folder() / sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _folder() -> Path:
+    named = os.environ.get(_FOLDER)
+    if named:
+        return Path(named) / "confirmed"
+    beside = "APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME"
+    # By XDG's rule a path that is not absolute is as if it were not there.
+    config = Path(os.environ.get(beside) or "~/.config").expanduser()
+    return (config if config.is_absolute() else Path("~/.config").expanduser()) / "assay/confirmed"
