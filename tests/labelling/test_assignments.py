@@ -231,12 +231,15 @@ def last_word(review: Review) -> Answer | None:
     return list(review.answers.values())[-1] if review.complete else None
 
 
-def others_are_nobody(assignments: Assignments, _session: Any, reviewer: str | None) -> list[Any]:
-    return [
+def others_are_nobody(
+    assignments: Assignments, _claims: Any, reviewer: str | None, n: int
+) -> list[Any]:
+    free = [
         card
         for card in assignments._labelling.rounds.outstanding
         if reviewer not in assignments._labelling.review(card.item_id).answers
     ]
+    return free[:n]
 
 
 @pytest.mark.parametrize(

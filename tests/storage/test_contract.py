@@ -150,8 +150,8 @@ def test_texts_that_change_are_found_out(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_claims_without_an_end_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     right = Session.claim
 
-    def for_ever(self: Session, campaign: int, reviewer: str, items: Any, _lease: float) -> None:
-        right(self, campaign, reviewer, items, 1e9)
+    def for_ever(self: Session, campaign: int, claims: Any, _lease: float) -> None:
+        right(self, campaign, claims, 1e9)
 
     monkeypatch.setattr(Session, "claim", for_ever)
     with pytest.raises(AssertionError, match="live claims"):

@@ -14,7 +14,7 @@ from starlette.routing import Route
 import assay
 from assay import Campaign
 from assay.web.auth import needs
-from assay.web.http import Counter
+from assay.web.queue import Counter
 from assay.web.serve import ROUTES
 from tests.web.conftest import Web
 from tests.web.serving import run_apart

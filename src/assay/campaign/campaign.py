@@ -1,6 +1,6 @@
 """Campaign: ask for items, record their labels, estimate, and stop."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from numbers import Integral
 from operator import attrgetter
 from os import PathLike
@@ -20,11 +20,14 @@ from assay.labelling import (
     Review,
     Settings,
     ShortReserveError,
+    TurnReply,
+    TurnRequest,
     agreement_in,
     campaign_frame,
     check_lease,
     check_sent,
     check_told,
+    checked_request,
     comment_of,
     estimates_of,
     reviewer_of,
@@ -53,7 +56,7 @@ from assay.results import (
     html_block,
     html_headline,
 )
-from assay.storage import Label, Store, StoredLabel
+from assay.storage import Claim, Label, Session, Store, StoredLabel
 
 
 class Campaign:
@@ -183,9 +186,30 @@ class Campaign:
         >>> campaign.review([answer], reviewer="ann").receipts[0].status
         'again'
         """
-        check_lease(lease)
-        sent = [check_sent(label) for label in labels]
-        return self._assignments.turn(sent, reviewer=reviewer_of(reviewer), want=want, lease=lease)
+        return self._assignments.turn(checked_request(labels, reviewer, want, lease))
+
+    def review_together(self, requests: Sequence[TurnRequest]) -> list[TurnReply]:
+        """Do what `review` does for several reviewers at once, in one transaction: all or nothing.
+
+        It reads no predictions: a reply says where there are too few cards, and `grow` gets more.
+        """
+        return self._assignments.turns(requests)
+
+    def grow(self, short: ShortReserveError) -> None:
+        """Read the predictions, and put down more cards.
+
+        It may run in another thread while the campaign goes on.
+        """
+        self._labelling.grow(short)
+
+    @property
+    def soon_short(self) -> ShortReserveError | None:
+        """The cards that are missing when the next round is like the last one; None: none are."""
+        return self._labelling.soon_short
+
+    def grow_early(self) -> None:
+        """Put down the cards that will soon be missing, as `grow` does; a failure can wait."""
+        self._labelling.grow_early()
 
     def rule(
         self, item: Id, answer: object, *, reviewer: str, key: str, comment: str = ""
@@ -292,7 +316,7 @@ class Campaign:
         with self._labelling.write() as session:
             said = told_by_one(self._labelling, given, reviewer, comments=written, revise=revise)
             self._labelling.add(session, said)
-            session.give_back(self._labelling.key, reviewer, given)
+            self._free(session, {Claim(item_id, reviewer) for item_id in given})
         return self.estimate()
 
     def record(self, labels: Sequence[Label], *, revise: bool = False) -> Recorded:
@@ -317,15 +341,16 @@ class Campaign:
         Recorded(new=2, revised=0, unchanged=0, spare=0)
         """
         labels = [check_told(label) for label in labels]
-        items: dict[str, list[str]] = {}
-        for label in labels:
-            items.setdefault(label.reviewer, []).append(label.item_id)
         with self._labelling.write() as session:
             said, recorded = told_by_several(self._labelling, labels, revise=revise)
             self._labelling.add(session, said)
-            for reviewer, item_ids in items.items():
-                session.give_back(self._labelling.key, reviewer, item_ids)
+            self._free(session, {Claim(label.item_id, label.reviewer) for label in labels})
         return recorded
+
+    def _free(self, session: Session, answered: Set[Claim]) -> None:
+        """End the claims on items that their holders have answered."""
+        live = session.live_claims(self._labelling.key)
+        session.give_back(self._labelling.key, [claim for claim in live if claim in answered])
 
     def estimate(self, metric: str | None = None) -> Estimate:
         """Return what is known now of a metric.

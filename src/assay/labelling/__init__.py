@@ -5,6 +5,7 @@ from assay.labelling.accept import (
     check_lease,
     check_sent,
     check_told,
+    checked_request,
     comment_of,
     contradicts,
     now_words,
@@ -12,7 +13,7 @@ from assay.labelling.accept import (
     told_by_one,
     told_by_several,
 )
-from assay.labelling.assignments import LEASE_SECONDS, Assignments
+from assay.labelling.assignments import LEASE_SECONDS, Assignments, TurnReply, TurnRequest
 from assay.labelling.confirmation import (
     confirm_source,
     is_confirmed,
@@ -50,7 +51,7 @@ from assay.labelling.settings import (
     find_campaign,
 )
 from assay.labelling.slices import slices_of
-from assay.labelling.state import Labelling
+from assay.labelling.state import Labelling, ReplacedError
 
 __all__ = [
     "FROM_BEFORE",
@@ -64,6 +65,7 @@ __all__ = [
     "Frame",
     "Labelling",
     "Part",
+    "ReplacedError",
     "Review",
     "Reviewing",
     "Rounds",
@@ -71,6 +73,8 @@ __all__ = [
     "Settings",
     "ShortReserveError",
     "Source",
+    "TurnReply",
+    "TurnRequest",
     "agreement_in",
     "answered",
     "campaign_frame",
@@ -79,6 +83,7 @@ __all__ = [
     "check_same",
     "check_sent",
     "check_told",
+    "checked_request",
     "comment_of",
     "confirm_source",
     "contradicts",

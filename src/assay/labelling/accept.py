@@ -7,6 +7,7 @@ from math import isfinite
 
 from assay.core.answers import Answer, parse_answer
 from assay.errors import InputError, LabelConflictError, LabelError, is_storable
+from assay.labelling.assignments import TurnRequest
 from assay.labelling.review_rule import WORDS, Review
 from assay.labelling.state import Labelling
 from assay.results import Recorded
@@ -68,6 +69,25 @@ def check_sent(label: Label) -> Label:
     if label.answer not in WORDS:
         raise LabelError(f"{label.answer!r} is not an answer", details=", ".join(WORDS))
     return replace(label, comment=comment_of(label.comment))
+
+
+def checked_request(labels: Sequence[Label], reviewer: str, want: int, lease: float) -> TurnRequest:
+    """Return what a reviewer's page asks for; raise where it is nothing that can be done.
+
+    Parameters
+    ----------
+    labels : sequence of Label
+        Whose they are is told by `reviewer`, whatever they say.
+    reviewer : str
+    want : int
+        Items to have at hand.
+    lease : float
+        Seconds for which nobody else is given them.
+    """
+    check_lease(lease)
+    name = reviewer_of(reviewer)
+    sent = [replace(check_sent(label), reviewer=name, ruling=False) for label in labels]
+    return TurnRequest(sent, name, want, lease)
 
 
 def check_told(label: Label) -> Label:

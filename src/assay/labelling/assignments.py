@@ -6,9 +6,8 @@ and counts by the same rule as any other answer (`assay.labelling.review_rule`).
 """
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
-from operator import itemgetter
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
 
 from assay.core.stopping import Reason
 from assay.errors import AssayError
@@ -25,6 +24,35 @@ LEASE_SECONDS = 600.0
 _ROUND = 20
 
 
+@dataclass(frozen=True)
+class TurnRequest:
+    """What one reviewer's page sends, and wants.
+
+    Attributes
+    ----------
+    labels : sequence of Label
+        Each with a key.
+    reviewer : str
+    want : int
+        Items that the reviewer is to have at hand.
+    lease : float
+        Seconds for which nobody else is given them.
+    """
+
+    labels: Sequence[Label]
+    reviewer: str
+    want: int
+    lease: float
+
+
+@dataclass(frozen=True)
+class TurnReply:
+    """What a request gets; `short` where there were too few cards to give out more items."""
+
+    turn: Turn
+    short: ShortReserveError | None = None
+
+
 class Assignments:
     """The items that reviewers of a campaign are given, and their answers.
 
@@ -37,57 +65,60 @@ class Assignments:
     def __init__(self, labelling: Labelling) -> None:
         self._labelling = labelling
 
-    def turn(self, labels: Sequence[Label], *, reviewer: str, want: int, lease: float) -> Turn:
-        """Record what a reviewer sends, and give them the next items, in one transaction.
-
-        Parameters
-        ----------
-        labels : sequence of Label
-            What the reviewer sends, each with a key.
-        reviewer : str
-        want : int
-            Items that the reviewer is to have at hand.
-        lease : float
-            Seconds for which nobody else is given them.
-        """
-        receipts: tuple[Receipt, ...] = ()
-        while True:
-            short = None
-            with self._labelling.write() as session:
-                for label in labels:
-                    sent = replace(label, reviewer=reviewer, ruling=False)
-                    receipts += (self._receive(session, sent, lease=lease),)
-                try:
-                    items = self._serve(session, reviewer, want, lease=lease, least=_ROUND)
-                except ShortReserveError as error:
-                    short = error
-            if short is None:
-                return self._answer(receipts, items, reviewer)
+    def turn(self, request: TurnRequest) -> Turn:
+        """Record what a reviewer sends, and give them the next items, in one transaction."""
+        (reply,) = self.turns([request])
+        receipts = reply.turn.receipts
+        while reply.short is not None:
             # The answers are stored; the predictions are read outside of the transaction.
-            labels = ()
             try:
-                self._labelling.grow(short)
+                self._labelling.grow(reply.short)
             except AssayError:
                 # What was sent is saved all the same, and what was dealt can be judged.
-                with self._labelling.write() as session:
-                    items = self._serve(session, reviewer, want, lease=lease, least=0)
-                if not receipts and not items:
+                if not receipts and not reply.turn.items:
                     raise
-                return self._answer(receipts, items, reviewer)
+                break
+            (reply,) = self.turns([replace(request, labels=())])
+        return replace(reply.turn, receipts=receipts)
+
+    def turns(self, requests: Sequence[TurnRequest]) -> list[TurnReply]:
+        """Do what several reviewers' pages ask for, in one transaction: all of it or none.
+
+        All that they send is recorded first. Where there are too few cards, a reply has what was
+        dealt before.
+        """
+        with self._labelling.write() as session:
+            claims = _Claims(session, self._labelling.key)
+            receipts = self._receive(session, claims, requests)
+            served = [self._serve_or_less(session, claims, request) for request in requests]
+            claims.write()
+        return [
+            TurnReply(self._answer(its_receipts, items, request.reviewer), short)
+            for request, its_receipts, (items, short) in zip(
+                requests, receipts, served, strict=True
+            )
+        ]
 
     def ask(self, n: int, *, reviewer: str | None, lease: float) -> list[Item]:
         """Give a reviewer up to so many items, for so many seconds; None: without a claim."""
         while True:
             try:
                 with self._labelling.write() as session:
-                    return self._serve(session, reviewer, n, lease=lease, least=1)
+                    claims = _Claims(session, self._labelling.key)
+                    items = self._serve(session, claims, reviewer, n, lease=lease, least=1)
+                    claims.write()
+                    return items
             except ShortReserveError as short:
                 self._labelling.grow(short)
 
     def rule(self, ruling: Label) -> Receipt:
         """Decide an item over the heads of its reviewers."""
         with self._labelling.write() as session:
-            return self._receive(session, ruling, lease=0.0)
+            claims = _Claims(session, self._labelling.key)
+            request = TurnRequest([ruling], ruling.reviewer, want=0, lease=0.0)
+            ((receipt,),) = self._receive(session, claims, [request])
+            claims.write()
+            return receipt
 
     def disputes(self) -> list[Dispute]:
         """Return the items that wait for a ruling, in the order in which they were dealt."""
@@ -113,82 +144,206 @@ class Assignments:
             team=self._labelling.answered,
         )
 
-    def _receive(self, session: Session, label: Label, *, lease: float) -> Receipt:
-        campaign, key = self._labelling.key, label.key or ""
-        reviewer, item_id = label.reviewer, label.item_id
-        if (before := session.submitted(campaign, key)) is not None:
+    def _receive(
+        self, session: Session, claims: "_Claims", requests: Sequence[TurnRequest]
+    ) -> list[tuple[Receipt, ...]]:
+        """Record what is sent, in as few statements as what is sent allows."""
+        new: dict[str, Label] = {}  # by item, to be recorded together
+        keys: set[str] = set()
+
+        def record() -> None:
+            self._labelling.add(session, list(new.values()))
+            new.clear()
+            keys.clear()
+
+        receipts = []
+        for request in requests:
+            its = []
+            for label in request.labels:
+                if label.item_id in new or label.key in keys:
+                    record()  # what comes next depends on it
+                receipt = self._look_at(claims, label)
+                its.append(receipt)
+                if receipt.status != "saved":
+                    continue
+                new[label.item_id] = replace(label, late=receipt.late)
+                keys.add(label.key or "")
+                claim = Claim(label.item_id, label.reviewer)
+                claims.end(claim)
+                if label.answer == WITHDRAWN:
+                    record()
+                    # They will want to say something else; meanwhile others may have the item.
+                    if self._is_free(claims, label):
+                        claims.give(claim, request.lease)
+            receipts.append(tuple(its))
+        record()
+        return receipts
+
+    def _look_at(self, claims: "_Claims", label: Label) -> Receipt:
+        """Return what becomes of a label."""
+        key = label.key or ""
+        if (before := self._labelling.sent.get(key)) is not None:
             if before.content() == replace(label, late=before.late).content():
                 return Receipt(key, "again", before.late)
             told = "something else was sent under this key before, and stands"
             return Receipt(key, "conflict", message=told)
         # Claimed, but not drawn: since then the campaign may have been rebased.
-        drawn = self._labelling.rounds.card(item_id) is not None
-        if not (drawn if label.ruling else session.claimed(campaign, reviewer, [item_id])):
+        drawn = self._labelling.rounds.card(label.item_id) is not None
+        claim = Claim(label.item_id, label.reviewer)
+        if not (drawn if label.ruling else claims.was_made(claim)):
             told = "this item is none that you were given"
             return Receipt(key, "refused", message=told)
-        late = not label.ruling and self._comes_late(session, label)
-        self._labelling.add(session, [replace(label, late=late)])
-        if label.answer == WITHDRAWN and self._is_free(session, item_id, reviewer):
-            # They will want to say something else.
-            session.claim(campaign, reviewer, [item_id], lease)
-        else:
-            session.give_back(campaign, reviewer, [item_id])
-        return Receipt(key, "saved", late)
+        return Receipt(key, "saved", not label.ruling and self._comes_late(claims, label))
 
-    def _is_free(self, session: Session, item_id: str, reviewer: str) -> bool:
-        """Tell whether a reviewer may have an item: meanwhile it may be before somebody else."""
-        return any(card.item_id == item_id for card in self._to_judge(session, reviewer))
+    def _is_free(self, claims: "_Claims", label: Label) -> bool:
+        """Tell whether a reviewer may have an item again: it may be before somebody else."""
+        waits = self._labelling.rounds.waits(label.item_id)
+        return waits and self._rank(claims, label.item_id, label.reviewer) is not None
 
-    def _comes_late(self, session: Session, label: Label) -> bool:
+    def _comes_late(self, claims: "_Claims", label: Label) -> bool:
         """Tell whether a first answer comes when the lease has run out."""
         if label.answer in (SKIP, WITHDRAWN):
             return False
         if label.reviewer in self._labelling.review(label.item_id).labels:
             return False
-        return Claim(label.item_id, label.reviewer) not in session.live_claims(self._labelling.key)
+        return label.reviewer not in claims.holders(label.item_id)
+
+    def _serve_or_less(
+        self, session: Session, claims: "_Claims", request: TurnRequest
+    ) -> tuple[list[Item], ShortReserveError | None]:
+        """Return the items for a request; where cards are missing, of those dealt before."""
+        who, want, lease = request.reviewer, request.want, request.lease
+        try:
+            return self._serve(session, claims, who, want, lease=lease, least=_ROUND), None
+        except ShortReserveError as short:
+            return self._serve(session, claims, who, want, lease=lease, least=0), short
 
     def _serve(
-        self, session: Session, reviewer: str | None, n: int, *, lease: float, least: int
+        self,
+        session: Session,
+        claims: "_Claims",
+        reviewer: str | None,
+        n: int,
+        *,
+        lease: float,
+        least: int,
     ) -> list[Item]:
         """Return up to `n` items, and claim them.
 
-        Where they are too few, a round of `least` or more is dealt; with 0 it is not.
+        Parameters
+        ----------
+        session : Session
+        claims : _Claims
+        reviewer : str or None
+        n : int
+        lease : float
+            Seconds.
+        least : int
+            Where they are too few, a round of so many or more is dealt; with 0 it is not.
         """
         if n < 1:
             return []
-        cards = self._to_judge(session, reviewer)
+        cards = self._to_judge(claims, reviewer, n)
         # More than one round only where all of one was judged before a rebase.
         while (
             least and len(cards) < n and self._labelling.deal(session, max(n - len(cards), least))
         ):
-            cards = self._to_judge(session, reviewer)
+            cards = self._to_judge(claims, reviewer, n)
             if cards:
                 break
-        cards = cards[:n]
         if self._labelling.rounds.reason is not Reason.GO_ON:
             return []
         if reviewer is not None:
-            session.claim(self._labelling.key, reviewer, [card.item_id for card in cards], lease)
+            for card in cards:
+                claims.give(Claim(card.item_id, reviewer), lease)
         return [self._item(card) for card in cards]
 
-    def _to_judge(self, session: Session, reviewer: str | None) -> list[CardRow]:
-        """Return what a reviewer may judge now: first what they have, last what they skipped."""
-        holders: dict[str, set[str]] = {}
-        for claim in session.live_claims(self._labelling.key):
-            holders.setdefault(claim.item_id, set()).add(claim.reviewer)
-        found: list[tuple[int, CardRow]] = []
+    def _to_judge(self, claims: "_Claims", reviewer: str | None, n: int) -> list[CardRow]:
+        """Return up to `n` that a reviewer may judge: first what they have, last what they skipped.
+
+        It looks no further than it must: a hundred thousand may wait for a file of answers.
+        """
+        held = sum(map(self._labelling.rounds.waits, claims.held_by(reviewer)))
+        ranked: dict[int, list[CardRow]] = {-1: [], 0: []}
         for card in self._labelling.rounds.outstanding:
-            review, held = self._labelling.review(card.item_id), holders.get(card.item_id, set())
-            if review.complete or reviewer in review.labels:
-                continue
-            others = {name for name in held if name != reviewer and name not in review.labels}
-            if len(review.labels) + len(others) >= review.wanted:
-                continue
-            rank = -1 if reviewer in held else review.skips[reviewer or ""]
-            found.append((rank, card))
-        return [card for _, card in sorted(found, key=itemgetter(0))]
+            rank = self._rank(claims, card.item_id, reviewer)
+            if rank is not None:
+                ranked.setdefault(rank, []).append(card)
+                if len(ranked[-1]) == held and len(ranked[-1]) + len(ranked[0]) >= n:
+                    break
+        return [card for rank in sorted(ranked) for card in ranked[rank]][:n]
+
+    def _rank(self, claims: "_Claims", item_id: str, reviewer: str | None) -> int | None:
+        """Return -1 where a reviewer has an item, else how often they skipped it.
+
+        None: it is not for them, or not now.
+        """
+        review, held = self._labelling.review(item_id), claims.holders(item_id)
+        if review.complete or reviewer in review.labels:
+            return None
+        others = sum(name != reviewer and name not in review.labels for name in held)
+        if len(review.labels) + others >= review.wanted:
+            return None
+        return -1 if reviewer in held else review.skips[reviewer or ""]
 
     def _item(self, card: CardRow) -> Item:
         settings, kept = self._labelling.settings, json.loads(card.shown)
         seen = {name: kept[name] for name in settings.source.columns["show"] if name in kept}
         return Item(settings.item_id(card.item_id), seen)
+
+
+_NONE: frozenset[str] = frozenset()
+
+
+class _Claims:
+    """The live claims in a transaction: read once, and what becomes of them is written at its end.
+
+    Nobody else writes meanwhile.
+    """
+
+    def __init__(self, session: Session, campaign: int) -> None:
+        self._session, self._campaign = session, campaign
+        self._by_item: dict[str, set[str]] = {}
+        self._by_reviewer: dict[str, set[str]] = {}
+        self._changed: dict[Claim, float | None] = {}  # the lease; None: given back
+        for claim in session.live_claims(campaign):
+            self._add(claim)
+
+    def _add(self, claim: Claim) -> None:
+        self._by_item.setdefault(claim.item_id, set()).add(claim.reviewer)
+        self._by_reviewer.setdefault(claim.reviewer, set()).add(claim.item_id)
+
+    def holders(self, item_id: str) -> Set[str]:
+        """Return who has an item before them."""
+        return self._by_item.get(item_id, _NONE)
+
+    def held_by(self, reviewer: str | None) -> Set[str]:
+        """Return the items that a reviewer has before them."""
+        return self._by_reviewer.get(reviewer or "", _NONE)
+
+    def was_made(self, claim: Claim) -> bool:
+        """Tell whether a reviewer was ever given an item."""
+        if claim in self._changed or claim.reviewer in self.holders(claim.item_id):
+            return True
+        return bool(self._session.claimed(self._campaign, claim.reviewer, [claim.item_id]))
+
+    def give(self, claim: Claim, lease: float) -> None:
+        """Give an item to a reviewer for so many seconds; again: renew it."""
+        self._add(claim)
+        self._changed[claim] = lease
+
+    def end(self, claim: Claim) -> None:
+        """Take an item back, if it is before the reviewer."""
+        if claim.reviewer in self.holders(claim.item_id):
+            self._by_item[claim.item_id].discard(claim.reviewer)
+            self._by_reviewer[claim.reviewer].discard(claim.item_id)
+            self._changed[claim] = None
+
+    def write(self) -> None:
+        """Store what has changed."""
+        by_lease: dict[float | None, list[Claim]] = {}
+        for claim, lease in self._changed.items():
+            by_lease.setdefault(lease, []).append(claim)
+        self._session.give_back(self._campaign, by_lease.pop(None, []))
+        for lease, claims in by_lease.items():
+            self._session.claim(self._campaign, claims, lease or 0.0)

@@ -65,6 +65,7 @@ class Reserve:
     def __init__(self, key: int, settings: Settings, predictions: Predictions | None) -> None:
         self._key, self._settings, self._predictions = key, settings, predictions
         self._read: dict[int, list[CardRow]] = {}  # of each deck, some that follow on each other
+        self._ends: dict[int, int] = {}  # how many cards decks have, of those that were read so far
         self._weighted = settings.strata.weighted
         self._arrivals: dict[int, Arrivals] = {}
         self._met: dict[int, list[CardRow]] = {}  # of each deck, those that have arrived
@@ -88,6 +89,17 @@ class Reserve:
         if len(cards) < sum(counts):
             raise ShortReserveError([2 * stop for _, stop in spans])
         return [card for card, _ in sorted(cards, key=self._show_order)]
+
+    def soon_short(self, dealt: Floats, counts: Sequence[int]) -> ShortReserveError | None:
+        """Return the cards that are missing if a round like this one follows it; None: none are."""
+        if self._weighted:
+            return None  # how many cards arrive is known only when they do
+        sizes = self._settings.strata.sizes.tolist()
+        stops = [int(start) + count for start, count in zip(dealt, counts, strict=True)]
+        for stratum, end in self._ends.items():
+            if end < min(stops[stratum] + counts[stratum], sizes[stratum]):
+                return ShortReserveError([2 * stop for stop in stops])
+        return None
 
     def _span(
         self, session: Session, stratum: int, start: int, stop: int
@@ -125,6 +137,9 @@ class Reserve:
         if not first <= start <= stop <= first + len(read):
             first, read = start, session.cards(self._key, stratum, start, stop + _MORE)
             self._read[stratum] = read
+            self._ends.pop(stratum, None)
+            if len(read) < stop + _MORE - start:
+                self._ends[stratum] = start + len(read)
         return read[start - first : stop - first]
 
     def _lying(self, session: Session, spans: Sequence[tuple[int, int]]) -> list[CardRow]:
@@ -149,6 +164,8 @@ class Reserve:
         """
         with store.read() as session:
             held = session.reserve(self._key, len(wanted))
+            if any(held[stratum] > end for stratum, end in [*self._ends.items()]):
+                return  # somebody else has put down cards since
             lying = self._lying(session, [(0, stop) for stop in held])
         found = self._source(store)
         check_same(self._settings, found)

@@ -154,6 +154,10 @@ class Rounds:
         """Cards that wait for an answer, in the order they came to wait."""
         return list(self._waiting.values())
 
+    def waits(self, item_id: str) -> bool:
+        """Tell whether an item waits for an answer."""
+        return item_id in self._waiting
+
     def card(self, item_id: str) -> CardRow | None:
         """Return the item's card, if it was ever dealt."""
         return self._cards.get(item_id)

@@ -19,7 +19,11 @@ from assay.labelling.review_rule import Review
 from assay.labelling.rounds import Rounds
 from assay.labelling.settings import Settings
 from assay.predictions import Predictions
-from assay.storage import Label, Session, Store, StoredLabel
+from assay.storage import CardRow, Label, News, Session, Store, StoredLabel
+
+
+class ReplacedError(StorageError):
+    """Another campaign has taken this one's place, and has its labels."""
 
 
 class Labelling:
@@ -41,6 +45,8 @@ class Labelling:
         self._store = store
         self._reserve = Reserve(key, settings, predictions)
         self.trouble = ""  # why no more cards could be put down
+        self.soon_short: ShortReserveError | None = None
+        self._may_be_early = True
         self._clear()
 
     @property
@@ -53,6 +59,7 @@ class Labelling:
         self.reviews: dict[str, Review] = {}
         self.answers_of: Counter[str] = Counter()  # items that each reviewer has answered
         self.answered = 0  # items that anybody has answered
+        self.sent: dict[str, StoredLabel] = {}  # by the keys that pages sent them under
         self.last_said: dict[str, str] = {}  # when each reviewer last said something
         self.items_of_rounds: list[frozenset[str]] = []  # the items of each
         self._first: dict[str, Answer] = {}  # of items that are not dealt: the first settled answer
@@ -63,7 +70,7 @@ class Labelling:
     def read(self) -> Iterator[Session]:
         """Open a transaction that reads, up to date."""
         with self._store.read() as session:
-            self._catch_up(session)
+            self._catch_up(session, session.news(self.key))
             yield session
 
     @contextmanager
@@ -71,8 +78,9 @@ class Labelling:
         """Open a transaction that may write, up to date; refused where the campaign is over."""
         try:
             with self._store.write() as session:
-                self._refuse_after_rebase(session)
-                self._catch_up(session)
+                news = session.news(self.key)
+                self._refuse_after_rebase(session, news.name)
+                self._catch_up(session, news)
                 yield session
         except BaseException:
             if self._ahead:
@@ -118,10 +126,12 @@ class Labelling:
         counts = self.evaluation.plan(state, asked, rng).tolist()
         if not any(counts):
             return False
-        self._reserve.take(session, state.dealt, counts)  # raises where there are not so many
+        cards = self._reserve.take(session, state.dealt, counts)  # raises where there are too few
         self._ahead = True
         session.add_round(self.key, state.rounds, counts)
-        self._take_rounds(session)
+        self._take_round(cards)
+        if self._may_be_early:
+            self.soon_short = self._reserve.soon_short(state.dealt, counts)
         return True
 
     def _deals_ahead(self, state: State) -> bool:
@@ -148,7 +158,21 @@ class Labelling:
         except AssayError as error:
             self.trouble = str(error)
             raise
+        finally:
+            self.soon_short = None
         self.trouble = ""
+
+    def grow_early(self) -> None:
+        """Put down the cards that will soon be missing.
+
+        What fails is tried again, and told, when they are.
+        """
+        short, self.soon_short = self.soon_short, None
+        try:
+            if short is not None:
+                self._reserve.grow(self._store, short.wanted)
+        except AssayError:
+            self._may_be_early = False
 
     def _take(self, label: StoredLabel) -> None:
         review = self.reviews.setdefault(label.item_id, Review(self.wanted(label.item_id)))
@@ -158,6 +182,8 @@ class Labelling:
         self.answered += bool(review.labels) - any_before
         self.last_said[label.reviewer] = label.told_at
         self._last_label = label.id
+        if label.key is not None:
+            self.sent[label.key] = label
         if self.rounds.card(label.item_id) is not None:
             self._record(label.item_id)
         elif (settled := review.settled) is not None:
@@ -170,34 +196,34 @@ class Labelling:
         elif now is None and before is not None:
             self.rounds.withdraw(item_id)
 
-    def _catch_up(self, session: Session) -> None:
-        self._take_rounds(session)
-        for label in session.labels(self.key, self._last_label):
-            self._take(label)
+    def _catch_up(self, session: Session, news: News) -> None:
+        if news.rounds > len(self.items_of_rounds):
+            for counts in session.rounds(self.key, len(self.items_of_rounds)):
+                self._take_round(self._reserve.take(session, self.rounds.state.dealt, counts))
+        if news.last_label > self._last_label:
+            for label in session.labels(self.key, self._last_label):
+                self._take(label)
 
-    def _take_rounds(self, session: Session) -> None:
-        for counts in session.rounds(self.key, len(self.items_of_rounds)):
-            cards = self._reserve.take(session, self.rounds.state.dealt, counts)
-            self.rounds.deal(cards)
-            self.items_of_rounds.append(frozenset(card.item_id for card in cards))
-            for card in cards:
-                # Answers from before a rebase have waited for this.
-                if (first := self._first.pop(card.item_id, None)) is not None:
-                    self.rounds.record(card.item_id, first)
-                    self._record(card.item_id)
+    def _take_round(self, cards: Sequence[CardRow]) -> None:
+        self.rounds.deal(cards)
+        self.items_of_rounds.append(frozenset(card.item_id for card in cards))
+        for card in cards:
+            # Answers from before a rebase have waited for this.
+            if (first := self._first.pop(card.item_id, None)) is not None:
+                self.rounds.record(card.item_id, first)
+                self._record(card.item_id)
 
-    def _refuse_after_rebase(self, session: Session) -> None:
+    def _refuse_after_rebase(self, session: Session, now: str) -> None:
         """Raise where another campaign has taken this one's place: its labels go there now."""
         name = self.settings.name
         successor = re.match(r"(.*) until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d", name)
         if successor and successor[1] in session.names():
-            raise StorageError(
+            raise ReplacedError(
                 f"campaign {name!r} is over: {successor[1]!r} has its labels and goes on",
                 hint=f"go on with load_campaign({successor[1]!r})",
             )
-        now = session.name_of(self.key)
         if now != name:
-            raise StorageError(
+            raise ReplacedError(
                 f"campaign {name!r} was rebased or extended meanwhile; nothing was recorded",
                 details=f"labels from before are kept; what it was is called {now!r} now",
                 hint=f"go on with load_campaign({name!r})",

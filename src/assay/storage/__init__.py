@@ -2,7 +2,7 @@
 
 from assay.storage.chain import label_link, next_link
 from assay.storage.schema import LABEL_FIELDS, Label, StoredLabel
-from assay.storage.session import CardRow, Claim, Session, TokenRow
+from assay.storage.session import CardRow, Claim, News, Session, TokenRow
 from assay.storage.store import Store, open_storage, open_store
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "CardRow",
     "Claim",
     "Label",
+    "News",
     "Session",
     "Store",
     "StoredLabel",

@@ -9,6 +9,7 @@ from itertools import chain, count
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from assay.errors import StorageError, did_you_mean
@@ -23,10 +24,11 @@ _SECONDS_A_DAY = 86_400.0
 
 # Statements are made once, here and in every part of a session: to make one takes SQLAlchemy ten
 # times as long as to send it.
-_CLOCKS = {
-    "sqlite": sa.select((sa.func.julianday("now") - _UNIX_EPOCH) * _SECONDS_A_DAY),
-    "postgresql": sa.select(sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Double)),
+_TIME = {
+    "sqlite": (sa.func.julianday("now") - _UNIX_EPOCH) * _SECONDS_A_DAY,
+    "postgresql": sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Double),
 }
+_CLOCKS = {name: sa.select(time) for name, time in _TIME.items()}
 
 
 class Connected:
@@ -34,6 +36,8 @@ class Connected:
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
+        # The links that the next labels of campaigns follow, as far as this transaction knows.
+        self._last_links: dict[int, str] = {}
 
     @cached_property
     def now(self) -> float:
@@ -59,8 +63,52 @@ _FIXED = sa.select(*(schema.campaign.c[name] for name in ("id", "created_at", "s
 )
 
 
+@dataclass(frozen=True)
+class News:
+    """What tells whether anything of a campaign is new: its name, its rounds, its last label."""
+
+    name: str
+    rounds: int
+    last_label: int
+
+
+_NEWS = {
+    dialect: sa.select(
+        schema.campaign.c.name,
+        sa.select(sa.func.coalesce(sa.func.max(schema.round_.c.number), -1) + 1)
+        .where(schema.round_.c.campaign_id == sa.bindparam("campaign"))
+        .scalar_subquery()
+        .label("rounds"),
+        *(
+            sa.select(schema.label_event.c[name])
+            .where(schema.label_event.c.campaign_id == sa.bindparam("campaign"))
+            .order_by(schema.label_event.c.id.desc())
+            .limit(1)
+            .scalar_subquery()
+            .label(name)
+            for name in ("id", "chain")
+        ),
+        time.label("now"),
+    ).where(schema.campaign.c.id == sa.bindparam("campaign"))
+    for dialect, time in _TIME.items()
+}
+
+
 class Campaigns(Connected):
     """Campaigns by name."""
+
+    def news(self, campaign: int) -> News:
+        """Return what tells whether anything is new.
+
+        Every turn of a reviewer begins with it. So the same statement asks for the time, and for
+        the link that the next label follows.
+        """
+        query = _NEWS[self._connection.dialect.name]
+        row = self._connection.execute(query, {"campaign": campaign}).one()
+        self.__dict__.setdefault("now", float(row.now))
+        if row.chain is not None:
+            self._last_links[campaign] = row.chain
+        return News(str(row.name), int(row.rounds), int(row.id or 0))
 
     def storage_uid(self) -> str:
         """Return what tells this storage from all others."""
@@ -234,19 +282,23 @@ class Rows(Connected):
 # The part of a session that is about labels: events that are only ever appended.
 
 _event = schema.label_event.c
-_TOLD = tuple(_event[field.name].label(field.name) for field in fields(StoredLabel))
-_EVENTS = (
-    sa.select(*_TOLD, _event.chain)
+_AFTER = (
+    sa.select(*(_event[field.name].label(field.name) for field in fields(StoredLabel)))
     .where(_event.campaign_id == sa.bindparam("campaign"))
+    .where(_event.id > sa.bindparam("after"))
     .order_by(_event.id)
 )
-_FROM = _EVENTS.where(_event.id >= sa.bindparam("start"))
-_SUBMITTED = _EVENTS.where(_event.key == sa.bindparam("key"))
 _LAST_LINK = (
     sa.select(_event.chain)
     .where(_event.campaign_id == sa.bindparam("campaign"))
     .order_by(_event.id.desc())
     .limit(1)
+)
+_LATEST = (
+    sa.select(_event.id)
+    .where(_event.campaign_id == sa.bindparam("campaign"))
+    .order_by(_event.id.desc())
+    .limit(sa.bindparam("n"))
 )
 
 
@@ -259,14 +311,15 @@ class Labels(Connected):
         Whoever writes has the store's lock, so numbers grow in the order of commits: a reader who
         has seen one number has missed none below it.
         """
-        table = schema.label_event
         told = [{"told_at": self._timestamp, **label.content()} for label in labels]
-        added = []
-        for row, stored in zip(told, self._chained(campaign, told), strict=True):
-            result = self._connection.execute(table.insert(), stored)
-            number = int((result.inserted_primary_key or (0,))[0])
-            added.append(StoredLabel(id=number, **row))
-        return added
+        if not told:
+            return []
+        self._put_labels(campaign, told)
+        latest = self._connection.scalars(_LATEST, {"campaign": campaign, "n": len(told)}).all()
+        return [
+            StoredLabel(id=number, **row)
+            for number, row in zip(reversed(latest), told, strict=True)
+        ]
 
     def copy_labels(self, campaigns: Sequence[int], to: int, *, keys: bool = True) -> None:
         """Append all labels of campaigns to those of another, by whom and when they were told.
@@ -285,19 +338,8 @@ class Labels(Connected):
 
     def labels(self, campaign: int, after: int = 0) -> list[StoredLabel]:
         """Return the label events with a number above `after`, oldest first."""
-        # The one at `after` is read again for its link: whoever writes appends to the last one, and
-        # need not ask for it by a statement of its own.
-        which = {"campaign": campaign, "start": after}
-        rows = self._connection.execute(_FROM, which).mappings().all()
-        if rows:
-            self._last_links[campaign] = rows[-1]["chain"]
-        return [_stored(row) for row in rows if row["id"] > after]
-
-    def submitted(self, campaign: int, key: str) -> StoredLabel | None:
-        """Return what was submitted under a key."""
-        which = {"campaign": campaign, "key": key}
-        row = self._connection.execute(_SUBMITTED, which).mappings().one_or_none()
-        return None if row is None else _stored(row)
+        found = self._connection.execute(_AFTER, {"campaign": campaign, "after": after})
+        return [StoredLabel(**row) for row in found.mappings()]
 
     def first_link(self, campaign: int) -> str:
         """Return what a campaign's first label follows."""
@@ -314,11 +356,6 @@ class Labels(Connected):
                 self._put_labels(campaign, own)
         elif rows:
             self._connection.execute(schema.metadata.tables[table].insert(), list(rows))
-
-    @cached_property
-    def _last_links(self) -> dict[int, str]:
-        """The links that the next labels of campaigns follow, as far as this transaction knows."""
-        return {}
 
     def _put_labels(self, campaign: int, rows: Sequence[Mapping[str, Any]]) -> None:
         if rows:
@@ -337,10 +374,6 @@ class Labels(Connected):
             chained.append({**row, "campaign_id": campaign, "chain": link})
         self._last_links[campaign] = link
         return chained
-
-
-def _stored(row: sa.RowMapping) -> StoredLabel:
-    return StoredLabel(**{name: value for name, value in row.items() if name != "chain"})
 
 
 # The part of a session that is about claims: who has which item before them, and for how long.
@@ -364,18 +397,27 @@ _LIVE = (
     .where(_claim.since <= sa.bindparam("now"), sa.bindparam("now") < _claim.until)
     .order_by(_claim.since, _claim.item_id, _claim.reviewer)
 )
-_BY_REVIEWER = sa.and_(
-    _claim.campaign_id == sa.bindparam("campaign"),
-    _claim.reviewer == sa.bindparam("who"),
-    _claim.item_id.in_(sa.bindparam("which", expanding=True)),
+_CLAIMED = (
+    sa.select(_claim.item_id)
+    .where(_claim.campaign_id == sa.bindparam("campaign"))
+    .where(_claim.reviewer == sa.bindparam("who"))
+    .where(_claim.item_id.in_(sa.bindparam("which", expanding=True)))
 )
-_CLAIMED = sa.select(_claim.item_id).where(_BY_REVIEWER)
-_RENEW = (
+_SPAN = ("since", "until")
+_CLAIM = {
+    name: (made := insert(schema.claim)).on_conflict_do_update(
+        index_elements=["campaign_id", "item_id", "reviewer"],
+        set_={each: made.excluded[each] for each in _SPAN},
+    )
+    for name, insert in (("sqlite", sqlite.insert), ("postgresql", postgresql.insert))
+}
+_END = (
     schema.claim.update()
-    .where(_BY_REVIEWER)
-    .values(since=sa.bindparam("from"), until=sa.bindparam("to"))
+    .where(_claim.campaign_id == sa.bindparam("campaign"))
+    .where(_claim.item_id == sa.bindparam("item"))
+    .where(_claim.reviewer == sa.bindparam("who"))
+    .values(until=sa.bindparam("to"))
 )
-_END = schema.claim.update().where(_BY_REVIEWER).values(until=sa.bindparam("to"))
 
 
 class Claims(Connected):
@@ -391,31 +433,21 @@ class Claims(Connected):
         these = {"campaign": campaign, "who": reviewer, "which": list(item_ids)}
         return set(self._connection.scalars(_CLAIMED, these))
 
-    def claim(self, campaign: int, reviewer: str, item_ids: Iterable[str], lease: float) -> None:
-        """Give items to a reviewer for so many seconds from now; again: renew it.
+    def claim(self, campaign: int, claims: Iterable[Claim], lease: float) -> None:
+        """Give items to reviewers for so many seconds from now; again: renew it."""
+        span = dict(zip(_SPAN, (self.now, self.now + lease), strict=True))
+        rows = [{"campaign_id": campaign, **vars(claim), **span} for claim in claims]
+        if rows:
+            self._connection.execute(_CLAIM[self._connection.dialect.name], rows)
 
-        Parameters
-        ----------
-        campaign : int
-        reviewer : str
-        item_ids : iterable of str
-        lease : float
-            Seconds.
-        """
-        wanted, now = list(item_ids), self.now
-        if again := self.claimed(campaign, reviewer, wanted):
-            these = {"campaign": campaign, "who": reviewer, "which": list(again)}
-            self._connection.execute(_RENEW, {**these, "from": now, "to": now + lease})
-        if new := [item_id for item_id in wanted if item_id not in again]:
-            claim = {"campaign_id": campaign, "reviewer": reviewer, "since": now}
-            claim |= {"until": now + lease}
-            rows = [{**claim, "item_id": item_id} for item_id in new]
-            self._connection.execute(schema.claim.insert(), rows)
-
-    def give_back(self, campaign: int, reviewer: str, item_ids: Iterable[str]) -> None:
-        """End a reviewer's claims on items."""
-        these = {"campaign": campaign, "who": reviewer, "which": list(item_ids)}
-        self._connection.execute(_END, {**these, "to": self.now})
+    def give_back(self, campaign: int, claims: Iterable[Claim]) -> None:
+        """End claims."""
+        rows = [
+            {"campaign": campaign, "item": claim.item_id, "who": claim.reviewer, "to": self.now}
+            for claim in claims
+        ]
+        if rows:
+            self._connection.execute(_END, rows)
 
     def copy_claims(self, campaign: int, to: int) -> None:
         """Let claims on a campaign's items be claims on another's."""
@@ -443,10 +475,10 @@ class TokenRow:
 
 
 _SHOWN = tuple(schema.token.c[name] for name in TokenRow.__dataclass_fields__)
-_WITH_DIGEST = (
-    sa.select(*_SHOWN)
+_WITH_DIGESTS = (
+    sa.select(schema.token.c.digest, *_SHOWN)
     .where(schema.token.c.campaign == sa.bindparam("campaign"))
-    .where(schema.token.c.digest == sa.bindparam("digest"))
+    .where(schema.token.c.digest.in_(sa.bindparam("digests", expanding=True)))
 )
 
 
@@ -482,11 +514,11 @@ class Tokens(Connected):
         query = sa.select(*_SHOWN).where(table.campaign == campaign).order_by(table.id)
         return [TokenRow(*row) for row in self._connection.execute(query)]
 
-    def token(self, campaign: str, digest: str) -> TokenRow | None:
-        """Return the campaign's token with this digest, even if it was revoked."""
-        which = {"campaign": campaign, "digest": digest}
-        row = self._connection.execute(_WITH_DIGEST, which).one_or_none()
-        return None if row is None else TokenRow(*row)
+    def tokens_with(self, campaign: str, digests: Iterable[str]) -> dict[str, TokenRow]:
+        """Return the campaign's tokens with these digests, by them, even if they were revoked."""
+        which = {"campaign": campaign, "digests": sorted(set(digests))}
+        found = self._connection.execute(_WITH_DIGESTS, which)
+        return {digest: TokenRow(*row) for digest, *row in found}
 
     def revoke_token(self, campaign: str, number: int) -> bool:
         """Let a token open nothing from now on; False where there is none that does."""

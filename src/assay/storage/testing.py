@@ -192,8 +192,6 @@ def submit_keys_are_unique(opened: Opener) -> None:
         key, other = session.create("spam", {}), session.create("ham", {})
         session.add_labels(key, [_said("7"), _said("7"), _said("7", key="a")])
         session.add_labels(other, [_said("8", key="a")])
-        expect("what was submitted", session.submitted(key, "a"), session.labels(key)[-1])
-        expect("another key", session.submitted(key, "A"), None)
     with refusing("a second submit of one key"), store.write() as session:
         session.add_labels(key, [_said("9"), _said("9", key="a")])
     with store.read() as session:
@@ -230,7 +228,7 @@ def _write_everything(session: Session, key: int) -> None:
     session.add_cards(key, [CardRow(0, 0, "7", 1, "{}")])
     session.add_round(key, 0, [1])
     session.add_labels(key, [_said("7", key="a")])
-    session.claim(key, "ann", ["7"], 60.0)
+    session.claim(key, _claims("ann 7"), 60.0)
     session.add_token("spam", "owner", "ann", "abc")
 
 
@@ -239,20 +237,18 @@ def claims_are_leases(opened: Opener) -> None:
     store = opened()
     with store.write() as session:
         key, other = session.create("spam", {}), session.create("ham", {})
-        session.claim(key, "ann", ["7", "8"], 60.0)
-        session.claim(key, "bob", ["7"], 60.0)
-        session.claim(key, "eve", ["9"], 0.05)
-        session.claim(other, "ann", ["7"], 60.0)
-        session.claim(key, "ann", [], 60.0)
+        session.claim(key, _claims("ann 7", "ann 8", "bob 7"), 60.0)
+        session.claim(key, _claims("eve 9"), 0.05)
+        session.claim(other, _claims("ann 7"), 60.0)
+        session.claim(key, [], 60.0)
     time.sleep(0.06)
     with store.read() as session:
         expect("live claims", set(session.live_claims(key)), _claims("ann 7", "ann 8", "bob 7"))
         expect("once claimed", session.claimed(key, "eve", ["7", "9"]), {"9"})
     with store.write() as session:
-        session.give_back(key, "ann", ["7"])
-        session.give_back(key, "ann", ["never claimed"])
-        session.claim(key, "ann", ["8"], 0.05)
-        session.claim(key, "eve", ["9"], 60.0)
+        session.give_back(key, _claims("ann 7", "ann never-claimed"))
+        session.claim(key, _claims("ann 8"), 0.05)
+        session.claim(key, _claims("eve 9"), 60.0)
     time.sleep(0.06)
     with store.read() as session:
         live = set(session.live_claims(key))
@@ -284,7 +280,7 @@ def successors_get_copies(opened: Opener) -> None:
             reviewer = f"r{number % 3}"
             session.add_labels(key, [_said(f"{number:02d}", "no", reviewer, f"k{number}")])
             session.add_labels(other, [_said("x")])
-        session.claim(key, "ann", ["7"], 60.0)
+        session.claim(key, _claims("ann 7"), 60.0)
         new = session.create("spam 2", {})
         session.copy_labels([key], new)
         session.copy_claims(key, new)
@@ -295,7 +291,6 @@ def successors_get_copies(opened: Opener) -> None:
         here, there = ([replace(each, id=0) for each in session.labels(c)] for c in (new, key))
         expect("copies", here, there)
         expect("claims", session.live_claims(new), [Claim("7", "ann")])
-        expect("the key of a copy", session.submitted(new, "k7"), copies[7])
 
 
 def tokens_can_be_revoked(opened: Opener) -> None:
@@ -316,8 +311,8 @@ def tokens_can_be_revoked(opened: Opener) -> None:
         found = [(row.id, row.role, row.name) for row in rows]
         expect("tokens", found, [(one, "owner", "ann"), (two, "reviewer", "bob")])
         expect("revoked ones", [row.revoked_at is None for row in rows], [False, True])
-        expect("one by its digest", session.token("spam", "a" * 64), rows[0])
-        expect("another campaign's", session.token("spam", "c" * 64), None)
+        asked = ["a" * 64, "c" * 64, "never made"]
+        expect("those by their digests", session.tokens_with("spam", asked), {"a" * 64: rows[0]})
 
 
 def texts_come_back_as_they_were(opened: Opener) -> None:
@@ -329,16 +324,13 @@ def texts_come_back_as_they_were(opened: Opener) -> None:
         key = session.create(_TEXTS[8], {text[:50]: text for text in _TEXTS})
         session.add_cards(key, cards)
         session.add_labels(key, said)
-        session.claim(key, _TEXTS[8], [text[:500] for text in _TEXTS], 60.0)
+        session.claim(key, {Claim(text[:500], _TEXTS[8]) for text in _TEXTS}, 60.0)
     with store.read() as session:
         found, settings = session.find(_TEXTS[8])
         expect("the campaign", (found, list(settings.values())), (key, list(_TEXTS)))
         expect("cards", session.cards(key, 0, 0, 99), cards)
         told = [event.content() for event in session.labels(key)]
         expect("labels", told, [label.content() for label in said])
-        for text in _TEXTS:
-            event = session.submitted(key, text[:2000])
-            expect("a key", event and event.item_id, text)
         short = {text[:500] for text in _TEXTS}
         expect("claims", {claim.item_id for claim in session.live_claims(key)}, short)
         expect("claimed", session.claimed(key, _TEXTS[8], sorted(short)), short)

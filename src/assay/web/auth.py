@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Literal
 
-from anyio import to_thread
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
@@ -87,16 +86,10 @@ async def find_person(request: Request, token: str) -> Person | None:
     options: Options = request.app.state.options
     if options.local_token is not None and is_same(token, options.local_token):
         return Person(LOCAL_OWNER, "owner")
-    counter = request.app.state.counter
-
-    def look_up() -> Person | None:
-        with counter.store.read() as session:
-            row = session.token(counter.name, digest_of(token))
-        if row is None or row.revoked_at is not None:
-            return None
-        return Person(row.name, "owner" if row.role == "owner" else "reviewer")
-
-    return await to_thread.run_sync(look_up)
+    row = await request.app.state.counter.find_token(digest_of(token))
+    if row is None or row.revoked_at is not None:
+        return None
+    return Person(row.name, "owner" if row.role == "owner" else "reviewer")
 
 
 async def _person_asking(request: Request) -> Person:

@@ -1,13 +1,11 @@
-"""Requests and responses: the campaign behind a request, its JSON checked, pages and errors."""
+"""Requests and responses: JSON checked, pages and errors."""
 
-import asyncio
 import json
 import logging
 import sqlite3
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
@@ -15,51 +13,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ExceptionHandler
 
-from assay.campaign import Campaign
 from assay.core.deck import Id
 from assay.errors import AssayError, LabelConflictError, StorageError, is_storable, texts_in
-from assay.labelling import LONGEST_COMMENT, WORDS, Settings, find_campaign
-from assay.storage import Label, Store
-
-T = TypeVar("T")
-
-
-class Counter:
-    """A campaign behind one worker thread.
-
-    A campaign keeps what it has read of the storage, and is not made for several threads. Requests
-    that wait for their turn hold no thread, so that logging in never has to wait for them.
-    """
-
-    def __init__(self, campaign: Campaign) -> None:
-        self._campaign = campaign
-        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="assay-counter")
-
-    @property
-    def name(self) -> str:
-        """The campaign's name, which a rebase does not change."""
-        return self._campaign.name
-
-    @property
-    def store(self) -> Store:
-        """Where the campaign is kept; unlike the campaign, it can be used from any thread."""
-        return self._campaign.store
-
-    async def call(self, function: Callable[[Campaign], T]) -> T:
-        """Return what a function makes of the campaign as it stands now."""
-        return await asyncio.get_running_loop().run_in_executor(self._worker, self._call, function)
-
-    def close(self) -> None:
-        """Let the worker end when it has done what it was given."""
-        self._worker.shutdown()
-
-    def _call(self, function: Callable[[Campaign], T]) -> T:
-        if not self._campaign.is_current:
-            with self.store.read() as session:
-                found = find_campaign(session, self.name)
-            self._campaign = Campaign(self.store, *found, None)
-        return function(self._campaign)
-
+from assay.labelling import LONGEST_COMMENT, WORDS, Settings
+from assay.storage import Label
 
 # JSON requests, checked before anything else sees them.
 

@@ -27,7 +27,6 @@ from assay.web import Options
 from assay.web.auth import Person, needs
 from assay.web.dashboard import Dashboard, dashboard_of, heading_of
 from assay.web.http import (
-    Counter,
     comment_in,
     item_in,
     read_document,
@@ -36,6 +35,7 @@ from assay.web.http import (
     text_in,
     word_in,
 )
+from assay.web.queue import Counter
 from assay.web.review import guideline_blocks, item_json
 
 _ANSWERS = tuple(answer.value for answer in Answer)

@@ -15,11 +15,12 @@ from starlette.routing import Route
 from assay.campaign import Campaign, shown_columns
 from assay.errors import PredictionsError
 from assay.exchange import as_text
-from assay.labelling import LONGEST_COMMENT
-from assay.results import Item
+from assay.labelling import LONGEST_COMMENT, TurnRequest, checked_request
+from assay.results import Item, Turn
 from assay.web import Options
 from assay.web.auth import Person, needs
-from assay.web.http import Counter, labels_in, number_in, read_document, render
+from assay.web.http import labels_in, number_in, read_document, render
+from assay.web.queue import Counter
 
 # How to judge, as the owner wrote it: headings, paragraphs and lists, and no other markup.
 
@@ -144,14 +145,13 @@ async def take_turn(request: Request) -> Response:
     document = await read_document(request)
     want = number_in(document, "want", default=0, at_least=0, at_most=_MOST_ITEMS)
 
-    def turn(campaign: Campaign) -> dict[str, Any]:
-        _refuse_mistaken(document, campaign, person)
+    _refuse_mistaken(document, counter, person)
+
+    def asked(campaign: Campaign) -> TurnRequest:
         labels = labels_in(document, campaign.settings)
-        try:
-            turn = campaign.review(labels, reviewer=person.name, want=want, lease=options.lease)
-        except PredictionsError:
-            # Its words tell of the predictions; the owner's page has them (`Campaign.trouble`).
-            raise HTTPException(503, _NO_MORE_ITEMS) from None
+        return checked_request(labels, person.name, want, options.lease)
+
+    def told(campaign: Campaign, turn: Turn) -> dict[str, Any]:
         return {
             "receipts": [asdict(receipt) for receipt in turn.receipts],
             "items": [item_json(item, campaign, options) for item in turn.items],
@@ -160,19 +160,24 @@ async def take_turn(request: Request) -> Response:
             "team": turn.team,
         }
 
+    try:
+        content = await counter.turn(asked, told)
+    except PredictionsError:
+        # Its words tell of the predictions; the owner's page has them (`Campaign.trouble`).
+        raise HTTPException(503, _NO_MORE_ITEMS) from None
     # Escaped to ASCII: an item may hold half a surrogate pair, which UTF-8 cannot.
-    return Response(json.dumps(await counter.call(turn)), media_type="application/json")
+    return Response(json.dumps(content), media_type="application/json")
 
 
-def _refuse_mistaken(document: Mapping[str, Any], campaign: Campaign, person: Person) -> None:
+def _refuse_mistaken(document: Mapping[str, Any], counter: Counter, person: Person) -> None:
     """Raise where a page speaks for somebody else, or to another campaign, than it thinks.
 
     A page stays open when another person logs in beside it, and when another campaign is served
     at the same address, perhaps of the same name; what waits in it must not be taken for theirs.
     """
     for name, value, what in (
-        ("campaign", campaign.name, "campaign"),
-        ("campaign_id", campaign.identity, "campaign"),
+        ("campaign", counter.name, "campaign"),
+        ("campaign_id", counter.identity, "campaign"),
         ("reviewer", person.name, "reviewer"),
     ):
         if document.get(name, value) != value:

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 from assay.campaign import Campaign
 from assay.errors import InputError
 from assay.web import LOOPBACK_HOSTS, Options, auth, owner, review
-from assay.web.http import EXCEPTION_HANDLERS, Counter, make_templates
+from assay.web.http import EXCEPTION_HANDLERS, make_templates
 from assay.web.middleware import (
     STATIC,
     BodyLimit,
@@ -31,6 +31,7 @@ from assay.web.middleware import (
     host_name,
     log_to_terminal,
 )
+from assay.web.queue import Counter
 
 # The application: every route, behind the layers that guard all of them.
 

@@ -1,0 +1,228 @@
+"""Queue of the requests for a campaign: one at a time, but what reviewers send is taken together.
+
+To wait for the disk takes longer than all else that a reviewer's turn does. So all turns that wait
+are done in one transaction, and each is answered when that is on disk (group commit).
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Generic, TypeVar, cast
+
+from assay.campaign import Campaign
+from assay.labelling import ReplacedError, TurnReply, TurnRequest, find_campaign
+from assay.results import Turn
+from assay.storage import Store, TokenRow
+
+A = TypeVar("A")
+B = TypeVar("B")
+T = TypeVar("T")
+
+_MOST = 100  # turns in a transaction: other programs wait for it, too
+_SOON = 1.0  # seconds; what fails later has waited for the storage, and would do so again
+
+
+class Together(Generic[A, B]):
+    """Work on all that waits at once, in a worker's thread.
+
+    Parameters
+    ----------
+    worker : ThreadPoolExecutor
+    work : callable
+        Takes a list, and returns a result for each; an exception is raised where it was asked for.
+    """
+
+    def __init__(
+        self, worker: ThreadPoolExecutor, work: Callable[[list[A]], Sequence[B | Exception]]
+    ) -> None:
+        self.worker, self._work = worker, work
+        self._waiting: deque[tuple[A, Future[B]]] = deque()
+
+    async def call(self, given: A) -> B:
+        """Return what comes of something, when the worker has come to it."""
+        future: Future[B] = Future()
+        self._waiting.append((given, future))
+        self.worker.submit(self._take)
+        return await asyncio.wrap_future(future)
+
+    def _take(self) -> None:
+        taken: list[tuple[A, Future[B]]] = []
+        while self._waiting and len(taken) < _MOST:
+            given, future = self._waiting.popleft()
+            if future.set_running_or_notify_cancel():
+                taken.append((given, future))
+        if not taken:
+            return  # an earlier call has taken it along
+        results = _result_of(self._work, [given for given, _ in taken])
+        if isinstance(results, Exception):
+            results = [results] * len(taken)
+        for (_, future), result in zip(taken, results, strict=True):
+            if isinstance(result, Exception):
+                future.set_exception(result)
+            else:
+                future.set_result(result)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A turn: what makes the request, and what is made of the answer, with the campaign."""
+
+    request: Callable[[Campaign], TurnRequest]
+    finish: Callable[[Campaign, Turn], Any]
+
+
+class Counter:
+    """A campaign behind one worker thread.
+
+    A campaign keeps what it has read of the storage, and is not made for several threads. Requests
+    that wait for their turn hold no thread, so that logging in never has to wait for them.
+    """
+
+    def __init__(self, campaign: Campaign) -> None:
+        self._campaign = campaign
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="assay-counter")
+        self._turns = Together(self._worker, self._take_turns)
+        looker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="assay-tokens")
+        self._tokens = Together(looker, self._look_up)
+        self._grower = ThreadPoolExecutor(max_workers=1, thread_name_prefix="assay-reserve")
+        self._growing: Future[None] = Future()
+        self._growing.set_result(None)
+
+    @property
+    def name(self) -> str:
+        """The campaign's name, which a rebase does not change."""
+        return self._campaign.name
+
+    @property
+    def identity(self) -> str:
+        """What tells the campaign from others of its name, which a rebase does not change."""
+        return self._campaign.identity
+
+    @property
+    def store(self) -> Store:
+        """Where the campaign is kept; unlike the campaign, it can be used from any thread."""
+        return self._campaign.store
+
+    async def find_token(self, digest: str) -> TokenRow | None:
+        """Return the token with this digest, as it is stored now: nobody has to wait for a turn."""
+        return (await self._tokens.call(digest))[0]
+
+    async def call(self, function: Callable[[Campaign], T]) -> T:
+        """Return what a function makes of the campaign as it stands now."""
+        return await asyncio.get_running_loop().run_in_executor(self._worker, self._call, function)
+
+    async def turn(
+        self, request: Callable[[Campaign], TurnRequest], finish: Callable[[Campaign, Turn], T]
+    ) -> T:
+        """Return what is made of a reviewer's turn, which is on disk then.
+
+        Nobody waits for predictions that are read but a reviewer who has nothing else to do.
+        """
+        asked = _Asked(request, finish)
+        while True:
+            made, reply = await self._turns.call(asked)
+            if reply.short is None or reply.turn.receipts or reply.turn.items:
+                return cast(T, made)
+            await asyncio.wrap_future(self._growing)
+
+    def close(self) -> None:
+        """Let the workers end when they have done what they were given."""
+        for worker in (self._worker, self._tokens.worker, self._grower):
+            worker.shutdown()
+
+    def _look_up(self, digests: list[str]) -> list[tuple[TokenRow | None]]:
+        with self.store.read() as session:
+            found = session.tokens_with(self.name, digests)
+        return [(found.get(digest),) for digest in digests]
+
+    def _call(self, function: Callable[[Campaign], T]) -> T:
+        if not self._campaign.is_current:
+            self._load()
+        return function(self._campaign)
+
+    def _load(self) -> None:
+        with self.store.read() as session:
+            found = find_campaign(session, self.name)
+        self._campaign = Campaign(self.store, *found, None)
+
+    def _take_turns(self, asked: list[_Asked]) -> list[tuple[Any, TurnReply] | Exception]:
+        try:
+            results = self._do(asked)
+        except ReplacedError:
+            if self._campaign.is_current:
+                raise
+            self._load()  # what took its place has its labels
+            results = self._do(asked)
+        self._grow([each[1] for each in results if not isinstance(each, Exception)])
+        return results
+
+    def _do(self, asked: list[_Asked]) -> list[tuple[Any, TurnReply] | Exception]:
+        requests = [_result_of(each.request, self._campaign) for each in asked]
+        replies = iter(self._review([each for each in requests if isinstance(each, TurnRequest)]))
+        results: list[tuple[Any, TurnReply] | Exception] = []
+        for each, request in zip(asked, requests, strict=True):
+            reply = request if isinstance(request, Exception) else next(replies)
+            if isinstance(reply, Exception):
+                results.append(reply)
+                continue
+            made = _result_of(each.finish, self._campaign, reply.turn)
+            results.append(made if isinstance(made, Exception) else (made, reply))
+        return results
+
+    def _review(self, requests: list[TurnRequest]) -> list[TurnReply | Exception]:
+        """Do what is asked for, in one transaction; where that fails, each by itself.
+
+        Nobody's request is to fail for what another one holds.
+        """
+        if not requests:
+            return []
+        began = monotonic()
+        replies = _result_of(self._campaign.review_together, requests)
+        if not isinstance(replies, Exception):
+            return list(replies)
+        if isinstance(replies, ReplacedError):
+            raise replies
+        results: list[TurnReply | Exception] = []
+        for request in requests:
+            if len(requests) > 1 and monotonic() - began < _SOON:
+                results += self._review([request])
+            else:
+                results.append(replies)
+        return results
+
+    def _grow(self, replies: Sequence[TurnReply]) -> None:
+        """Have the predictions read, in another thread, where cards are missing or soon will be."""
+        if self._growing.done():
+            campaign = self._campaign
+            missing = next((reply.short for reply in replies if reply.short is not None), None)
+            if missing is not None:
+                self._growing = self._grower.submit(campaign.grow, missing)
+            elif campaign.soon_short is not None:
+                self._growing = self._grower.submit(campaign.grow_early)
+
+
+def _result_of(function: Callable[..., T], *given: object) -> T | Exception:
+    """Return what a function returns, or what it raises: it is raised where it was asked for."""
+    future: Future[T] = Future()
+    with _Raised(future):
+        future.set_result(function(*given))
+    error = future.exception()
+    return error if isinstance(error, Exception) else future.result()
+
+
+class _Raised:
+    """Let a future have what is raised in the block."""
+
+    def __init__(self, future: "Future[Any]") -> None:
+        self._future = future
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _at: object) -> bool:
+        if isinstance(error, Exception):
+            self._future.set_exception(error)
+        return isinstance(error, Exception)
