@@ -1,0 +1,231 @@
+"""Turns that wait are one transaction: few statements, each acknowledged when all are on disk."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import Event
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+import assay
+from assay import Campaign, Label
+from assay.errors import PredictionsError, StorageError
+from assay.labelling import Labelling, ShortReserveError, checked_request
+from assay.results import Turn
+from assay.web.queue import Counter
+from tests.web.conftest import Web
+from tests.web.serving import run_apart
+
+PEOPLE = [f"reviewer {number}" for number in range(8)]
+LEASE = 600.0
+
+
+class Seen:
+    """What databases were asked to do."""
+
+    def __init__(self) -> None:
+        self.statements: list[str] = []
+        self.commits = 0
+
+
+@contextmanager
+def watching() -> Iterator[Seen]:
+    """Note all that is asked of any database."""
+    seen = Seen()
+
+    def statement(_connection: Any, _cursor: Any, text: str, *_: Any) -> None:
+        seen.statements.append(text)
+
+    def commit(_connection: Any) -> None:
+        seen.commits += 1
+
+    for name, listener in (("before_cursor_execute", statement), ("commit", commit)):
+        sa.event.listen(sa.Engine, name, listener)
+    try:
+        yield seen
+    finally:
+        for name, listener in (("before_cursor_execute", statement), ("commit", commit)):
+            sa.event.remove(sa.Engine, name, listener)
+
+
+def judge(counter: Counter, labels: list[Label], who: str, want: int = 1) -> Any:
+    """Return a turn that is to be awaited."""
+    return counter.turn(
+        lambda _campaign: checked_request(labels, who, want, LEASE), lambda _campaign, turn: turn
+    )
+
+
+def all_at_once(counter: Counter, turns: dict[str, list[Label]], want: int = 1) -> list[Any]:
+    """Let all turns come while the worker is busy; return what each gets, or what it raises."""
+    release = Event()
+
+    async def go() -> list[Any]:
+        busy = asyncio.create_task(counter.call(lambda _campaign: release.wait(30)))
+        tasks = [
+            asyncio.create_task(judge(counter, each, who, want)) for who, each in turns.items()
+        ]
+        await asyncio.sleep(0)  # each is in the queue now
+        release.set()
+        await busy
+        return list(await asyncio.gather(*tasks, return_exceptions=True))
+
+    return run_apart(go())
+
+
+@pytest.fixture
+def counter(web: Web) -> Iterator[Counter]:
+    counter = Counter(web.campaign)
+    yield counter
+    counter.close()
+
+
+def held(counter: Counter) -> dict[str, list[Label]]:
+    """Give an item to each of all people; return an answer to it from each."""
+    turns: list[Turn] = all_at_once(counter, {who: [] for who in PEOPLE})
+    return {
+        who: [Label(turn.items[0].id, "yes", key=f"key of {who}")]
+        for who, turn in zip(PEOPLE, turns, strict=True)
+    }
+
+
+def test_turns_that_wait_are_one_transaction(counter: Counter, web: Web) -> None:
+    answers = held(counter)
+    with watching() as seen:
+        turns = all_at_once(counter, answers)
+    assert [turn.receipts[0].status for turn in turns] == ["saved"] * len(PEOPLE)
+    assert len({turn.items[0].id for turn in turns}) == len(PEOPLE)
+    assert {row.reviewer for row in web.campaign.events()} == {*PEOPLE}
+    # One that writes; the others are of whoever kept the worker busy, and only read.
+    assert sum("BEGIN IMMEDIATE" in text for text in seen.statements) == 1
+    assert len(seen.statements) < 2 * len(PEOPLE), seen.statements
+    assert seen.commits <= 2
+
+
+def test_a_turn_takes_few_statements(web: Web) -> None:
+    """It was 17 when every part of it asked for itself."""
+    client = web.client("reviewer")
+    (item,) = client.post("/api/review", json={"want": 1}).json()["items"]
+    submits = [{"key": "k", "item": item["id"], "answer": "yes"}]
+    with watching() as seen:
+        told = client.post("/api/review", json={"submits": submits, "want": 1}).json()
+    assert told["receipts"][0]["status"] == "saved"
+    assert len(told["items"]) == 1
+    assert len(seen.statements) <= 9, seen.statements
+
+
+def test_what_one_sends_does_not_undo_what_others_send(
+    counter: Counter, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = held(counter)
+    bad = PEOPLE[3]
+    right = Labelling.add
+
+    def add(self: Labelling, session: Any, labels: Any) -> None:
+        right(self, session, labels)
+        if any(label.reviewer == bad for label in labels):
+            raise StorageError("this one cannot be kept")
+
+    monkeypatch.setattr(Labelling, "add", add)
+    turns = all_at_once(counter, answers)
+    assert isinstance(turns[3], StorageError)
+    assert [turn.receipts[0].status for turn in turns if isinstance(turn, Turn)] == ["saved"] * 7
+    assert {row.reviewer for row in web.campaign.events()} == {*PEOPLE} - {bad}
+    # What is shown of the campaign is what is stored.
+    fresh = assay.load_campaign("spam", storage=web.storage)
+    (again,) = all_at_once(counter, {PEOPLE[0]: answers[PEOPLE[0]]}, want=0)
+    assert (again.receipts[0].status, again.team) == ("again", 7)
+    assert fresh.estimate() == web.campaign.estimate()
+
+
+def test_one_key_in_two_requests_is_one_label(counter: Counter, web: Web) -> None:
+    (label,) = held(counter)[PEOPLE[0]]
+    other = replace(label, answer="no")
+    release = Event()
+
+    async def go() -> list[Turn]:
+        busy = asyncio.create_task(counter.call(lambda _campaign: release.wait(30)))
+        sent = [judge(counter, [each], PEOPLE[0], 0) for each in (label, label, other)]
+        tasks = [asyncio.create_task(each) for each in sent]
+        await asyncio.sleep(0)
+        release.set()
+        await busy
+        return list(await asyncio.gather(*tasks))
+
+    statuses = [turn.receipts[0].status for turn in run_apart(go())]
+    assert statuses == ["saved", "again", "conflict"]
+    assert len(web.campaign.events()) == 1
+
+
+def test_a_storage_that_fails_slowly_is_not_asked_by_each(
+    counter: Counter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def fails(_campaign: Campaign, requests: Any) -> Any:
+        calls.append(len(requests))
+        raise StorageError("another program has held its lock")
+
+    monkeypatch.setattr(Campaign, "review_together", fails)
+    monkeypatch.setattr("assay.web.queue._SOON", 0.0)
+    turns = all_at_once(counter, {who: [] for who in PEOPLE})
+    assert all(isinstance(turn, StorageError) for turn in turns)
+    assert calls == [len(PEOPLE)]
+
+
+def test_answers_go_on_while_predictions_are_read(
+    counter: Counter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reserve grows in another thread; only who has nothing else to do waits for it."""
+    answers = held(counter)
+    reading, go_on = Event(), Event()
+    deal = Labelling.deal
+
+    def short(self: Labelling, session: Any, asked: int) -> bool:
+        if go_on.is_set():
+            return deal(self, session, asked)
+        raise ShortReserveError([1])
+
+    def grow(_labelling: Labelling, _short: ShortReserveError) -> None:
+        reading.set()
+        assert go_on.wait(30)
+
+    async def go() -> tuple[Turn, Turn, bool]:
+        # Nothing is left of the round for one more, who waits.
+        late = [asyncio.create_task(judge(counter, [], f"late {each}", 20)) for each in range(2)]
+        waiting = None
+        while waiting is None:
+            await asyncio.sleep(0.01)
+            waiting = next((task for task in late if not task.done()), None)
+            if all(task.done() for task in late):
+                late.append(asyncio.create_task(judge(counter, [], f"late {len(late)}", 20)))
+        while not reading.is_set():
+            await asyncio.sleep(0.01)
+        answered = await asyncio.wait_for(judge(counter, answers[PEOPLE[0]], PEOPLE[0]), 20)
+        waited = not waiting.done()
+        go_on.set()
+        return answered, await waiting, waited
+
+    monkeypatch.setattr(Labelling, "deal", short)
+    monkeypatch.setattr(Labelling, "grow", grow)
+    answered, served, waited = run_apart(go())
+    assert answered.receipts[0].status == "saved"
+    assert waited
+    assert served.items
+
+
+def test_who_waits_for_predictions_hears_that_they_are_gone(
+    counter: Counter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def short(*_: object) -> bool:
+        raise ShortReserveError([1])
+
+    def gone(*_: object) -> None:
+        raise PredictionsError("the predictions are not at hand")
+
+    monkeypatch.setattr(Labelling, "deal", short)
+    monkeypatch.setattr(Labelling, "grow", gone)
+    (turn,) = all_at_once(counter, {"ann": []})
+    assert isinstance(turn, PredictionsError)
