@@ -90,7 +90,7 @@ def test_labels_are_chained_however_they_come_into_the_log(storage_url: str) -> 
 
 
 def test_a_turn_takes_no_statement_more(storage_url: str) -> None:
-    """What the next link follows is read with the labels that others gave."""
+    """What the next link follows is read with the campaign's name, as every turn does."""
     campaign = assay.create_campaign(
         {"p": [0.9, 0.8, 0.7, 0.6]}, score="p", threshold=0.5, budget=4, storage=storage_url
     )
@@ -105,7 +105,8 @@ def test_a_turn_takes_no_statement_more(storage_url: str) -> None:
             sa.event.listen(campaign.store._backend.engine, "before_cursor_execute", note)
         label = Label(str(item.id), "yes", key=str(number))
         campaign.review([label], reviewer="ann", want=0)
-    alone = [text for text in sent if "chain" in text and "LIMIT" in text.upper()]
+    asked = [text for text in sent if text.startswith("SELECT") and "chain" in text]
+    alone = [text for text in asked if "campaign.name" not in text]
     assert sent
     assert alone == []
     stored, right = links(campaign.store, 1)

@@ -86,7 +86,7 @@ def held(counter: Counter) -> dict[str, list[Label]]:
     """Give an item to each of all people; return an answer to it from each."""
     turns: list[Turn] = all_at_once(counter, {who: [] for who in PEOPLE})
     return {
-        who: [Label(turn.items[0].id, "yes", key=f"key of {who}")]
+        who: [Label(str(turn.items[0].id), "yes", key=f"key of {who}")]
         for who, turn in zip(PEOPLE, turns, strict=True)
     }
 
@@ -107,10 +107,11 @@ def test_turns_that_wait_are_one_transaction(counter: Counter, web: Web) -> None
 def test_a_turn_takes_few_statements(web: Web) -> None:
     """It was 17 when every part of it asked for itself."""
     client = web.client("reviewer")
-    (item,) = client.post("/api/review", json={"want": 1}).json()["items"]
-    submits = [{"key": "k", "item": item["id"], "answer": "yes"}]
-    with watching() as seen:
-        told = client.post("/api/review", json={"submits": submits, "want": 1}).json()
+    told = client.post("/api/review", json={"want": 1}).json()
+    for key in ("first", "second"):
+        submits = [{"key": key, "item": told["items"][0]["id"], "answer": "yes"}]
+        with watching() as seen:
+            told = client.post("/api/review", json={"submits": submits, "want": 1}).json()
     assert told["receipts"][0]["status"] == "saved"
     assert len(told["items"]) == 1
     assert len(seen.statements) <= 9, seen.statements
@@ -193,16 +194,10 @@ def test_answers_go_on_while_predictions_are_read(
         assert go_on.wait(30)
 
     async def go() -> tuple[Turn, Turn, bool]:
-        # Nothing is left of the round for one more, who waits.
-        late = [asyncio.create_task(judge(counter, [], f"late {each}", 20)) for each in range(2)]
-        waiting = None
-        while waiting is None:
-            await asyncio.sleep(0.01)
-            waiting = next((task for task in late if not task.done()), None)
-            if all(task.done() for task in late):
-                late.append(asyncio.create_task(judge(counter, [], f"late {len(late)}", 20)))
-        while not reading.is_set():
-            await asyncio.sleep(0.01)
+        rest = await judge(counter, [], "who takes the rest of the round", 20)
+        assert 0 < len(rest.items) < 20
+        waiting = asyncio.create_task(judge(counter, [], "who comes too late", 1))
+        assert await asyncio.to_thread(reading.wait, 30)
         answered = await asyncio.wait_for(judge(counter, answers[PEOPLE[0]], PEOPLE[0]), 20)
         waited = not waiting.done()
         go_on.set()
