@@ -1,4 +1,4 @@
-"""The Spark engine on a cluster: what `tests/predictions/test_spark_cluster.py` checks, as figures.
+"""The Spark engine on a cluster: what `tests/predictions/spark/test_cluster.py` checks, as figures.
 
 Run from the root of the repository: python -m benchmarks.spark_cluster [ROWS]
 It needs Java and pyspark, starts a master and two workers on this machine, and ends them.
@@ -12,7 +12,7 @@ and done again, and the counts were the same. All of it took 112 s, half of them
 
 import sys
 
-from tests.predictions.spark_cluster import figures
+from tests.predictions.spark.spark_cluster import figures
 
 
 def main() -> None:

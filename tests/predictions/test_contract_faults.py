@@ -13,7 +13,7 @@ import pytest
 
 from assay.errors import PredictionsError
 from assay.predictions import read_predictions
-from assay.predictions.duckdb import ids as duck_ids
+from assay.predictions.duckdb import relations as duck_ids
 from assay.predictions.duckdb import scanner as duck_scanner
 from assay.predictions.scan import ENGINES, Engine, Scan
 from tests.predictions.contract import SEED, Population, scan_by

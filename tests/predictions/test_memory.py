@@ -13,10 +13,11 @@ from assay.core.cuts import confidence
 from assay.core.profile import Profile, profile_of
 from assay.core.strata import Strata
 from assay.core.stratify import stratify
+from assay.core.types import Ints, Words
 from assay.errors import PredictionsError
 from assay.predictions import Card, Predictions, from_arrays, read_predictions
 from assay.predictions.ids import Ids
-from assay.predictions.memory import MemoryPredictions
+from assay.predictions.memory import MemoryPredictions, first_cards
 
 Row = tuple[deck.Id, float, bool]
 
@@ -338,3 +339,83 @@ def test_a_score_that_moves_within_its_bin_is_not_seen_and_changes_nothing_drawn
 
 def test_an_integer_and_its_text_are_different_ids() -> None:
     assert _fingerprint([(7, 0.5, True)]) != _fingerprint([("7", 0.5, True)])
+
+
+def _all_sorted(number: Words, stratum: Ints, counts: Ints) -> list[list[int]]:
+    """Sort every deck in full: what `first_cards` must agree with."""
+    decks = []
+    for h, count in enumerate(counts):
+        members = [place for place in range(number.size) if stratum[place] == h]
+        decks.append(sorted(members, key=lambda place: int(number[place]))[:count])
+    return decks
+
+
+def _dealt(number: Words, stratum: Ints, counts: Ints) -> list[list[int]]:
+    sizes = np.bincount(stratum, minlength=counts.size)
+    cards = first_cards(number, stratum, counts, sizes, lambda at: [b""] * at.size)
+    return [deck.tolist() for deck in cards]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_agrees_with_sorting_every_deck(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    number = rng.integers(0, 2**64, 5_000, dtype=np.uint64)
+    stratum = np.concatenate([np.arange(4), rng.choice(4, 4_996, p=[0.9, 0.08, 0.01, 0.01])])
+    counts = np.array([30, 300, 0, 10_000])
+    assert _dealt(number, stratum, counts) == _all_sorted(number, stratum, counts)
+
+
+def test_numbers_that_all_lie_high_are_found_in_further_tries() -> None:
+    rng = np.random.default_rng(1)
+    number = 2**64 - 1 - rng.integers(0, 2**40, 20_000, dtype=np.uint64)
+    stratum = np.arange(20_000) % 2
+    counts = np.array([5, 500])
+    assert _dealt(number, stratum, counts) == _all_sorted(number, stratum, counts)
+
+
+def test_the_smallest_and_the_largest_number_are_dealt() -> None:
+    number = np.array([2**64 - 1, 0], dtype=np.uint64)
+    assert _dealt(number, np.array([0, 0]), np.array([2])) == [[1, 0]]
+
+
+def test_equal_numbers_are_ordered_by_the_bytes_of_the_id_before_the_deck_is_cut() -> None:
+    ids = ["é", "z", "Z", "a"]
+    number = np.array([5, 5, 5, 1], dtype=np.uint64)
+    cards = first_cards(
+        number,
+        stratum=np.zeros(4, dtype=np.int64),
+        counts=np.array([3]),
+        sizes=np.array([4]),
+        utf8=lambda at: [ids[place].encode() for place in at],
+    )
+    assert [ids[place] for place in cards[0]] == ["a", "Z", "z"]
+
+
+def _find(predictions: Predictions, *ids: int | str) -> list[tuple[object, int, float] | None]:
+    found = predictions.find(list(ids), variable="score", scale="probability")
+    return [
+        None if each is None else (each.card.id, each.card.predicted, each.value) for each in found
+    ]
+
+
+def test_items_are_found_by_their_ids_in_the_order_asked_for() -> None:
+    predictions = from_arrays(y_score=[0.9, 0.2, 0.6], ids=[-1, 5, 7], threshold=0.5)
+    assert _find(predictions, 7, -1, 7) == [(7, True, 0.6), (-1, True, 0.9), (7, True, 0.6)]
+    assert _find(predictions) == []
+
+
+def test_what_is_not_there_is_none_even_if_it_looks_alike() -> None:
+    integers = from_arrays(y_score=[0.9, 0.2], ids=[-1, 5], threshold=0.5)
+    # The 64 bits of -1 are those of 2^64 - 1, and neither 2^70 nor a text has any.
+    assert _find(integers, 2**64 - 1, 2**70, "5", 5) == [None, None, None, (5, False, 0.2)]
+    strings = from_arrays(y_score=[0.9, 0.2], ids=["5", "05"], threshold=0.5)
+    assert _find(strings, 5, "5", "005") == [None, ("5", True, 0.9), None]
+
+
+def test_a_found_item_carries_what_people_see_and_its_confidence() -> None:
+    table = {"p": np.array([0.9, 0.2]), "text": ["spam", "ham"]}
+    predictions = read_predictions(table, score="p", threshold=0.5, show=["text"])
+    (found,) = predictions.find([1], variable="confidence", scale="probability")
+    assert found is not None
+    assert found.card.shown == {"text": "ham"}
+    assert found.value == 0.8

@@ -4,9 +4,7 @@ from assay.core.strata import Side
 from assay.core.stratify import sides_to_cut
 from assay.predictions.contract import Card, Found, IdKind, Predictions
 from assay.predictions.engine import telling_progress
-from assay.predictions.engines import engine_of
-from assay.predictions.judgements import Classifiers
-from assay.predictions.labelled import Labelled, read_labelled
+from assay.predictions.judgements import Classifiers, Labelled, read_labelled
 from assay.predictions.memory import MemoryPredictions
 from assay.predictions.pair import (
     IN_NEW,
@@ -17,10 +15,9 @@ from assay.predictions.pair import (
     parts_in,
     read_compared,
 )
-from assay.predictions.read import from_arrays, read_predictions
+from assay.predictions.read import engine_of, from_arrays, read_predictions
 from assay.predictions.roles import refuse_bad_show, refuse_improbable
 from assay.predictions.scan import ENGINES, Engine, Scan, as_scan
-from assay.predictions.slices import slice_text
 from assay.predictions.union import (
     Top,
     UnionPredictions,
@@ -29,6 +26,7 @@ from assay.predictions.union import (
     listed,
     merge,
 )
+from assay.predictions.values import slice_text
 
 __all__ = [
     "ENGINES",

@@ -14,7 +14,6 @@ from assay.core.targets import Groups
 from assay.core.types import Ints
 
 IdKind = Literal["integer", "string"]
-"""Of which predicted label: True only the rows predicted yes, False only no, None all."""
 
 
 @dataclass(frozen=True)

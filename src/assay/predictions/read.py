@@ -1,8 +1,10 @@
-"""Reading predictions, whatever they are kept in, of one classifier or several."""
+"""Reading predictions, whatever they are kept in: which engine does, of which classifiers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import inf
 
+import duckdb
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -12,7 +14,9 @@ from assay.core.types import Floats
 from assay.errors import PredictionsError
 from assay.predictions.column import Loaded
 from assay.predictions.contract import Predictions
-from assay.predictions.engines import engine_of, open_scanner
+from assay.predictions.duckdb.databases import is_database, is_query
+from assay.predictions.duckdb.paths import find_files, is_remote
+from assay.predictions.engine import Scanner
 from assay.predictions.ids import Ids
 from assay.predictions.judgements import (
     Classifiers,
@@ -25,12 +29,72 @@ from assay.predictions.judgements import (
     take_judgements,
 )
 from assay.predictions.memory import MemoryPredictions, fingerprint_of, judged_words
-from assay.predictions.numbers import read_weights, refuse_engine
 from assay.predictions.roles import Roles, refuse_bad_show, refuse_no_column
 from assay.predictions.scan import Engine, Scan, as_scan
 from assay.predictions.scanned import ScannedPredictions
-from assay.predictions.slices import read_slices, slice_columns
 from assay.predictions.tables import read_mapping
+from assay.predictions.values import read_slices, read_weights, slice_columns
+
+# Up to here, to read files into memory is as fast as anything, and every id can be looked at.
+_SMALL = 64 * 2**20
+
+
+def engine_of(scan: Scan, id: str | None) -> Engine:
+    """Return the engine that was asked for, or else the one that suits.
+
+    Parameters
+    ----------
+    scan : Scan
+        Where the predictions are.
+    id : str or None
+        The column of ids. Without one the rows' numbers are the ids, which only memory knows.
+
+    Examples
+    --------
+    >>> engine_of(Scan({"p": [0.5]}), None), engine_of(Scan("SELECT 1 AS id"), "id")
+    ('memory', 'duckdb')
+    """
+    if scan.engine == "spark" or scan.spark is not None or _is_of_spark(scan.source):
+        return "spark"
+    if scan.engine is not None:
+        return scan.engine
+    small = scan.path is None or id is None or _bytes(scan.path) <= _SMALL
+    return "memory" if small else "duckdb"
+
+
+def open_scanner(scan: Scan, engine: Engine, roles: Roles, show: Sequence[str]) -> Scanner:
+    """Open predictions that are to be read where they lie.
+
+    Parameters
+    ----------
+    scan : Scan
+        Where they are.
+    engine : {"duckdb", "spark"}
+        What reads them.
+    roles : Roles
+        Which column is what.
+    show : sequence of str
+        The columns that people see.
+    """
+    if engine == "spark":
+        from assay.predictions.spark.scanner import open_spark
+
+        return open_spark(scan, roles, show)
+    from assay.predictions.duckdb.scanner import open_duck
+
+    return open_duck(scan, roles, show)
+
+
+def _is_of_spark(source: object) -> bool:
+    return type(source).__module__.split(".")[0] == "pyspark"
+
+
+def _bytes(path: str) -> float:
+    """Return the size of the files that a path means; infinite where that is not told easily."""
+    if is_remote(path) or is_query(path) or is_database(path):
+        return inf
+    with duckdb.connect() as connection:
+        return find_files(connection, path).bytes
 
 
 def read_predictions(
@@ -137,7 +201,7 @@ def read_predictions(
     engine = engine_of(scan, id)
     if sample_weight is not None:
         refuse_no_column("sample_weight", sample_weight)
-        refuse_engine(scan, engine, sample_weight)
+        _refuse_engine(scan, engine, sample_weight)
     elif engine != "memory" and _can_stay(scan, engine, roles, groups):
         ((name, role),) = roles.items()
         with about(name):
@@ -295,3 +359,15 @@ def _named(held: MemoryPredictions, name: str) -> Predictions:
         classifiers=(name,),
         fingerprint=held.fingerprint().partition(":weights-")[0],
     )
+
+
+def _refuse_engine(scan: Scan, engine: Engine, sample_weight: str) -> None:
+    """Raise where predictions with weights are to be read by an engine that knows none."""
+    if engine == "spark" or scan.engine not in (None, "memory"):
+        raise PredictionsError(
+            f"sample_weight={sample_weight!r} is given for the engine {engine!r}",
+            details="weights are read into memory: ids, scores, labels and weights of all items",
+            hint="write those columns to a Parquet file and give that, with engine 'memory'"
+            if engine == "spark"
+            else "leave out the engine",
+        )

@@ -18,18 +18,16 @@ from assay.core.types import Bools, Ints, Words
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.contract import IdKind
-from assay.predictions.duckdb.ids import DuckIds
 from assay.predictions.duckdb.loading import fetch_shown
 from assay.predictions.duckdb.readable import identifier, reading
-from assay.predictions.duckdb.relations import Relation, open_relation
+from assay.predictions.duckdb.relations import DuckIds, Relation, open_relation
 from assay.predictions.engine import Listed, Rows, Span, Survey, polled
 from assay.predictions.memory import TOP
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
-from assay.predictions.sql.bins import TRIED, case_sql, double_sql, spread_sql
 from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
-from assay.predictions.sql.rows import row_sql, value_sql
+from assay.predictions.sql.rows import TRIED, case_sql, double_sql, row_sql, spread_sql, value_sql
 
 # What is wrong with rows that DuckDB reads, when something is.
 

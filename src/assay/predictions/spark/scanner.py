@@ -18,29 +18,26 @@ from assay.predictions.engine import Rows, Span, Survey
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.spark.columns import (
-    column_name,
+    SparkIds,
     refuse_other_arithmetic,
     spark_bin,
     with_digest,
     with_place,
     word_of_limit,
 )
-from assay.predictions.spark.ids import SparkIds
-from assay.predictions.spark.source import SparkRows, open_rows, reading_with_spark
-from assay.predictions.sql.bins import case_sql
+from assay.predictions.spark.source import SparkRows, column_name, open_rows, reading_with_spark
 from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, usable_sql
-from assay.predictions.sql.rows import RowSql, row_sql, value_sql
+from assay.predictions.sql.rows import RowSql, case_sql, row_sql, value_sql
 from assay.predictions.tables import shown_values
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 # Items by bin and label, counted by Spark in one pass over the data.
 #
 # Which rule makes the bins depends on all values, which nobody knows before the pass. So items are
 # grouped by the bins of every rule. All of them rise with the value, hence there are no more
 # groups than bins of the rules together; afterwards the groups of the right rule are merged.
-
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 def grouped(items: "DataFrame") -> "DataFrame":
@@ -102,9 +99,6 @@ def _merged(groups: "pa.Table", low: Floats, high: Floats, rule: Rule) -> ScoreC
         digest=np.bitwise_xor.reduceat(digest, starts),
     )
 
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 _ITEM = RowSql("id", "score", "says")
 

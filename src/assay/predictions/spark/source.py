@@ -13,7 +13,6 @@ from assay.errors import AssayError, MissingDependencyError, PredictionsError
 from assay.predictions.duckdb.databases import is_query
 from assay.predictions.duckdb.readable import bad_condition, first_lines
 from assay.predictions.scan import Scan
-from assay.predictions.spark.columns import column_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -250,3 +249,14 @@ def _filtered(frame: "DataFrame", where: str | None) -> "DataFrame":
     except PySparkException as error:
         raise bad_condition(where, error, frame.columns) from error
     return filtered
+
+
+def column_name(name: str) -> str:
+    """Return the name of a column as Spark's SQL has it.
+
+    Examples
+    --------
+    >>> column_name("p.spam")
+    '`p.spam`'
+    """
+    return "`" + name.replace("`", "``") + "`"

@@ -10,8 +10,7 @@ from typing import Protocol
 from assay.core.profile import ScoreCells
 from assay.errors import PredictionsError, did_you_mean
 from assay.predictions.roles import Roles
-from assay.predictions.sql.bins import double_sql
-from assay.predictions.sql.rows import RowSql
+from assay.predictions.sql.rows import RowSql, double_sql
 
 _LARGEST = 1.7976931348623157e308
 _LISTED = 5  # values of a column that an error names

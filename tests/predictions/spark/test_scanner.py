@@ -27,7 +27,7 @@ from assay.predictions.scan import Scan
 from assay.predictions.spark import columns as spark_trial
 from assay.predictions.spark.columns import refuse_other_arithmetic, with_digest, with_place
 from assay.predictions.spark.scanner import SparkScanner, open_spark
-from assay.predictions.sql.bins import spread_sql
+from assay.predictions.sql.rows import spread_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -13,11 +13,17 @@ import pytest
 from assay.errors import PredictionsError
 from assay.predictions.column import Column
 from assay.predictions.ids import Ids
-from assay.predictions.labels import read_predicted
-from assay.predictions.numbers import read_scores
 from assay.predictions.roles import Roles
-from assay.predictions.sql.bins import double_sql
-from assay.predictions.sql.rows import Dialect, RowSql, family_of, quoted, row_sql, value_sql
+from assay.predictions.sql.rows import (
+    Dialect,
+    RowSql,
+    double_sql,
+    family_of,
+    quoted,
+    row_sql,
+    value_sql,
+)
+from assay.predictions.values import read_predicted, read_scores
 
 Answer = list[float] | str
 Evaluate = Callable[["pa.Table", Sequence[str]], list[list[Any]]]

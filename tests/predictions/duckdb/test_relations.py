@@ -821,7 +821,7 @@ def test_bad_tables_and_conditions_of_postgres(postgres: str) -> None:
 def test_a_copy_in_several_parts(
     postgres: str, table: "pa.Table", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assay.predictions.duckdb.postgres._PART", 10_000)
+    monkeypatch.setattr("assay.predictions.duckdb.databases._PART", 10_000)
     relation = open_relation(Scan(postgres, table=PREDS), table.column_names, staged=True)
     assert len(list(relation.folder.glob("*.parquet"))) > 10
     assert not list(relation.folder.glob("*.csv"))

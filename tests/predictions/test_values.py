@@ -9,7 +9,7 @@ import pytest
 from assay.errors import PredictionsError
 from assay.predictions.judgements import load
 from assay.predictions.read import read_predictions
-from assay.predictions.slices import MISSING, SliceBits, read_slices, slice_text
+from assay.predictions.values import MISSING, SliceBits, read_slices, slice_text
 
 
 def sliced(written: list[str], **columns: Any) -> SliceBits:

@@ -23,8 +23,7 @@ from assay.predictions.duckdb.loading import fetch_shown
 from assay.predictions.duckdb.scanner import DuckScanner, duckdb_bin, refuse_other_bins
 from assay.predictions.engine import telling_progress
 from assay.predictions.scan import Scan
-from assay.predictions.sql.bins import spread_sql
-from assay.predictions.sql.rows import value_sql
+from assay.predictions.sql.rows import spread_sql, value_sql
 from tests.predictions.contract import (
     SEED,
     Population,

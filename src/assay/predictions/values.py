@@ -1,0 +1,380 @@
+"""Values of a column: scores, weights, predicted labels, and slices of the items."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assay.core.types import Bools, Floats, Ints
+from assay.errors import PredictionsError, did_you_mean
+from assay.predictions.column import Arrow, Column, Loaded, examples, first_few, is_text
+from assay.predictions.ids import Ids
+
+
+def read_scores(column: Column, ids: Ids) -> Floats:
+    """Take a column for the scores; -0.0 becomes 0.0.
+
+    Examples
+    --------
+    >>> data = pa.chunked_array([["0.25", " 1e-3"]])
+    >>> read_scores(Column("p", "a.csv", data, untyped=True), Ids(np.arange(2)))
+    array([0.25 , 0.001])
+    """
+    scores = read_numbers(column, ids, "score")
+    bad = ~np.isfinite(scores)
+    if bad.any():
+        rows = first_few(bad)
+        raise PredictionsError(
+            f"{bad.sum():,} of {bad.size:,} scores in {column} are missing, NaN or infinite",
+            details=examples(rows, id=ids.at(rows), score=column.at(rows)),
+            hint="a score is a finite number that float64 can hold; mend or drop these rows",
+        )
+    # Only where there may be a zero to change, because it takes a copy.
+    return scores + 0.0 if scores.min() <= 0.0 <= scores.max() else scores
+
+
+def read_numbers(column: Column, ids: Ids, what: str) -> Floats:
+    """Take a column for numbers, each a `what`; those that are missing become NaN.
+
+    Narrower numbers are widened, which is exact. Decimals go through their digits, so that each
+    becomes the nearest float64 whatever container it comes from.
+    """
+    data = column.data
+    kind = data.type
+    if pa.types.is_decimal(kind):
+        data = data.cast(pa.string()).cast(pa.float64())
+    elif is_text(kind) and column.untyped:
+        data = _parse(column, ids, what)
+    elif not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
+        raise PredictionsError(
+            f"the {what}s in {column} are of type {kind}",
+            details=f"a {what} is a number",
+            hint="is another column meant? Text that holds numbers must be converted first",
+        )
+    numbers: Floats = data.cast(pa.float64(), safe=False).to_numpy()
+    return numbers
+
+
+def _parse(column: Column, ids: Ids, what: str) -> Arrow:
+    """Read the numbers out of text."""
+    texts = pc.utf8_trim_whitespace(column.data)
+    try:
+        return texts.cast(pa.float64())
+    except pa.ArrowInvalid:
+        # Arrow stops at the first text that it does not know, among them +0.5; look at them all.
+        numbers = [None if text is None else _number(text) for text in texts.to_pylist()]
+    bad = np.array([number is None for number in numbers]) & ~column.missing()
+    if bad.any():
+        rows = first_few(bad)
+        raise PredictionsError(
+            f"{bad.sum():,} of {bad.size:,} {what}s in {column} are not numbers",
+            details=examples(rows, id=ids.at(rows), **{what: column.at(rows)}),
+            hint="is another column meant? If not, mend or drop these rows",
+        )
+    return pa.chunked_array([pa.array(numbers, pa.float64())])
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+# The items' weights: finite numbers that are not negative.
+
+
+def read_weights(column: Column, ids: Ids) -> Floats:
+    """Take a column for the items' weights.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> data = pa.chunked_array([[3, 0, 12]])
+    >>> read_weights(Column("views", "a table", data), Ids(np.arange(3)))
+    array([ 3.,  0., 12.])
+    """
+    weights = read_numbers(column, ids, "weight")
+    _refuse_weights(~np.isfinite(weights), "missing, NaN or infinite", column, ids)
+    _refuse_weights(weights < 0, "negative", column, ids)
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if not 0 < total < np.inf:
+        raise PredictionsError(
+            f"the weights in {column} sum to {total:g}",
+            details="an item counts as much as its weight: at least one must be above 0"
+            if total == 0
+            else "together they are more than float64 can hold",
+            hint="is another column meant? Leave out sample_weight to count every item once"
+            if total == 0
+            else "divide them all by the same number: only their proportions matter",
+        )
+    return weights
+
+
+def _refuse_weights(bad: Bools, what: str, column: Column, ids: Ids) -> None:
+    if bad.any():
+        rows = first_few(bad)
+        raise PredictionsError(
+            f"{bad.sum():,} of {bad.size:,} weights in {column} are {what}",
+            details=examples(rows, id=ids.at(rows), weight=column.at(rows)),
+            hint="a weight is a finite number, at least 0, which leaves an item out; "
+            "mend or drop these rows",
+        )
+
+
+# The predicted labels: yes or no.
+
+
+_WRITTEN = {"1": True, "true": True, "0": False, "false": False}
+_ZERO_OR_ONE: dict[object, bool] = {0: False, 1: True}
+_SCALARS = (str, bytes, bool, int, float, date)
+
+# What a value of the column says; None where it cannot be told.
+Meaning = Callable[[object], bool | None]
+
+
+def read_predicted(column: Column, positive: object, ids: Ids) -> Bools:
+    """Take a column for the predicted labels.
+
+    Parameters
+    ----------
+    column : Column
+        Of any type when `positive` is given, otherwise of true and false or of 0 and 1.
+    positive : object
+        The value that means yes; None when the column says so itself.
+    ids : Ids
+        To name the rows in an error.
+
+    Examples
+    --------
+    >>> said = Column("said", "a table", pa.chunked_array([["ham", "spam"]]))
+    >>> read_predicted(said, "spam", Ids(np.arange(2)))
+    array([False,  True])
+    """
+    if column.data.null_count:
+        missing = column.missing()
+        rows = first_few(missing)
+        raise PredictionsError(
+            f"{missing.sum():,} of {missing.size:,} predicted labels in {column} are missing",
+            details=examples(rows, id=ids.at(rows)),
+            hint="mend or drop these rows",
+        )
+    if positive is None and pa.types.is_boolean(column.data.type):
+        says_yes: Bools = np.asarray(column.data)
+        return says_yes
+    values, place = _distinct(column)
+    means = _meaning(column, positive)
+    says = [means(value) for value in values]
+    unknown = [value for value, said in zip(values, says, strict=True) if said is None]
+    if unknown:
+        raise PredictionsError(
+            f"the predicted labels in {column} are neither true or false nor 0 or 1",
+            details=f"got {_listed(unknown)}, of type {column.data.type}",
+            hint=f"say which value means yes, for example positive={unknown[0]!r}",
+        )
+    if positive is not None and not any(says):
+        raise PredictionsError(
+            f"positive={positive!r} occurs nowhere in {column}",
+            details=f"got {_listed(values)}, of type {column.data.type}",
+            hint=did_you_mean(str(positive), [text for text in values if isinstance(text, str)]),
+        )
+    return np.array(says, dtype=np.bool_)[place]
+
+
+def refuse_contradictions(
+    scores: Floats, predicted: Bools, threshold: float, column: Column, ids: Ids
+) -> None:
+    """Raise an error where a row's score and its predicted label say different things.
+
+    A score equal to the threshold goes with either label.
+
+    Parameters
+    ----------
+    scores, predicted : array, shape (N,)
+    threshold : float
+        From which on the classifier says yes.
+    column : Column
+        Of the predicted labels, for the error.
+    ids : Ids
+        To name the rows.
+
+    Examples
+    --------
+    >>> said = Column("said", "a table", pa.chunked_array([[True, True]]))
+    >>> refuse_contradictions(
+    ...     np.array([0.5, 0.4]), np.array([True, True]), 0.5, said, Ids(np.array([7, 8]))
+    ... )
+    Traceback (most recent call last):
+    assay.errors.PredictionsError: 1 of 2 predicted labels in column 'said' of a table ...
+    first, counting rows from 0: row 1 (id 8, score 0.4, predicted True)
+    hint: ...
+    """
+    bad = np.where(predicted, scores < threshold, scores > threshold)
+    if bad.any():
+        rows = first_few(bad)
+        raise PredictionsError(
+            f"{bad.sum():,} of {bad.size:,} predicted labels in {column} contradict "
+            f"threshold={threshold}",
+            details=examples(
+                rows,
+                id=ids.at(rows),
+                score=scores[rows].tolist(),
+                predicted=predicted[rows].tolist(),
+            ),
+            hint="predicted is yes from the threshold upwards; "
+            "correct the threshold, or leave it out to trust the labels",
+        )
+
+
+def _meaning(column: Column, positive: object) -> Meaning:
+    """Return how one value of the column is understood."""
+    if positive is None:
+        if column.untyped:
+            return lambda value: _WRITTEN.get(str(value).strip().lower())
+        return _ZERO_OR_ONE.get
+    scalar = positive.item() if isinstance(positive, np.generic) else positive
+    if not isinstance(scalar, _SCALARS):
+        raise PredictionsError(
+            f"positive={positive!r} is of type {type(positive).__name__}",
+            details="it must be one value that can stand in the column: text, a number, a date",
+        )
+    if column.untyped:
+        if isinstance(scalar, bool):
+            return lambda value: str(value).strip().lower() == str(scalar).lower()
+        return lambda value: value == str(scalar)
+    # Text stands for what is written like it: the command line has nothing but text.
+    written = scalar if isinstance(scalar, str) else None
+    return lambda value: value == scalar or str(value) == written
+
+
+def _distinct(column: Column) -> tuple[list[object], Ints]:
+    """Return the values that occur in the column, and for each row which of them it has."""
+    try:
+        encoded = pa.concat_arrays(column.data.chunks).dictionary_encode()
+    except pa.ArrowNotImplementedError as error:
+        raise PredictionsError(
+            f"the predicted labels in {column} are of type {column.data.type}",
+            details="they must be true and false, or 0 and 1, or what positive= is one of",
+        ) from error
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
+
+
+def _listed(values: list[object]) -> str:
+    texts = ", ".join(repr(value) for value in values[:5])
+    return f"{texts} and {len(values) - 5:,} more" if len(values) > 5 else texts
+
+
+# Groups of items by the values of a column: which items are in German.
+
+
+MISSING = "(missing)"
+"""The value of items that have none."""
+
+_MOST = 20  # targets of one column: each takes labels of its own
+
+
+@dataclass(frozen=True, eq=False)
+class SliceBits:
+    """The slices that were asked for, and of each item the bits of those that hold it."""
+
+    names: tuple[str, ...]
+    bits: Ints
+
+
+def slice_columns(written: Sequence[str]) -> list[str]:
+    """Return the columns that slices are told by.
+
+    Examples
+    --------
+    >>> slice_columns(["lang=de", "lang=en", "site"])
+    ['lang', 'site']
+    """
+    return list(dict.fromkeys(text.partition("=")[0].strip() for text in written))
+
+
+def slice_text(value: object) -> str:
+    """Return a value as it is written in the name of a slice.
+
+    Examples
+    --------
+    >>> [slice_text(value) for value in ("de", 7, True, None)]
+    ['de', '7', 'true', '(missing)']
+    """
+    if value is None:
+        return MISSING
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def read_slices(loaded: Loaded, written: Sequence[str]) -> SliceBits:
+    """Find the items of each slice.
+
+    Parameters
+    ----------
+    loaded : Loaded
+        With the columns that the slices are told by.
+    written : sequence of str
+        ``lang=de`` is the items with that value, ``lang`` one slice for each value that occurs.
+
+    Examples
+    --------
+    >>> from assay.predictions.judgements import load
+    >>> found = read_slices(load({"lang": ["de", "en", "de"]}, ["lang"], (), None), ["lang"])
+    >>> found.names, found.bits
+    (('lang=de', 'lang=en'), array([1, 2, 1]))
+    """
+    size = len(next(iter(loaded.columns.values())).data)
+    bits, names = np.zeros(size, dtype=np.int64), dict[str, None]()
+    for text in written:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        values, place = _slice_values(loaded.columns[name])
+        wanted = [value] if equals else values
+        _refuse_unknown_slices(name, wanted, values, loaded.source)
+        for each in wanted:
+            if (whole := f"{name}={each}") not in names:
+                bits |= (place == values.index(each)).astype(np.int64) << len(names)
+                names[whole] = None
+    return SliceBits(tuple(names), bits)
+
+
+def _slice_values(column: Column) -> tuple[list[str], Ints]:
+    """Return the texts that occur, most frequent first, and for each row which of them it has."""
+    try:
+        encoded = pa.concat_arrays(column.data.chunks).dictionary_encode(null_encoding="encode")
+    except pa.ArrowNotImplementedError as error:
+        raise PredictionsError(
+            f"{column} is of type {column.data.type}, and has no values to slice by"
+        ) from error
+    texts = [slice_text(value) for value in encoded.dictionary.to_pylist()]
+    values, place = np.unique(texts, return_inverse=True)
+    rows = place[encoded.indices.to_numpy()]
+    order = np.argsort(-np.bincount(rows), kind="stable")
+    return values[order].tolist(), np.argsort(order)[rows]
+
+
+def _refuse_unknown_slices(
+    column: str, wanted: Sequence[str], values: Sequence[str], source: str
+) -> None:
+    some = ", ".join(values[:_MOST]) + (", ..." if len(values) > _MOST else "")
+    if len(wanted) > _MOST:
+        raise PredictionsError(
+            f"column {column!r} of {source} has {len(values):,} values, and each would be a target",
+            details=f"values: {some}; at most {_MOST}",
+            hint=f"name those that matter: METRIC[{column}={values[0]}]; slices={[column]!r} tells "
+            "all of them from the same labels",
+        )
+    for value in wanted:
+        if value not in values:
+            raise PredictionsError(
+                f"no item of {source} has {column}={value}",
+                details=f"values: {some}",
+                hint=did_you_mean(value, list(values)),
+            )
+        if set(value) & set("[]"):
+            raise PredictionsError(
+                f"{column}={value} cannot be named in a metric: it has brackets",
+                hint=f"slices={[column]!r} tells the metric of every value from the same labels",
+            )
