@@ -18,8 +18,8 @@ from scipy.special import ndtri
 from assay.core.goal import Goal
 from assay.core.targets import parse_targets
 from assay.simulation import Population, expected_savings, sample_size, simulate
+from assay.simulation.recycling.designs import covariance_of_hits
 from assay.simulation.recycling.route import Route
-from assay.simulation.recycling.sizes import covariance_of_hits
 
 NAMES = ("mve", "bilstm", "cnn", "logreg")  # the parent first
 WITHIN, CONFIDENCE = 0.03, 0.95

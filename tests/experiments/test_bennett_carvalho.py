@@ -11,8 +11,7 @@ import pytest
 
 from assay.errors import InputError
 from assay.experiments.bennett_carvalho import study as bennett_carvalho
-from assay.experiments.bennett_carvalho.cells import DESIGNS, Cell
-from assay.experiments.bennett_carvalho.result import PAPER, Average, Result
+from assay.experiments.bennett_carvalho.cells import DESIGNS, PAPER, Average, Cell, Result
 from assay.experiments.data import generated_topics
 from assay.simulation import Row, TargetRow
 

@@ -19,9 +19,8 @@ from assay.core.types import Floats
 from assay.core.unjudged import swing
 from assay.errors import InputError
 from assay.experiments.coverage import unjudged as coverage_unjudged
-from assay.experiments.coverage.cells import Cell, Single, needed
+from assay.experiments.coverage.cells import Cell, Several, Single, needed
 from assay.experiments.coverage.extent import FULL, QUICK, LeftOut, Part, Scope
-from assay.experiments.coverage.joint import Several
 from assay.experiments.coverage.pairs import rare_pairs
 from assay.experiments.coverage.plan import Plan
 from assay.experiments.coverage.populations import (

@@ -9,7 +9,8 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from assay.errors import AssayError, InputError, PredictionsError
-from assay.experiments import data, originals
+from assay.experiments import data
+from assay.experiments import data as originals
 
 REAL = Path(os.environ.get("ASSAY_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
 

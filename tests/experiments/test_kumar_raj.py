@@ -28,7 +28,7 @@ from assay.experiments.kumar_raj.cells import (
     random_mae,
     smoothed,
 )
-from assay.experiments.kumar_raj.result import random_labels, reductions, target_of
+from assay.experiments.kumar_raj.study import random_labels, reductions, target_of
 from assay.simulation import Population
 
 DATA = Path(

@@ -1,17 +1,17 @@
-"""The populations of the experiments: real ones that stand in for the papers', and generated ones.
+"""Populations of the experiments: the papers' own, real ones that stand in for them, generated."""
 
-Loaders for the papers' own data are in `assay.experiments.originals`.
-"""
-
+from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from assay.core import deck
 from assay.core.types import Bools, Floats, Ints
 from assay.demo import fit_logistic
-from assay.errors import InputError
+from assay.errors import InputError, MissingDependencyError, PredictionsError
 from assay.simulation import Population
 
 ARXIV_CATEGORIES = (
@@ -161,3 +161,191 @@ def _documents(
 
 def _margin(weights: Floats, features: Floats) -> Floats:
     return np.asarray(weights[0] + features @ weights[1:])
+
+
+# Paper 2's own data and classifiers (section 4), for those who have the data.
+#
+# Nothing is downloaded here: LIBSVM's files are read from where they lie, and rcv1 and 20
+# newsgroups from scikit-learn's cache. The classifiers are LIBLINEAR's, as in the paper, with its
+# defaults.
+
+
+_POSITIVE_GROUPS = ("comp.", "sci.", "misc.forsale")
+
+
+def news20(file: Path, *, training: int = 4_000, seed: int = 0) -> NamedPopulation:
+    """Read LIBSVM's news20.binary; logistic regression trained on 4,000 random rows.
+
+    Parameters
+    ----------
+    file : Path
+        ``news20.binary``, also as ``.bz2`` or ``.gz``.
+    training : int
+        Rows to train on; the others are the population.
+    seed : int
+        Chooses these rows.
+    """
+    features, truth = _libsvm([file])
+    classifier = _sklearn("linear_model").LogisticRegression(solver="liblinear")
+    return _rest_after_training("news20", classifier, features, truth, training=training, seed=seed)
+
+
+def epsilon(files: Sequence[Path], *, training: int = 50_000, seed: int = 0) -> NamedPopulation:
+    """Read LIBSVM's epsilon; a linear support vector machine trained on 50,000 random rows.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        ``epsilon_normalized`` and ``epsilon_normalized.t``: the paper's half million rows are both
+        together.
+    training, seed : int
+        As in `news20`.
+    """
+    features, truth = _libsvm(files)
+    classifier = _sklearn("svm").LinearSVC()
+    return _rest_after_training(
+        "epsilon", classifier, features, truth, training=training, seed=seed
+    )
+
+
+def rcv1(data_home: Path | None = None) -> NamedPopulation:
+    """Take the two-class rcv1 from scikit-learn's cache; logistic regression on its training part.
+
+    Parameters
+    ----------
+    data_home : Path, optional
+        Where ``sklearn.datasets.fetch_rcv1`` has put it, if not in its usual place.
+    """
+    parts = []
+    for subset in ("train", "test"):
+        found = _cached("fetch_rcv1", data_home, subset=subset)
+        kept, truth = rcv1_two_classes(found.target, found.target_names)
+        parts.append((found.data[np.flatnonzero(kept)], truth))
+    (features, truth), (rest, rest_truth) = parts
+    classifier = _sklearn("linear_model").LogisticRegression(solver="liblinear")
+    classifier.fit(features, truth)
+    return _scored("rcv1", classifier, rest, rest_truth)
+
+
+def newsgroups(
+    data_home: Path | None = None, *, training: int = 4_000, seed: int = 0
+) -> NamedPopulation:
+    """Take 20 newsgroups from scikit-learn's cache and make paper 2's two classes of it.
+
+    Computers, science and things for sale against all others, as in news20.binary, by tf-idf.
+
+    Parameters
+    ----------
+    data_home : Path, optional
+        Where ``sklearn.datasets.fetch_20newsgroups`` has put it, if not in its usual place.
+    training, seed : int
+        As in `news20`.
+    """
+    found = _cached("fetch_20newsgroups", data_home, subset="all")
+    positive = np.array([name.startswith(_POSITIVE_GROUPS) for name in found.target_names])
+    vectors = _sklearn("feature_extraction.text").TfidfVectorizer(sublinear_tf=True, min_df=2)
+    features = vectors.fit_transform(found.data)
+    classifier = _sklearn("linear_model").LogisticRegression(solver="liblinear")
+    return _rest_after_training(
+        "20 newsgroups", classifier, features, positive[found.target], training=training, seed=seed
+    )
+
+
+def rcv1_two_classes(topics: Any, names: Sequence[str]) -> tuple[Bools, Bools]:
+    """Return which documents are kept, and which of these are positive.
+
+    LIBSVM's rcv1.binary: CCAT and ECAT against GCAT and MCAT, without documents of both sides.
+
+    Parameters
+    ----------
+    topics : scipy sparse matrix, shape (documents, topics)
+        1 where the document has the topic.
+    names : sequence of str
+        The topics' names.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> topics = csr_matrix([[1, 0, 0, 0], [0, 0, 0, 1], [0, 1, 1, 0]])
+    >>> rcv1_two_classes(topics, ["CCAT", "ECAT", "GCAT", "MCAT"])
+    (array([ True,  True, False]), array([ True, False]))
+    """
+    place = {name: number for number, name in enumerate(names)}
+
+    def any_of(*wanted: str) -> Bools:
+        columns = topics.tocsc()[:, [place[name] for name in wanted]]
+        return np.asarray(columns.sum(axis=1)).ravel() > 0
+
+    positive, negative = any_of("CCAT", "ECAT"), any_of("GCAT", "MCAT")
+    kept = positive != negative
+    return kept, positive[kept]
+
+
+def _sklearn(module: str) -> Any:
+    try:
+        return import_module(f"sklearn.{module}")
+    except ImportError:
+        raise MissingDependencyError(
+            "the papers' original data need scikit-learn", hint="pip install scikit-learn"
+        ) from None
+
+
+def _cached(fetch: str, data_home: Path | None, *, subset: str) -> Any:
+    """Return a data set from scikit-learn's cache."""
+    load = getattr(_sklearn("datasets"), fetch)
+    try:
+        return load(data_home=data_home, subset=subset, download_if_missing=False)
+    except OSError as error:
+        where = "" if data_home is None else f"data_home={str(data_home)!r}"
+        raise InputError(
+            f"scikit-learn has no copy of the data of {fetch}: {error}",
+            hint=f'python -c "from sklearn.datasets import {fetch}; {fetch}({where})"',
+        ) from None
+
+
+def _libsvm(files: Sequence[Path]) -> tuple[Any, Bools]:
+    """Read LIBSVM files, one after the other, as sparse features and two classes."""
+    try:
+        parts = _sklearn("datasets").load_svmlight_files([str(file) for file in files])
+    except (OSError, ValueError) as error:
+        raise PredictionsError(
+            f"cannot read {', '.join(str(file) for file in files)} as LIBSVM: {error}",
+            details="a row is a class, then index:value pairs, such as  +1 3:0.5 17:1",
+        ) from None
+    from scipy.sparse import vstack  # takes long to load, and few commands need it
+
+    classes = np.concatenate(parts[1::2])
+    found = np.unique(classes)
+    if found.size != 2:
+        raise PredictionsError(
+            f"two classes are needed, got {found.size} in {', '.join(map(str, files))}",
+            details=f"classes: {', '.join(f'{each:g}' for each in found[:10])}",
+        )
+    return vstack(parts[0::2], format="csr"), classes == found[1]
+
+
+def _rest_after_training(
+    name: str, classifier: Any, features: Any, truth: Bools, *, training: int, seed: int
+) -> NamedPopulation:
+    """Train on some random rows; the others are the population."""
+    if not 2 <= training < truth.size:
+        raise InputError(
+            f"cannot train {name} on {training:,} rows", details=f"there are {truth.size:,} rows"
+        )
+    order = np.random.default_rng(seed).permutation(truth.size)
+    chosen, rest = order[:training], np.sort(order[training:])
+    if np.unique(truth[chosen]).size != 2:
+        raise InputError(
+            f"the {training:,} rows to train {name} on are all of one class",
+            hint="train on more, or use another seed",
+        )
+    classifier.fit(features[chosen], truth[chosen])
+    return _scored(name, classifier, features[rest], truth[rest])
+
+
+def _scored(name: str, classifier: Any, features: Any, truth: Bools) -> NamedPopulation:
+    margin = np.asarray(classifier.decision_function(features), dtype=np.float64)
+    said = np.asarray(classifier.predict(features), dtype=np.bool_)
+    return NamedPopulation(
+        name, Population(y_true=truth, y_score=margin, y_pred=said, scale="margin")
+    )

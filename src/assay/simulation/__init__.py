@@ -5,9 +5,9 @@ from assay.simulation.named_designs import DESIGN_NAMES, SEVERAL_DESIGNS, named_
 from assay.simulation.planning.plan import plan
 from assay.simulation.planning.result import Planning, TextTable
 from assay.simulation.population import Frame, Population, Truth, frame_of
+from assay.simulation.recycling.designs import Sizes
 from assay.simulation.recycling.formulas import expected_savings, sample_size
 from assay.simulation.recycling.samples import Option, mixed_size
-from assay.simulation.recycling.sizes import Sizes
 from assay.simulation.rows import Row, Simulation, TargetRow, Wanted, summarise
 from assay.simulation.runs import Runs, replay, replay_jointly
 from assay.simulation.study import simulate, simulate_several

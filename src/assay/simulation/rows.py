@@ -11,7 +11,7 @@ from assay.core.forecast import labels_needed
 from assay.core.goal import Goal
 from assay.core.stopping import Reason
 from assay.results import html_block, html_remarks, html_table
-from assay.simulation.recycling.sizes import Sizes
+from assay.simulation.recycling.designs import Sizes
 from assay.simulation.runs import Runs
 
 

@@ -18,9 +18,8 @@ from assay.simulation.named_designs import (
     usual_designs,
 )
 from assay.simulation.population import Population
-from assay.simulation.recycling.designs import SharedSamples
+from assay.simulation.recycling.designs import SharedSamples, Sizes, plan_sizes
 from assay.simulation.recycling.route import Route, choose_parent
-from assay.simulation.recycling.sizes import Sizes, plan_sizes
 from assay.simulation.rows import Simulation, Wanted, summarise
 from assay.simulation.workers import JointTask, Replayed, Task, run_tasks
 

@@ -12,10 +12,15 @@ from assay.core.goal import Goal
 from assay.core.targets import parse_targets
 from assay.core.types import Floats, Ints
 from assay.simulation import Population
-from assay.simulation.recycling.designs import FIXED, SharedSamples
+from assay.simulation.recycling.designs import (
+    FIXED,
+    SharedSamples,
+    Sizes,
+    covariance_of_hits,
+    plan_sizes,
+)
 from assay.simulation.recycling.formulas import expected_savings
 from assay.simulation.recycling.route import Route, choose_parent, route_values, route_variances
-from assay.simulation.recycling.sizes import Sizes, covariance_of_hits, plan_sizes
 
 NAMES = ("a", "b", "c")
 LINEAR = ["precision:a", "precision:b", "precision:c", "accuracy:c", "prevalence",

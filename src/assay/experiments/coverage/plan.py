@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from assay.experiments.coverage.cells import RANDOM, Cell, Single
+from assay.experiments.coverage.cells import RANDOM, Cell, Single, joint_cells
 from assay.experiments.coverage.extent import FULL, LeftOut, Part, Scope
-from assay.experiments.coverage.joint import joint_cells
 from assay.experiments.coverage.pairs import made_pairs, real_pairs
 from assay.experiments.coverage.populations import (
     MILLION,
