@@ -209,13 +209,7 @@ def epsilon(files: Sequence[Path], *, training: int = 50_000, seed: int = 0) -> 
 
 
 def rcv1(data_home: Path | None = None) -> NamedPopulation:
-    """Take the two-class rcv1 from scikit-learn's cache; logistic regression on its training part.
-
-    Parameters
-    ----------
-    data_home : Path, optional
-        Where ``sklearn.datasets.fetch_rcv1`` has put it, if not in its usual place.
-    """
+    """Take the two-class rcv1 from scikit-learn's cache; the classifier is of its training part."""
     parts = []
     for subset in ("train", "test"):
         found = _cached("fetch_rcv1", data_home, subset=subset)
@@ -255,13 +249,6 @@ def rcv1_two_classes(topics: Any, names: Sequence[str]) -> tuple[Bools, Bools]:
     """Return which documents are kept, and which of these are positive.
 
     LIBSVM's rcv1.binary: CCAT and ECAT against GCAT and MCAT, without documents of both sides.
-
-    Parameters
-    ----------
-    topics : scipy sparse matrix, shape (documents, topics)
-        1 where the document has the topic.
-    names : sequence of str
-        The topics' names.
 
     Examples
     --------

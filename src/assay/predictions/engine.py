@@ -152,10 +152,7 @@ def telling_progress(tell: Tell | None) -> Iterator[None]:
 def polled(share_done: Callable[[], float]) -> Iterator[None]:
     """Ask a long piece of work, from another thread, how much of it is done, and pass it on.
 
-    Parameters
-    ----------
-    share_done : callable
-        Returns the share, from 0 to 1; below 0 where it cannot tell yet.
+    `share_done` returns the share from 0 to 1, and below 0 where it cannot tell yet.
     """
     tell = _tell.get()
     if tell is None:

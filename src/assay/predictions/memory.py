@@ -103,13 +103,7 @@ def limits(share: Floats) -> Words:
 
 
 def checked_counts(counts: Sequence[int], n_strata: int) -> Ints:
-    """Return the cards wanted of each stratum, or say why they are not that.
-
-    Examples
-    --------
-    >>> checked_counts([3, 0], 2)
-    array([3, 0])
-    """
+    """Return the cards wanted of each stratum, or say why they are not that."""
     wanted = np.array(counts)
     if wanted.shape != (n_strata,) or wanted.dtype.kind not in "iu" or wanted.min() < 0:
         raise PredictionsError(
@@ -131,13 +125,7 @@ def checked_counts(counts: Sequence[int], n_strata: int) -> Ints:
 
 
 def judged_words(words: Words, score: Floats, predicted: Bools) -> Words:
-    """Return the rows' words after one more classifier.
-
-    Examples
-    --------
-    >>> judged_words(deck.digest(["a", "b"]), np.zeros(2), np.array([True, False]))
-    array([...], dtype=uint64)
-    """
+    """Return the rows' words after one more classifier."""
     judged = deck.mix(score.view(np.uint64))
     judged ^= words
     judged += predicted

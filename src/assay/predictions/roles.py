@@ -147,15 +147,7 @@ def refuse_improbable(score_range: tuple[float, float], source: str) -> None:
 
 
 def refuse_distant(score_range: tuple[float, float], threshold: float | None, source: str) -> None:
-    """Raise an error if the distance of a score from the threshold, or else from 0, overflows.
-
-    Examples
-    --------
-    >>> refuse_distant((-1.5e308, 0.0), 1.5e308, "preds.parquet")
-    Traceback (most recent call last):
-    assay.errors.PredictionsError: scores of preds.parquet run from -1.5e+308 to 0.0, too far ...
-    the distance between a score and the threshold must fit in a float64
-    """
+    """Raise an error if the distance of a score from the threshold, or else from 0, overflows."""
     low, high = score_range
     if not all(isfinite(score - (threshold or 0.0)) for score in score_range):
         raise PredictionsError(

@@ -97,13 +97,6 @@ def read_table(source: object, used: Sequence[str], show: Sequence[str]) -> Load
 
     Nothing is copied that can be shared. Of a lazy frame the columns named are collected.
 
-    Parameters
-    ----------
-    source : table
-        Eager or lazy.
-    used, show : sequence of str
-        The columns to read, and those that people see.
-
     Examples
     --------
     >>> table = pa.table({"p": [0.5, 0.7], "text": ["a", "b"]})

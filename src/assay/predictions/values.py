@@ -140,14 +140,7 @@ Meaning = Callable[[object], bool | None]
 def read_predicted(column: Column, positive: object, ids: Ids) -> Bools:
     """Take a column for the predicted labels.
 
-    Parameters
-    ----------
-    column : Column
-        Of any type when `positive` is given, otherwise of true and false or of 0 and 1.
-    positive : object
-        The value that means yes; None when the column says so itself.
-    ids : Ids
-        To name the rows in an error.
+    Without `positive`, the value that means yes, it holds true and false or 0 and 1.
 
     Examples
     --------
@@ -201,17 +194,6 @@ def refuse_contradictions(
         Of the predicted labels, for the error.
     ids : Ids
         To name the rows.
-
-    Examples
-    --------
-    >>> said = Column("said", "a table", pa.chunked_array([[True, True]]))
-    >>> refuse_contradictions(
-    ...     np.array([0.5, 0.4]), np.array([True, True]), 0.5, said, Ids(np.array([7, 8]))
-    ... )
-    Traceback (most recent call last):
-    assay.errors.PredictionsError: 1 of 2 predicted labels in column 'said' of a table ...
-    first, counting rows from 0: row 1 (id 8, score 0.4, predicted True)
-    hint: ...
     """
     bad = np.where(predicted, scores < threshold, scores > threshold)
     if bad.any():
@@ -312,12 +294,7 @@ def slice_text(value: object) -> str:
 def read_slices(loaded: Loaded, written: Sequence[str]) -> SliceBits:
     """Find the items of each slice.
 
-    Parameters
-    ----------
-    loaded : Loaded
-        With the columns that the slices are told by.
-    written : sequence of str
-        ``lang=de`` is the items with that value, ``lang`` one slice for each value that occurs.
+    ``lang=de`` is the items with that value, ``lang`` one slice for each value that occurs.
 
     Examples
     --------

@@ -77,17 +77,7 @@ def spread_errors(rates: Floats) -> Bools:
 
 
 def surprise(r: Floats, error: float, rng: np.random.Generator) -> Floats:
-    """Return rates of a random kind: a trend, a floor, bumps and pockets, whatever comes.
-
-    Parameters
-    ----------
-    r : array
-        Ranks of the score.
-    error : float
-        The mean.
-    rng : numpy.random.Generator
-        Chooses the kind.
-    """
+    """Return rates of a random kind: a trend, a floor, bumps and pockets, whatever comes."""
     falling = rng.random() < 5 / 6  # one classifier in six has its scores the wrong way round
     shape = (1 - r if falling else r) ** rng.uniform(0.5, 8.0) + rng.choice([0.0, 0.02, 0.2])
     for _ in range(rng.integers(0, 4)):

@@ -39,12 +39,7 @@ def deal(trial: Trial, sizes: Sequence[int], rng: np.random.Generator) -> Dealt:
 
     A card matters only by its cell and its label, so the deck is dealt as a sequence of these.
 
-    Parameters
-    ----------
-    trial : Trial
-    sizes : sequence of int
-        The cards wanted, ML1, ML2, ML3 and MVE; all of a smaller set.
-    rng : numpy.random.Generator
+    The sizes are the cards wanted of ML1, ML2, ML3 and MVE; all of a smaller set.
 
     Examples
     --------
@@ -134,15 +129,7 @@ def measure(
     rng: np.random.Generator,
     progress: Callable[[float], None] | None = None,
 ) -> Ensembles:
-    """Run every algorithm once on each trial.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-    rng : numpy.random.Generator
-    progress : callable, optional
-        Told the share that is done.
-    """
+    """Run every algorithm once on each trial."""
     measured = []
     labels = []
     for done, trial in enumerate(trials, start=1):

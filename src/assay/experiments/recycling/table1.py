@@ -137,15 +137,7 @@ class Table1:
 def run_table1(
     trials: int, rng: np.random.Generator, progress: Callable[[float], None] | None = None
 ) -> Table1:
-    """Run section 5.3 with so many trials of every combination.
-
-    Parameters
-    ----------
-    trials : int
-    rng : numpy.random.Generator
-    progress : callable, optional
-        Told the share that is done.
-    """
+    """Run section 5.3 with so many trials of every combination."""
     pairs = [(pir, cir) for pir in RATIOS for cir in RATIOS]
     measured = []
     for done, (pir, cir) in enumerate(pairs, start=1):

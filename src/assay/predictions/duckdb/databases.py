@@ -44,20 +44,7 @@ def is_database(path: str) -> bool:
 
 
 def readable_table(connection: duckdb.DuckDBPyConnection, path: str, table: str | None) -> Readable:
-    """Return a table or view of a DuckDB file, which is opened for reading only.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = str(Path(folder, "a.duckdb"))
-    ...     with duckdb.connect(path) as database:
-    ...         _ = database.execute("CREATE TABLE preds AS SELECT 7 AS id")
-    ...     with duckdb.connect() as connection:
-    ...         found = readable_table(connection, path, "preds")
-    ...         connection.sql(f"FROM {found.sql}").fetchall()
-    [(7,)]
-    """
+    """Return a table or view of a DuckDB file, which is opened for reading only."""
     if not is_remote(path) and not Path(path).exists():
         raise PredictionsError(
             f"{path!r} not found",
@@ -79,14 +66,7 @@ def readable_table(connection: duckdb.DuckDBPyConnection, path: str, table: str 
 def find_table(wanted: str | None, tables: Iterable[DatabaseTable], label: str) -> tuple[str, str]:
     """Return the schema and the name of the table that is meant.
 
-    Parameters
-    ----------
-    wanted : str or None
-        Its name, behind its schema and a dot if need be; as it is, without quotes.
-    tables : iterable of DatabaseTable
-        Those that there are.
-    label : str
-        The database, for people.
+    The name stands behind its schema and a dot if need be, without quotes.
 
     Examples
     --------
@@ -159,14 +139,8 @@ def readable_query(
 ) -> Readable:
     """Return a query as DuckDB reads it.
 
-    Parameters
-    ----------
-    connection : DuckDB connection
-        Checks the query without running it.
-    query : str
-        One SELECT. Relative paths in it are seen from the working directory.
-    wanted : sequence of str
-        The columns that must not be there twice.
+    It is one SELECT, and is checked without being run. Relative paths in it are seen from the
+    working directory; the columns wanted must not be there twice.
 
     Examples
     --------

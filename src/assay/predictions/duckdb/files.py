@@ -34,13 +34,7 @@ _NONE = "none"
 
 
 def grouped(schemas: Iterable[tuple[str, Schema]]) -> dict[Schema, list[str]]:
-    """Return the files of each schema.
-
-    Examples
-    --------
-    >>> grouped([("a", (("id", "BIGINT"),)), ("b", (("id", "BIGINT"),))])
-    {(('id', 'BIGINT'),): ['a', 'b']}
-    """
+    """Return the files of each schema."""
     groups: dict[Schema, list[str]] = {}
     for path, schema in schemas:
         groups.setdefault(schema, []).append(path)
@@ -128,16 +122,6 @@ def json_columns(
         The first parameters of `read_json`.
     wanted : sequence of str, optional
         The columns.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder, duckdb.connect() as connection:
-    ...     path = Path(folder, "a.jsonl")
-    ...     _ = path.write_text('{"id": -7, "p": 1}\n{"id": 8, "p": 0.5, "tags": ["x"]}')
-    ...     dict(json_columns(connection, f"'{path}'", "format = 'auto'", None).types)
-    {'id': 'BIGINT', 'p': 'DOUBLE', 'tags': 'JSON'}
     """
     keys = connection.execute(
         f"FROM read_json_objects({files}, {options}) "
@@ -196,17 +180,6 @@ def readable_files(
         widths are one type, and so are floats.
     whole : bool
         Whether other columns may be asked for, too.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder, duckdb.connect() as connection:
-    ...     path = Path(folder, "a.jsonl")
-    ...     _ = path.write_text('{"id": 7, "p": 0.5}')
-    ...     found = readable_files(connection, Files("a", (str(path),), "JSON"), ["id"], whole=True)
-    ...     connection.sql(f"FROM {found.sql}").fetchall()
-    [(7, 0.5)]
     """
     if files.kind == "Parquet":
         return _parquet(connection, files, wanted)

@@ -30,17 +30,6 @@ def read_scan(scan: Scan, used: Sequence[str], show: Sequence[str], id: str | No
         there. Those of a query are read at once.
     id : str or None
         The column by which drawn items are found again; None for the number of the row.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "a.csv")
-    ...     _ = path.write_text("id,p,text\n007,0.5,hello\n")
-    ...     loaded = read_scan(Scan(path), ["id", "p"], ["text"], "id")
-    ...     loaded.show(np.array([0]), ["007"])
-    [{'text': 'hello'}]
     """
     relation = open_relation(scan, [*used, *show], staged=False)
     for name in used:

@@ -75,23 +75,8 @@ def is_remote(path: str) -> bool:
 def find_files(connection: duckdb.DuckDBPyConnection, path: str) -> Files:
     """Return the file of that very name, those below a folder, or those that match a pattern.
 
-    Parameters
-    ----------
-    connection : DuckDB connection
-        Finds what is not on this machine, too.
-    path : str
-        Of a folder, hidden files are left out, and those whose names begin with an underscore:
-        Spark writes such beside the data.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder, duckdb.connect() as connection:
-    ...     for name in ("b.csv", "a.csv", "_SUCCESS"):
-    ...         Path(folder, name).touch()
-    ...     files = find_files(connection, folder)
-    >>> [Path(path).name for path in files.paths], files.kind
-    (['a.csv', 'b.csv'], 'CSV')
+    Of a folder, hidden files are left out, and those whose names begin with an underscore:
+    Spark writes such beside the data.
     """
     with reading(path):
         return _found(connection, path)

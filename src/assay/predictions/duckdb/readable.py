@@ -141,13 +141,7 @@ def nothing_in(label: str) -> PredictionsError:
 
 
 def condition(where: str) -> str:
-    r"""Return the clause, in which a comment in the condition ends with its line.
-
-    Examples
-    --------
-    >>> condition("lang = 'en' -- for now")
-    "WHERE (\nlang = 'en' -- for now\n)"
-    """
+    r"""Return the clause, in which a comment in the condition ends with its line."""
     return f"WHERE (\n{where}\n)"
 
 
@@ -172,13 +166,6 @@ def filtered(
         Of the columns, for the error.
     is_text : bool
         Whether every column is text, as in a CSV file; the error then says how to compare numbers.
-
-    Examples
-    --------
-    >>> with duckdb.connect() as connection:
-    ...     sql = filtered(connection, "range(5) AS t(x)", "x > 3", ["x"], is_text=False)
-    ...     connection.sql(f"FROM {sql}").fetchall()
-    [(4,)]
     """
     rows = f"FROM {sql} {condition(where)}"
     try:
@@ -207,13 +194,6 @@ def bad_condition(
     names : sequence of str
         Of the columns.
     hint : str
-
-    Examples
-    --------
-    >>> print(bad_condition("lnag = 'en'", ValueError("no column lnag"), ["id", "lang"]))
-    where="lnag = 'en'" cannot be used
-    no column lnag
-    columns: id, lang
     """
     return PredictionsError(
         f"where={where!r} cannot be used",

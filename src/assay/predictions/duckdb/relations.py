@@ -90,19 +90,6 @@ def open_relation(scan: Scan, columns: Sequence[str], *, staged: bool) -> Relati
     PredictionsError
         Says what is not there, or does not fit together. That there is no row is told too, but of
         a query that is not copied.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "a.csv")
-    ...     _ = path.write_text("id,p,lang\n007,0.5,en\n8,0.7,fr\n")
-    ...     scan = Scan(path, where="lang = 'en'")
-    ...     relation = open_relation(scan, ["id", "p"], staged=True)
-    >>> relation.connection.sql(f"FROM {relation.sql}").fetchall()
-    [('007', '0.5')]
-    >>> dict(relation.types)
-    {'id': 'VARCHAR', 'p': 'VARCHAR'}
     """
     wanted = list(dict.fromkeys(columns))
     folder = Path(mkdtemp(prefix="assay-"))

@@ -97,13 +97,6 @@ class DuckInspected:
 def duckdb_bin(value: str, rule: Rule) -> str:
     """Return DuckDB's expression for the bin of a value, a SMALLINT.
 
-    Parameters
-    ----------
-    value : str
-        An expression of type DOUBLE or FLOAT.
-    rule : {"probability", "tail", "margin"}
-        As in `assay.core.bins`.
-
     Examples
     --------
     >>> duckdb.sql("SELECT " + duckdb_bin("0.9::DOUBLE", "probability")).fetchall()
@@ -141,17 +134,7 @@ _YES_BIT = 14
 
 
 def open_duck(scan: Scan, roles: Roles, show: Sequence[str]) -> "DuckScanner":
-    """Open predictions that DuckDB can read.
-
-    Parameters
-    ----------
-    scan : Scan
-        Where they are.
-    roles : Roles
-        Which column is what.
-    show : sequence of str
-        The columns that people see.
-    """
+    """Open predictions that DuckDB can read."""
     refuse_other_bins()
     columns = list(dict.fromkeys([*roles.columns, *show]))
     return DuckScanner(open_relation(scan, columns, staged=True), roles, show)

@@ -48,13 +48,6 @@ _WORD = f"shiftleft(upper, {SHIFT}) | lower"
 def spark_bin(value: str, rule: Rule) -> str:
     """Return the expression for the bin of a value, an INT.
 
-    Parameters
-    ----------
-    value : str
-        An expression of type DOUBLE, finite; between 0 and 1 unless the rule is for margins.
-    rule : {"probability", "tail", "margin"}
-        As in `assay.core.bins`.
-
     Examples
     --------
     >>> spark_bin("p", "probability")
@@ -66,14 +59,7 @@ def spark_bin(value: str, rule: Rule) -> str:
 def with_digest(rows: "DataFrame", id: str, kind: IdKind) -> "DataFrame":
     """Return the rows with one more column: digest, d(id) as a BIGINT of the same 64 bits.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        Has no columns named upper and lower.
-    id : str
-        The column of ids, BIGINT or STRING.
-    kind : {"integer", "string"}
-        What the ids are.
+    The rows have no columns named upper and lower; the ids are BIGINT or STRING.
     """
     keep = [column_name(name) for name in rows.columns]
     return _digested(rows, keep, id, kind).selectExpr(*keep, f"{_WORD} AS digest")
@@ -156,10 +142,8 @@ _tried: "WeakSet[SparkSession]" = WeakSet()
 def refuse_other_arithmetic(session: "SparkSession") -> None:
     """Raise an error if this Spark would draw other items than every other engine.
 
-    Parameters
-    ----------
-    session : SparkSession
-        One small job is run in it, on one executor, that reads no data; none the next time.
+    One small job is run in the session, on one executor, that reads no data; none the next
+    time.
     """
     if session in _tried:
         return
@@ -247,15 +231,7 @@ class SparkIds:
         return Ids(texts)
 
     def only(self, ids: Sequence[Id], items: "DataFrame") -> "DataFrame":
-        """Return those of the items whose ids are among these; every part of Spark gets them all.
-
-        Parameters
-        ----------
-        ids : sequence of int or str
-            Of this kind.
-        items : DataFrame
-            With a column id.
-        """
+        """Return those of the items whose ids are among these; every executor gets them all."""
         if self.kind == "integer":
             possible: list[Id] = [id for id in ids if -(2**63) <= int(id) < 2**63]
         else:

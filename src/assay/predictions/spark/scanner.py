@@ -43,11 +43,8 @@ if TYPE_CHECKING:
 def grouped(items: "DataFrame") -> "DataFrame":
     """Return the groups: few, however many items there are.
 
-    Parameters
-    ----------
-    items : DataFrame
-        With the columns id, value, says and digest. Items with which something is wrong form a
-        group without bins.
+    The items have the columns id, value, says and digest. Those with which something is wrong
+    form a group without bins.
     """
     probability, tail, margin = (
         spark_bin("value", rule) for rule in ("probability", "tail", "margin")
@@ -69,13 +66,7 @@ def grouped(items: "DataFrame") -> "DataFrame":
 
 
 def merged(groups: "pa.Table") -> ScoreCells | None:
-    """Return the cells that the groups make up; None if there is something wrong with an item.
-
-    Parameters
-    ----------
-    groups : Arrow table
-        What `grouped` returns; at least one.
-    """
+    """Return the cells that the groups make up; None if there is something wrong with an item."""
     if groups["margin"].null_count:
         return None
     low, high = (groups[name].to_numpy() + 0.0 for name in ("min(low)", "max(high)"))
@@ -107,15 +98,6 @@ def open_spark(scan: Scan, roles: Roles, show: Sequence[str]) -> "SparkScanner":
     """Open predictions that Spark can read.
 
     The session is used as it is: none of its settings are changed, and no views are made in it.
-
-    Parameters
-    ----------
-    scan : Scan
-        Where they are, as `assay.predictions.spark.source.open_rows` takes it.
-    roles : Roles
-        Which column is what.
-    show : sequence of str
-        The columns that people see.
     """
     rows = open_rows(scan)
     with reading_with_spark(rows.source):

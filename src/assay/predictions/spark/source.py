@@ -93,12 +93,8 @@ def open_rows(scan: Scan) -> SparkRows:
 
     JSON files have no schema, and are read for it.
 
-    Parameters
-    ----------
-    scan : Scan
-        A DataFrame of Spark, a path that Spark can read, a query, or a table of Spark's catalog. A
-        path is one of CSV files (with a line of names) or of JSON lines if it ends so, and of
-        Parquet files otherwise; it may be a pattern or a folder, and lie wherever Spark can read.
+    A path is one of CSV files (with a line of names) or of JSON lines if it ends so, and of
+    Parquet files otherwise; it may be a pattern or a folder, and lie wherever Spark can read.
     """
     try:
         from pyspark.sql import DataFrame

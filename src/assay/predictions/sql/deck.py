@@ -32,14 +32,7 @@ def duckdb_number(column: str, seed: int, kind: IdKind) -> str:
     So it is tried on known words first, once in a process; where it differs,
     `duckdb_number_written_out` takes its place, and no draw changes.
 
-    Parameters
-    ----------
-    column : str
-        An expression of type VARCHAR or of an integer type of up to 64 bits, signed or unsigned.
-    seed : int
-        0 to 2^63 - 1.
-    kind : {"integer", "string"}
-        What the ids are.
+    The column is of type VARCHAR or of an integer type of up to 64 bits, signed or unsigned.
 
     Examples
     --------
@@ -52,30 +45,14 @@ def duckdb_number(column: str, seed: int, kind: IdKind) -> str:
 
 
 def duckdb_number_written_out(column: str, seed: int, kind: IdKind) -> str:
-    """Return the same in arithmetic alone: right in every DuckDB, at some 20 times the cost.
-
-    Parameters
-    ----------
-    column, seed, kind
-        As in `duckdb_number`.
-
-    Examples
-    --------
-    >>> duckdb.sql("SELECT " + duckdb_number_written_out("7", seed=1, kind="integer")).fetchall()
-    [(12798019467750399265,)]
-    """
+    """Return the same in arithmetic alone: right in every DuckDB, at some 20 times the cost."""
     return _duckdb_number(column, seed, kind, _duckdb_fold)
 
 
 def duckdb_digest(column: str, kind: IdKind) -> str:
     """Return DuckDB's expression for d(id), a UBIGINT, at the least cost.
 
-    Parameters
-    ----------
-    column : str
-        An expression of type VARCHAR, BIGINT or UBIGINT; of no narrower integer type.
-    kind : {"integer", "string"}
-        What the ids are.
+    The column is of type VARCHAR, BIGINT or UBIGINT; of no narrower integer type.
 
     Examples
     --------
@@ -106,10 +83,7 @@ def duckdb_keyed(digest: str, seed: int) -> str:
 def duckdb_computes_mix(expression: _Mix) -> bool:
     """Tell whether the DuckDB at hand computes `assay.core.deck.mix` by an expression.
 
-    Parameters
-    ----------
-    expression : callable
-        Returns the SQL of h(word) from the SQL of the word, a UBIGINT.
+    The expression makes the SQL of h(word) from the SQL of the word, a UBIGINT.
 
     Examples
     --------
@@ -129,19 +103,9 @@ def duckdb_computes_mix(expression: _Mix) -> bool:
 def postgres_number(column: str, seed: int, kind: IdKind) -> str:
     """Return PostgreSQL's expression for the number, a numeric since bigint has a sign.
 
-    Parameters
-    ----------
-    column : str
-        An expression of type text or varchar, or of an integer type. (Ids of 2^63 and more do not
-        fit a bigint. Stored as id - 2^64 they have the same number.)
-    seed : int
-        0 to 2^63 - 1.
-    kind : {"integer", "string"}
-        What the ids are.
-
-    Notes
-    -----
-    Needs PostgreSQL 11, the first with ``sha256``.
+    The column is of type text or varchar, or of an integer type. (Ids of 2^63 and more do not
+    fit a bigint. Stored as id - 2^64 they have the same number.) Needs PostgreSQL 11, the first
+    with ``sha256``.
 
     Examples
     --------
@@ -167,15 +131,8 @@ def spark_number(column: str, seed: int, kind: IdKind) -> str:
     The session needs ``spark.sql.ansi.enabled=false``, because a product modulo 2^64 is what the
     ANSI mode calls an overflow: with it, the query fails.
 
-    Parameters
-    ----------
-    column : str
-        An expression of type STRING, or of an integer type. (Ids of 2^63 and more do not fit a
-        BIGINT. Stored as id - 2^64 they have the same number.)
-    seed : int
-        0 to 2^63 - 1.
-    kind : {"integer", "string"}
-        What the ids are.
+    The column is of type STRING, or of an integer type. (Ids of 2^63 and more do not fit a
+    BIGINT. Stored as id - 2^64 they have the same number.)
 
     Examples
     --------

@@ -32,13 +32,6 @@ def spread_sql(value: str, rule: Rule) -> str:
     Rounding is left to the engine's own dialect. The expression repeats the value. All is computed
     in DOUBLE, also of a FLOAT: hence 1e0, which is one, where 1 would be an integer.
 
-    Parameters
-    ----------
-    value : str
-        An expression of type DOUBLE or FLOAT.
-    rule : {"probability", "tail", "margin"}
-        As in `assay.core.bins`.
-
     Examples
     --------
     >>> spread_sql("p", "probability")

@@ -135,12 +135,7 @@ _EDGE = 1e-6
 def rate_curve(position: Floats, labels: Floats, positives: Floats) -> tuple[Floats, Floats]:
     """Return what is thought of each stratum's share of positives: Beta(a_h, b_h).
 
-    Parameters
-    ----------
-    position : array, shape (H,)
-        Where each stratum stands among the items, by score: from 0 to 1.
-    labels, positives : array, shape (H,)
-        Labels in each, and how many of them say yes.
+    `position` is where each stratum stands among the items by score, from 0 to 1.
 
     Returns
     -------

@@ -52,12 +52,7 @@ Option = Literal["UniformSample", "UniformShuffle"]
 def mix_sequence(S: Ints, option: Option, rng: np.random.Generator) -> Ints:
     """Return the sequence rearranged: Algorithm 2.
 
-    Parameters
-    ----------
-    S : array of int
-    option : {"UniformSample", "UniformShuffle"}
-        As many draws from S with replacement, or S in random order.
-    rng : numpy.random.Generator
+    As many draws from S with replacement, or S in random order.
 
     Examples
     --------
@@ -88,15 +83,7 @@ def uniform_sample(population: Ints, size: int, rng: np.random.Generator) -> Int
 
 
 def unknown_option(option: object) -> DesignError:
-    """Return the error that names the options there are.
-
-    Examples
-    --------
-    >>> print(unknown_option("UniformSampel"))
-    unknown option 'UniformSampel'
-    options: UniformSample, UniformShuffle
-    hint: did you mean 'UniformSample'?
-    """
+    """Return the error that names the options there are."""
     known = get_args(Option)
     return DesignError(
         f"unknown option {option!r}",
@@ -106,13 +93,7 @@ def unknown_option(option: object) -> DesignError:
 
 
 def whole_number(name: str, value: int, *, least: int) -> int:
-    """Return the number, or raise.
-
-    Examples
-    --------
-    >>> whole_number("n", 3, least=1)
-    3
-    """
+    """Return the number, or raise."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
         raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}")
     return int(value)
@@ -149,10 +130,7 @@ class Recycled:
 def overlap(parent: Ints, child: Ints) -> Overlap:
     """Return where two sets of ids meet.
 
-    Parameters
-    ----------
-    parent, child : array of int
-        A_P and A_C: distinct ids in any order, at least one each.
+    A_P and A_C hold distinct ids in any order, at least one each.
 
     Examples
     --------
