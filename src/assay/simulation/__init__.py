@@ -6,8 +6,7 @@ from assay.simulation.planning.plan import plan
 from assay.simulation.planning.result import Planning, TextTable
 from assay.simulation.population import Frame, Population, Truth, frame_of
 from assay.simulation.recycling.designs import Sizes
-from assay.simulation.recycling.formulas import expected_savings, sample_size
-from assay.simulation.recycling.samples import Option, mixed_size
+from assay.simulation.recycling.samples import Option, expected_savings, mixed_size, sample_size
 from assay.simulation.rows import Row, Simulation, TargetRow, Wanted, summarise
 from assay.simulation.runs import Runs, replay, replay_jointly
 from assay.simulation.study import simulate, simulate_several

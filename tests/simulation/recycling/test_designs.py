@@ -19,8 +19,8 @@ from assay.simulation.recycling.designs import (
     covariance_of_hits,
     plan_sizes,
 )
-from assay.simulation.recycling.formulas import expected_savings
-from assay.simulation.recycling.route import Route, choose_parent, route_values, route_variances
+from assay.simulation.recycling.route import Route, choose_parent
+from assay.simulation.recycling.samples import expected_savings
 
 NAMES = ("a", "b", "c")
 LINEAR = ["precision:a", "precision:b", "precision:c", "accuracy:c", "prevalence",
@@ -135,23 +135,23 @@ def test_targets_are_read_as_section_6_reads_them() -> None:
     wanted = goal(*(f"{metric}:{name}" for metric in metrics for name in NAMES))
     route = Route.of(found, wanted, "b")
     assert route.names == ("b", "a", "c")
-    shares = np.random.default_rng(1).random((50, 4))
-    values = route.values(shares * np.append(route.yes, route.no)).reshape(50, 5, 3)
-    for place, metric in enumerate(metrics):
-        told = route_values(metric, shares[:, :3], shares[:, 3], yes=route.yes, N=route.N)
-        assert values[:, place] == pytest.approx(told[:, [1, 0, 2]], abs=1e-12)
+    x = np.random.default_rng(1).random((50, 4)) * np.append(route.yes, route.no)
+    T, P, A, N = x[:, :3], (x[:, 0] + x[:, 3])[:, None], route.yes, route.N
+    told = [T / A, T / P, 2 * T / (A + P), (N - A + 2 * T - P) / N, (P - T) / (N - A)]
+    values = route.values(x).reshape(50, 5, 3)
+    for place, each in enumerate(told):
+        assert values[:, place] == pytest.approx(np.clip(each, 0, 1)[:, [1, 0, 2]], abs=1e-12)
 
 
-def variances(found: Population, route: Route, sizes: Sizes, metric: str) -> Floats:
-    """The variance of each classifier's metric at the true rates, where no label is shared."""
-    p = np.array([found.truth[found.says_yes(name)].mean() for name in route.names])
-    f = float(found.truth[~found.says_yes(route.names[0])].mean())
-    n = np.array([sizes.samples[name] for name in route.names])
-    diagonal = np.diag(p * (1 - p) / n)
-    one = f * (1 - f) / sizes.omission
-    return route_variances(
-        metric, p, f, covariance=diagonal, f_variance=one, yes=route.yes, N=route.N
-    )
+def variances(found: Population, route: Route, sizes: Sizes) -> Floats:
+    """The variance of each target at the true rates, where no label is shared."""
+    p = [found.truth[found.says_yes(name)].mean() for name in route.names]
+    rate = np.append(p, found.truth[~found.says_yes(route.names[0])].mean())
+    n = np.array([*(sizes.samples[name] for name in route.names), sizes.omission])
+    scale = np.append(route.yes, route.no)
+    spread = rate * (1 - rate) / n * scale**2
+    slopes = [metric.gradient(rate * scale) for metric in route.metrics]
+    return np.array([(slope**2 * spread).sum() for slope in slopes])
 
 
 @pytest.mark.parametrize("within", [0.1, 0.03])
@@ -161,9 +161,9 @@ def test_sizes_are_the_least_that_do(within: float) -> None:
     route = Route.of(found, wanted, "a")
     sizes = plan_sizes(found, wanted, route, "independent", assume=0.5)
     bound = (within / ndtri(0.975)) ** 2
-    assert variances(found, route, sizes, "recall").max() <= bound
+    assert variances(found, route, sizes).max() <= bound
     fewer = Sizes(sizes.samples, sizes.omission - 1)
-    assert variances(found, route, fewer, "recall").max() > bound
+    assert variances(found, route, fewer).max() > bound
 
 
 def test_samples_grow_where_no_false_omission_rate_is_exact_enough() -> None:

@@ -1,24 +1,22 @@
-"""Paper 3's formulas against its printed numbers, Algorithm 1 itself, and scikit-learn."""
+"""Paper 3's formulas against its printed numbers and Algorithm 1 itself."""
 
-from collections.abc import Callable
-from typing import cast, get_args
+from typing import get_args
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike
 from scipy import stats
-from sklearn.metrics import precision_score, recall_score
 
-from assay.core.types import Floats, Ints
-from assay.errors import AssayError, DesignError, InputError
-from assay.simulation.recycling.formulas import (
-    draw_savings,
+from assay.core.types import Ints
+from assay.errors import DesignError, InputError
+from assay.simulation.recycling.samples import (
+    Option,
     expected_savings,
-    recall_of_one,
-    recall_of_others,
+    mixed_size,
+    overlap,
+    recycle,
     sample_size,
+    uniform_sample,
 )
-from assay.simulation.recycling.samples import Option, overlap, recycle, uniform_sample
 
 OPTIONS: tuple[Option, ...] = get_args(Option)
 
@@ -73,16 +71,13 @@ def test_savings_of_algorithm_1_are_lemma_3s(sizes: tuple[int, int, int], option
     parent, child, both = sizes
     n_P = n_C = 60
     found = savings_of_algorithm_1(sizes, n_P, n_C, option)
-    drawn = draw_savings(
-        n_P,
-        n_C,
-        parent=parent,
-        child=child,
-        both=both,
-        option=option,
-        trials=TRIALS,
-        rng=np.random.default_rng(2),
-    )
+    rng = np.random.default_rng(2)
+    X = rng.binomial(n_P, both / parent, size=TRIALS)  # case (a); then (b) and (c)
+    S = mixed_size(X, both, child, n_C, rng)
+    if option == "UniformShuffle":
+        drawn = rng.hypergeometric(X, S - X, np.minimum(S, n_C))
+    else:
+        drawn = np.where(n_C >= S, X, rng.binomial(n_C, X / np.maximum(S, 1)))
     expected = expected_savings(n_P, n_C, both / parent, both / child)
     check_same_savings(found, drawn, expected)
     if both / parent > both / child:
@@ -116,33 +111,6 @@ def test_expected_savings_are_the_mean_of_case_b_and_c(
     assert expected_savings(n_P, n_C, pir, cir) == pytest.approx(total, abs=1e-12)
 
 
-# Recall
-
-
-def check_recalls(others: Callable[[float, float, float, Floats, Floats], Floats]) -> None:
-    """With every item labelled, section 6 gives scikit-learn's recalls."""
-    rng = np.random.default_rng(4)
-    truth = rng.random(5000) < 0.2
-    said = [truth ^ (rng.random(5000) < noise) for noise in (0.05, 0.1, 0.3)]
-    p = np.array([precision_score(truth, each) for each in said])
-    A = np.array([each.sum() for each in said], dtype=float)
-    f = 1 - precision_score(~truth, ~said[0])
-    r1 = recall_of_one(p[0], A[0], f, 5000 - A[0])
-    assert r1 == pytest.approx(recall_score(truth, said[0]), abs=1e-12)
-    expected = [recall_score(truth, each) for each in said[1:]]
-    np.testing.assert_allclose(others(r1, p[0], A[0], p[1:], A[1:]), expected, atol=1e-12)
-
-
-def test_recalls_are_scikit_learns_at_full_labelling() -> None:
-    check_recalls(recall_of_others)
-    with pytest.raises(AssertionError):
-        check_recalls(lambda r1, p1, _A1, p, _A: r1 * p / p1)
-
-
-def test_estimates_cannot_recall_more_than_everything() -> None:
-    assert recall_of_others(0.98, 0.9, 1000, [0.95], [1000]).tolist() == [1.0]
-
-
 # What cannot be used
 
 
@@ -160,29 +128,3 @@ def test_bad_ratios_and_sizes_are_refused() -> None:
         expected_savings(10, 10, 1.2, 0.5)
     with pytest.raises(InputError, match="n_P must be a whole number of at least 0, got -1"):
         expected_savings(-1, 10, 0.5, 0.5)
-
-    def drawn(both: int, option: str) -> Ints:
-        rng = np.random.default_rng(1)
-        known = cast(Option, option)
-        return draw_savings(9, 9, parent=5, child=7, both=both, option=known, trials=2, rng=rng)
-
-    with pytest.raises(InputError, match="sets of 5 and 7 items cannot share 6"):
-        drawn(6, "UniformSample")
-    with pytest.raises(DesignError, match="unknown option 'shuffle'"):
-        drawn(3, "shuffle")
-
-
-@pytest.mark.parametrize(
-    ("p", "A", "f", "B"), [(0, 10, 0, 90), (1.1, 10, 0, 90), (0.5, -1, 0, 90), (np.nan, 1, 1, 1)]
-)
-def test_no_recall_without_support(p: float, A: float, f: float, B: float) -> None:
-    with pytest.raises(AssayError):
-        recall_of_one(p, A, f, B)
-
-
-@pytest.mark.parametrize(
-    ("r1", "p1", "p"), [(0.0, 0.5, 0.5), (0.5, 0.0, 0.5), (0.5, 0.5, 1.5), (2.0, 0.5, 0.5)]
-)
-def test_no_ratios_without_support(r1: float, p1: float, p: ArrayLike) -> None:
-    with pytest.raises(InputError):
-        recall_of_others(r1, p1, 10, p, 10)

@@ -4,16 +4,52 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 
 from assay.core.metrics import METRICS
+from assay.core.targets import Target
 from assay.core.types import Floats
-from assay.errors import AssayError
-from assay.simulation.recycling.formulas import recall_of_one, recall_of_others
-from assay.simulation.recycling.route import route_values, route_variances
+from assay.simulation.recycling.route import Route
 from tests.sklearn_metrics import SKLEARN
 
 YES, N = np.array([1000.0, 1400.0, 300.0]), 10_000.0
 P, F = np.array([0.9, 0.7, 0.95]), 0.02
+
+
+def route(metric: str, yes: ArrayLike, N: float) -> Route:
+    sizes = np.asarray(yes, dtype=np.float64)
+    names = tuple("abc"[: sizes.size])
+    return Route(names, sizes, int(N), tuple(Target(metric, name) for name in names))
+
+
+def totals(p: ArrayLike, f: ArrayLike, yes: ArrayLike, N: float) -> Floats:
+    """(T_1, ..., T_K, M): the hits of each, and what the first misses."""
+    sizes = np.asarray(yes, dtype=np.float64)
+    shares = np.concatenate([np.asarray(p), np.asarray(f)[..., None]], axis=-1)
+    return np.asarray(shares * np.append(sizes, N - sizes[0]))
+
+
+def values(metric: str, p: ArrayLike, f: ArrayLike, *, yes: ArrayLike, N: float) -> Floats:
+    return route(metric, yes, N).values(totals(p, f, yes, N))
+
+
+def variances(
+    metric: str,
+    p: Floats,
+    f: float,
+    *,
+    covariance: Floats,
+    f_variance: float,
+    yes: Floats,
+    N: float,
+) -> Floats:
+    """By the delta method, from the slopes of the route's metrics."""
+    scale = np.append(yes, N - yes[0])
+    whole = np.zeros((scale.size, scale.size))
+    whole[:-1, :-1], whole[-1, -1] = covariance, f_variance
+    spread = whole * scale[:, None] * scale
+    slopes = [each.gradient(totals(p, f, yes, N)) for each in route(metric, yes, N).metrics]
+    return np.array([slope @ spread @ slope for slope in slopes])
 
 
 def random_covariance(rng: np.random.Generator) -> Floats:
@@ -31,22 +67,22 @@ def test_every_metric_of_a_labelled_population_is_that_of_scikit_learn() -> None
     p = [SKLEARN["precision"](truth, yes) for yes in says_yes]
     f = float(truth[~says_yes[0]].mean())
     for metric, score in SKLEARN.items():
-        values = [score(truth, yes) for yes in says_yes]
+        expected = [score(truth, yes) for yes in says_yes]
         np.testing.assert_allclose(
-            route_values(metric, p, f, yes=says_yes.sum(axis=1), N=2000), values, rtol=1e-12
+            values(metric, p, f, yes=says_yes.sum(axis=1), N=2000), expected, rtol=1e-12
         )
 
 
 def test_recalls_are_those_of_the_paper_s_formulas() -> None:
-    first = recall_of_one(P[0], YES[0], F, N - YES[0])
-    others = recall_of_others(first, P[0], YES[0], P[1:], YES[1:])
-    np.testing.assert_allclose(route_values("recall", P, F, yes=YES, N=N), [first, *others])
+    first = P[0] * YES[0] / (P[0] * YES[0] + F * (N - YES[0]))
+    others = first * P[1:] * YES[1:] / (P[0] * YES[0])
+    np.testing.assert_allclose(values("recall", P, F, yes=YES, N=N), [first, *others])
 
 
 def test_values_stay_between_0_and_1() -> None:
     p, yes = [0.5, 1.0], [10, 1000]  # the second has more hits than the first leaves positives
-    assert route_values("recall", p, 0.0, yes=yes, N=2000).tolist() == [1.0, 1.0]
-    assert route_values("false_omission_rate", p, 0.0, yes=yes, N=2000).tolist() == [0.0, 0.0]
+    assert values("recall", p, 0.0, yes=yes, N=2000).tolist() == [1.0, 1.0]
+    assert values("false_omission_rate", p, 0.0, yes=yes, N=2000).tolist() == [0.0, 0.0]
 
 
 # Variances
@@ -56,7 +92,7 @@ def test_a_correlation_may_be_below_0() -> None:
     """Of a classifier whose yes is more often wrong than its no; a cut at 0 would hide it."""
     said, truth = np.repeat([True, False], [100, 300]), np.zeros(400, dtype=bool)
     truth[[*range(10), *range(100, 250)]] = True
-    (found,) = route_values("matthews_correlation", [0.1], 0.5, yes=[100], N=400)
+    (found,) = values("matthews_correlation", [0.1], 0.5, yes=[100], N=400)
     assert found == pytest.approx(SKLEARN["matthews_correlation"](truth, said))
     assert found < -0.3
 
@@ -65,12 +101,12 @@ def test_a_correlation_may_be_below_0() -> None:
 def test_the_gradient_is_that_of_finite_differences(metric: str) -> None:
     at, step = np.append(P, F), 1e-6
     moved = at + step * np.array([[1.0], [-1.0]])[..., None] * np.eye(4)  # (2, 4, 4)
-    up, down = route_values(metric, moved[..., :3], moved[..., 3], yes=YES, N=N)
+    up, down = values(metric, moved[..., :3], moved[..., 3], yes=YES, N=N)
     slopes = (up - down) / (2 * step)  # (4 inputs, 3 classifiers)
     covariance = random_covariance(np.random.default_rng(2))
     f_variance = 3e-6
     whole = np.block([[covariance, np.zeros((3, 1))], [np.zeros((1, 3)), np.array([[f_variance]])]])
-    got = route_variances(metric, P, F, covariance=covariance, f_variance=f_variance, yes=YES, N=N)
+    got = variances(metric, P, F, covariance=covariance, f_variance=f_variance, yes=YES, N=N)
     np.testing.assert_allclose(got, np.diag(slopes.T @ whole @ slopes), rtol=1e-6)
 
 
@@ -94,76 +130,14 @@ def test_variances_are_those_of_counts_drawn_at_random(metric: str) -> None:
     rng = np.random.default_rng(3)
     p = rng.binomial(labels, rate, size=(TRIALS, 3)) / labels @ within.T
     drawn_f = rng.binomial(f_labels, f, size=TRIALS) / f_labels
-    drawn = route_values(metric, p, drawn_f, yes=yes, N=N).var(axis=0)
+    drawn = values(metric, p, drawn_f, yes=yes, N=N).var(axis=0)
 
     covariance = within * (rate * (1 - rate) / labels) @ within.T
     given: dict[str, Any] = {"f_variance": f * (1 - f) / f_labels, "yes": yes, "N": N}
-    stated = route_variances(metric, within @ rate, f, covariance=covariance, **given)
+    stated = variances(metric, within @ rate, f, covariance=covariance, **given)
     check_variances(drawn, stated)
 
     if metric in ("recall", "f1", "accuracy", "false_omission_rate"):
         apart = np.diag(np.diag(covariance))  # wrong: as if no label served both
         with pytest.raises(AssertionError):
-            check_variances(
-                drawn, route_variances(metric, within @ rate, f, covariance=apart, **given)
-            )
-
-
-def test_many_evaluations_at_once_are_the_same_evaluations() -> None:
-    rng = np.random.default_rng(4)
-    p, f = rng.uniform(0.5, 1, size=(5, 3)), rng.uniform(0.01, 0.1, size=5)
-    covariance = np.array([random_covariance(rng) for _ in range(5)])
-    f_variance = rng.uniform(1e-6, 1e-4, size=5)
-    together = route_variances(
-        "f1", p, f, covariance=covariance, f_variance=f_variance, yes=YES, N=N
-    )
-    for i in range(5):
-        alone = route_variances(
-            "f1", p[i], f[i], covariance=covariance[i], f_variance=f_variance[i], yes=YES, N=N
-        )
-        np.testing.assert_allclose(together[i], alone, rtol=1e-12)
-
-
-# Bad input
-
-GOOD: dict[str, Any] = {
-    "metric": "recall",
-    "p": P,
-    "f": F,
-    "covariance": 1e-4 * np.eye(3),
-    "f_variance": 1e-6,
-    "yes": YES,
-    "N": N,
-}
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"metric": "recal"},
-        {"p": [0.9, 0.7]},
-        {"p": [0.9, 0.7, 1.1]},
-        {"p": [0.9, 0.7, np.nan]},
-        {"p": 0.9},
-        {"p": [0.0, 0.7, 0.9], "f": 0.0},
-        {"f": -0.1},
-        {"f": [0.1, 0.2]},
-        {"f_variance": -1e-6},
-        {"f_variance": [1e-6]},
-        {"covariance": 1e-4},
-        {"covariance": np.eye(2)},
-        {"covariance": "wide"},
-        {"covariance": np.full((3, 3), np.nan)},
-        {"covariance": -np.eye(3)},
-        {"covariance": np.triu(np.ones((3, 3)))},
-        {"yes": [1000, 1400, 10_001]},
-        {"yes": 1000},
-        {"yes": []},
-        {"yes": [1000, 1400, 0], "metric": "precision"},
-        {"N": np.inf},
-        {"N": [N]},
-    ],
-)
-def test_what_cannot_be_used_is_refused(bad: dict[str, Any]) -> None:
-    with pytest.raises(AssayError):
-        route_variances(**{**GOOD, **bad})
+            check_variances(drawn, variances(metric, within @ rate, f, covariance=apart, **given))

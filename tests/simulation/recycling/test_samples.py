@@ -14,11 +14,11 @@ from scipy import stats
 from assay.core.deck import numbers
 from assay.core.types import Ints, Words
 from assay.errors import DesignError, InputError, PredictionsError
-from assay.simulation.recycling.formulas import expected_savings
 from assay.simulation.recycling.samples import (
     Option,
     Overlap,
     coordinated_sample,
+    expected_savings,
     mix_sequence,
     overlap,
     recycle,

@@ -24,7 +24,6 @@ from assay.core.goal import Goal
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import DesignError
 from assay.simulation.population import Population
-from assay.simulation.recycling.formulas import sample_size
 from assay.simulation.recycling.route import Route
 from assay.simulation.recycling.samples import (
     Option,
@@ -32,6 +31,7 @@ from assay.simulation.recycling.samples import (
     coordinated_sample,
     overlap,
     recycle,
+    sample_size,
     uniform_sample,
 )
 from assay.simulation.runs import Runs
@@ -47,10 +47,6 @@ from assay.simulation.runs import Runs
 # - The variance of every other target must come down to (within / z)^2. The labels for the false
 #   omission rate see to that. Where they alone cannot do it, or would be too many, the samples of
 #   the classifiers in such targets grow in steps of 10%. The cheapest sizes are taken.
-#
-# References
-# ----------
-# .. [1] RecycleSamplesForPrecision (``papers/recycle-samples-for-precision.txt``).
 
 
 _GROWTH = 1.1

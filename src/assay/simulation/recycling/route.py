@@ -1,9 +1,21 @@
 """Paper 3's route: every metric of every classifier from precisions and one false omission rate.
 
-Section 6 of [1]_. Let x = (T_1, ..., T_K, M): the hits of each classifier, the parent first, and
-the positives that the parent misses. P = T_1 + M are all positives, and among what classifier k
-calls no there are P - T_k. A metric is a ratio of linear forms in x (`recall_route`);
-here are targets: differences too, and which entries of x each needs.
+Section 6 of [1]_ reduces the recalls of several classifiers to their precisions p_k and the false
+omission rate f_1 of the first, the parent. It gives no variance; here it follows by the delta
+method. Let A_k and B_k be the items that classifier k calls yes and no, T_k = p_k A_k its hits,
+M = f_1 B_1 the misses of the first, and P = T_1 + M the positives among N items. Then
+
+| metric of k         | is                    |
+|---------------------|-----------------------|
+| precision           | T_k / A_k             |
+| recall              | T_k / P               |
+| F1                  | 2 T_k / (A_k + P)     |
+| accuracy            | (B_k + 2 T_k - P) / N |
+| false omission rate | (P - T_k) / B_k       |
+| prevalence          | P / N                 |
+
+Each is a ratio of linear forms in x = (T_1, ..., T_K, M), as in `assay.core.forms`, only that these
+totals overlap: labels recycled from one classifier for another make them correlated.
 
 References
 ----------
@@ -15,144 +27,14 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from assay.core.differences import subtract
 from assay.core.forms import Metric, Ratio, ratio
 from assay.core.goal import Goal
-from assay.core.metrics import METRICS, canonical_metric
+from assay.core.metrics import METRICS
 from assay.core.targets import Target
-from assay.core.types import Bools, Floats, amounts
-from assay.errors import InputError
+from assay.core.types import Bools, Floats
 from assay.simulation.population import Population
-
-# Section 6 of paper 3 to its end: every metric from precisions and one false omission rate [1]_.
-#
-# The paper reduces the recalls of several classifiers to their precisions p_k over their yes-sets
-# and the false omission rate f_1 of the first over its no-set. It gives no variance; here it is,
-# by the delta method. Let A_k and B_k be the sizes of the yes-set and the no-set of classifier k,
-# T_k = p_k A_k its hits, M = f_1 B_1 the misses of the first, and P = T_1 + M the positives among
-# N items. Then
-#
-# | metric of k         | is                    |
-# |---------------------|-----------------------|
-# | precision           | T_k / A_k             |
-# | recall              | T_k / P               |
-# | F1                  | 2 T_k / (A_k + P)     |
-# | accuracy            | (B_k + 2 T_k - P) / N |
-# | false omission rate | (P - T_k) / B_k       |
-# | prevalence          | P / N                 |
-#
-# Each is a ratio of linear forms in (T_1, ..., T_K, M), as in `assay.core.forms`, only that
-# these totals overlap: labels recycled from one classifier for another make them correlated.
-#
-# References
-# ----------
-# .. [1] RecycleSamplesForPrecision (``papers/recycle-samples-for-precision.txt``), section 6.
-
-
-def route_values(metric: str, p: ArrayLike, f: ArrayLike, *, yes: ArrayLike, N: float) -> Floats:
-    """Return the metric of each classifier.
-
-    Parameters
-    ----------
-    metric : str
-        A name of `assay.core.metrics.METRICS`.
-    p : array, shape (..., K)
-        Precisions.
-    f : array, shape (...)
-        The false omission rate of the first classifier.
-    yes : array, shape (K,)
-        A_k, the number of items that each classifier calls yes.
-    N : float
-        The number of all items.
-
-    Returns
-    -------
-    array, shape (..., K)
-        Cut to what they can be: nothing keeps the estimate of T_k below that of P.
-
-    Examples
-    --------
-    >>> route_values("recall", [0.9, 0.8], 0.01, yes=[1000, 1050], N=11_000)
-    array([0.9 , 0.84])
-    """
-    totals = _totals(p, f, yes, N)
-    values = [form.value(totals) for form in _ratios(metric, totals, yes, N)]
-    return np.clip(np.stack(values, axis=-1), METRICS[canonical_metric(metric)].lowest, 1.0)
-
-
-def route_variances(
-    metric: str,
-    p: ArrayLike,
-    f: ArrayLike,
-    *,
-    covariance: ArrayLike,
-    f_variance: ArrayLike,
-    yes: ArrayLike,
-    N: float,
-) -> Floats:
-    """Return the variance of `route_values`, linearised at the estimates.
-
-    Parameters
-    ----------
-    metric, p, f, yes, N
-        As in `route_values`.
-    covariance : array, shape (..., K, K)
-        Of the precisions. It is diagonal where no label is shared.
-    f_variance : array, shape (...)
-        Of the false omission rate, whose labels are drawn independently of the precisions'.
-
-    Returns
-    -------
-    array, shape (..., K)
-
-    Examples
-    --------
-    A positive covariance helps the second recall: hits of both move T_2 and P together.
-
-    >>> both = dict(p=[0.9, 0.8], f=0.01, f_variance=1e-5, yes=[1000, 1050], N=11_000)
-    >>> apart, shared = np.diag([1e-4, 1e-4]), np.full((2, 2), 1e-4)
-    >>> np.sqrt(route_variances("recall", **both, covariance=apart)).round(4)
-    array([0.0285, 0.0298])
-    >>> np.sqrt(route_variances("recall", **both, covariance=shared)).round(4)
-    array([0.0285, 0.0266])
-    """
-    totals = _totals(p, f, yes, N)
-    spread = _covariance_of_totals(covariance, f_variance, yes, N)
-    variances = []
-    for form in _ratios(metric, totals, yes, N):
-        slope = form.gradient(totals)
-        variances.append((slope * (spread @ slope[..., None])[..., 0]).sum(axis=-1))
-    # Rounding can leave a little less than 0.
-    return np.asarray(np.maximum(np.stack(variances, axis=-1), 0.0))
-
-
-def _totals(p: ArrayLike, f: ArrayLike, yes: ArrayLike, N: float) -> Floats:
-    """Return (T_1, ..., T_K, M), shape (..., K + 1)."""
-    precision, omission = amounts("precision", p), amounts("false omission rate", f)
-    sizes = _scale(yes, N)
-    if precision.shape[-1:] != (sizes.size - 1,) or precision.shape[:-1] != omission.shape:
-        raise InputError(
-            f"precisions {precision.shape}, false omission rates {omission.shape} and "
-            f"{sizes.size - 1} classifiers do not fit together",
-            details="(..., K), (...) and K are needed",
-        )
-    shares = np.concatenate([precision, omission[..., None]], axis=-1)
-    if (shares > 1).any():
-        raise InputError(f"the share {shares.max():g} cannot be used", details="0 to 1 is needed")
-    return np.asarray(shares * sizes)
-
-
-def _scale(yes: ArrayLike, N: float) -> Floats:
-    """Return (A_1, ..., A_K, B_1), by which shares become totals."""
-    size, everything = amounts("yes", yes), amounts("N", N)
-    if size.ndim != 1 or size.size == 0 or everything.ndim != 0 or (size > everything).any():
-        raise InputError(
-            f"yes-sets {yes!r} of {N!r} items cannot be used",
-            details="one size for each classifier, none above N",
-        )
-    return np.append(size, everything - size[0])
 
 
 def route_ratio(metric: str, k: int, yes: Floats, N: float) -> Ratio:
@@ -183,45 +65,6 @@ def route_ratio(metric: str, k: int, yes: Floats, N: float) -> Ratio:
     sizes = np.array([yes[k], N - yes[k]])
     form = ratio(metric, sizes, np.array([True, False]))
     return replace(form, a=form.a @ called, b=form.b @ called)
-
-
-def _ratios(metric: str, totals: Floats, yes: ArrayLike, N: float) -> list[Ratio]:
-    """Return each classifier's metric as a ratio in the totals, or raise where it has no value."""
-    size = _scale(yes, N)[:-1]
-    ratios = [route_ratio(metric, k, size, N) for k in range(size.size)]
-    for k, form in enumerate(ratios):
-        if not (form.denominator(totals) > 0).all():
-            raise InputError(
-                f"{metric} of classifier {k + 1} is not defined",
-                details="its denominator is 0: there are no items, or no positives, to take it of",
-            )
-    return ratios
-
-
-def _covariance_of_totals(
-    covariance: ArrayLike, f_variance: ArrayLike, yes: ArrayLike, N: float
-) -> Floats:
-    scale, of_f = _scale(yes, N), amounts("f_variance", f_variance)
-    K = scale.size - 1
-    try:
-        of_p = np.asarray(covariance, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"covariance must hold numbers, got {covariance!r}") from None
-    if of_p.shape != (*of_f.shape, K, K) or not np.isfinite(of_p).all():
-        raise InputError(
-            f"covariance of shape {of_p.shape} cannot be used",
-            details=f"finite numbers of shape {(*of_f.shape, K, K)} are needed",
-        )
-    rounding = 1e-9 * np.abs(of_p).max(initial=0.0)
-    crooked = np.abs(of_p - of_p.swapaxes(-1, -2)).max(initial=0.0) > rounding
-    if crooked or (np.linalg.eigvalsh(of_p) < -rounding).any():
-        raise InputError(
-            f"covariance {covariance!r} is none",
-            details="a covariance matrix is symmetric and gives no sum a variance below 0",
-        )
-    whole = np.zeros((*of_f.shape, K + 1, K + 1))
-    whole[..., :K, :K], whole[..., K, K] = of_p, of_f
-    return np.asarray(whole * scale[:, None] * scale)
 
 
 def choose_parent(population: Population, goal: Goal) -> str:

@@ -1,4 +1,4 @@
-"""Paper 3's samples: a parent's labels used again for a child [1]_.
+"""Paper 3's samples, a parent's labels used again for a child, and their sizes and savings [1]_.
 
 A_P and A_C are the sets that parent and child call yes. Algorithm 1 turns S_P, a random sample of
 A_P, into S_C, one of A_C: S+ is what of S_P lies in A_C, S- a sample of A_C - A_P of matching
@@ -28,23 +28,19 @@ What the paper says and does not hold
 
 References
 ----------
-.. [1] RecycleSamplesForPrecision, section 4.1 (``papers/recycle-samples-for-precision.txt``).
+.. [1] RecycleSamplesForPrecision, 3.2 and 4.1 (``papers/recycle-samples-for-precision.txt``).
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import gammaln, ndtri, xlog1py, xlogy
 
 from assay.core.types import Bools, Ints, Words
 from assay.errors import DesignError, InputError, PredictionsError, did_you_mean
-
-# Paper 3's two ways to draw from a sequence: UniformSample, UniformShuffle; Algorithm 2 [1]_.
-#
-# References
-# ----------
-# .. [1] RecycleSamplesForPrecision, section 4.1 (``papers/recycle-samples-for-precision.txt``).
 
 Option = Literal["UniformSample", "UniformShuffle"]
 
@@ -258,7 +254,7 @@ def _ids(name: str, value: ArrayLike) -> Ints:
 # both call yes, where the one sample holds a and the other b such ids. No classifier need be a
 # parent, any number can take part, nothing is mixed, and a child's child is as good as a child.
 #
-# Recycling shares min(X, n_C CIR) on average (`formulas.expected_savings`). That is the same
+# Recycling shares min(X, n_C CIR) on average (`expected_savings`). That is the same
 # number where one side always decides: a child within its parent, if the parent's sample is
 # without replacement, or samples so unequal that a <= b. Else both fall short of min(n_P PIR, n_C
 # CIR) by at most a fraction of a binomial's standard deviation s. With n labels each, PIR = CIR =
@@ -293,3 +289,68 @@ def coordinated_sample(members: Ints, numbers: Words, n: int) -> Ints:
     # The cut comes before the sort: a set may hold millions, its sample a thousand.
     first = np.argpartition(numbers, n)[:n] if n < members.size else np.arange(members.size)
     return members[first[np.argsort(numbers[first])]]
+
+
+# Paper 3's formulas: sample size (section 3.2) and expected savings (Lemma 3) [1]_.
+#
+# What the paper leaves open, and what is done here
+# -------------------------------------------------
+# - *z.* The paper's z_alpha puts alpha *within* mu +- z sigma (its footnote), so z_(1 - delta) is
+#   the usual quantile at 1 - delta/2: 1.96 for delta = 0.05.
+# - *A bound p0 below 1/2* allows p = 1/2, so it earns nothing: 1/2 is taken. A bound of 1 leaves
+#   nothing to find out, and is refused.
+# - *Expected savings.* Lemma 3 gives the distribution only. In case (c) each of the n_C places
+#   holds an item of S+ with chance CIR, so E[Savings] = E[min(X, n_C CIR)], for both options.
+# - *Savings count places, not items.* With ``UniformSample`` some of S- is never drawn again and
+#   need not be labelled either; the lemma does not count that.
+
+
+def sample_size(epsilon: float, delta: float, p0: float = 0.5) -> int:
+    """Return the labels that put the precision within +-epsilon with chance 1 - delta: Eq. 1.
+
+    The least n with epsilon >= z_(1 - delta) sqrt(p (1 - p) / n) for every p of at least p0.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        Above 0, below 1.
+    p0 : float
+        What the precision is assumed to be at least; 0 to below 1.
+
+    Examples
+    --------
+    >>> [sample_size(0.03, 0.05, p0) for p0 in (0.5, 0.9, 0.93)]
+    [1068, 385, 278]
+    """
+    for name, value in (("epsilon", epsilon), ("delta", delta)):
+        if not 0 < value < 1:
+            raise DesignError(f"{name} {value!r} cannot be used", details="above 0, below 1")
+    if not 0 <= p0 < 1:
+        raise DesignError(f"p0 {p0!r} cannot be used", details="at least 0, below 1")
+    z = -ndtri(delta / 2)
+    p = max(p0, 0.5)
+    return math.ceil(z**2 * p * (1 - p) / epsilon**2)
+
+
+def expected_savings(n_P: int, n_C: int, pir: float, cir: float) -> float:
+    """Return E[min(X, n_C CIR)] with X ~ B(n_P, PIR): the mean of Lemma 3's savings.
+
+    Parameters
+    ----------
+    n_P, n_C : int
+        The sample sizes of parent and child.
+    pir, cir : float
+        |A_P and A_C| / |A_P| and |A_P and A_C| / |A_C|, 0 to 1.
+
+    Examples
+    --------
+    >>> round(expected_savings(1100, 1100, pir=0.85, cir=0.85), 2)
+    930.28
+    """
+    if not (0 <= pir <= 1 and 0 <= cir <= 1):
+        raise InputError(f"ratios {pir!r} and {cir!r} cannot be used", details="0 to 1 is needed")
+    n_P, n_C = whole_number("n_P", n_P, least=0), whole_number("n_C", n_C, least=0)
+    X = np.arange(n_P + 1)
+    choose = gammaln(n_P + 1) - gammaln(X + 1) - gammaln(n_P - X + 1)
+    chance = np.exp(choose + xlogy(X, pir) + xlog1py(n_P - X, -pir))
+    return float((chance * np.minimum(X, n_C * cir)).sum())
