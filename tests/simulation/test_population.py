@@ -199,7 +199,7 @@ def omission(truth: Any, said: Any) -> float:
     return float(truth[~said].mean())
 
 
-SCIKIT: dict[str, Callable[..., float]] = {
+SCIKIT_OF_SEVERAL: dict[str, Callable[..., float]] = {
     "precision": sk.precision_score,
     "recall": sk.recall_score,
     "f1": sk.f1_score,
@@ -208,11 +208,13 @@ SCIKIT: dict[str, Callable[..., float]] = {
 }
 
 
-@pytest.mark.parametrize("metric", SCIKIT)
+@pytest.mark.parametrize("metric", SCIKIT_OF_SEVERAL)
 def test_values_of_several_are_scikit_learns(metric: str) -> None:
     given = arrays()
     population = Population(**given)
-    by_hand = {name: SCIKIT[metric](given["y_true"], given["y_pred"][name]) for name in NAMES}
+    by_hand = {
+        name: SCIKIT_OF_SEVERAL[metric](given["y_true"], given["y_pred"][name]) for name in NAMES
+    }
     for name in NAMES:
         assert population.value(Target(metric, name)) == pytest.approx(by_hand[name], abs=1e-12)
     if metric != "f1":
