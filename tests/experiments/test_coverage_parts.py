@@ -18,8 +18,9 @@ from assay.core.tallies import Tallies
 from assay.core.types import Floats
 from assay.core.unjudged import swing
 from assay.errors import InputError
-from assay.experiments.coverage import unjudged as coverage_unjudged
-from assay.experiments.coverage.cells import Cell, Several, Single, needed
+from assay.experiments.coverage import cell_kinds
+from assay.experiments.coverage.cell_kinds import Several, Unjudged, UnjudgedTask
+from assay.experiments.coverage.cells import Cell, Single, needed
 from assay.experiments.coverage.extent import FULL, QUICK, LeftOut, Part, Scope
 from assay.experiments.coverage.pairs import rare_pairs
 from assay.experiments.coverage.plan import Plan
@@ -31,7 +32,6 @@ from assay.experiments.coverage.populations import (
     rare_classes,
 )
 from assay.experiments.coverage.rows import INTERVAL, WORST_CASE, measured
-from assay.experiments.coverage.unjudged import Unjudged, UnjudgedTask
 from assay.simulation import Population
 
 
@@ -178,7 +178,7 @@ def test_where_all_can_be_judged_the_runs_are_those_without_the_question() -> No
 
 def test_the_worst_case_can_be_swapped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        coverage_unjudged,
+        cell_kinds,
         "stated_worst_case",
         lambda _design, _goal, _metric, state: (
             np.zeros(len(state.dealt)),
@@ -202,7 +202,7 @@ def test_as_many_are_unjudged_as_the_share_says() -> None:
         return swing(state.tallies, metric)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coverage_unjudged, "stated_worst_case", read)
+        patch.setattr(cell_kinds, "stated_worst_case", read)
         UnjudgedTask("few", frame, Design(), goal, 20, 0.0, 0.6).replay(300, key=[1])
     (tallies,) = seen
     cards = (tallies.n + tallies.u).sum()

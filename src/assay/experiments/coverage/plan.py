@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from assay.experiments.coverage.cells import RANDOM, Cell, Single, joint_cells
+from assay.experiments.coverage.cell_kinds import joint_cells, unjudged_cells
+from assay.experiments.coverage.cells import RANDOM, Cell, Single
 from assay.experiments.coverage.extent import FULL, LeftOut, Part, Scope
 from assay.experiments.coverage.pairs import made_pairs, real_pairs
 from assay.experiments.coverage.populations import (
@@ -24,7 +25,6 @@ from assay.experiments.coverage.populations import (
     rare_classes,
 )
 from assay.experiments.coverage.rows import Row
-from assay.experiments.coverage.unjudged import unjudged_cells
 from assay.simulation import named_design
 
 PAPER_1, GUARANTEED = "perc-opt", "guaranteed"
