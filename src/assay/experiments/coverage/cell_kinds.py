@@ -1,8 +1,8 @@
 """Cells that make several rows: items that nobody can judge, and several targets.
 
-How often the stated worst case holds the truth: a share of the positives, or of the negatives, is never judged: the hard ones of one kind, say. The
+A share of the positives, or of the negatives, is never judged: the hard ones of one kind, say. The
 truth is about all items. The interval takes the unjudged ones to be like the others of their
-stratum, which here they are not; what must hold is the worst case.
+stratum, which here they are not; what must hold is the stated worst case.
 """
 
 from collections.abc import Iterator, Sequence
