@@ -19,7 +19,6 @@ from assay.core.profile import profile_of
 from assay.core.stratify import cell_strata, stratify
 from assay.core.targets import Target, parse_targets
 from assay.core.types import Bools, Floats
-from assay.errors import PredictionsError
 from assay.errors import AssayError, PredictionsError
 from assay.predictions import from_arrays
 from assay.simulation import Population

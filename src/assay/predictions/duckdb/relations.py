@@ -15,8 +15,8 @@ import pyarrow as pa
 from assay.core.deck import Id
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
-from assay.predictions.duckdb.confined import Named, confine, named_in
 from assay.predictions.contract import IdKind
+from assay.predictions.duckdb.confined import Named, confine, named_in
 from assay.predictions.duckdb.databases import (
     address_of,
     is_database,
@@ -29,7 +29,14 @@ from assay.predictions.duckdb.databases import (
 )
 from assay.predictions.duckdb.files import readable_files
 from assay.predictions.duckdb.paths import find_files
-from assay.predictions.duckdb.readable import Readable, condition, filtered, identifier, nothing_in, reading
+from assay.predictions.duckdb.readable import (
+    Readable,
+    condition,
+    filtered,
+    identifier,
+    nothing_in,
+    reading,
+)
 from assay.predictions.engine import polled
 from assay.predictions.ids import Ids
 from assay.predictions.scan import Scan
