@@ -16,7 +16,17 @@ from assay.audit.books import Books, Checked, Row, checked, counts_of, in_order
 from assay.core.deck import number
 from assay.core.strata import Strata
 from assay.labelling import FROM_BEFORE, SKIP, WITHDRAWN, WORDS
-from assay.storage import LABEL_FIELDS, label_link
+from assay.storage import LABEL_FIELDS, Session, label_link
+
+
+def check_file(session: Session) -> Checked:
+    """See that SQLite finds nothing wrong with its file, and no row belongs to nothing."""
+    found = session.damage()
+    advice = [
+        "the file is damaged: restore a backup (`assay restore`); without one, SQLite's `.recover` "
+        "saves what can still be read of a copy of the file"
+    ]
+    return checked("the database is whole", 1, [*found, *(advice if found else ())])
 
 
 def check_strata(books: Books) -> Checked:

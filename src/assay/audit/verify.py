@@ -18,6 +18,7 @@ from assay.audit.checks import (
     check_claims,
     check_copies,
     check_events,
+    check_file,
     check_numbers,
     check_order,
     check_rounds,
@@ -30,7 +31,7 @@ from assay.errors import InputError
 from assay.exchange import Content
 from assay.labelling import Labelling, Settings, find_campaign
 from assay.report import report_of
-from assay.storage import Session, Store, open_storage
+from assay.storage import Session, Store, open_storage, reading_stored
 
 # A saved report, worked out again from the log as it was then.
 
@@ -133,16 +134,25 @@ def verify_campaign(
     >>> folder.cleanup()
     """
     with open_storage(storage).read() as session:
-        key, settings = find_campaign(session, name)
-        books = read_books(session, key, settings)
-        checks = [check(books) for check in _OF_WHAT_IS_STORED]
-        if not any(each.findings for each in checks):  # else it may well be impossible to load
-            labelling = Labelling(_Moment(session), key, settings, None)
-            labelling.catch_up()
-            checks += [check(books, labelling) for check in _OF_WHAT_IS_SAID]
-            if report is not None:
-                checks.append(check_report(session, key, settings, report))
+        checks = [check_file(session)]
+        if not checks[0].findings:  # else what is read may be anything
+            with reading_stored(f"campaign {name!r}"):
+                checks += _checks(session, name, report)
     return Verification(name, tuple(checks))
+
+
+def _checks(session: Session, name: str, report: str | PathLike[str] | None) -> Iterator[Checked]:
+    key, settings = find_campaign(session, name)
+    books = read_books(session, key, settings)
+    of_stored = [check(books) for check in _OF_WHAT_IS_STORED]
+    yield from of_stored
+    if any(each.findings for each in of_stored):  # it may well be impossible to load
+        return
+    labelling = Labelling(_Moment(session), key, settings, None)
+    labelling.catch_up()
+    yield from (check(books, labelling) for check in _OF_WHAT_IS_SAID)
+    if report is not None:
+        yield check_report(session, key, settings, report)
 
 
 class _Moment(Store):

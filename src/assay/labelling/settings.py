@@ -15,7 +15,7 @@ from assay.core.strata import Strata
 from assay.core.types import between
 from assay.errors import DesignError
 from assay.predictions import joint_fingerprint, listed
-from assay.storage import Session
+from assay.storage import Session, reading_stored
 
 MOST_REVIEWERS = 20  # of one item
 
@@ -321,5 +321,6 @@ class Settings:
 
 def find_campaign(session: Session, name: str) -> tuple[int, Settings]:
     """Return a stored campaign's number and its settings, under the name that it has now."""
-    key, values = session.find(name)
-    return key, Settings.from_dict({**values, "name": name})
+    with reading_stored(f"the settings of campaign {name!r}"):
+        key, values = session.find(name)
+        return key, Settings.from_dict({**values, "name": name})

@@ -19,7 +19,7 @@ from assay.labelling.review_rule import Review
 from assay.labelling.rounds import Rounds
 from assay.labelling.settings import Settings
 from assay.predictions import Predictions
-from assay.storage import CardRow, Label, News, Session, Store, StoredLabel
+from assay.storage import CardRow, Label, News, Session, Store, StoredLabel, reading_stored
 
 
 class ReplacedError(StorageError):
@@ -197,12 +197,13 @@ class Labelling:
             self.rounds.withdraw(item_id)
 
     def _catch_up(self, session: Session, news: News) -> None:
-        if news.rounds > len(self.items_of_rounds):
-            for counts in session.rounds(self.key, len(self.items_of_rounds)):
-                self._take_round(self._reserve.take(session, self.rounds.state.dealt, counts))
-        if news.last_label > self._last_label:
-            for label in session.labels(self.key, self._last_label):
-                self._take(label)
+        with reading_stored(f"what is stored of campaign {self.settings.name!r}"):
+            if news.rounds > len(self.items_of_rounds):
+                for counts in session.rounds(self.key, len(self.items_of_rounds)):
+                    self._take_round(self._reserve.take(session, self.rounds.state.dealt, counts))
+            if news.last_label > self._last_label:
+                for label in session.labels(self.key, self._last_label):
+                    self._take(label)
 
     def _take_round(self, cards: Sequence[CardRow]) -> None:
         self.rounds.deal(cards)

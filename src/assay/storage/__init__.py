@@ -3,7 +3,7 @@
 from assay.storage.chain import label_link, next_link
 from assay.storage.schema import LABEL_FIELDS, Label, StoredLabel
 from assay.storage.session import CardRow, Claim, News, Session, TokenRow
-from assay.storage.store import Store, open_storage, open_store
+from assay.storage.store import Store, open_storage, open_store, reading_stored
 
 __all__ = [
     "LABEL_FIELDS",
@@ -19,4 +19,5 @@ __all__ = [
     "next_link",
     "open_storage",
     "open_store",
+    "reading_stored",
 ]

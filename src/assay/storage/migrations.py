@@ -54,7 +54,13 @@ def prepare(connection: sa.Connection, namespace: str | None) -> None:
 
 
 def _found(connection: sa.Connection) -> int:
-    return int(connection.scalar(sa.select(sa.func.max(schema.version.c.version))) or 0)
+    found = connection.scalar(sa.select(sa.func.max(schema.version.c.version))) or 0
+    if not isinstance(found, int):
+        raise StorageError(
+            f"the storage has schema version {found!r}, which is no number",
+            hint="the file is damaged: restore a backup (`assay restore`)",
+        )
+    return found
 
 
 def _record(connection: sa.Connection, number: int) -> None:

@@ -264,6 +264,19 @@ class Rows(Connected):
         )
         return [dict(row) for row in self._connection.execute(query).mappings()]
 
+    def damage(self) -> list[str]:
+        """Return what SQLite finds wrong with its own file; of PostgreSQL nothing is asked."""
+        if self._connection.dialect.name != "sqlite":
+            return []
+        run = self._connection.exec_driver_sql
+        told = [str(text) for (text,) in run("PRAGMA integrity_check(20)")]
+        # One with no parent is not whole either, though SQLite takes its pages for sound.
+        orphans = [
+            f"row {row} of table {table} belongs to no row of {parent}"
+            for table, row, parent, _ in run("PRAGMA foreign_key_check").fetchmany(20)
+        ]
+        return [text for text in told if text != "ok"] + orphans
+
     def lost_labels(self) -> list[int] | None:
         """Return the numbers of labels of any campaign that were stored and are not there any more.
 

@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 from sqlalchemy.schema import CreateSchema
 
-from assay.errors import MissingDependencyError, StorageError
+from assay.errors import AssayError, MissingDependencyError, StorageError
 from assay.storage.migrations import is_current, prepare
 from assay.storage.session import Session
 
@@ -208,12 +208,9 @@ class Store:
                 with connection.execution_options(**options).begin():
                     self._backend.begin(connection, writes)
                     yield connection
-        except SQLAlchemyError as error:
-            what, remedy = _told(str(getattr(error, "orig", None) or error).strip())
-            raise StorageError(
-                f"the storage {self.name} did not do its work: {what}",
-                hint=f"labels that were told before are safe; {remedy} and try again",
-            ) from error
+        except (SQLAlchemyError, UnicodeDecodeError) as error:
+            # SQLite may quote bytes of a damaged file that are no text, which Python then reports.
+            raise _told(self.name, error) from error
 
 
 def open_store(url: str | None) -> Store:
@@ -221,14 +218,53 @@ def open_store(url: str | None) -> Store:
     return Store(IN_MEMORY if url is None else url)
 
 
-def _told(cause: str) -> tuple[str, str]:
+@contextmanager
+def reading_stored(what: str) -> Iterator[None]:
+    """Tell what a storage holds, and nobody can have written, as a `StorageError`."""
+    try:
+        yield
+    except AssayError:
+        raise
+    except _NOT_AS_WRITTEN as error:
+        raise StorageError(
+            f"{what} cannot be read: {type(error).__name__}: {str(error)[:200]}",
+            hint=f"the storage was damaged or changed from outside; {_RESTORE}",
+        ) from error
+
+
+# What values lead to that no Assay has written, beside errors of our own.
+_NOT_AS_WRITTEN = (
+    *(ValueError, TypeError, LookupError, ArithmeticError, AttributeError),
+    *(RecursionError, MemoryError),
+)
+_RESTORE = (
+    "see `assay verify`, and restore a backup (`assay restore`); without one, SQLite's `.recover` "
+    "saves what can still be read of a copy of the file"
+)
+_DAMAGED = ("malformed", "not a database", "corrupt", "no such table", "no such column", "decode")
+
+
+def _told(name: str, error: Exception) -> StorageError:
     """Return in words what is the matter, by what a database says, and what helps."""
+    cause = str(getattr(error, "orig", None) or error).strip()
+    problem, safe = (
+        f"the storage {name} did not do its work",
+        "labels that were told before are safe",
+    )
     if "database is locked" in cause or "lock timeout" in cause:
-        what = f"another program has held its lock for {BUSY_SECONDS:.0f} seconds"
-        return f"{what} ({cause})", "end that program, or wait for it,"
+        what = f"another program has held its lock for {BUSY_SECONDS:.0f} seconds ({cause})"
+        return StorageError(
+            f"{problem}: {what}", hint=f"{safe}; end that program, or wait for it, and try again"
+        )
     if "disk is full" in cause or "No space left" in cause:
-        return f"its disk is full ({cause})", "make room"
-    return cause, "mend the storage"
+        return StorageError(
+            f"{problem}: its disk is full ({cause})", hint=f"{safe}; make room and try again"
+        )
+    if any(sign in cause for sign in _DAMAGED):
+        return StorageError(
+            f"{problem}: it is damaged, or no storage of Assay ({cause})", hint=_RESTORE
+        )
+    return StorageError(f"{problem}: {cause}", hint=f"{safe}; mend the storage and try again")
 
 
 def open_storage(url: str | None) -> Store:
