@@ -20,6 +20,7 @@ import assay
 from assay import Campaign, Design
 from assay.storage import open_store
 from assay.web import Options, digest_of, new_token
+from assay.web.connections import Limits
 from assay.web.serve import address_of, listen, make_server
 
 T = TypeVar("T")
@@ -65,8 +66,10 @@ def add_token(storage: str, role: str, who: str, name: str = "spam") -> str:
 class Served:
     """A server that runs. It ends with the test."""
 
-    def __init__(self, storage: str, name: str, folder: Path, args: Sequence[str]) -> None:
-        self.storage, self.name = storage, name
+    def __init__(
+        self, storage: str, name: str, folder: Path, args: Sequence[str], files: int | None = None
+    ) -> None:
+        self.storage, self.name, self._files = storage, name, files
         self._args, self._log = tuple(args), folder / f"serve-{time.monotonic_ns()}.log"
         self._port = 0
         self.start()
@@ -74,9 +77,13 @@ class Served:
     def start(self) -> None:
         """Start it; after `stop` or `kill` on the same port as before."""
         words = ["serve", self.name, "--storage", self.storage, "--json", *self._args]
+        limited = ["sh", "-c", 'ulimit -n "$0" && exec "$@"', str(self._files)]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "assay", *words, "--port", str(self._port)],
+                [
+                    *([] if self._files is None else limited),
+                    *(sys.executable, "-m", "assay", *words, "--port", str(self._port)),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -142,7 +149,8 @@ def serving(folder: Path) -> Iterator[Serve]:
     """Give a function that serves a campaign; all that still runs at the end is ended.
 
     ``serve(storage=None, args=(), **changed)`` makes the campaign `spam` with `make_campaign`,
-    unless a `storage` that holds it already is given as ``existing=``.
+    unless a `storage` that holds it already is given as ``existing=``. With `files` the server may
+    have no more of them open at a time.
     """
     started: list[Served] = []
 
@@ -151,12 +159,13 @@ def serving(folder: Path) -> Iterator[Serve]:
         *,
         existing: str | None = None,
         args: Sequence[str] = (),
+        files: int | None = None,
         **changed: Any,
     ) -> Served:
         url = existing or storage or f"sqlite:///{folder / f'served-{len(started)}.db'}"
         if existing is None:
             make_campaign(url, **changed)
-        started.append(Served(url, changed.get("name", "spam"), folder, args))
+        started.append(Served(url, changed.get("name", "spam"), folder, args, files))
         return started[-1]
 
     yield serve
@@ -172,11 +181,14 @@ def run_apart(work: Coroutine[Any, Any, T]) -> T:
 
 @contextmanager
 def in_thread(
-    campaign: Campaign, options: Options | None = None, proxy: str | None = None
+    campaign: Campaign,
+    options: Options | None = None,
+    proxy: str | None = None,
+    limits: Limits | None = None,
 ) -> Iterator[str]:
     """Serve a campaign from a thread of this process, which starts at once; give its address."""
-    server = make_server(campaign, options or Options(), proxy=proxy)
-    listening = listen("127.0.0.1", 0)
+    listening = listen("127.0.0.1", 0, limits)
+    server = make_server(campaign, options or Options(), listening, proxy=proxy)
     thread = Thread(target=server.run, args=([listening],))
     thread.start()
     try:

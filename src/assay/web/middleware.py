@@ -4,10 +4,11 @@ import logging
 import re
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TextIO
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -136,6 +137,7 @@ class HostList:
 # What a request may hold: how much is counted while it arrives, whatever its headers claim.
 
 _USUAL = 64 * 1024
+_MOST_HEADERS = 100
 _UNUSUAL = {"/api/import": 10 * 1024 * 1024}
 
 
@@ -169,14 +171,37 @@ class BodyLimit:
                 raise HTTPException(413, problem)
             return message
 
-        claimed = Headers(scope=scope).get("content-length", "0")
-        if _is_over(claimed, at_most):
+        headers = Headers(scope=scope)
+        if len(headers) > _MOST_HEADERS:
+            told = f"the request has {len(headers):,} headers; {_MOST_HEADERS} are allowed"
+            await _refuse(scope, receive, send, 431, told)
+        elif "content-length" in headers and "transfer-encoding" in headers:
+            # A proxy may have gone by the other one, and taken another's request for the rest.
+            told = "the request gives its length in two ways: by Content-Length and in chunks"
+            await _refuse(scope, receive, send, 400, told)
+        elif _is_over(headers.get("content-length", "0"), at_most):
             await respond(Request(scope), 413, problem)(scope, receive, send)
         elif not scope["query_string"].isascii():
             refusal = respond(Request(scope), 400, "an address is written in ASCII, and %-escapes")
             await refusal(scope, receive, send)
         else:
             await self._app(scope, counted, send)
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, told: str) -> None:
+    """Answer, and read nothing more from this connection.
+
+    Parameters
+    ----------
+    scope, receive, send
+        As ASGI has them.
+    status : int
+    told : str
+        What is wrong.
+    """
+    refusal = respond(Request(scope), status, told)
+    refusal.headers["Connection"] = "close"
+    await refusal(scope, receive, send)
 
 
 def _is_over(claimed: str, at_most: int) -> bool:
@@ -245,14 +270,60 @@ class _Crash:
         return True
 
 
+_LINES_A_SECOND = 250  # of requests
+_WARNINGS_A_SECOND = 5
+
+
+class LimitedHandler(logging.StreamHandler[TextIO]):
+    """Writes so many lines a second of each logger and level, and counts the others.
+
+    Clients decide how often something is logged: whoever has no token must not fill a disk.
+    """
+
+    def __init__(
+        self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(stream)
+        self._clock, self._second = clock, 0
+        self._lines: Counter[tuple[str, int]] = Counter()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line, or count it."""
+        second = int(self._clock())
+        if second != self._second:
+            self._tell_counts()
+            self._second = second
+        kind = record.name, record.levelno
+        self._lines[kind] += 1
+        if self._lines[kind] <= _most_lines(record.levelno):
+            super().emit(record)
+
+    def close(self) -> None:
+        """Tell what was counted last."""
+        self._tell_counts()
+        super().close()
+
+    def _tell_counts(self) -> None:
+        for (name, level), count in self._lines.items():
+            if (more := count - _most_lines(level)) > 0:
+                told = f"and {more:,} more such lines of {name} within a second"
+                super().emit(logging.LogRecord(name, level, "", 0, told, None, None))
+        self._lines.clear()
+
+
+def _most_lines(level: int) -> int:
+    return _LINES_A_SECOND if level < logging.WARNING else _WARNINGS_A_SECOND
+
+
 def log_to_terminal() -> None:
     """Write the log to the standard error stream."""
-    handler = logging.StreamHandler()
+    handler = LimitedHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
     log.addHandler(handler)
     log.setLevel(logging.INFO)
     log.propagate = False
     # The server's own log names clients and addresses; its warnings are enough.
-    server = logging.getLogger("uvicorn")
-    server.addHandler(handler)
-    server.setLevel(logging.WARNING)
+    for name in ("uvicorn", "asyncio"):
+        server = logging.getLogger(name)
+        server.addHandler(handler)
+        server.setLevel(logging.WARNING)

@@ -5,6 +5,7 @@ import html
 import ipaddress
 import re
 import socket
+import sys
 import tempfile
 import webbrowser
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -21,6 +22,7 @@ from starlette.types import ASGIApp
 from assay.campaign import Campaign
 from assay.errors import InputError
 from assay.web import LOOPBACK_HOSTS, Options, auth, owner, review
+from assay.web.connections import Limits, Listener, protocol_of
 from assay.web.http import EXCEPTION_HANDLERS, make_templates
 from assay.web.middleware import (
     STATIC,
@@ -58,7 +60,7 @@ def make_app(
 
     app = Starlette(
         routes=list[BaseRoute](routes),
-        middleware=[Middleware(HostList, hosts=options.hosts), Middleware(BodyLimit)],
+        middleware=[Middleware(BodyLimit), Middleware(HostList, hosts=options.hosts)],
         exception_handlers=dict(EXCEPTION_HANDLERS),
         lifespan=lifespan,
     )
@@ -82,6 +84,7 @@ def refuse_unguarded(routes: Sequence[Route | Mount]) -> None:
 
 # Addresses, and the server.
 
+_DEFER_SECONDS = 5
 _NAME = re.compile(r"[a-z0-9_.-]+")
 _TROUBLE = {
     errno.EADDRINUSE: ("is in use", "choose another with --port; --port 0 takes any that is free"),
@@ -122,7 +125,7 @@ def allowed_hosts(host: str, also: Sequence[str]) -> frozenset[str]:
     return own | {_name(each) for each in also}
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, limits: Limits | None = None) -> Listener:
     """Return a socket that listens; port 0 is any that is free."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
@@ -137,7 +140,11 @@ def listen(host: str, port: int) -> socket.socket:
     # Connections inherit it. asyncio sets it only on sockets that say they are TCP, and those of
     # `create_server` do not; without it every answer waits some 40 ms for the browser's ACK.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listening
+    if sys.platform == "linux":
+        # Who connects and sends nothing is left to the system, which needs no file for them; and
+        # whoever is taken has their request with them, before others can take their place.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, _DEFER_SECONDS)
+    return Listener.of(listening, limits)
 
 
 def address_of(listening: socket.socket, host: str, also: Sequence[str] = ()) -> str:
@@ -165,7 +172,7 @@ def hears_proxy(host: str, proxy: str | None) -> bool:
 
 
 def run(
-    campaign: Campaign, options: Options, listening: socket.socket, *, proxy: str | None = None
+    campaign: Campaign, options: Options, listening: Listener, *, proxy: str | None = None
 ) -> None:
     """Serve until somebody stops it, and log to the terminal.
 
@@ -173,19 +180,32 @@ def run(
     ----------
     campaign : Campaign
     options : Options
-    listening : socket.socket
+    listening : Listener
         As `listen` returns it.
     proxy : str, optional
         The address whose word on the scheme is believed.
     """
     log_to_terminal()
-    make_server(campaign, options, proxy=proxy).run(sockets=[listening])
+    make_server(campaign, options, listening, proxy=proxy).run(sockets=[listening])
 
 
-def make_server(campaign: Campaign, options: Options, *, proxy: str | None) -> uvicorn.Server:
-    """Return a server; `proxy` is an address whose X-Forwarded-Proto is believed."""
+def make_server(
+    campaign: Campaign, options: Options, listening: Listener, *, proxy: str | None
+) -> uvicorn.Server:
+    """Return a server for a socket that listens.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    options : Options
+    listening : Listener
+    proxy : str or None
+        The address whose X-Forwarded-Proto is believed.
+    """
     config = uvicorn.Config(
         make_app(campaign, options),
+        http=protocol_of(listening.connections),
+        loop="asyncio",  # it takes connections by `Listener.accept`
         log_config=None,
         access_log=False,
         server_header=False,
