@@ -55,11 +55,18 @@ class Postgres:
                 time.sleep(0.02)
             self.stop()
 
-    def database(self, name: str) -> str:
-        """Make a database, and return it as Assay wants it named."""
+    def database(self, name: str, *, like: str = "template1") -> str:
+        """Make a database, a copy of another, and return it as Assay wants it named."""
+        make = psycopg.sql.SQL("CREATE DATABASE {} TEMPLATE {}")
         with self.connect() as connection:
-            connection.execute(psycopg.sql.SQL("CREATE DATABASE {}").format(_quoted(name)))
+            connection.execute(make.format(_quoted(name), _quoted(like)))
         return f"postgresql://{self._user}@/{name}?host={self._folder}"
+
+    def drop(self, name: str) -> None:
+        """Delete a database."""
+        drop = psycopg.sql.SQL("DROP DATABASE {} WITH (FORCE)")
+        with self.connect() as connection:
+            connection.execute(drop.format(_quoted(name)))
 
     def connect(self, name: str = "postgres") -> "psycopg.Connection[tuple[int]]":
         """Return a connection of our own."""

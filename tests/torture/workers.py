@@ -1,15 +1,20 @@
 """What the processes do that are killed."""
 
+import os
+import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import count
 from multiprocessing.connection import Connection
 from typing import Any
+
+import sqlalchemy as sa
 
 import assay
 from assay.core.types import Bools
 from assay.errors import StorageError
-from assay.storage import Label
+from assay.storage import Label, migrations, open_store
 from tests.torture.campaigns import truth
 from tests.torture.pages import Page, Seen, UnsureError
 
@@ -79,3 +84,27 @@ def label_until_killed(storage: str, truth: Bools, said: Connection) -> None:
         for item in campaign.ask(5):
             campaign.tell({item.id: bool(truth[int(item.id)])})
             said.send(item.id)  # acknowledged: from here on it must never be lost
+
+
+def open_and_be_killed(storage: str, at: int, fault: str = "") -> None:
+    """Open a storage, and kill this process before its statement, commit or end number `at`.
+
+    A `fault` is what a wrong upgrade would do.
+    """
+    steps, record = count(1), migrations._record
+
+    def record_and_commit(connection: sa.Connection, number: int) -> None:
+        record(connection, number)
+        connection.exec_driver_sql("COMMIT")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    def step(*_: object) -> None:
+        if next(steps) == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    if fault == "commits every step":
+        migrations._record = record_and_commit
+    sa.event.listen(sa.Engine, "before_cursor_execute", step)
+    sa.event.listen(sa.Engine, "commit", step)
+    sa.event.listen(sa.Pool, "checkin", step)
+    open_store(storage)

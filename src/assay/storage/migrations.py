@@ -15,6 +15,8 @@ from assay.errors import StorageError
 from assay.storage import schema
 from assay.storage.chain import first_link, label_link
 
+_NEWEST = sa.select(sa.func.max(schema.version.c.version))
+
 
 def is_current(connection: sa.Connection, namespace: str | None) -> bool:
     """Tell whether the tables are there, as this version knows them."""
@@ -42,19 +44,26 @@ def prepare(connection: sa.Connection, namespace: str | None) -> None:
             f"the database holds something else: {', '.join(sorted(tables)[:5])}",
             hint="give a file of its own, such as sqlite:///labels.db",
         )
+    refuse_newer(connection)
     found = _found(connection)
-    if found > schema.SCHEMA_VERSION:
-        raise StorageError(
-            f"the storage has schema version {found}, this Assay knows {schema.SCHEMA_VERSION}",
-            hint="use the version of Assay that wrote it, or a newer one",
-        )
     for number in range(found + 1, schema.SCHEMA_VERSION + 1):
         _STEPS[number](connection)
         _record(connection, number)
 
 
+def refuse_newer(connection: sa.Connection) -> None:
+    """Raise where a newer Assay has upgraded the database, perhaps since it was opened."""
+    found = _found(connection)
+    if found > schema.SCHEMA_VERSION:
+        raise StorageError(
+            f"the storage has schema version {found}, this Assay knows {schema.SCHEMA_VERSION}",
+            details="a newer Assay has upgraded it; nothing was written",
+            hint="end this program, and use the version of Assay that wrote it, or a newer one",
+        )
+
+
 def _found(connection: sa.Connection) -> int:
-    found = connection.scalar(sa.select(sa.func.max(schema.version.c.version))) or 0
+    found = connection.scalar(_NEWEST) or 0
     if not isinstance(found, int):
         raise StorageError(
             f"the storage has schema version {found!r}, which is no number",

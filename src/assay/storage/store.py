@@ -19,7 +19,7 @@ from sqlalchemy.pool import StaticPool
 from sqlalchemy.schema import CreateSchema
 
 from assay.errors import AssayError, MissingDependencyError, StorageError
-from assay.storage.migrations import is_current, prepare
+from assay.storage.migrations import is_current, prepare, refuse_newer
 from assay.storage.session import Session
 
 # The databases that can hold a store, and what each is told so that an acknowledged label stays.
@@ -192,8 +192,13 @@ class Store:
 
     @contextmanager
     def write(self) -> Iterator[Session]:
-        """Open a transaction that may write; it is on disk when the block has ended."""
+        """Open a transaction that may write; it is on disk when the block has ended.
+
+        Somebody may have upgraded the database since it was opened here: what this version would
+        write then, nobody knows.
+        """
         with self._transaction(writes=True) as connection:
+            refuse_newer(connection)
             yield Session(connection)
 
     def close(self) -> None:
