@@ -242,9 +242,12 @@ first, second, third = campaign.ask(3)
 campaign.tell({first.id: True, second.id: False})
 print("ready", flush=True)
 sys.stdin.readline()
-for attempt in (lambda: campaign.tell({third.id: True}), lambda: assay.load_campaign("spam", storage=storage)):
+for attempt in (campaign.tell, assay.load_campaign):
     try:
-        attempt()
+        if attempt == campaign.tell:
+            campaign.tell({third.id: True})
+        else:
+            assay.load_campaign("spam", storage=storage)
     except assay.StorageError as error:
         print(" ".join(str(error).split()))
     else:

@@ -105,7 +105,7 @@ def test_turns_that_wait_are_one_transaction(counter: Counter, web: Web) -> None
 
 
 def test_a_turn_takes_few_statements(web: Web) -> None:
-    """It was 17 when every part of it asked for itself."""
+    """It was 17 when every part of it asked for itself. One asks whether a newer Assay was here."""
     client = web.client("reviewer")
     told = client.post("/api/review", json={"want": 1}).json()
     for key in ("first", "second"):
@@ -114,7 +114,7 @@ def test_a_turn_takes_few_statements(web: Web) -> None:
             told = client.post("/api/review", json={"submits": submits, "want": 1}).json()
     assert told["receipts"][0]["status"] == "saved"
     assert len(told["items"]) == 1
-    assert len(seen.statements) <= 9, seen.statements
+    assert len(seen.statements) <= 10, seen.statements
 
 
 def test_what_one_sends_does_not_undo_what_others_send(
