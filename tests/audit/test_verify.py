@@ -39,7 +39,7 @@ def test_campaigns_of_every_kind_are_clean_and_their_bundles_too(
     for name in names:
         found = assay.verify_campaign(name, storage=storage_url)
         assert found.findings == ()
-        assert len(found.checks) == 14
+        assert len(found.checks) == 15
         assert all(each.looked_at for each in found.checks[-3:])
         check_same_bits(assay.load_campaign(name, storage=storage_url), tmp_path)
 
@@ -289,7 +289,7 @@ def test_the_command_tells_and_ends_with_0_or_1(original: Path, tmp_path: Path) 
     assert clean.exit_code == 0
     assert "the estimates follow from the log" in clean.stdout
     document = json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)
-    assert (document["clean"], len(document["checks"])) == (True, 14)
+    assert (document["clean"], len(document["checks"])) == (True, 15)
     tampered(url, TAMPERED["an answer"][0])
     wrong = CliRunner().invoke(app, command)
     assert wrong.exit_code == 1

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from os import PathLike
 from typing import Any
 
-from assay.audit.books import Checked, Verification, checked, read_books
+from assay.audit.books import Books, Checked, Verification, checked, read_books
 from assay.audit.checks import (
     check_asked,
     check_cards,
@@ -29,7 +29,7 @@ from assay.audit.recount import check_answers, check_estimates, check_values
 from assay.audit.snapshot import laid_out, take, until
 from assay.errors import InputError
 from assay.exchange import Content
-from assay.labelling import Labelling, Settings, find_campaign
+from assay.labelling import Labelling, Settings, find_campaign, is_whole
 from assay.report import report_of
 from assay.storage import Session, Store, open_storage, reading_stored
 
@@ -65,6 +65,16 @@ def check_report(
     return checked("the report follows from the log", len(again), findings, notes)
 
 
+def check_shown(books: Books) -> Checked:
+    """See that the first cards show what they did when the campaign was made."""
+    seal = books.settings.source.shown
+    rows = [
+        (card["stratum"], card["position"], card["item_id"], card["shown"]) for card in books.cards
+    ]
+    findings = [] if is_whole(seal, rows) else ["what reviewers see of items has been changed"]
+    return checked("items are shown as at the start", len(rows) if seal else 0, findings)
+
+
 def _saved(content: Content) -> dict[str, Any]:
     text = content.text()
     try:
@@ -89,6 +99,7 @@ def _json(document: dict[str, Any]) -> bytes:
 _OF_WHAT_IS_STORED = (
     check_strata,
     check_cards,
+    check_shown,
     check_order,
     check_rounds,
     check_events,

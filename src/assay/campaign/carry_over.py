@@ -24,6 +24,7 @@ from assay.labelling import (
     confirm_source,
     depth,
     more_cards,
+    sealed,
 )
 from assay.predictions import Predictions
 from assay.storage import CardRow, Session, Store, StoredLabel
@@ -66,7 +67,7 @@ def replace_campaign(
         events = session.labels(former)
         judged = answered(events)
         before = Before(session.retire(name), len(judged), gone)
-        settings = replace(settings, before=before)
+        settings = sealed(replace(settings, before=before), cards)
         key = session.create(name, settings.to_dict())
         session.add_strata(key, settings.strata.sizes.tolist())
         session.add_cards(key, cards)
@@ -120,7 +121,7 @@ def start_beside(
             before = Before(first, len(judged), gone, tuple(others), taken)
             settings = replace(settings, before=before)
         free = _judged_on_top(cards, _settled(events, settings), settings.strata.n_strata)
-        settings = _with_budget_beyond(settings, sum(free))
+        settings = sealed(_with_budget_beyond(settings, sum(free)), cards)
         new = session.create(settings.name, settings.to_dict())
         session.add_strata(new, settings.strata.sizes.tolist())
         session.add_cards(new, cards)

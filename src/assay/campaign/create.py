@@ -29,6 +29,7 @@ from assay.labelling import (
     more_cards,
     read_again,
     scans_of,
+    sealed,
 )
 from assay.predictions import Classifiers, Predictions, Scan, as_scan, parts_in, refuse_bad_show
 from assay.storage import CardRow, Label, Session, Store, open_storage
@@ -281,6 +282,7 @@ def _keep(setup: Setup, settings: Settings, store: Store) -> Campaign:
         on_top = _on_top(prior_labels, strata)
     # Not in the transaction: others may write while the predictions are read.
     below = more_cards(settings, found, depth(settings), on_top)
+    settings = sealed(settings, [*on_top, *below])
     with store.write() as session:
         key = session.create(settings.name, settings.to_dict())
         session.add_strata(key, strata.sizes.tolist())

@@ -50,6 +50,7 @@ from assay.labelling.settings import (
     Source,
     find_campaign,
 )
+from assay.labelling.shown import is_whole, sealed
 from assay.labelling.slices import slices_of
 from assay.labelling.state import Labelling, ReplacedError
 
@@ -91,6 +92,7 @@ __all__ = [
     "estimates_of",
     "find_campaign",
     "is_confirmed",
+    "is_whole",
     "more_cards",
     "now_words",
     "read_again",
@@ -98,6 +100,7 @@ __all__ = [
     "reviewer_of",
     "reviewers_in",
     "scans_of",
+    "sealed",
     "slices_of",
     "source_text",
     "strata_in",

@@ -12,7 +12,6 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from warnings import warn
@@ -126,7 +125,7 @@ def _place(store: Store, settings: Settings) -> Path | None:
     """Return the file that stands for a confirmed source; None where nothing can be read again."""
     if all(part.scan is None for part in settings.source.parts):
         return None
-    told = json.dumps([store.uid, settings.name, asdict(settings.source)], sort_keys=True)
+    told = json.dumps([store.uid, settings.name, settings.source.to_dict()], sort_keys=True)
     return _folder() / sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
 

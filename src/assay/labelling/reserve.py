@@ -17,6 +17,7 @@ from assay.core.weights import Arrivals, seed_of_arrival
 from assay.errors import AssayError, PredictionsError
 from assay.labelling.confirmation import refuse_unconfirmed
 from assay.labelling.settings import Part, Settings, Source
+from assay.labelling.shown import refuse_other_shown
 from assay.predictions import (
     Card,
     Predictions,
@@ -235,6 +236,7 @@ def more_cards(
         seed=settings.seed,
         counts=[max(pair) for pair in zip(held, wanted, strict=True)],
     )
+    refuse_other_shown(settings, lying, decks, predictions.source)
     # Labels from before lie on top of their decks; at their own place they are passed over.
     there = {card.item_id for card in lying}
     return [

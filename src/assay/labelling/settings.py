@@ -40,7 +40,8 @@ class Source:
 
     `parts` are one, and one more for each time that the population was extended; `columns` are the
     arguments of `read_predictions`; `slices` are columns whose values are kept with the cards, too,
-    and which no reviewer sees.
+    and which no reviewer sees. `shown` seals what was kept with the first cards
+    (`assay.labelling.shown`); campaigns of before do not have it.
     """
 
     parts: tuple[Part, ...]
@@ -48,12 +49,18 @@ class Source:
     id_kind: Literal["integer", "string"]
     scale: Scale
     slices: tuple[str, ...] = ()
+    shown: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values; without a seal it is what it was before there were any."""
+        return {name: value for name, value in asdict(self).items() if name != "shown" or value}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return what `dataclasses.asdict` was called on, by this version or the first."""
+        """Return what `to_dict` was called on, by this version or the first."""
         shared = {name: values[name] for name in ("columns", "id_kind", "scale")}
         shared["slices"] = tuple(values.get("slices", ()))
+        shared["shown"] = values.get("shown", "")
         if "parts" in values:
             return cls(tuple(Part(**part) for part in values["parts"]), **shared)
         path = values["path"]
@@ -290,7 +297,7 @@ class Settings:
             "goal": self.goal.to_dict(),
             "strata": self.strata.to_dict(),
             "seed": self.seed,
-            "source": asdict(self.source),
+            "source": self.source.to_dict(),
             "before": None if self.before is None else asdict(self.before),
             "reviewing": asdict(self.reviewing),
             **{
