@@ -1,6 +1,6 @@
 """Assay: how good is a classifier, from as few human labels as the mathematics allows."""
 
-from assay.audit import verify_bundle, verify_campaign
+from assay.audit import backup_storage, restore_storage, verify_bundle, verify_campaign
 from assay.campaign import (
     Campaign,
     Trend,
@@ -75,6 +75,7 @@ __all__ = [
     "StratumRow",
     "Trend",
     "__version__",
+    "backup_storage",
     "compare_campaign",
     "create_campaign",
     "estimate",
@@ -86,6 +87,7 @@ __all__ = [
     "log_to_mlflow",
     "plan",
     "rebase_campaign",
+    "restore_storage",
     "simulate",
     "simulate_several",
     "trend",

@@ -210,7 +210,7 @@ def test_a_report_beside_a_bundle_is_refused(tmp_path: Path) -> None:
     create("sqlite://").bundle(path)
     told = CliRunner().invoke(app, ["verify", str(path), "--report", "r.json", "--json"])
     assert told.exit_code == 1
-    assert "has a report of its own" in json.loads(told.stderr)["error"]["problem"]
+    assert "all that it is compared with is in it" in json.loads(told.stderr)["error"]["problem"]
 
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:

@@ -1,14 +1,18 @@
 """The audit bundle, and the verification of a storage or a bundle."""
 
+from assay.audit.backup import Backup, backup_storage, restore_storage
 from assay.audit.books import Verification
 from assay.audit.bundle import Bundle, named_zip, write_bundle
 from assay.audit.bundle_checks import verify_bundle
 from assay.audit.verify import verify_campaign
 
 __all__ = [
+    "Backup",
     "Bundle",
     "Verification",
+    "backup_storage",
     "named_zip",
+    "restore_storage",
     "verify_bundle",
     "verify_campaign",
     "write_bundle",

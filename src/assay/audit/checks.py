@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import datetime
 from itertools import pairwise, zip_longest
 from math import isfinite
+from os import PathLike
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -16,7 +17,7 @@ from assay.audit.books import Books, Checked, Row, checked, counts_of, in_order
 from assay.core.deck import number
 from assay.core.strata import Strata
 from assay.labelling import FROM_BEFORE, SKIP, WITHDRAWN, WORDS
-from assay.storage import LABEL_FIELDS, Session, label_link
+from assay.storage import LABEL_FIELDS, Session, label_link, open_backup
 
 
 def check_file(session: Session) -> Checked:
@@ -283,6 +284,30 @@ def check_copies(books: Books) -> Checked:
 
 def _content(row: Row) -> tuple[object, ...]:
     return tuple(row[name] for name in _COPIED)
+
+
+def check_against(session: Session, backup: str | PathLike[str]) -> Checked:
+    """See that every label of a backup is in the storage, unchanged and in its place."""
+    with open_backup(backup) as former, former.read() as before:
+        looked_at, findings = 0, []
+        if before.storage_uid() != session.storage_uid():
+            findings = [f"{backup} is no backup of this storage, but of another one"]
+        for name in before.names() if not findings else ():
+            key, _ = before.find(name)
+            kept = before.rows("label_event", key)
+            looked_at += len(kept)
+            findings += _lost(name, kept, session.rows("label_event", key))
+    return checked("every label of the backup is there", looked_at, findings)
+
+
+def _lost(name: str, kept: Sequence[Row], now: Sequence[Row]) -> Iterator[str]:
+    by_number = {row["id"]: row for row in now}
+    for row in kept:
+        which = f"label {row['id']} of item {row['item_id']!r} in campaign {name!r}"
+        if row["id"] not in by_number:
+            yield f"{which} is gone"
+        elif by_number[row["id"]] != row:
+            yield f"{which} is not as it was, or what stands before it is not"
 
 
 # The check of claims.

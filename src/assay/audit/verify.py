@@ -12,6 +12,7 @@ from typing import Any
 
 from assay.audit.books import Books, Checked, Verification, checked, read_books
 from assay.audit.checks import (
+    check_against,
     check_asked,
     check_cards,
     check_chain,
@@ -117,6 +118,7 @@ def verify_campaign(
     *,
     storage: str | None = None,
     report: str | PathLike[str] | None = None,
+    against: str | PathLike[str] | None = None,
 ) -> Verification:
     """Recompute a campaign's estimates from the log of its labels, and check all that it rests on.
 
@@ -130,6 +132,9 @@ def verify_campaign(
     report : path, optional
         A report that was saved as JSON: it is worked out again from the log as it was then, and
         every field is compared.
+    against : path or str, optional
+        A backup of the storage, or the URL of one: every label in it must be in the storage still,
+        of whichever campaign, unchanged.
 
     Examples
     --------
@@ -149,6 +154,8 @@ def verify_campaign(
         if not checks[0].findings:  # else what is read may be anything
             with reading_stored(f"campaign {name!r}"):
                 checks += _checks(session, name, report)
+            if against is not None:
+                checks.append(check_against(session, against))
     return Verification(name, tuple(checks))
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
+from assay.cli.backup import backup, restore
 from assay.cli.compare import compare
 from assay.cli.confirm import confirm
 from assay.cli.create import create
@@ -49,6 +50,8 @@ for name, command in (
     ("estimate", estimate),
     ("report", report),
     ("verify", verify),
+    ("backup", backup),
+    ("restore", restore),
     ("coverage", coverage),
     ("reproduce", reproduce),
     ("simulate", simulate),

@@ -127,6 +127,14 @@ def verify(
             show_default=False,
         ),
     ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="A backup of the storage, or the URL of one: its labels must all be there still.",
+            show_default=False,
+        ),
+    ] = None,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -137,10 +145,11 @@ def verify(
     """
     with telling_errors(as_json=as_json), working(f"checking {name}"):
         if name.lower().endswith(".zip") and storage is None:
-            _refuse_report(name, report)
+            _refuse_option(name, "--report", report)
+            _refuse_option(name, "--against", against)
             found = verify_bundle(name)
         else:
-            found = verify_campaign(name, storage=existing(storage), report=report)
+            found = verify_campaign(name, storage=existing(storage), report=report, against=against)
     if as_json:
         emit(found.to_dict())
     else:
@@ -149,11 +158,11 @@ def verify(
         raise typer.Exit(1)
 
 
-def _refuse_report(bundle: str, report: Path | None) -> None:
-    if report is not None:
+def _refuse_option(bundle: str, option: str, value: object) -> None:
+    if value is not None:
         raise InputError(
-            f"{bundle} is an audit bundle, and has a report of its own",
-            details=f"--report {report} is for a campaign in a storage",
+            f"{bundle} is an audit bundle, and all that it is compared with is in it",
+            details=f"{option} {value} is for a campaign in a storage",
             hint=f"leave it out; for a campaign that is called {bundle}, say --storage",
         )
 

@@ -13,7 +13,7 @@ from assay.core.evaluation import Evaluation, Prior
 from assay.core.goal import Goal
 from assay.core.strata import Strata
 from assay.core.types import between
-from assay.errors import DesignError
+from assay.errors import DesignError, InputError
 from assay.predictions import joint_fingerprint, listed
 from assay.storage import Session, reading_stored
 
@@ -330,4 +330,7 @@ def find_campaign(session: Session, name: str) -> tuple[int, Settings]:
     """Return a stored campaign's number and its settings, under the name that it has now."""
     with reading_stored(f"the settings of campaign {name!r}"):
         key, values = session.find(name)
-        return key, Settings.from_dict({**values, "name": name})
+        try:
+            return key, Settings.from_dict({**values, "name": name})
+        except InputError as error:  # nobody has given it: it was stored
+            raise ValueError(error.problem) from error

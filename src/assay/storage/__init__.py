@@ -1,5 +1,6 @@
 """Storage of campaigns, their items, and every label ever given, in SQLite or PostgreSQL."""
 
+from assay.storage.backup import copy_backup, new_database, open_backup, place_of
 from assay.storage.chain import label_link, next_link
 from assay.storage.schema import LABEL_FIELDS, Label, StoredLabel
 from assay.storage.session import CardRow, Claim, News, Session, TokenRow
@@ -15,9 +16,13 @@ __all__ = [
     "Store",
     "StoredLabel",
     "TokenRow",
+    "copy_backup",
     "label_link",
+    "new_database",
     "next_link",
+    "open_backup",
     "open_storage",
     "open_store",
+    "place_of",
     "reading_stored",
 ]

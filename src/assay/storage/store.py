@@ -4,14 +4,16 @@ An acknowledged label is on disk: `write` commits before it returns.
 """
 
 import os
+import sqlite3
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from sqlite3 import OperationalError
+from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
@@ -31,6 +33,7 @@ from assay.storage.session import Session
 
 BUSY_SECONDS = 30.0  # how long a writer waits for another one
 IN_MEMORY = "sqlite://"
+_BESIDE = ("-wal", "-shm")  # SQLite's write-ahead log of a file, and the index of that
 
 _MOMENT = 0.05  # seconds
 
@@ -62,7 +65,7 @@ class Backend:
 
     `name` is its URL without a password; `namespace` is where the tables are, if not where the
     database puts them itself; `begin` begins a transaction on a connection, which has the options
-    `reading` or `writing`.
+    `reading` or `writing`; `only_read` says why it cannot be written to, if it cannot.
     """
 
     name: str
@@ -71,6 +74,7 @@ class Backend:
     begin: Callable[[sa.Connection, bool], None]
     reading: Mapping[str, Any] = field(default_factory=dict)
     writing: Mapping[str, Any] = field(default_factory=dict)
+    only_read: str = ""
 
 
 def backend_of(url: str) -> Backend:
@@ -99,9 +103,56 @@ def _sqlite(url: sa.URL) -> Backend:
     options: dict[str, Any] = {"connect_args": {"timeout": BUSY_SECONDS}}
     if url.database in (None, "", ":memory:"):
         options = {"poolclass": StaticPool, "connect_args": {"check_same_thread": False}}
+    elif only_read := _cannot_be_written(Path(url.database or "")):
+        engine = sa.create_engine(_read_only(url), **_DISCREET, **options)
+        sa.event.listen(engine, "connect", _on_connect_to_read)
+        return Backend(str(url), engine, None, _begin_sqlite, only_read=only_read)
     engine = sa.create_engine(url, **_DISCREET, **options)
     sa.event.listen(engine, "connect", _on_sqlite_connect)
     return Backend(str(url), engine, None, _begin_sqlite)
+
+
+def _cannot_be_written(file: Path) -> str:
+    """Return why a file cannot be written to, as far as it is there: it can be read all the same.
+
+    SQLite writes two files beside it. Where these are there already, and can be written, somebody
+    else has made them, and the folder need not be writable.
+    """
+    if not file.is_file():
+        return ""
+    if not os.access(file, os.W_OK):
+        return f"the file {file} cannot be written to"
+    beside = [file.with_name(file.name + suffix) for suffix in _BESIDE]
+    if os.access(file.parent, os.W_OK) or all(os.access(each, os.W_OK) for each in beside):
+        return ""
+    return f"the folder {file.parent.resolve()} cannot be written to"
+
+
+def _read_only(url: sa.URL) -> sa.URL:
+    """Return a URL by which a file is only read.
+
+    Where others may write, SQLite reads the write-ahead log with them, by the two files beside the
+    storage. Where there is no such log, or an empty one, nobody writes: the file alone is all that
+    there is, and nothing need be written to read it. Otherwise what was committed last would be
+    missing without a word, so the file alone is not read then.
+    """
+    file = Path(url.database or "").absolute()
+    log, index = (file.with_name(file.name + suffix) for suffix in _BESIDE)
+    query = {"mode": "ro", "uri": "true"}
+    if not log.exists() or not log.stat().st_size:
+        query["immutable"] = "1"
+    elif not index.exists() and not os.access(file.parent, os.W_OK):
+        raise StorageError(
+            f"the last labels of {file} are in {log.name}, which SQLite cannot read where it "
+            "cannot write",
+            hint=f"copy {file.name} and {log.name} to a folder that can be written, and open it "
+            "there",
+        )
+    return url.set(database=f"file:{quote(str(file))}", query=query)
+
+
+def _on_connect_to_read(connection: Any, _record: object) -> None:
+    connection.isolation_level = None
 
 
 def _on_sqlite_connect(connection: Any, _record: object) -> None:
@@ -121,7 +172,7 @@ def _write_ahead(connection: Any) -> None:
     while True:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
-        except OperationalError as error:
+        except sqlite3.OperationalError as error:
             if "locked" not in str(error) or monotonic() > give_up:
                 raise
             sleep(_MOMENT)
@@ -167,6 +218,8 @@ class Store:
         # Whoever only looks need not wait for somebody who writes.
         with self._transaction(writes=False) as connection:
             ready = is_current(connection, namespace)
+        if not ready and self._backend.only_read:
+            raise self._refusal("it was written by another version of Assay, and must be upgraded")
         if not ready:
             with self._transaction(writes=True) as connection:
                 if namespace is not None:
@@ -197,6 +250,8 @@ class Store:
         Somebody may have upgraded the database since it was opened here: what this version would
         write then, nobody knows.
         """
+        if self._backend.only_read:
+            raise self._refusal("this would change it")
         with self._transaction(writes=True) as connection:
             refuse_newer(connection)
             yield Session(connection)
@@ -204,6 +259,41 @@ class Store:
     def close(self) -> None:
         """Let go of the database."""
         self._backend.engine.dispose()
+
+    def copy_to(self, file: Path) -> None:
+        """Copy all that is committed into a new file of SQLite, while others may write.
+
+        Raises
+        ------
+        StorageError
+            Where it is no SQLite; it says how PostgreSQL is copied.
+        """
+        if self._backend.engine.dialect.name != "sqlite":
+            raise StorageError(
+                f"{self.name} is backed up by PostgreSQL itself",
+                details=f"pg_dump --format=custom --schema={_NAMESPACE} --file=labels.dump URL",
+                hint="pg_restore --dbname=URL labels.dump puts it into another, empty database; "
+                "`assay verify NAME --storage URL --against THAT_URL` compares the two",
+            )
+        try:
+            with self._transaction(writes=False) as connection:
+                target = sqlite3.connect(file)
+                try:
+                    # All pages in one step: a snapshot, for which no writer has to wait.
+                    source: Any = connection.connection.driver_connection
+                    source.backup(target)
+                finally:
+                    target.close()
+            in_one_file(file)
+        except sqlite3.Error as error:
+            raise _told(self.name, error) from error
+
+    def _refusal(self, why: str) -> StorageError:
+        return StorageError(
+            f"the storage {self.name} can only be read: {why}",
+            details=self._backend.only_read,
+            hint="copy it to a folder that can be written, or ask for the right to write there",
+        )
 
     @contextmanager
     def _transaction(self, *, writes: bool) -> Iterator[sa.Connection]:
@@ -216,6 +306,15 @@ class Store:
         except (SQLAlchemyError, UnicodeDecodeError) as error:
             # SQLite may quote bytes of a damaged file that are no text, which Python then reports.
             raise _told(self.name, error) from error
+
+
+def in_one_file(file: Path) -> None:
+    """Let a database that nobody has open be one file: a log beside it could be forgotten."""
+    connection = sqlite3.connect(file)
+    try:
+        connection.execute("PRAGMA journal_mode=DELETE")
+    finally:
+        connection.close()
 
 
 def open_store(url: str | None) -> Store:

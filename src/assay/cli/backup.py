@@ -1,0 +1,74 @@
+"""``assay backup`` and ``assay restore``: copies of a storage, and their way back."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from assay.audit import Backup, backup_storage, restore_storage
+from assay.cli.options import StorageUrl, existing, storage_url
+from assay.cli.output import AsJson, console, emit, telling_errors, working
+from assay.errors import InputError
+from assay.results import printable
+
+
+def backup(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="The campaign that must be in it, and that is checked.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    every: Annotated[
+        bool, typer.Option("--all", help="Check every campaign of the storage.")
+    ] = False,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Where to; never replaced.")
+    ],
+    storage: StorageUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Copy a storage in SQLite into one file, while people judge, and check the copy.
+
+    The copy holds all campaigns of the storage. To copy the file of a live storage by cp loses
+    labels. For PostgreSQL the command says how pg_dump does it. The exit code is 1 where something
+    is wrong with what was copied.
+    """
+    with telling_errors(as_json=as_json), working("copying and checking"):
+        if (name is None) is not every:
+            raise InputError(
+                "which campaign is to be checked in the backup?",
+                hint="say its name, or --all; the backup holds all of them in either case",
+            )
+        made = backup_storage(output, storage=existing(storage), name=name)
+    _show(made, "backup", as_json=as_json)
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.", show_default=False)],
+    storage: StorageUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a backup, and put it where a storage is to be; nothing that is there is replaced."""
+    with telling_errors(as_json=as_json), working("checking and copying"):
+        made = restore_storage(file, storage=storage_url(storage))
+    _show(made, "restored", as_json=as_json)
+
+
+def _show(made: Backup, what: str, *, as_json: bool) -> None:
+    if as_json:
+        emit(made.to_dict())
+    else:
+        screen = console()
+        line = f"{made.path}: {made.size:,} bytes, SHA-256 {made.sha256}"
+        screen.print(Text.assemble((f"{what}: ", "green"), printable(line)), soft_wrap=True)
+        for name, labels in made.labels.items():
+            screen.print(Text(printable(f"{name}: {labels:,} labels")), soft_wrap=True)
+        for finding in made.findings:
+            screen.print(Text(printable(finding), "red"), soft_wrap=True)
+    if made.findings:
+        raise typer.Exit(1)

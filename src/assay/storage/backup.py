@@ -1,0 +1,98 @@
+"""Files of backups: opened as copies, written beside their place, and named when they are whole."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from shutil import copyfile
+from tempfile import TemporaryDirectory
+
+from assay.errors import InputError
+from assay.storage.store import Store, in_one_file, open_store
+
+_COPY = "copy.db"
+_PREFIX = "sqlite:///"
+_LOG = "-wal"  # what SQLite keeps the last labels of a live file in
+
+
+@contextmanager
+def open_backup(backup: str | PathLike[str]) -> Iterator[Store]:
+    """Open a backup, or a storage at a URL; a file is copied first, and stays as it is."""
+    if "://" in str(backup):
+        yield open_store(str(backup))
+        return
+    with TemporaryDirectory(prefix="assay-") as folder:
+        copy_backup(backup, Path(folder) / _COPY)
+        store = open_store(f"sqlite:///{folder}/{_COPY}")
+        try:
+            yield store
+        finally:
+            store.close()
+
+
+def copy_backup(path: str | PathLike[str], target: Path) -> None:
+    """Copy a file that nobody writes to, and the log that may lie beside it."""
+    source = Path(path)
+    if not source.is_file():
+        raise InputError(f"there is no backup {str(source)!r}", hint="`assay backup` makes one")
+    for suffix in ("", _LOG):
+        part = source.with_name(source.name + suffix)
+        if part.is_file():
+            copyfile(part, target.with_name(target.name + suffix))
+
+
+def place_of(storage: str | None) -> Path:
+    """Return the file that a storage is to be in; raise where there is something."""
+    url = storage or os.environ.get("ASSAY_STORAGE") or ""
+    if not url.startswith(_PREFIX) or not url.removeprefix(_PREFIX):
+        raise InputError(
+            f"a backup cannot be restored to {url or 'memory'}",
+            details="a backup of SQLite is restored to a file, such as sqlite:///labels.db",
+            hint="a dump of PostgreSQL is restored by pg_restore",
+        )
+    return Path(url.removeprefix(_PREFIX))
+
+
+@contextmanager
+def new_database(target: Path) -> Iterator[Path]:
+    """Give a place for a database; when the block has ended, it is there under its own name.
+
+    Nothing is there under that name before it is whole, and nothing is ever replaced.
+    """
+    _refuse_to_replace(target)
+    try:
+        with TemporaryDirectory(prefix=".assay-", dir=target.parent) as folder:
+            copy = Path(folder) / _COPY
+            yield copy
+            in_one_file(copy)
+            _settle(copy, target)
+    except OSError as error:
+        raise InputError(
+            f"{target} cannot be written: {error.strerror or error}",
+            hint="choose another folder, or make room",
+        ) from error
+
+
+def _refuse_to_replace(target: Path) -> None:
+    if target.exists() or target.with_name(target.name + _LOG).exists():
+        raise InputError(f"there is something at {target}, and it is not replaced", hint="move it")
+
+
+def _settle(copy: Path, target: Path) -> None:
+    """Give a whole copy its name, on disk, unless somebody has taken the name meanwhile."""
+    with copy.open("rb+") as file:
+        os.fsync(file.fileno())
+    try:
+        os.link(copy, target)
+    except FileExistsError:
+        _refuse_to_replace(target)
+        raise
+    except OSError:  # a disk that knows no links
+        _refuse_to_replace(target)
+        copy.rename(target)
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
