@@ -59,7 +59,9 @@ def by_sqlite(path: Path) -> tuple[bool, list[Any] | None]:
     try:
         whole = connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         log = "SELECT * FROM label_event NOT INDEXED ORDER BY id"
-        return whole, connection.execute(log).fetchall()
+        rows = connection.execute(log).fetchall()
+        # A flag of no length, be it a text or bytes, is the same flag: false.
+        return whole, [[*row[:7], *map(bool, row[7:9]), *row[9:]] for row in rows]
     except (sqlite3.Error, UnicodeDecodeError):
         return False, None
     finally:
