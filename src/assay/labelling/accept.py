@@ -71,7 +71,9 @@ def check_sent(label: Label) -> Label:
     return replace(label, comment=comment_of(label.comment))
 
 
-def checked_request(labels: Sequence[Label], reviewer: str, want: int, lease: float) -> TurnRequest:
+def checked_request(
+    labels: Sequence[Label], reviewer: str, want: int, lease: float, *, blind: bool = False
+) -> TurnRequest:
     """Return what a reviewer's page asks for; raise where it is nothing that can be done.
 
     Parameters
@@ -83,11 +85,13 @@ def checked_request(labels: Sequence[Label], reviewer: str, want: int, lease: fl
         Items to have at hand.
     lease : float
         Seconds for which nobody else is given them.
+    blind : bool
+        As `TurnRequest` has it.
     """
     check_lease(lease)
     name = reviewer_of(reviewer)
     sent = [replace(check_sent(label), reviewer=name, ruling=False) for label in labels]
-    return TurnRequest(sent, name, want, lease)
+    return TurnRequest(sent, name, want, lease, blind)
 
 
 def check_told(label: Label) -> Label:

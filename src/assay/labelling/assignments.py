@@ -37,12 +37,16 @@ class TurnRequest:
         Items that the reviewer is to have at hand.
     lease : float
         Seconds for which nobody else is given them.
+    blind : bool
+        Whether the reviewer must not learn what another answer would have done: what the stopping
+        rule has looked at is then closed to them.
     """
 
     labels: Sequence[Label]
     reviewer: str
     want: int
     lease: float
+    blind: bool = False
 
 
 @dataclass(frozen=True)
@@ -162,7 +166,7 @@ class Assignments:
             for label in request.labels:
                 if label.item_id in new or label.key in keys:
                     record()  # what comes next depends on it
-                receipt = self._look_at(claims, label)
+                receipt = self._look_at(claims, label, blind=request.blind)
                 its.append(receipt)
                 if receipt.status != "saved":
                     continue
@@ -179,7 +183,7 @@ class Assignments:
         record()
         return receipts
 
-    def _look_at(self, claims: "_Claims", label: Label) -> Receipt:
+    def _look_at(self, claims: "_Claims", label: Label, *, blind: bool) -> Receipt:
         """Return what becomes of a label."""
         key = label.key or ""
         if (before := self._labelling.sent.get(key)) is not None:
@@ -193,7 +197,21 @@ class Assignments:
         if not (drawn if label.ruling else claims.was_made(claim)):
             told = "this item is none that you were given"
             return Receipt(key, "refused", message=told)
+        if blind and self._would_try_again(label):
+            told = "its round is complete, and was counted: the owner can change your answer"
+            return Receipt(key, "refused", message=told)
         return Receipt(key, "saved", not label.ruling and self._comes_late(claims, label))
+
+    def _would_try_again(self, label: Label) -> bool:
+        """Tell whether a reviewer takes back or changes what the stopping rule has looked at.
+
+        Whoever gives the last answer of a round sees whether the campaign goes on. If they could
+        give another one then, they could choose the one that ends it.
+        """
+        own = self._labelling.review(label.item_id).labels.get(label.reviewer)
+        if own is None or label.answer in (own.answer, SKIP):
+            return False
+        return self._labelling.rounds.is_looked_at(label.item_id)
 
     def _is_free(self, claims: "_Claims", label: Label) -> bool:
         """Tell whether a reviewer may have an item again: it may be before somebody else."""

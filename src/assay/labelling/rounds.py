@@ -158,6 +158,11 @@ class Rounds:
         """Tell whether an item waits for an answer."""
         return item_id in self._waiting
 
+    def is_looked_at(self, item_id: str) -> bool:
+        """Tell whether the stopping rule has looked at a round that an item is in."""
+        self._look_at_complete_rounds()
+        return item_id in self._dealt_in and self._dealt_in[item_id][0] < self._looked
+
     def card(self, item_id: str) -> CardRow | None:
         """Return the item's card, if it was ever dealt."""
         return self._cards.get(item_id)

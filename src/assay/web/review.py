@@ -149,7 +149,8 @@ async def take_turn(request: Request) -> Response:
 
     def asked(campaign: Campaign) -> TurnRequest:
         labels = labels_in(document, campaign.settings)
-        return checked_request(labels, person.name, want, options.lease)
+        blind = person.role != "owner"
+        return checked_request(labels, person.name, want, options.lease, blind=blind)
 
     def told(campaign: Campaign, turn: Turn) -> dict[str, Any]:
         return {

@@ -34,6 +34,10 @@ export class Outbox {
     return this.#list(this.#aside);
   }
 
+  isAside(item, answer) {
+    return this.aside().some((entry) => entry.item === item && entry.answer === answer);
+  }
+
   put(item, answer, comment = "") {
     // Not the time alone: a clock that is set back must not let a withdrawal overtake its answer.
     const last = Math.max(this.#lastTurn, ...this.waiting().map((entry) => entry.turn));

@@ -89,7 +89,8 @@ function takeTurn(news, started) {
   const cards = fresh.map((item) => known.get(item.id) ?? { item, node: itemNode(item) });
   const [now] = held;
   const listed = now && cards.some((card) => card.item.id === now.item.id);
-  const keep = now && (now.again || listed || (news.state !== "done" && !away));
+  const stays = now && (now.again || (news.state !== "done" && !away));
+  const keep = listed || (stays && !outbox.isAside(now.item.id, "withdrawn"));
   renewed = started;
   away = false;
   held = keep ? [now, ...without(cards, now.item.id)].slice(0, HELD) : cards;
