@@ -1,8 +1,10 @@
 """`assay confirm`, and `assay serve` on a machine where nobody has confirmed anything."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import Result
@@ -48,18 +50,26 @@ def test_scripts_confirm_with_yes(run: Run, elsewhere: Path) -> None:
     assert "columns: p, said, id" in again["source"]
 
 
+def test_who_says_no_serves_nothing(
+    run: Run, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr(sys.modules["assay.cli.confirm"], "sys", terminal)
+    for command in ("serve", "confirm"):
+        result = run(command, "spam", input="n\n")
+        assert result.exit_code == 1
+        assert "were not confirmed" in result.stderr
+        assert "log in" not in result.output
+    assert not elsewhere.exists()
+
+
 def test_a_person_is_asked_before_anything_is_served(
     elsewhere: Path, terminal: Callable[..., Terminal]
 ) -> None:
-    no = terminal("serve", "spam", "--port", "0")
-    no.wait_for("Is that what you want read, now and later, on this machine?")
-    assert "predictions.csv" in no.seen
-    no.press("n\r")
-    no.wait_for("were not confirmed")
-    assert "log in" not in no.seen
-    assert not elsewhere.exists()
     yes = terminal("serve", "spam", "--port", "0")
-    yes.wait_for("on this machine?")
+    yes.wait_for("Is that what you want read, now and later, on this machine?")
+    assert "predictions.csv" in yes.seen
+    assert "log in" not in yes.seen
     yes.press("y\r")
     yes.wait_for("Open this link to log in")
     assert len(list(elsewhere.iterdir())) == 1
