@@ -131,23 +131,24 @@ def _cannot_be_written(file: Path) -> str:
 def _read_only(url: sa.URL) -> sa.URL:
     """Return a URL by which a file is only read.
 
-    Where others may write, SQLite reads the write-ahead log with them, by the two files beside the
-    storage. Where there is no such log, or an empty one, nobody writes: the file alone is all that
-    there is, and nothing need be written to read it. Otherwise what was committed last would be
-    missing without a word, so the file alone is not read then.
+    Where others have it open, SQLite reads the write-ahead log with them, by the two files beside
+    the storage. Where nobody has, and there is no such log or an empty one, the file alone is all
+    that there is, and nothing need be written to read it. A log that cannot be read is never left
+    out: what was committed last would be missing without a word.
     """
     file = Path(url.database or "").absolute()
     log, index = (file.with_name(file.name + suffix) for suffix in _BESIDE)
     query = {"mode": "ro", "uri": "true"}
-    if not log.exists() or not log.stat().st_size:
-        query["immutable"] = "1"
-    elif not index.exists() and not os.access(file.parent, os.W_OK):
-        raise StorageError(
-            f"the last labels of {file} are in {log.name}, which SQLite cannot read where it "
-            "cannot write",
-            hint=f"copy {file.name} and {log.name} to a folder that can be written, and open it "
-            "there",
-        )
+    if not index.exists():
+        if not log.exists() or not log.stat().st_size:
+            query["immutable"] = "1"
+        elif not os.access(file.parent, os.W_OK):
+            raise StorageError(
+                f"the last labels of {file} are in {log.name}, which SQLite cannot read where it "
+                "cannot write",
+                hint=f"copy {file.name} and {log.name} to a folder that can be written, and open "
+                "it there",
+            )
     return url.set(database=f"file:{quote(str(file))}", query=query)
 
 
