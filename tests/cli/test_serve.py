@@ -63,7 +63,8 @@ def test_tokens_that_make_no_sense_are_refused(run: Run, create: Create) -> None
     assert "did you mean 'reviewer'" in refused(
         run("token", "add", "spam", "--role", "reviewr", "--who", "ann")
     )
-    for name in ("", "  ", "x" * 101, "a\nb", "a\x00b", "a\x1b[2J"):
+    blank = ("ann\u3164", "\u2800", "ann\ufe0f", "a\u034fnn", "ann\u200b", "\u202enna")
+    for name in ("", "  ", "x" * 101, "a\nb", "a\x00b", "a\x1b[2J", *blank):
         assert "is not a name" in refused(
             run("token", "add", "spam", "--role", "owner", "--who", name)
         )
@@ -76,8 +77,8 @@ def test_names_that_would_be_mistaken_for_another_are_refused(run: Run, create: 
 
     create()
     assert json.loads(add("Zoe\u0308 B").output)["who"] == "Zoë B"
-    for alike in ("zoë b", "ZOËB", "Zoë  B", "Zoe\u0308 b"):
-        told = refused(run("token", "add", "spam", "--role", "owner", "--who", alike))
+    for alike in ("zoë b", "ZOËB", "Zoë  B", "Zoe\u0308 b", "\uff3aoë B"):
+        told = refused(run("token", "add", "spam", "--role", "reviewer", "--who", alike))
         assert "by case or spaces only" in told
         assert "--who 'Zoë B'" in told
     assert add("Zoë B").exit_code == 0  # another link for the same person
@@ -89,6 +90,35 @@ def test_names_that_would_be_mistaken_for_another_are_refused(run: Run, create: 
         assert "labels from before" in refused(
             run("token", "add", "spam", "--role", "reviewer", "--who", reserved)
         )
+
+
+def test_names_that_are_no_persons_are_refused(run: Run, create: Create) -> None:
+    create()
+    for role in ("reviewer", "owner"):
+        for name in ("owner", " Owner ", "ASSAY", "sys tem", "\uff4f\uff57ner", "Reviewer"):
+            told = refused(run("token", "add", "spam", "--role", role, "--who", name))
+            assert "is reserved" in told
+            assert "--who ann" in told
+        for name in ("\u043ewner", "ann\u03bf"):
+            told = refused(run("token", "add", "spam", "--role", role, "--who", name))
+            assert "mixes letters that look alike" in told
+        assert (
+            run("token", "add", "spam", "--role", role, "--who", f"Анна {len(role)}").exit_code == 0
+        )
+
+
+def test_a_name_is_one_persons_in_one_role(run: Run, create: Create) -> None:
+    create()
+    for who, role in (("ann", "reviewer"), ("max", "owner")):
+        assert run("token", "add", "spam", "--role", role, "--who", who).exit_code == 0
+    for who, role in (("ann", "owner"), ("Ann", "owner"), ("\uff4dax", "reviewer")):
+        told = refused(run("token", "add", "spam", "--role", role, "--who", who))
+        assert "would be taken for the same" in told
+        assert "assay token revoke" in told
+    listed = json.loads(run("token", "list", "spam", "--json").output)["tokens"]
+    assert len(listed) == 2
+    run("token", "revoke", "spam", str(listed[0]["id"]))  # ann is to be an owner now
+    assert run("token", "add", "spam", "--role", "owner", "--who", "ann").exit_code == 0
 
 
 ALLOWED = ("--allow-host", "labels.local:8000")

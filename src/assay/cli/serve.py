@@ -1,8 +1,9 @@
 """``assay serve`` and ``assay token``: the page for reviewers and owner, and who may open it."""
 
+import re
 import shlex
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -188,7 +189,7 @@ def add(
                 details=f"roles: {', '.join(ROLES)}",
                 hint=did_you_mean(role, ROLES),
             )
-        if not who.strip() or len(who) > _LONGEST_NAME or not who.isprintable():
+        if not who.strip() or len(who) > _LONGEST_NAME or not _is_visible(who):
             raise InputError(
                 f"{who!r} is not a name",
                 details=f"names have 1 to {_LONGEST_NAME} signs, all of which can be seen",
@@ -196,8 +197,8 @@ def add(
         who = reviewer_of(who)
         token = new_token()
         with campaign.store.write() as session:
-            valid = [row.name for row in session.tokens(name) if row.revoked_at is None]
-            _refuse_mistakable(who, valid)
+            valid = [row for row in session.tokens(name) if row.revoked_at is None]
+            _refuse_mistakable(who, role, {row.name: row.role for row in valid})
             number = session.add_token(name, role, who, digest_of(token))
         if as_json:
             emit({"campaign": name, "id": number, "role": role, "who": who, "token": token})
@@ -209,14 +210,38 @@ def add(
         say_next(screen, follow_up("serve", name, storage))
 
 
-def _refuse_mistakable(who: str, known: Collection[str]) -> None:
-    """Raise where a name would be taken for another, which would count as a second reviewer."""
+def _refuse_mistakable(who: str, role: str, known: Mapping[str, str]) -> None:
+    """Raise where a name would be taken for another's, or for no person's.
+
+    Parameters
+    ----------
+    who, role : str
+    known : mapping of str to str
+        The roles of those who have a valid token, by their names.
+    """
     if _sound(who) == FROM_BEFORE:
         raise InputError(
             f"the name {who!r} is taken: labels from before a campaign carry it",
             hint="choose another name",
         )
+    if _sound(who) in _RESERVED:
+        raise InputError(
+            f"the name {who!r} is reserved: in a log it would not say who it was",
+            details=f"reserved: {', '.join(sorted(_RESERVED))}",
+            hint="give the person's own name, such as --who ann",
+        )
+    if len(_scripts(who)) > 1:
+        raise InputError(
+            f"the name {who!r} mixes letters that look alike: {', '.join(_scripts(who))}",
+            hint="write it in letters of one script",
+        )
     alike = next((each for each in known if _sound(each) == _sound(who)), None)
+    if alike is not None and known[alike] != role:
+        raise InputError(
+            f"{alike!r} has a token as {known[alike]}, and {who!r} would be taken for the same",
+            details="a name is one person's, in one role",
+            hint="choose another name, or revoke that token first (assay token revoke)",
+        )
     if alike is not None and who not in known:
         raise InputError(
             f"{who!r} differs from {alike!r}, who has a token, by case or spaces only",
@@ -224,6 +249,36 @@ def _refuse_mistakable(who: str, known: Collection[str]) -> None:
             hint=f"for another link for the same person: --who {shlex.quote(alike)}; "
             "for somebody else choose another name",
         )
+
+
+# Names of roles, of programs, and of what the pages and the log call people without a name.
+_RESERVED = frozenset(
+    {
+        *("admin", "administrator", "anonymous", "assay", "everybody", "nobody", "none", "owner"),
+        *("reviewer", "root", "ruling", "server", "system", "team", "unknown", "you"),
+    }
+)
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U000e0100-\U000e01ef]"
+)
+
+
+def _is_visible(name: str) -> bool:
+    """Tell whether every sign of a name can be seen: some letters and marks have no shape."""
+    return name.isprintable() and _INVISIBLE.search(name) is None
+
+
+def _scripts(name: str) -> list[str]:
+    """Return which of three scripts that share many shapes a name has letters of.
+
+    Examples
+    --------
+    >>> _scripts("Zoë"), _scripts("\u0430nn")
+    (['LATIN'], ['CYRILLIC', 'LATIN'])
+    """
+    found = {unicodedata.name(sign, "").partition(" ")[0] for sign in name}
+    return sorted(found & {"LATIN", "CYRILLIC", "GREEK"})
 
 
 def _sound(name: str) -> str:
