@@ -107,7 +107,9 @@ def is_storable(text: str) -> bool:
     >>> is_storable("naïve 🜚"), is_storable("\x00"), is_storable("\ud800")
     (True, False, False)
     """
-    return "\0" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
+    if "\0" in text:
+        return False
+    return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
 
 
 def texts_in(value: object) -> Iterator[str]:

@@ -30,12 +30,12 @@ from assay.labelling import (
     checked_request,
     comment_of,
     estimates_of,
+    kinds_of,
     reviewer_of,
     reviewers_in,
     slices_of,
     strata_in,
     told_by_one,
-    told_by_several,
     waiting_in,
 )
 from assay.predictions import Predictions
@@ -341,11 +341,27 @@ class Campaign:
         Recorded(new=2, revised=0, unchanged=0, spare=0)
         """
         labels = [check_told(label) for label in labels]
+        # A file may have a hundred thousand: they are checked while others go on writing, and in
+        # the transaction only those are checked again whose items others have spoken of since.
+        with self._labelling.read() as session:
+            known = self._labelling.last_label
+            prepared = session.prepare(labels)
+        kinds = kinds_of(self._labelling, labels, revise=revise)
+        answered = {Claim(label.item_id, label.reviewer) for label in labels}
         with self._labelling.write() as session:
-            said, recorded = told_by_several(self._labelling, labels, revise=revise)
-            self._labelling.add(session, said)
-            self._free(session, {Claim(label.item_id, label.reviewer) for label in labels})
-        return recorded
+            spoken_of = {label.item_id for label in session.labels(self._labelling.key, known)}
+            if spoken_of:
+                places = [place for place, each in enumerate(labels) if each.item_id in spoken_of]
+                some = [labels[place] for place in places]
+                again = kinds_of(self._labelling, some, revise=revise)
+                for place, kind in zip(places, again, strict=True):
+                    kinds[place] = kind
+            said = (each for each, kind in zip(prepared, kinds, strict=True) if kind != "unchanged")
+            session.put_labels(self._labelling.key, said)
+            self._free(session, answered)
+        spare = kinds.count("spare")
+        new, revised, unchanged = (kinds.count(kind) for kind in ("new", "revised", "unchanged"))
+        return Recorded(new + spare, revised, unchanged, spare)
 
     def _free(self, session: Session, answered: Set[Claim]) -> None:
         """End the claims on items that their holders have answered."""

@@ -33,7 +33,9 @@ class Answer(StrEnum):
     @property
     def outcome(self) -> bool | None:
         """Whether the item is positive; None where the question has no answer."""
-        return {Answer.YES: True, Answer.NO: False}.get(self)
+        if self is Answer.YES:
+            return True
+        return False if self is Answer.NO else None
 
     @property
     def judged(self) -> bool:

@@ -275,7 +275,7 @@ class Strata:
         """What one classifier says of each heap's items; None of one where it says both."""
         return [heap.side for heap in self.heaps]
 
-    @property
+    @cached_property
     def straddles(self) -> bool:
         """Whether strata hold items of both predicted labels, which are not told apart.
 

@@ -254,15 +254,19 @@ class People:
 
     def name(self, rows: Iterable[Row]) -> Iterator[Row]:
         """Yield the rows, each with the name of somebody whom the store can keep."""
+        named: dict[str, str] = {}  # a file has few names, and many rows of each
         for row in rows:
-            try:
-                there = reviewer_of(row.reviewer, empty=True)
-            except InputError as error:
-                yield replace(row, problem=row.problem or error.problem)
-                continue
-            if there:
-                self._found.add(there)
-            yield replace(row, reviewer=self._rename.get(there, there) or self._unnamed)
+            here = named.get(row.reviewer)
+            if here is None:
+                try:
+                    there = reviewer_of(row.reviewer, empty=True)
+                except InputError as error:
+                    yield replace(row, problem=row.problem or error.problem)
+                    continue
+                if there:
+                    self._found.add(there)
+                here = named[row.reviewer] = self._rename.get(there, there) or self._unnamed
+            yield row if row.reviewer == here else replace(row, reviewer=here)
 
     def check(self, file: str) -> None:
         """Raise where somebody was to be renamed who is not in the file: it is a slip."""

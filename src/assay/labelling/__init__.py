@@ -8,10 +8,10 @@ from assay.labelling.accept import (
     checked_request,
     comment_of,
     contradicts,
+    kinds_of,
     now_words,
     reviewer_of,
     told_by_one,
-    told_by_several,
 )
 from assay.labelling.assignments import LEASE_SECONDS, Assignments, TurnReply, TurnRequest
 from assay.labelling.confirmation import (
@@ -93,6 +93,7 @@ __all__ = [
     "find_campaign",
     "is_confirmed",
     "is_whole",
+    "kinds_of",
     "more_cards",
     "now_words",
     "read_again",
@@ -105,7 +106,6 @@ __all__ = [
     "source_text",
     "strata_in",
     "told_by_one",
-    "told_by_several",
     "waiting_in",
     "whereabouts",
 ]

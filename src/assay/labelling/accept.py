@@ -4,13 +4,13 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
+from typing import Any, Literal
 
 from assay.core.answers import Answer, parse_answer
 from assay.errors import InputError, LabelConflictError, LabelError, is_storable
 from assay.labelling.assignments import TurnRequest
 from assay.labelling.review_rule import WORDS, Review
 from assay.labelling.state import Labelling
-from assay.results import Recorded
 from assay.storage import Label
 
 LONGEST_TEXT = 200  # characters of a reviewer's name, or of a key
@@ -96,14 +96,15 @@ def checked_request(
 
 def check_told(label: Label) -> Label:
     """Return a label from a file or a program as it is recorded; raise where it is none."""
-    return replace(
-        label,
-        answer=parse_answer(label.answer).value,
-        reviewer=reviewer_of(label.reviewer, empty=True),
-        late=False,
-        key=None,
-        comment=comment_of(label.comment),
-    )
+    right: dict[str, Any] = {
+        "answer": parse_answer(label.answer).value,
+        "reviewer": reviewer_of(label.reviewer, empty=True),
+        "late": False,
+        "key": None,
+        "comment": comment_of(label.comment),
+    }
+    changed = {name: value for name, value in right.items() if getattr(label, name) != value}
+    return replace(label, **changed) if changed else label
 
 
 def told_by_one(
@@ -149,27 +150,33 @@ def told_by_one(
     return new
 
 
-def told_by_several(
-    labelling: Labelling, labels: Sequence[Label], *, revise: bool
-) -> tuple[list[Label], Recorded]:
-    """Return what is new of several reviewers' answers, and how many of each kind there are."""
+Kind = Literal["new", "spare", "revised", "unchanged"]
+
+
+def kinds_of(labelling: Labelling, labels: Sequence[Label], *, revise: bool) -> list[Kind]:
+    """Return what each of several reviewers' labels would be; raise where one cannot be taken.
+
+    A ``spare`` one is new, and does not count: its item has all the answers that it wants. What is
+    said of other items makes no difference.
+    """
     _refuse_unknown(labelling, dict.fromkeys(label.item_id for label in labels))
     reviews: dict[str, Review] = {}
-    said, revised, unchanged, spare = [], 0, 0, 0
+    kinds: list[Kind] = []
     changed: list[tuple[Label, Label]] = []
     for label in labels:
-        review = reviews.setdefault(label.item_id, labelling.review(label.item_id).copy())
+        review = reviews.get(label.item_id)
+        if review is None:
+            review = reviews[label.item_id] = labelling.review(label.item_id).copy()
         before = review.ruled if label.ruling else review.labels.get(label.reviewer)
         if before is not None and _says_no_more(before, label):
-            unchanged += 1
+            kinds.append("unchanged")
             continue
         if before is not None:
-            revised += 1
+            kinds.append("revised")
             if contradicts(before, label):
                 changed.append((label, before))
-        elif review.complete and not label.ruling:
-            spare += 1
-        said.append(label)
+        else:
+            kinds.append("spare" if review.complete and not label.ruling else "new")
         review.take(label)
     if changed and not revise:
         label, before = changed[0]
@@ -178,7 +185,7 @@ def told_by_several(
             f"now {now_words(before, label)}",
             [label.item_id for label, _ in changed],
         )
-    return said, Recorded(len(said) - revised, revised, unchanged, spare)
+    return kinds
 
 
 def _refuse_unknown(labelling: Labelling, given: Iterable[str]) -> None:

@@ -23,6 +23,8 @@ WITHDRAWN = "withdrawn"  # the reviewer takes back what they said
 
 WORDS = (*(answer.value for answer in Answer), SKIP, WITHDRAWN)
 
+_ANSWERS = {answer.value: answer for answer in Answer}  # faster than Answer("yes")
+
 
 @dataclass
 class Review:
@@ -106,8 +108,10 @@ class Review:
         """The item's answer, when there is one."""
         if self.ruled is not None:
             return self.ruling
-        counted = list(self.counted.values())
-        agreed = len(counted) == self.wanted and len({each.outcome for each in counted}) == 1
+        if len(self.labels) < self.wanted:
+            return None
+        counted = [_ANSWERS[label.answer] for label in islice(self.labels.values(), self.wanted)]
+        agreed = all(each.outcome is counted[0].outcome for each in counted)
         return counted[0] if agreed else None
 
     @property
@@ -117,7 +121,7 @@ class Review:
 
 
 def _answers(labels: Iterable[tuple[str, Label]]) -> dict[str, Answer]:
-    return {name: Answer(label.answer) for name, label in labels}
+    return {name: _ANSWERS[label.answer] for name, label in labels}
 
 
 def answered(labels: Iterable[Label]) -> set[str]:

@@ -17,8 +17,10 @@ Where items have weights a card may be dealt again, in any round. Its answer cou
 nobody is asked twice.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -38,6 +40,22 @@ _DEALT, _JUDGED, _OUTCOMES, _UNJUDGED = range(4)
 _ITEMS = slice(4, 10)
 _ITEMS_DEALT, _ITEMS_JUDGED, _ITEMS_UNJUDGED = range(4, 7)
 _WEIGHT_JUDGED, _WEIGHT_OUTCOMES, _WEIGHT_UNJUDGED = range(7, 10)
+
+
+@lru_cache(maxsize=1_000)
+def _counts_of(outcome: bool | None, by: int, item: int, weight: int) -> Floats:
+    """Return what an answer adds to its place in a table; arrays are slow to make.
+
+    Parameters
+    ----------
+    outcome : bool or None
+        None where the item was not judged.
+    by, item, weight : int
+        What the card, its item, and the item's weight count for.
+    """
+    if outcome is None:
+        return np.array((0, 0, 0, by, 0, 0, item, 0, 0, weight), float)
+    return np.array((0, by, by * outcome, 0, 0, item, 0, weight, weight * outcome, 0), float)
 
 
 @dataclass(eq=False)
@@ -210,6 +228,27 @@ class Rounds:
         del self._waiting[item_id]
         self._answers[item_id] = answer
 
+    def record_all(self, answers: Mapping[str, Answer]) -> None:
+        """Take the first answers to many items; it is `record` for each of them, only faster."""
+        counts: Counter[tuple[int, int, bool | None, int, int]] = Counter()
+        for item_id, answer in answers.items():
+            if item_id in self._first_answers:
+                self.record(item_id, answer)
+                continue
+            card = self._waiting.pop(item_id)
+            self._answers[item_id] = self._first_answers[item_id] = answer
+            place = self._evaluation.place(card.stratum, card.predicted)
+            outcome = self._is_outcome(card, answer) if answer.judged else None
+            item = 1
+            for number in self._dealt_in[item_id]:
+                counts[number, place, outcome, item, item * (card.weight or 1)] += 1
+                self._rounds[number].missing -= 1
+                item = 0
+        for (number, place, outcome, item, weight), times in counts.items():
+            its, rows = self._rounds[number], times * _counts_of(outcome, 1, item, weight)
+            for table in (its.table, its.first, self._total, self._total_first):
+                table[:, place] += rows
+
     def withdraw(self, item_id: str) -> None:
         """Let an item wait for an answer again.
 
@@ -311,15 +350,7 @@ class Rounds:
         place = self._evaluation.place(card.stratum, card.predicted)
         item = by if once else 0
         weight = item * (card.weight or 1)
+        outcome = self._is_outcome(card, answer) if answer.judged else None
+        rows = _counts_of(outcome, by, item, weight)
         for table in tables:
-            if not answer.judged:
-                table[_UNJUDGED, place] += by
-                table[_ITEMS_UNJUDGED, place] += item
-                table[_WEIGHT_UNJUDGED, place] += weight
-                continue
-            outcome = self._is_outcome(card, answer)
-            table[_JUDGED, place] += by
-            table[_OUTCOMES, place] += by * outcome
-            table[_ITEMS_JUDGED, place] += item
-            table[_WEIGHT_JUDGED, place] += weight
-            table[_WEIGHT_OUTCOMES, place] += weight * outcome
+            table[:, place] += rows

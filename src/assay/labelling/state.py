@@ -5,7 +5,7 @@ Every transaction begins by taking in what other processes have stored since the
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -63,7 +63,7 @@ class Labelling:
         self.last_said: dict[str, str] = {}  # when each reviewer last said something
         self.items_of_rounds: list[frozenset[str]] = []  # the items of each
         self._first: dict[str, Answer] = {}  # of items that are not dealt: the first settled answer
-        self._last_label = 0
+        self.last_label = 0  # the number of the last one that was taken in
         self._ahead = False  # of what is known to be stored
 
     @contextmanager
@@ -91,7 +91,7 @@ class Labelling:
     @property
     def version(self) -> str:
         """What has been taken in: the campaign, its rounds, its labels."""
-        return f"{self.key}-{len(self.items_of_rounds)}-{self._last_label}"
+        return f"{self.key}-{len(self.items_of_rounds)}-{self.last_label}"
 
     def catch_up(self) -> None:
         """Take in what was stored since the last time."""
@@ -109,8 +109,7 @@ class Labelling:
     def add(self, session: Session, labels: Sequence[Label]) -> None:
         """Append to the log, and take it in."""
         self._ahead = True
-        for label in session.add_labels(self.key, labels):
-            self._take(label)
+        self._take(session.add_labels(self.key, labels))
 
     def deal(self, session: Session, asked: int) -> bool:
         """Deal a round of up to so many cards, if it is time for one; tell whether it was.
@@ -174,23 +173,40 @@ class Labelling:
         except AssayError:
             self._may_be_early = False
 
-    def _take(self, label: StoredLabel) -> None:
-        review = self.reviews.setdefault(label.item_id, Review(self.wanted(label.item_id)))
-        before, any_before = label.reviewer in review.labels, bool(review.labels)
-        review.take(label)
-        self.answers_of[label.reviewer] += (label.reviewer in review.labels) - before
-        self.answered += bool(review.labels) - any_before
-        self.last_said[label.reviewer] = label.told_at
-        self._last_label = label.id
-        if label.key is not None:
-            self.sent[label.key] = label
-        if self.rounds.card(label.item_id) is not None:
-            self._record(label.item_id)
-        elif (settled := review.settled) is not None:
-            self._first.setdefault(label.item_id, settled)
+    def _take(self, labels: Iterable[StoredLabel]) -> None:
+        """Take in labels, in their order.
 
-    def _record(self, item_id: str) -> None:
-        before, now = self.rounds.answers.get(item_id), self.review(item_id).settled
+        First answers to items are counted together at the end: of a file there are many.
+        """
+        first: dict[str, Answer] = {}
+        for label in labels:
+            item_id, reviewer = label.item_id, label.reviewer
+            if item_id in first:
+                self.rounds.record_all(first)
+                first = {}
+            review = self.reviews.get(item_id)
+            if review is None:
+                review = self.reviews[item_id] = Review(self.wanted(item_id))
+            before, any_before = reviewer in review.labels, bool(review.labels)
+            review.take(label)
+            self.answers_of[reviewer] += (reviewer in review.labels) - before
+            self.answered += bool(review.labels) - any_before
+            self.last_said[reviewer] = label.told_at
+            self.last_label = label.id
+            if label.key is not None:
+                self.sent[label.key] = label
+            settled = review.settled
+            if self.rounds.card(item_id) is None:
+                if settled is not None:
+                    self._first.setdefault(item_id, settled)
+            elif settled is not None and item_id not in self.rounds.answers:
+                first[item_id] = settled
+            else:
+                self._record(item_id, settled)
+        self.rounds.record_all(first)
+
+    def _record(self, item_id: str, now: Answer | None) -> None:
+        before = self.rounds.answers.get(item_id)
         if now is not None and now is not before:
             self.rounds.record(item_id, now)
         elif now is None and before is not None:
@@ -201,9 +217,8 @@ class Labelling:
             if news.rounds > len(self.items_of_rounds):
                 for counts in session.rounds(self.key, len(self.items_of_rounds)):
                     self._take_round(self._reserve.take(session, self.rounds.state.dealt, counts))
-            if news.last_label > self._last_label:
-                for label in session.labels(self.key, self._last_label):
-                    self._take(label)
+            if news.last_label > self.last_label:
+                self._take(session.labels(self.key, self.last_label))
 
     def _take_round(self, cards: Sequence[CardRow]) -> None:
         self.rounds.deal(cards)
@@ -212,7 +227,7 @@ class Labelling:
             # Answers from before a rebase have waited for this.
             if (first := self._first.pop(card.item_id, None)) is not None:
                 self.rounds.record(card.item_id, first)
-                self._record(card.item_id)
+                self._record(card.item_id, self.review(card.item_id).settled)
 
     def _refuse_after_rebase(self, session: Session, now: str) -> None:
         """Raise where another campaign has taken this one's place: its labels go there now."""

@@ -22,7 +22,12 @@ def next_link(before: str, told: Mapping[str, Any]) -> str:
     >>> next_link("", {"item": 7})[:8]
     '29d77365'
     """
-    return sha256(before.encode() + json.dumps(told).encode()).hexdigest()
+    return follow(before, json.dumps(told).encode())
+
+
+def follow(before: str, content: bytes) -> str:
+    """Return the link that a content has after another link."""
+    return sha256(before.encode() + content).hexdigest()
 
 
 def first_link(campaign: int, created_at: str, settings: str) -> str:
@@ -33,4 +38,9 @@ def first_link(campaign: int, created_at: str, settings: str) -> str:
 
 def label_link(before: str, row: Mapping[str, Any]) -> str:
     """Return the link of a label in a storage, given its row and the link before it."""
-    return next_link(before, {name: row[name] for name in _CHAINED})
+    return follow(before, label_content(row))
+
+
+def label_content(row: Mapping[str, Any]) -> bytes:
+    """Return what of a label's row its link is a digest of."""
+    return json.dumps({name: row[name] for name in _CHAINED}).encode()

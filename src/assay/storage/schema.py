@@ -173,8 +173,10 @@ class Label:
 
     def __post_init__(self) -> None:
         # An answer may be a member of an enumeration, which databases take for its name.
-        for name in ("item_id", "answer"):
-            object.__setattr__(self, name, str(getattr(self, name)))
+        if type(self.item_id) is not str:
+            object.__setattr__(self, "item_id", str(self.item_id))
+        if type(self.answer) is not str:
+            object.__setattr__(self, "answer", str(self.answer))
 
     def content(self) -> dict[str, Any]:
         """Return what is said, without where it stands, be it in the log or in a file."""

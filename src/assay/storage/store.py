@@ -7,10 +7,11 @@ import os
 import sqlite3
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from threading import RLock
 from time import monotonic, sleep
 from typing import Any
 from urllib.parse import quote
@@ -214,6 +215,9 @@ class Store:
 
     def __init__(self, url: str) -> None:
         self._backend = backend_of(url)
+        # What is in memory has one connection for all threads.
+        one_for_all = isinstance(self._backend.engine.pool, StaticPool)
+        self._alone: AbstractContextManager[Any] = RLock() if one_for_all else nullcontext()
         weakref.finalize(self, self._backend.engine.dispose)  # nobody need remember to close it
         namespace = self._backend.namespace
         # Whoever only looks need not wait for somebody who writes.
@@ -299,7 +303,7 @@ class Store:
     @contextmanager
     def _transaction(self, *, writes: bool) -> Iterator[sa.Connection]:
         try:
-            with self._backend.engine.connect() as connection:
+            with self._alone, self._backend.engine.connect() as connection:
                 options = self._backend.writing if writes else self._backend.reading
                 with connection.execution_options(**options).begin():
                     self._backend.begin(connection, writes)

@@ -159,7 +159,7 @@ async def export_labels(request: Request) -> Response:
     """Return the labels as a file."""
     counter: Counter = request.app.state.counter
     chosen = _known_format(request.query_params.get("format", "csv"))
-    written = await counter.call(lambda campaign: write_labels(campaign, format=chosen))
+    written = await counter.aside(lambda campaign: write_labels(campaign, format=chosen))
     return _file(written, f"{counter.name} labels")
 
 
@@ -170,7 +170,7 @@ async def export_report(request: Request) -> Response:
     suffix = f".{request.query_params.get('format', 'html')}"
     if suffix not in _REPORTS:
         refuse(f"'format' must be one of: {', '.join(each[1:] for each in _REPORTS)}")
-    made = await counter.call(lambda campaign: campaign.report())
+    made = await counter.aside(lambda campaign: campaign.report())
     content = getattr(made, SUFFIXES[suffix]).encode()
     return _download(content, f"{counter.name} report", suffix, _REPORTS[suffix])
 
@@ -202,7 +202,7 @@ async def take_answers(request: Request) -> Response:
     revise = request.query_params.get("revise", "") == "yes"
     body = await request.body()
     try:
-        imported = await counter.call(
+        imported = await counter.aside(
             lambda campaign: import_labels(
                 campaign, body, format=chosen, reviewer=reviewer, revise=revise
             )

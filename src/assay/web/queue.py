@@ -87,6 +87,7 @@ class Counter:
         self._turns = Together(self._worker, self._take_turns)
         looker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="assay-tokens")
         self._tokens = Together(looker, self._look_up)
+        self._files = ThreadPoolExecutor(max_workers=1, thread_name_prefix="assay-files")
         self._grower = ThreadPoolExecutor(max_workers=1, thread_name_prefix="assay-reserve")
         self._growing: Future[None] = Future()
         self._growing.set_result(None)
@@ -114,6 +115,14 @@ class Counter:
         """Return what a function makes of the campaign as it stands now."""
         return await asyncio.get_running_loop().run_in_executor(self._worker, self._call, function)
 
+    async def aside(self, function: Callable[[Campaign], T]) -> T:
+        """Return what a function makes of another reading of the campaign: nobody waits for it.
+
+        It is for what takes long: files of labels, and reports.
+        """
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._files, lambda: function(self._read_anew()))
+
     async def turn(
         self, request: Callable[[Campaign], TurnRequest], finish: Callable[[Campaign, Turn], T]
     ) -> T:
@@ -130,7 +139,7 @@ class Counter:
 
     def close(self) -> None:
         """Let the workers end when they have done what they were given."""
-        for worker in (self._worker, self._tokens.worker, self._grower):
+        for worker in (self._worker, self._tokens.worker, self._files, self._grower):
             worker.shutdown()
 
     def _look_up(self, digests: list[str]) -> list[tuple[TokenRow | None]]:
@@ -140,13 +149,13 @@ class Counter:
 
     def _call(self, function: Callable[[Campaign], T]) -> T:
         if not self._campaign.is_current:
-            self._load()
+            self._campaign = self._read_anew()
         return function(self._campaign)
 
-    def _load(self) -> None:
+    def _read_anew(self) -> Campaign:
         with self.store.read() as session:
             found = find_campaign(session, self.name)
-        self._campaign = Campaign(self.store, *found, None)
+        return Campaign(self.store, *found, None)
 
     def _take_turns(self, asked: list[_Asked]) -> list[tuple[Any, TurnReply] | Exception]:
         try:
@@ -154,7 +163,7 @@ class Counter:
         except ReplacedError:
             if self._campaign.is_current:
                 raise
-            self._load()  # what took its place has its labels
+            self._campaign = self._read_anew()  # what took its place has its labels
             results = self._do(asked)
         self._grow([each[1] for each in results if not isinstance(each, Exception)])
         return results

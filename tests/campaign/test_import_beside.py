@@ -1,0 +1,177 @@
+"""An import beside reviewers: it is checked while they go on, and is all there or not at all."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, current_thread
+from typing import Any
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+import assay
+from assay import Campaign, Label
+from assay.campaign import import_labels
+from assay.core.answers import Answer
+from assay.labelling import Review
+from assay.labelling.rounds import Rounds
+from tests.web.conftest import Web
+
+ITEMS = 3_000
+
+
+def create(storage: str | None, items: int = 60) -> Campaign:
+    scores = np.random.default_rng(3).random(4 * items)
+    return assay.create_campaign(
+        {"p": scores},
+        score="p",
+        threshold=0.3,
+        budget=2 * items,
+        name="spam",
+        storage=storage,
+        seed=4,
+    )
+
+
+def csv_of(items: list[Any], answer: str = "yes", who: str = "file") -> bytes:
+    lines = [f"{getattr(item, 'id', item)},{answer},{who}\n" for item in items]
+    return f"id,label,reviewer\n{''.join(lines)}".encode()
+
+
+@contextmanager
+def held(monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[tuple[Event, Event]]:
+    """Hold the thread of this name when it checks the first label; give what tells, and ends it."""
+    reached, go_on = Event(), Event()
+    right = Review.copy
+
+    def copy(review: Review) -> Review:
+        if current_thread().name.startswith(name) and not reached.is_set():
+            reached.set()
+            assert go_on.wait(60)
+        return right(review)
+
+    monkeypatch.setattr(Review, "copy", copy)
+    try:
+        yield reached, go_on
+    finally:
+        go_on.set()
+
+
+def test_reviewers_go_on_while_a_file_is_checked(
+    storage_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = create(storage_url)
+    items = campaign.ask(40)
+    other = assay.load_campaign("spam", storage=storage_url)
+    with (
+        held(monkeypatch, "importer") as (reached, go_on),
+        ThreadPoolExecutor(1, thread_name_prefix="importer") as pool,
+    ):
+        importing = pool.submit(import_labels, campaign, csv_of(items))
+        assert reached.wait(60)
+        (mine,) = other.review([], reviewer="ann", want=1).items
+        turn = other.review([Label(str(mine.id), "no", key="k")], reviewer="ann")
+        assert turn.receipts[0].status == "saved"
+        go_on.set()
+        imported = importing.result(60)
+    # What ann said meanwhile was taken into account: the file's answer to her item does not count.
+    assert (imported.new, imported.spare) == (40, 1)
+    assert campaign.answers()[mine.id] is Answer.NO
+    fresh = assay.load_campaign("spam", storage=storage_url)
+    assert fresh.answers() == campaign.answers() == other.answers()
+
+
+def test_what_contradicts_the_file_meanwhile_is_found(
+    storage_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = create(storage_url)
+    items = campaign.ask(40)
+    other = assay.load_campaign("spam", storage=storage_url)
+    with (
+        held(monkeypatch, "importer") as (reached, go_on),
+        ThreadPoolExecutor(1, thread_name_prefix="importer") as pool,
+    ):
+        importing = pool.submit(import_labels, campaign, csv_of(items))
+        assert reached.wait(60)
+        other.tell({items[5].id: False}, reviewer="file")
+        go_on.set()
+        with pytest.raises(assay.LabelConflictError, match="1 label unlike those told before"):
+            importing.result(60)
+    assert len(campaign.events()) == 1
+
+
+def test_a_file_is_few_statements(tmp_path: Path) -> None:
+    campaign = create(f"sqlite:///{tmp_path / 'a.db'}", ITEMS)
+    items = campaign.ask(ITEMS)
+    told: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, text: str, *_: Any) -> None:
+        told.append(text)
+
+    sa.event.listen(campaign.store._backend.engine, "before_cursor_execute", note)
+    assert import_labels(campaign, csv_of(items)).new == ITEMS
+    assert len(told) < 20, told
+    assert len(campaign.answers()) == ITEMS
+
+
+@pytest.mark.parametrize("count", [5, ITEMS])
+def test_many_labels_are_stored_as_few_are(storage_url: str, count: int) -> None:
+    """Those of a file are inserted by another way; links and rows are the same."""
+    campaign = create(storage_url, ITEMS)
+    items = campaign.ask(count)
+    campaign.record([Label(str(items[0].id), "no", "ann", comment="'; ümläut 🜚")])
+    assert import_labels(campaign, csv_of(items)).new == count
+    events = campaign.events()
+    assert [event.item_id for event in events[1:]] == [str(item.id) for item in items]
+    assert {(e.reviewer, e.late, e.ruling, e.key, e.comment) for e in events[1:]} == {
+        ("file", False, False, None, "")
+    }
+    assert [event.id for event in events] == sorted({event.id for event in events})
+    assert assay.verify_campaign("spam", storage=storage_url).clean
+
+
+def test_first_answers_counted_together_are_those_counted_one_by_one() -> None:
+    """Also where an item is answered twice, withdrawn and answered again within them."""
+    one, other = create(None), create(None)
+    items = [str(item.id) for item in one.ask(60)]
+    assert items == [str(item.id) for item in other.ask(60)]
+    rng = np.random.default_rng(8)
+    words = ["yes", "no", "cannot judge", "withdrawn", "skip"]
+    said = [
+        Label(items[rng.integers(60)], words[rng.integers(5)], "ann", key=str(number))
+        for number in range(300)
+    ]
+    for campaign, size in ((one, 1), (other, 100)):
+        for start in range(0, len(said), size):
+            with campaign._labelling.write() as session:
+                campaign._labelling.add(session, said[start : start + size])
+    rounds: list[Rounds] = [each._labelling.rounds for each in (one, other)]
+    assert rounds[0].answers == rounds[1].answers
+    for name in ("_total", "_total_first"):
+        np.testing.assert_array_equal(getattr(rounds[0], name), getattr(rounds[1], name))
+    assert one.estimate() == other.estimate()
+    assert one.history() == other.history()
+
+
+def test_on_the_page_reviewers_go_on_beside_an_import(
+    web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = web.campaign.ask(20)
+    owner, reviewer = web.client("owner"), web.client("reviewer")
+    with (
+        held(monkeypatch, "assay-files") as (reached, go_on),
+        ThreadPoolExecutor(1) as pool,
+    ):
+        body = csv_of([item.id for item in items])
+        importing = pool.submit(owner.post, "/api/import?format=csv", content=body)
+        assert reached.wait(60)
+        turn = reviewer.post("/api/review", json={"want": 1}).json()
+        sent = [{"key": "k", "item": turn["items"][0]["id"], "answer": "yes"}]
+        told = reviewer.post("/api/review", json={"submits": sent, "want": 1}).json()
+        assert told["receipts"][0]["status"] == "saved"
+        assert not importing.done()
+        go_on.set()
+        assert importing.result(60).json()["new"] == 20
+    assert reviewer.post("/api/review", json={"want": 0}).json()["team"] == 20
