@@ -17,7 +17,6 @@ from assay.campaign import import_labels
 from assay.core.answers import Answer
 from assay.labelling import Review
 from assay.labelling.rounds import Rounds
-from tests.web.conftest import Web
 
 ITEMS = 3_000
 
@@ -153,25 +152,3 @@ def test_first_answers_counted_together_are_those_counted_one_by_one() -> None:
         np.testing.assert_array_equal(getattr(rounds[0], name), getattr(rounds[1], name))
     assert one.estimate() == other.estimate()
     assert one.history() == other.history()
-
-
-def test_on_the_page_reviewers_go_on_beside_an_import(
-    web: Web, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    items = web.campaign.ask(20)
-    owner, reviewer = web.client("owner"), web.client("reviewer")
-    with (
-        held(monkeypatch, "assay-files") as (reached, go_on),
-        ThreadPoolExecutor(1) as pool,
-    ):
-        body = csv_of([item.id for item in items])
-        importing = pool.submit(owner.post, "/api/import?format=csv", content=body)
-        assert reached.wait(60)
-        turn = reviewer.post("/api/review", json={"want": 1}).json()
-        sent = [{"key": "k", "item": turn["items"][0]["id"], "answer": "yes"}]
-        told = reviewer.post("/api/review", json={"submits": sent, "want": 1}).json()
-        assert told["receipts"][0]["status"] == "saved"
-        assert not importing.done()
-        go_on.set()
-        assert importing.result(60).json()["new"] == 20
-    assert reviewer.post("/api/review", json={"want": 0}).json()["team"] == 20

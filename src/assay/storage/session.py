@@ -421,7 +421,7 @@ class Labels(Connected):
             dialect=dialect,
             column_keys=names,
             schema_translate_map=moved,
-            compile_kwargs={"render_schema_translate": True},
+            render_schema_translate=moved is not None,
         )
         values: list[Any] = list(rows)
         if made.positional:
