@@ -143,6 +143,18 @@ TAMPERED: dict[str, tuple[Tamper, str]] = {
     "a round": (replaced("rounds.json", r"\d+", "9"), "were dealt"),
     "a round's strata": (replaced("rounds.json", r"\d+,", ""), r"round 0 is of \["),
     "rounds": (replaced("rounds.json", r"\[", "{"), r"rounds\.json is no JSON"),
+    "a key twice": (
+        replaced("settings.json", '"seed": 6', '"seed": 7, "seed": 6'),
+        r"settings\.json is no JSON: the key 'seed' is there twice",
+    ),
+    "a key of a label twice": (
+        replaced("events.jsonl", '"answer": "yes"', '"answer": "no", "answer": "yes"'),
+        r"events\.jsonl, line \d+ is no JSON: the key 'answer' is there twice",
+    ),
+    "a stratum's number": (
+        replaced("settings.json", r'("owner": \[\s*)0', r"\g<1>10000000000"),
+        "owners of the intervals are",
+    ),
     "the seed": (replaced("settings.json", '"seed": 6', '"seed": 7'), "comes after its turn"),
     "no seed": (replaced("settings.json", '"seed": 6', '"seed": -1'), r"seed -\d cannot be used"),
     "the goal": (

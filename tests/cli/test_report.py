@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -71,3 +72,25 @@ def test_what_cannot_be_done_is_told(
     told = json.loads(run("report", "spam", *words, "--json").stderr)["error"]
     assert problem in json.dumps(told)
     assert not Path("a.md").exists()
+
+
+@pytest.mark.usefixtures("labelled")
+@pytest.mark.parametrize(
+    ("error", "told"), [(MemoryError, "more memory than there is"), (RecursionError, "too deeply")]
+)
+def test_what_nobody_foresaw_is_told_in_words(
+    error: type[Exception],
+    told: str,
+    run: Fixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    for name in ("verify_bundle", "verify_campaign"):
+        monkeypatch.setattr(import_module("assay.cli.report"), name, fail)
+    for name in ("spam", "audit.zip"):
+        found = run("verify", name)
+        assert (found.exit_code, told in found.stderr) == (1, True)
+        found = run("verify", name, "--json")
+        assert told in json.loads(found.stderr)["error"]["problem"]

@@ -79,6 +79,10 @@ BAD = {
     "no id of ours": ('{"id": 3, "text": "x", "label": ["yes"]}', "no 'assay_id'"),
     "no labels": ('{"assay_id": "a", "text": "x"}', "no list of labels"),
     "no object": ("7", "line 1: no JSON object, but a int"),
+    "a key twice": (
+        '{"assay_id": "a", "label": ["yes"], "label": ["no"]}',
+        "line 1: not JSON: the key 'label' is there twice",
+    ),
     "no JSON": (f"{line('a', 'yes')}\n{{", "line 2: not JSON"),
 }
 

@@ -139,6 +139,10 @@ BAD = {
     "no result": (annotated({"result": "yes"}), "result is not a list"),
     "no list": (b'{"data": {"assay_id": "a"}}', "no list of tasks, but an object"),
     "no task": (b"[7]", "task 1 of the upload is no task, but a int"),
+    "a key twice": (
+        b'[{"data": {"assay_id": "a", "assay_id": "b"}}]',
+        "key 'assay_id' is there twice",
+    ),
     "no JSON": (b'[{"data": ', "not JSON: Expecting value"),
     "too deep": (b"[" * 200_000, "nested too deeply"),
     "a number as id": (annotated(annotation("yes"), id=7), "7 is not a string"),

@@ -99,6 +99,8 @@ def test_a_real_server_stops_reading(web: Web) -> None:
         (b"[" * 30_000 + b"]" * 30_000, 422),
         (b'{"a":' * 10_000 + b"1" + b"}" * 10_000, 422),
         (b'{"submits": {}}', 422),
+        (b'{"submits": [], "submits": []}', 422),
+        (b'{"submits": [], "note": {"a": 1, "\\u0061": 2}}', 422),
         (b'{"submits": [1]}', 422),
         (b'{"submits": [{}]}', 422),
         (b'{"submits": [], "note": "\\u0000"}', 422),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.audit.members import MANIFEST, manifest_of, tables_of
-from assay.audit.snapshot import Snapshot, laid_out, take
+from assay.audit.snapshot import Snapshot, check_draws, laid_out, take
 from assay.errors import InputError
 from assay.exchange import MOST_BYTES
 from assay.labelling import Labelling, Settings
@@ -202,6 +202,7 @@ def write_bundle(
     with labelling.read() as session:
         keep = {"names": names, "shown": shown, "comments": comments}
         snapshot = take(session, labelling.key, labelling.settings, **keep)
+    check_draws(snapshot.rounds, snapshot.settings.strata)
     members = members_of(snapshot, laid_out(snapshot))
     if sum(map(len, members.values())) > MOST_BYTES:
         raise InputError(

@@ -118,7 +118,7 @@ _OF_WHAT_IS_SAID = (check_answers, check_values, check_estimates)
 # What files that somebody made up may lead to, beside errors of our own.
 _MADE_UP = (
     *(AssayError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError),
-    RecursionError,
+    *(RecursionError, MemoryError),
 )
 
 
@@ -157,9 +157,16 @@ def verify_bundle(path: str | PathLike[str]) -> Verification:
     try:
         checks += _checks(sealed)
     except _MADE_UP as error:
-        problem = error.problem if isinstance(error, AssayError) else repr(error)[:200]
+        problem = error.problem if isinstance(error, AssayError) else _unexpected(error)
         checks.append(checked("files can be read", len(sealed.members), [problem]))
     return Verification(str(sealed.manifest.get("campaign")), tuple(checks))
+
+
+def _unexpected(error: Exception) -> str:
+    """Say what nobody foresaw."""
+    if isinstance(error, MemoryError):
+        return "to check them takes more memory than there is"
+    return f"what they hold does not fit together: {repr(error)[:200]}"
 
 
 def _checks(sealed: Sealed) -> Iterator[Checked]:

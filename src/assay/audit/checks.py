@@ -14,8 +14,10 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from assay.audit.books import Books, Checked, Row, checked, counts_of, in_order
+from assay.audit.members import MOST_VALUES
 from assay.core.deck import number
 from assay.core.strata import Strata
+from assay.core.types import read_json
 from assay.labelling import FROM_BEFORE, SKIP, WITHDRAWN, WORDS
 from assay.storage import LABEL_FIELDS, Session, label_link, open_backup
 
@@ -384,7 +386,7 @@ def _all(name: str, written: bytes, follows: bytes) -> Iterator[_Difference]:
     """Yield every difference; in a table, row by row."""
     suffix = PurePosixPath(name).suffix
     if suffix == ".json":
-        yield from _differing(json.loads(written), json.loads(follows))
+        yield from _differing(_json(written.decode()), json.loads(follows))
         return
     word, read = _TABLES[suffix]
     pairs: Iterator[tuple[Any, Any]] = zip_longest(
@@ -404,7 +406,11 @@ def _rows(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _records(text: str) -> Iterator[dict[str, Any]]:
-    yield from map(json.loads, text.split("\n")[:-1])
+    yield from map(_json, text.split("\n")[:-1])
+
+
+def _json(written: str) -> Any:
+    return read_json(written, at_most=MOST_VALUES)
 
 
 _TABLES = {".csv": ("row", _rows), ".jsonl": ("line", _records)}

@@ -181,6 +181,9 @@ def _lines(records: Iterable[Mapping[str, Any]]) -> bytes:
 # What a bundle says of itself: its format, who made it, and a digest of each of its files.
 
 MANIFEST = "manifest.json"
+# Of one document; in a real one almost all are counts of rounds by stratum. A hundred kilobytes of
+# a zip may be a hundred megabytes of JSON.
+MOST_VALUES = 3_000_000
 FORMAT = "assay audit bundle"
 FORMAT_VERSION = 2  # of bundles in which labels have more than in version 1
 

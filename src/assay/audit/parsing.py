@@ -8,8 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from assay.audit.members import CARD_COLUMNS, CHAIN, MANIFEST, event_columns
-from assay.audit.snapshot import Snapshot
+from assay.audit.members import CARD_COLUMNS, CHAIN, MANIFEST, MOST_VALUES, event_columns
+from assay.audit.snapshot import Snapshot, check_draws
+from assay.core.strata import Strata
+from assay.core.types import read_json
 from assay.errors import AssayError, InputError
 from assay.exchange import unguard
 from assay.labelling import Settings
@@ -18,7 +20,7 @@ from assay.storage import CardRow, StoredLabel
 _STORED = tuple(field for field in fields(CardRow) if field.name != "shown")
 _KINDS: dict[str, Any] = {field.name: field.type for field in fields(StoredLabel)}
 _NOT_AS_WRITTEN = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
-_MOST_CARDS = 10_000_000  # nobody has labelled so many; a forger must not keep us busy for hours
+_EMPTY_ROUNDS = 2  # what was known before a campaign stands in two rounds, which may be empty
 _LARGEST = 2**63 - 1  # what a database holds
 _T = TypeVar("_T")
 
@@ -45,7 +47,7 @@ def snapshot_of(members: Mapping[str, bytes]) -> Snapshot:
             for where, cells in _rows(members, "strata.csv", ["size"])
         ],
         cards=sorted(cards, key=lambda card: (card.stratum, card.position)),
-        rounds=_rounds(members, settings.strata.n_strata),
+        rounds=_rounds(members, settings.strata),
         events=events,
         names=_of(manifest, "names", bool, MANIFEST),
         shown=_of(manifest, "shown", bool, MANIFEST),
@@ -103,8 +105,8 @@ def _label(
     return StoredLabel(id=number, **values)
 
 
-def _rounds(members: Mapping[str, bytes], n_strata: int) -> list[list[int]]:
-    name = "rounds.json"
+def _rounds(members: Mapping[str, bytes], strata: Strata) -> list[list[int]]:
+    name, n_strata = "rounds.json", strata.n_strata
     rounds = json_of(members, name)
     if not isinstance(rounds, list):
         raise InputError(f"{name} holds no list of rounds")
@@ -115,8 +117,9 @@ def _rounds(members: Mapping[str, bytes], n_strata: int) -> list[list[int]]:
                 f"{name}, round {place} is of {str(counts)[:80]}",
                 details=f"a round is a list of {n_strata} counts, one for each stratum",
             )
-    if sum(map(sum, rounds)) > _MOST_CARDS:
-        raise InputError(f"{name} deals more than {_MOST_CARDS:,} cards")
+    if (empty := sum(not any(counts) for counts in rounds)) > _EMPTY_ROUNDS:
+        raise InputError(f"{name} has {empty:,} rounds that deal nothing")
+    check_draws(rounds, strata)
     return rounds
 
 
@@ -165,7 +168,7 @@ def _text(members: Mapping[str, bytes], name: str) -> str:
 
 def _json(text: str, where: str) -> Any:
     try:
-        return json.loads(text)
+        return read_json(text, at_most=MOST_VALUES)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where} is no JSON: {str(error)[:200]}") from None
 

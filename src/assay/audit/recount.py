@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from assay.audit.books import Books, Checked, Row, checked
 from assay.audit.values import Counts, values_of
@@ -137,13 +138,8 @@ def _stories(books: Books) -> dict[str, _Story]:
     for row in books.events:
         if row["item_id"] in said:
             said[row["item_id"]].append(row)
-    stories = {}
-    for item_id, rows in said.items():
-        wanted = _wanted(books, item_id)
-        settled = [_settled(rows[:length], wanted) for length in range(1, len(rows) + 1)]
-        if first := next(filter(None, settled), None):
-            stories[item_id] = _Story(first, settled[-1])
-    return stories
+    stories = {item_id: _story(rows, _wanted(books, item_id)) for item_id, rows in said.items()}
+    return {item_id: story for item_id, story in stories.items() if story is not None}
 
 
 def _wanted(books: Books, item_id: str) -> int:
@@ -152,21 +148,23 @@ def _wanted(books: Books, item_id: str) -> int:
     return settings.reviewing.per_item if drawn < settings.reviewing.share else 1
 
 
-def _settled(rows: Sequence[Row], wanted: int) -> str | None:
-    """Return an item's answer by the rule (`labelling.review_rule`), from all that was said."""
-    rulings = [row["answer"] for row in rows if row["ruling"]]
-    if rulings and rulings[-1] != "withdrawn":
-        return str(rulings[-1])
-    since: dict[str, int] = {}  # when those who have an answer came to have one
-    latest: dict[str, str] = {}
-    for place, row in enumerate(rows):
-        if row["ruling"] or row["answer"] == "skip":
-            continue
-        latest[row["reviewer"]] = row["answer"]
-        if row["answer"] == "withdrawn":
-            since.pop(row["reviewer"], None)
-        else:
-            since.setdefault(row["reviewer"], place)
-    heard = [latest[name] for name in sorted(since, key=since.__getitem__)][:wanted]
+def _story(rows: Sequence[Row], wanted: int) -> _Story | None:
+    """Return an item's answers by the rule (`labelling.review_rule`), from all that was said."""
+    ruling = first = now = None
+    says: dict[str, str] = {}  # in the order in which those who have an answer came to have one
+    for row in rows:
+        answer = str(row["answer"])
+        if row["ruling"]:
+            ruling = None if answer == "withdrawn" else answer
+        elif answer == "withdrawn":
+            says.pop(row["reviewer"], None)
+        elif answer != "skip":
+            says[row["reviewer"]] = answer
+        now = ruling or _agreed(list(islice(says.values(), wanted)), wanted)
+        first = first or now
+    return None if first is None else _Story(first, now)
+
+
+def _agreed(heard: Sequence[str], wanted: int) -> str | None:
     outcomes = {"neither" if answer in _NEITHER else answer for answer in heard}
     return heard[0] if len(heard) == wanted and len(outcomes) == 1 else None

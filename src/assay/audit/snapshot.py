@@ -5,9 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from assay.core.strata import Strata
+from assay.errors import InputError
 from assay.labelling import FROM_BEFORE, Labelling, Settings
 from assay.storage import CardRow, Session, Store, StoredLabel, open_store
 
+MOST_DRAWS = 1_000_000  # of items with weights; it takes half a minute to deal them again
 _KEY = 1  # the campaign's number in a storage of its own
 
 
@@ -87,6 +90,18 @@ def take(
         names=names,
         shown=shown,
     )
+
+
+def check_draws(rounds: Sequence[Sequence[int]], strata: Strata) -> None:
+    """Raise where so many draws were dealt that nobody could check them.
+
+    Without weights a card is drawn once, and all that were are among the cards. With weights it may
+    be drawn again and again, and a number of a few digits stands for any number of draws.
+    """
+    if strata.weighted and (draws := sum(map(sum, rounds))) > MOST_DRAWS:
+        raise InputError(
+            f"{str(draws)[:40]} draws were dealt, and a bundle is of {MOST_DRAWS:,} at most"
+        )
 
 
 def until(snapshot: Snapshot, last_at: str | None, rounds: int) -> Snapshot:

@@ -28,6 +28,7 @@ from assay.audit.checks import (
 )
 from assay.audit.recount import check_answers, check_estimates, check_values
 from assay.audit.snapshot import laid_out, take, until
+from assay.core.types import read_json
 from assay.errors import InputError
 from assay.exchange import Content
 from assay.labelling import Labelling, Settings, find_campaign, is_whole
@@ -79,7 +80,7 @@ def check_shown(books: Books) -> Checked:
 def _saved(content: Content) -> dict[str, Any]:
     text = content.text()
     try:
-        saved = json.loads(text)
+        saved = read_json(text)
         last_at, rounds = saved["campaign"]["last_label_at"], saved["answers"]["rounds"]
         names = [each["name"] for each in saved["reviewers"]]
     except (ValueError, LookupError, TypeError, RecursionError):

@@ -88,16 +88,28 @@ def collecting_warnings() -> Iterator[list[str]]:
 
 @contextmanager
 def telling_errors(*, as_json: bool, code: int = 1) -> Iterator[None]:
-    """Tell an `AssayError` on the standard error stream, and end with an exit code."""
+    """Tell an error on the standard error stream, in words, and end with an exit code."""
     try:
         yield
-    except AssayError as error:
+    except (AssayError, MemoryError, RecursionError) as found:
+        error = found if isinstance(found, AssayError) else _too_much(found)
         if as_json:
             parts = {"problem": error.problem, "details": error.details, "hint": error.hint}
             typer.echo(json.dumps({"error": parts}), err=True)
         else:
             _show(error)
         raise typer.Exit(code) from None
+
+
+def _too_much(error: MemoryError | RecursionError) -> AssayError:
+    """Return what a person is told who gave more than there is room for: the last resort."""
+    if isinstance(error, RecursionError):
+        return InputError("what was given is nested too deeply to be read")
+    return InputError(
+        "this takes more memory than there is",
+        hint="a file from somebody else may be made so: do not trust it; otherwise use a larger "
+        "machine, or give less at once",
+    )
 
 
 def _show(error: AssayError) -> None:

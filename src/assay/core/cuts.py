@@ -65,9 +65,11 @@ class Cuts:
                 f"{len(self.points)} cut points with {len(self.owner)} owners",
                 details="there is one owner for each interval, one more than points",
             )
-        if set(self.owner) != set(range(self.n_strata)):
+        # Compared with the number of intervals first: a number that is stored must not size a set.
+        numbered = 0 < self.n_strata <= len(self.owner)
+        if not numbered or set(self.owner) != set(range(self.n_strata)):
             raise DesignError(
-                f"owners of the intervals are {self.owner}",
+                f"owners of the intervals are {str(self.owner)[:200]}",
                 details="they number the strata 0, 1, 2, ... without a gap",
             )
 

@@ -23,7 +23,7 @@ from assay.core.cut_methods import UNEVEN
 from assay.core.cuts import Cuts
 from assay.core.profile import as_scores
 from assay.core.targets import NO_GROUPS, Groups, refuse_bad_names
-from assay.core.types import Bools, Floats, Ints
+from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints
 from assay.errors import AssayError, DesignError, InputError
 
 Side = bool | None
@@ -190,6 +190,13 @@ class Strata:
             raise DesignError(
                 f"stratum weights are {weights}",
                 details=f"there must be {len(self.parts)}, each at least 1 an item",
+            )
+        counts = (self.items or 0, *(self.yes_items or ()), *(items for _, items in self.rest))
+        all_of_it = sum(weights or (items for _, _, items in self.parts))
+        if min(counts) < 0 or max(all_of_it, *counts) > LARGEST_EXACT:
+            raise DesignError(
+                f"strata of {all_of_it} items, or of {min(counts)} to {max(counts)}",
+                details="there are 0 to 2^53: beyond that numbers can no longer count one by one",
             )
 
     @property
@@ -466,7 +473,7 @@ class Strata:
     @classmethod
     def _of_heaps(cls, stored: Mapping[str, Any]) -> Self:
         parts = [tuple(map(operator.index, part)) for part in stored["parts"]]
-        weights = stored.get("impressions")
+        weights, yes = stored.get("impressions"), stored["yes_items"]
         return cls(
             classifiers=tuple(stored["classifiers"]),
             heaps=tuple(
@@ -475,8 +482,8 @@ class Strata:
             ),
             parts=tuple((stratum, code, items) for stratum, code, items in parts),
             variable=str(stored["variable"]),
-            items=stored["items"],
-            yes_items=None if stored["yes_items"] is None else tuple(stored["yes_items"]),
+            items=None if stored["items"] is None else operator.index(stored["items"]),
+            yes_items=None if yes is None else tuple(map(operator.index, yes)),
             groups=Groups.from_dict(stored.get("groups")),
             rest=tuple((int(code), int(items)) for code, items in stored.get("rest", ())),
             impressions=None if weights is None else tuple(map(operator.index, weights)),

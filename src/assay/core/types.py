@@ -1,7 +1,8 @@
 """Array types of the formulas, and checks of what is given: numbers, fields of a design or goal."""
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -101,9 +102,36 @@ def known_names(what: str, values: Mapping[str, Any], known: tuple[str, ...]) ->
     return dict(values)
 
 
+def read_json(
+    text: str, *, at_most: int | None = None, parse_constant: Callable[[str], object] | None = None
+) -> Any:
+    """Return what JSON text of somebody else holds; raise ValueError where a key is there twice.
+
+    Readers differ in which of the two they take, so that one person sees another value than the
+    next. So many values `at_most`, if that is said: a few bytes of JSON are a hundred in Python.
+
+    Examples
+    --------
+    >>> read_json('{"answer": "yes", "answer": "no"}')
+    Traceback (most recent call last):
+    ValueError: the key 'answer' is there twice in one object
+    """
+    if at_most is not None and sum(map(text.count, ",[{")) > at_most:
+        raise ValueError(f"it holds more than {at_most:,} values")
+    return json.loads(text, object_pairs_hook=_no_key_twice, parse_constant=parse_constant)
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        [(twice, _)] = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"the key {twice[:80]!r} is there twice in one object")
+    return found
+
+
 def parse(what: str, text: str) -> Any:
     """Return what JSON text holds."""
     try:
-        return json.loads(text)
+        return read_json(text)
     except (TypeError, ValueError) as error:
         raise DesignError(f"the {what} is not valid JSON: {error}") from None

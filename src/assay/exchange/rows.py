@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.core.answers import Answer, parse_answer
 from assay.core.deck import Id
+from assay.core.types import read_json
 from assay.errors import AssayError, InputError, LabelError, did_you_mean
 from assay.exchange.content import Content, Limits
 from assay.labelling import comment_of, reviewer_of
@@ -288,7 +289,7 @@ class People:
 def records_of(content: Content, limits: Limits, word: str) -> list[tuple[str, dict[str, Any]]]:
     """Return the objects of a JSON list, each with its place, such as "task 3"."""
     try:
-        document = json.loads(content.text())
+        document = read_json(content.text())
     except (ValueError, RecursionError) as error:
         raise InputError(f"{content.name} is not JSON: {_why(error)}") from None
     if not isinstance(document, list):
@@ -310,7 +311,7 @@ def records_of_lines(
         limits.check_rows(count, content.name)
         where = f"line {number}"
         try:
-            record = json.loads(line)
+            record = read_json(line)
         except (ValueError, RecursionError) as error:
             yield Row(where, problem=f"not JSON: {_why(error)}")
             continue

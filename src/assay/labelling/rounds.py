@@ -35,11 +35,13 @@ from assay.core.weights import DistinctItems
 from assay.results import HistoryPoint
 from assay.storage import CardRow
 
-# The rows of a count table, (10, places): cards, and then the items behind them, each once.
+# What is counted at a place: cards, and then the items behind them, each once.
 _DEALT, _JUDGED, _OUTCOMES, _UNJUDGED = range(4)
 _ITEMS = slice(4, 10)
 _ITEMS_DEALT, _ITEMS_JUDGED, _ITEMS_UNJUDGED = range(4, 7)
 _WEIGHT_JUDGED, _WEIGHT_OUTCOMES, _WEIGHT_UNJUDGED = range(7, 10)
+
+_Table = Floats | dict[int, Floats]  # the counts of every place, or of some
 
 
 @lru_cache(maxsize=1_000)
@@ -62,13 +64,20 @@ def _counts_of(outcome: bool | None, by: int, item: int, weight: int) -> Floats:
 class _Round:
     """A round's cards in the order they were dealt, and the counts of their answers.
 
-    `first` counts the answers as they were first given.
+    `first` counts the answers as they were first given. Both have the places alone that the round
+    has cards of: what is kept of a round follows from its cards, however many strata there are.
     """
 
     cards: Sequence[CardRow]
-    table: Floats
-    first: Floats
+    table: dict[int, Floats]
+    first: dict[int, Floats]
     missing: int = 0
+
+    def add_to(self, table: Floats, first: Floats) -> None:
+        """Add its counts to those of all places."""
+        for whole, mine in ((table, self.table), (first, self.first)):
+            for place, counts in mine.items():
+                whole[place] += counts
 
 
 class Rounds:
@@ -159,8 +168,7 @@ class Rounds:
         table, first = self._seen.copy(), self._seen_first.copy()
         points: dict[str, list[HistoryPoint]] = {}
         for place, each in enumerate(waiting):
-            table += each.table
-            first += each.first
+            each.add_to(table, first)
             if place in chosen:
                 state = self._state(table, first, self._looked + place + 1)
                 for standing in self._shown(state):
@@ -191,7 +199,7 @@ class Rounds:
 
     def deal(self, cards: Sequence[CardRow]) -> None:
         """Add a round's cards; those that have their answers are answered at once."""
-        its = _Round(list(cards), self._empty_table(), self._empty_table())
+        its = _Round(list(cards), {}, {})
         self._rounds.append(its)
         for card in cards:
             item_id, place = card.item_id, self._evaluation.place(card.stratum, card.predicted)
@@ -200,9 +208,11 @@ class Rounds:
             dealt_in.append(len(self._rounds) - 1)
             self._cards[item_id] = card
             tables, first = (its.table, self._total), (its.first, self._total_first)
+            if place not in its.table:
+                its.table[place], its.first[place] = np.zeros((2, _ITEMS.stop))
             for table in (*tables, *first):
-                table[_DEALT, place] += 1
-                table[_ITEMS_DEALT, place] += once
+                table[place][_DEALT] += 1
+                table[place][_ITEMS_DEALT] += once
             if item_id in self._first_answers:
                 self._count(card, self._first_answers[item_id], +1, *first, once=once)
             if item_id in self._answers:
@@ -246,8 +256,9 @@ class Rounds:
                 item = 0
         for (number, place, outcome, item, weight), times in counts.items():
             its, rows = self._rounds[number], times * _counts_of(outcome, 1, item, weight)
-            for table in (its.table, its.first, self._total, self._total_first):
-                table[:, place] += rows
+            of_round: tuple[_Table, ...] = (its.table, its.first)
+            for table in (*of_round, self._total, self._total_first):
+                table[place] += rows
 
     def withdraw(self, item_id: str) -> None:
         """Let an item wait for an answer again.
@@ -274,8 +285,7 @@ class Rounds:
             if latest.missing:
                 break
             self._looked += 1
-            self._seen += latest.table
-            self._seen_first += latest.first
+            latest.add_to(self._seen, self._seen_first)
             after = self._evaluation.fold(
                 self._complete,
                 self._state(self._seen, self._seen_first, self._looked),
@@ -308,9 +318,10 @@ class Rounds:
         self._history: dict[str, list[HistoryPoint]] = {}
 
     def _empty_table(self) -> Floats:
-        return np.zeros((_ITEMS.stop, len(self._evaluation.sizes)))
+        return np.zeros((len(self._evaluation.sizes), _ITEMS.stop))
 
     def _state(self, table: Floats, first: Floats, rounds: int) -> State:
+        table, first = (np.ascontiguousarray(each.T) for each in (table, first))
         dealt = self._evaluation.by_stratum(table[_DEALT])
         waiting = table[_DEALT] - table[_JUDGED] - table[_UNJUDGED]
         return replace(
@@ -344,7 +355,12 @@ class Rounds:
         return self._evaluation.is_outcome(card.predicted, answer is Answer.YES)
 
     def _count(
-        self, card: CardRow, answer: Answer, by: int, *tables: Floats, once: bool = True
+        self,
+        card: CardRow,
+        answer: Answer,
+        by: int,
+        *tables: _Table,
+        once: bool = True,
     ) -> None:
         """Count an answer; `once` tells that its item is counted with it."""
         place = self._evaluation.place(card.stratum, card.predicted)
@@ -353,4 +369,4 @@ class Rounds:
         outcome = self._is_outcome(card, answer) if answer.judged else None
         rows = _counts_of(outcome, by, item, weight)
         for table in tables:
-            table[:, place] += rows
+            table[place] += rows

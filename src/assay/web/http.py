@@ -1,6 +1,5 @@
 """Requests and responses: JSON checked, pages and errors."""
 
-import json
 import logging
 import sqlite3
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ExceptionHandler
 
 from assay.core.deck import Id
+from assay.core.types import read_json
 from assay.errors import AssayError, LabelConflictError, StorageError, is_storable, texts_in
 from assay.labelling import LONGEST_COMMENT, WORDS, Settings
 from assay.storage import Label
@@ -31,9 +31,9 @@ async def read_document(request: Request) -> Mapping[str, Any]:
     if kind != "application/json":
         raise HTTPException(415, "send JSON, with the header Content-Type: application/json")
     try:
-        document = json.loads((await request.body()).decode(), parse_constant=_no_number)
-    except (ValueError, RecursionError):
-        refuse("the request is not JSON that can be read")
+        document = read_json((await request.body()).decode(), parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        refuse(f"the request is not JSON that can be read: {str(error)[:200]}")
     if not isinstance(document, dict):
         refuse(f"a JSON object is expected, got {type(document).__name__}")
     for text in texts_in(document):
@@ -120,8 +120,8 @@ def labels_in(document: Mapping[str, Any], settings: Settings) -> list[Label]:
     ]
 
 
-def _no_number(_name: str) -> NoReturn:
-    raise ValueError
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 # Pages: templates with every value escaped.
