@@ -259,15 +259,14 @@ class Campaign:
         self._labelling.catch_up()
         return agreement_in(self._labelling)
 
-    def recall(self, sizes: Iterable[int]) -> None:
-        """Deal rounds of these sizes, as long as answers from before a rebase complete them.
-
-        The campaign then stands where it would if people had given these answers anew. `ask` does
-        the same when its turn comes.
-        """
-        for size in sizes:
-            if self._labelling.rounds.outstanding or not self._deal_round(size):
-                return
+    def recall(self, sizes: Sequence[int]) -> None:
+        """Deal rounds of these sizes, as long as answers from before a rebase complete them."""
+        while True:
+            try:
+                with self._labelling.write() as session:
+                    return self._labelling.recall(session, sizes)
+            except ShortReserveError as short:
+                self._labelling.grow(short)
 
     def tell(
         self,
@@ -568,13 +567,3 @@ class Campaign:
     def _reason(self) -> Reason:
         self._labelling.catch_up()
         return self._labelling.rounds.reason
-
-    def _deal_round(self, n: int) -> bool:
-        """Deal what is missing to `n` items, if it is time for that; tell whether it was."""
-        while True:
-            try:
-                with self._labelling.write() as session:
-                    waiting = len(self._labelling.rounds.outstanding)
-                    return waiting < n and self._labelling.deal(session, n - waiting)
-            except ShortReserveError as short:
-                self._labelling.grow(short)

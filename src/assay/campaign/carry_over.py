@@ -8,7 +8,7 @@ remember what they said: nothing else is to be known about where its labels come
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain, repeat, takewhile
+from itertools import takewhile
 from warnings import warn
 
 import numpy as np
@@ -18,8 +18,10 @@ from assay.errors import AssayWarning, PredictionsError, StorageError
 from assay.labelling import (
     FROM_BEFORE,
     Before,
+    Labelling,
     Review,
     Settings,
+    ShortReserveError,
     answered,
     confirm_source,
     depth,
@@ -28,8 +30,6 @@ from assay.labelling import (
 )
 from assay.predictions import Predictions
 from assay.storage import CardRow, Session, Store, StoredLabel
-
-_BATCH = 20  # of `Campaign.ask`
 
 
 def replace_campaign(
@@ -73,12 +73,19 @@ def replace_campaign(
         session.add_cards(key, cards)
         session.copy_labels([former], key)
         session.copy_claims(former, key)
-        sizes = [sum(counts) for counts in session.rounds(former, 0)]
+        sizes = [sum(counts) for counts in session.rounds(former, 0) if any(counts)]
+        # In the same transaction: who is killed after it has left nothing undone, and nobody sees
+        # the new campaign without its labels. It takes what is in the reserve.
+        with suppress(ShortReserveError):
+            Labelling(store, key, settings, None).recall(session, sizes)
     if confirmed:
         confirm_source(store, settings)
     _warn_of_labels_before(events)
     campaign = Campaign(store, key, settings, predictions)
-    _recall(campaign, sizes)
+    # A reserve that does not reach so far is told of when items are asked for; the campaign is
+    # stored all the same.
+    with suppress(PredictionsError):
+        campaign.recall(sizes)
     return campaign
 
 
@@ -204,13 +211,6 @@ def _warn_of_labels_before(events: Iterable[StoredLabel]) -> None:
             AssayWarning,
             stacklevel=4,
         )
-
-
-def _recall(campaign: Campaign, sizes: Iterable[int]) -> None:
-    # Rounds as large as they were, so that the stopping rule looks as often. A reserve that does
-    # not reach so far is told of when items are asked for; the campaign is stored all the same.
-    with suppress(PredictionsError):
-        campaign.recall(chain(filter(None, sizes), repeat(_BATCH)))
 
 
 def refuse_other_ids(found: Predictions, settings: Settings) -> None:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain, repeat
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from assay.labelling.rounds import Rounds
 from assay.labelling.settings import Settings
 from assay.predictions import Predictions
 from assay.storage import CardRow, Label, News, Session, Store, StoredLabel, reading_stored
+
+_BATCH = 20  # of `Campaign.ask`
 
 
 class ReplacedError(StorageError):
@@ -132,6 +135,20 @@ class Labelling:
         if self._may_be_early:
             self.soon_short = self._reserve.soon_short(state.dealt, counts)
         return True
+
+    def recall(self, session: Session, sizes: Sequence[int]) -> None:
+        """Deal rounds as long as answers from before a rebase complete them.
+
+        `sizes` are those of the rounds before it, so that the stopping rule looks as often. The
+        campaign then stands where it would if people had given these answers anew. `ask` does the
+        same when its turn comes.
+
+        Raises `ShortReserveError` where there are too few cards for the next one.
+        """
+        self._catch_up(session, session.news(self.key))
+        for size in chain(sizes[len(self.items_of_rounds) :], repeat(_BATCH)):
+            if self.rounds.outstanding or not self.deal(session, size):
+                return
 
     def _deals_ahead(self, state: State) -> bool:
         """Tell whether to deal while cards wait for their answers.
