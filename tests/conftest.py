@@ -42,7 +42,7 @@ os.cpu_count = lambda: 1
 # the tests' names, because the marks that xdist has for this do nothing with pytest 9.2. Those that
 # wait longest come first: others keep the cores busy meanwhile.
 TOGETHER = {
-    "tests/predictions/test_spark_cluster.py": "cluster",
+    "tests/predictions/spark/test_cluster.py": "cluster",
     "spark": "spark",
     "tests/browser/": "waiting",
     "tests/torture/": "waiting",

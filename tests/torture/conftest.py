@@ -1,11 +1,13 @@
 """Storages to torture."""
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from tests.torture.postgres import Postgres, running_postgres
 
@@ -25,6 +27,20 @@ class Database:
         if self.server is None:
             return f"sqlite:///{self.folder / f'torture-{next(_numbers)}.db'}"
         return self.server.database(f"torture_{next(_numbers)}")
+
+    def copy(self, storage: str) -> str:
+        """Return the URL of a copy of one that nobody has open."""
+        found = str(sa.make_url(storage).database)
+        if self.server is None:
+            made = self.storage()
+            shutil.copy(found, str(sa.make_url(made).database))
+            return made
+        return self.server.database(f"torture_{next(_numbers)}", like=found)
+
+    def drop(self, storage: str) -> None:
+        """Delete one that nobody will open again; files go with their folder."""
+        if self.server is not None:
+            self.server.drop(str(sa.make_url(storage).database))
 
 
 @pytest.fixture(scope="session")

@@ -118,8 +118,9 @@ def test_disk_full_under_sqlite(tmp_path: Path) -> None:
     report("disk full under SQLite: told, nothing lost, went on without a restart")
 
 
-@pytest.mark.skipif(not FULL, reason="takes a PostgreSQL of its own: with make torture")
-def test_disk_full_under_postgresql(tmp_path: Path) -> None:
+@contextmanager
+def postgres_on_small_disk() -> Iterator[tuple[Postgres, Path]]:
+    """Give a server that runs, and the disk that it has its data on."""
     with postgres_folder() as (folder, programs, user):
         server = Postgres(folder, programs, user)
         server.data.mkdir()
@@ -134,9 +135,15 @@ def test_disk_full_under_postgresql(tmp_path: Path) -> None:
             server.make("--waldir", str(folder / "wal"))
             server.start()
             try:
-                check_full_disk(server.database("full"), disk, tmp_path, 2_000)
+                yield server, disk
             finally:
                 server.stop()
+
+
+@pytest.mark.skipif(not FULL, reason="takes a PostgreSQL of its own: with make torture")
+def test_disk_full_under_postgresql(tmp_path: Path) -> None:
+    with postgres_on_small_disk() as (server, disk):
+        check_full_disk(server.database("full"), disk, tmp_path, 2_000)
     report("disk full under PostgreSQL: told, nothing lost, went on without a restart")
 
 

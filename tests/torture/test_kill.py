@@ -23,19 +23,16 @@ import assay
 from assay.storage import Label
 from tests.torture.campaigns import Book, Row, make_campaign, truth
 from tests.torture.conftest import Database
+from tests.torture.jobs import BackUp, Import, Job, LostError, Rebase, Upgrade
 from tests.torture.pages import token_for
-from tests.torture.processes import FORKS, Served, begin, kill
+from tests.torture.processes import FORKS, PATIENCE, Served, begin, kill
 from tests.torture.sizes import report, sized
 from tests.torture.verifying import assert_verified
-from tests.torture.workers import submit_until_killed
+from tests.torture.workers import do_once, import_file, submit_until_killed
 
 LONGEST_DELAY = {"library": 0.05, "server": 0.1}  # seconds: several submits
 SHARE_OF_SERVER_KILLS = 0.1
 ITEMS = sized(2_000, 30_000)
-
-
-class LostError(AssertionError):
-    """Something acknowledged is not there, or something is there twice or half."""
 
 
 @dataclass
@@ -195,7 +192,7 @@ class Torture:
 
 @pytest.mark.parametrize("kind", ["library", "server"])
 def test_what_was_acknowledged_is_there_once(database: Database, tmp_path: Path, kind: str) -> None:
-    began, rounds = time.monotonic(), sized(8, 500)
+    began, rounds = time.monotonic(), sized(8, 300)
     torture = Torture(database, tmp_path, kind)
     try:
         for number in range(rounds):
@@ -220,3 +217,71 @@ def test_a_wrong_program_is_found_out(sqlite: Database, tmp_path: Path, fault: s
     with pytest.raises(LostError):
         for number in range(200):
             torture.round(number)
+
+
+# What is done in one go.
+
+JOBS: dict[str, tuple[type[Job], int]] = {
+    "import": (Import, sized(3, 150)),
+    "upgrade": (Upgrade, sized(3, 150)),
+    "rebase": (Rebase, sized(2, 100)),
+    "backup": (BackUp, sized(3, 100)),
+}
+
+
+def kill_in_the_middle(job: Job, wait: float) -> tuple[str, float]:
+    """Do it, be killed after some time, look, do it again; return what was found, and the time.
+
+    Where `wait` is 0 the process is not killed.
+    """
+    mine, theirs = FORKS.Pipe(duplex=False)
+    child = begin(do_once, theirs, *job.prepare())
+    theirs.close()
+    assert mine.poll(PATIENCE) and mine.recv() == "ready"
+    began = time.monotonic()
+    acknowledged = mine.poll(wait or PATIENCE)
+    took = time.monotonic() - began
+    kill(child)
+    with suppress(EOFError):
+        acknowledged = mine.recv() == "done"
+    mine.close()
+    was_done = job.is_done()
+    if acknowledged and not was_done:
+        raise LostError("it was told to be done, and is not")
+    job.redo(was_done)
+    return "told to be done" if acknowledged else "done" if was_done else "not done", took
+
+
+@pytest.mark.filterwarnings("ignore::assay.AssayWarning")
+@pytest.mark.parametrize("what", JOBS)
+def test_what_is_done_in_one_go_is_done_or_not(
+    database: Database, tmp_path: Path, what: str
+) -> None:
+    if what == "backup" and database.server is not None:
+        pytest.skip("of PostgreSQL pg_dump makes backups")
+    began = time.monotonic()
+    kind, kills = JOBS[what]
+    job = kind(database)
+    chance = random.Random(f"{database.kind} {what}")
+    _, takes = kill_in_the_middle(job, 0.0)
+    found: Counter[str] = Counter()
+    for _ in range(kills):
+        # Some are killed when it is done: of these it is known what they were told.
+        state, took = kill_in_the_middle(job, chance.uniform(0.001, 1.2 * takes))
+        found[state] += 1
+        if state == "told to be done":
+            takes += (took - takes) / 4  # the machine may be busier than it was, or less
+    job.finish(tmp_path)
+    report(
+        f"kill -9, {database.kind}, {what}: {kills} kills; found {dict(found)}, and nothing by "
+        f"half; {time.monotonic() - began:.0f} s"
+    )
+
+
+def test_an_import_by_halves_is_found_out(sqlite: Database) -> None:
+    job = Import(sqlite)
+    job.prepare()
+    head, first, *_ = job.content.splitlines()
+    import_file(job.storage, b"\n".join([head, first]))
+    with pytest.raises(LostError):
+        job.is_done()

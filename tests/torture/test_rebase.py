@@ -1,13 +1,11 @@
-"""A disk that is full during a rebase: the campaign is the old one or the new one, with all labels.
-
-How much room is left is raised step by step, from none to enough: the disk is full in one place of
-the rebase after the other.
-"""
+"""What goes wrong in a rebase: the campaign is the old or the new one, whole, with all labels."""
 
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from itertools import count
 from pathlib import Path
@@ -18,12 +16,14 @@ import sqlalchemy as sa
 
 import assay
 from assay import Campaign
-from tests.torture.campaigns import make_campaign, predictions, truth
-from tests.torture.postgres import Postgres, postgres_folder
+from tests.torture.campaigns import make_campaign, truth
+from tests.torture.conftest import Database
+from tests.torture.processes import PATIENCE, begin
 from tests.torture.sizes import FULL, report, sized
-from tests.torture.test_faults import fill, small_disk
+from tests.torture.test_faults import fill, postgres_on_small_disk, small_disk
+from tests.torture.workers import be_killed, rebase
 
-ITEMS = sized(400, 3_000)
+ITEMS = sized(400, 1_000)
 STEP = sized(8, 2)  # pages of SQLite more each time
 PAGE = 4096
 
@@ -40,13 +40,6 @@ def labelled(storage: str) -> Campaign:
     return campaign
 
 
-def rebase(storage: str) -> Campaign:
-    """Go on with other scores."""
-    changed = predictions(ITEMS)
-    changed["p"] = [round(score**0.8, 6) for score in changed["p"]]
-    return assay.rebase_campaign("spam", storage=storage, predictions=changed)
-
-
 def said(campaign: Campaign) -> list[tuple[str, ...]]:
     """Return what people have said."""
     return [(row.item_id, row.answer, row.reviewer, row.told_at) for row in campaign.events()]
@@ -58,14 +51,17 @@ def names_in(campaign: Campaign) -> list[str]:
         return session.names()
 
 
-def rebase_until_there_is_room(storage: str, room: Room, step: int) -> tuple[int, int]:
-    """Rebase with more room each time; return how often there was too little, and when not."""
+def rebase_until_there_is_room(storage: str, room: Room, step: int) -> int:
+    """Rebase with more room each time, from none to enough; return how often it was too little.
+
+    So the disk is full in one place of the rebase after the other.
+    """
     before = said(assay.load_campaign("spam", storage=storage))
     assert before
     for failed in count():
         try:
             with room(failed * step):
-                rebase(storage)
+                rebase(storage, ITEMS)
         except assay.StorageError as error:
             assert "disk is full" in error.problem, error
             assert "make room" in error.hint
@@ -78,7 +74,8 @@ def rebase_until_there_is_room(storage: str, room: Room, step: int) -> tuple[int
         campaign.store.close()
     campaign = assay.load_campaign("spam", storage=storage)
     assert said(campaign) == before
-    return failed, len(names_in(campaign))
+    assert failed > 0
+    return failed
 
 
 @contextmanager
@@ -103,10 +100,96 @@ def test_sqlite_may_not_grow_during_a_rebase(tmp_path: Path) -> None:
     storage, peaceful = f"sqlite:///{file}", f"sqlite:///{tmp_path / 'peaceful.db'}"
     labelled(storage).store.close()
     shutil.copy(file, tmp_path / "peaceful.db")
-    failed, names = rebase_until_there_is_room(
+    failed = rebase_until_there_is_room(
         storage, lambda bytes_: pages_left(file, bytes_), STEP * PAGE
     )
-    assert failed > 0
     estimate = assay.load_campaign("spam", storage=storage).estimate()
-    assert estimate == rebase(peaceful).estimate()
-    report(f"no page left for a rebase, SQLite: {failed} times, then done; {names} campaigns")
+    assert estimate == rebase(peaceful, ITEMS).estimate()
+    report(f"SQLite may not grow during a rebase: refused {failed} times, told, nothing lost")
+
+
+@contextmanager
+def bytes_left(disk: Path, bytes_: int) -> Iterator[None]:
+    """Fill a disk but for so many bytes."""
+    ballast = fill(disk)
+    os.truncate(ballast, max(0, ballast.stat().st_size - bytes_))
+    try:
+        yield
+    finally:
+        ballast.unlink()
+
+
+@pytest.mark.skipif(not FULL, reason="fills disks again and again: with make torture")
+def test_disk_full_during_a_rebase_under_sqlite(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    with small_disk(disk, 16):
+        storage = f"sqlite:///{disk / 'labels.db'}"
+        labelled(storage).store.close()
+        failed = rebase_until_there_is_room(
+            storage, lambda bytes_: bytes_left(disk, bytes_), 4 * PAGE
+        )
+    report(f"disk full during a rebase, SQLite: {failed} times, told, nothing lost")
+
+
+@pytest.mark.skipif(not FULL, reason="takes a PostgreSQL of its own: with make torture")
+def test_disk_full_during_a_rebase_under_postgresql() -> None:
+    with postgres_on_small_disk() as (server, disk):
+        storage = server.database("full")
+        labelled(storage).store.close()
+        failed = rebase_until_there_is_room(
+            storage, lambda bytes_: bytes_left(disk, bytes_), 16 * PAGE
+        )
+    report(f"disk full during a rebase, PostgreSQL: {failed} times, told, nothing lost")
+
+
+class HalfError(AssertionError):
+    """A campaign is neither what it was nor what a rebase makes of it."""
+
+
+def rebase_and_die(database: Database, places: Iterable[int], fault: str = "") -> list[int]:
+    """Kill rebases at some places, until one is not; return 0 or 1 for the campaigns found then.
+
+    That is as before, or as after a rebase in peace.
+    """
+    model = database.storage()
+    campaign = labelled(model)
+    before, states = said(campaign), [campaign.estimate()]
+    campaign.store.close()
+    states.append(rebase(database.copy(model), ITEMS).estimate())
+    found: list[int] = []
+    for at in places:
+        storage = database.copy(model)
+        process = begin(be_killed, at, rebase, storage, ITEMS, fault)
+        process.join(PATIENCE)
+        killed = process.exitcode != 0
+        process.close()
+        campaign = assay.load_campaign("spam", storage=storage)
+        if campaign.estimate() not in states or said(campaign) != before:
+            raise HalfError(f"killed at {at}: {campaign.estimate()}")
+        found.append(states.index(campaign.estimate()))
+        for name in names_in(campaign) if FULL else ():
+            assert assay.verify_campaign(name, storage=storage).clean
+        campaign.store.close()
+        database.drop(storage)
+        if not killed:
+            break
+    return found
+
+
+def test_kill_9_in_every_statement_of_a_rebase(database: Database) -> None:
+    began = time.monotonic()
+    found = rebase_and_die(database, count(1, sized(19, 1)))
+    assert found[0] == 0
+    assert found[-1] == 1
+    kills = Counter(found[:-1])
+    report(
+        f"kill -9 in a rebase, {database.kind}: {kills.total()} places; {kills[0]} times the old "
+        f"campaign went on, {kills[1]} times the new one, whole; {time.monotonic() - began:.0f} s"
+    )
+
+
+def test_a_rebase_in_two_transactions_is_found_out(sqlite: Database) -> None:
+    """The wrong variant, as it once was: labels that were there seemed gone until the next ask."""
+    with pytest.raises(HalfError):
+        rebase_and_die(sqlite, count(30, 4), "recalls afterwards")

@@ -1,7 +1,6 @@
 """Upgrades of a storage: kill -9 in every statement of every one, and two versions at once."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -30,7 +29,7 @@ from tests.torture.conftest import Database
 from tests.torture.pages import Page, UnsureError, token_for
 from tests.torture.processes import PATIENCE, begin, serving
 from tests.torture.sizes import FULL, report, sized
-from tests.torture.workers import open_and_be_killed
+from tests.torture.workers import be_killed, upgrade
 
 EVERY = sized(13, 1)  # of how many places to die in one is tried
 
@@ -80,34 +79,17 @@ def judged(storage: str) -> assay.Campaign:
     return campaign
 
 
-class Old:
-    """Storages of an older schema, all alike."""
-
-    def __init__(self, database: Database, schema: int, folder: Path) -> None:
-        self._server, self._schema, self._folder = database.server, schema, folder
-        self._numbers = count()
-        if self._server is not None:
-            self._model = f"schema_{schema}"
-            storage = self._server.database(self._model)
-            judged(storage).store.close()
-            with connected(storage) as connection:
-                for version in range(schema + 1, SCHEMA_VERSION + 1):
-                    connection.exec_driver_sql(_LATER[version])
-                connection.exec_driver_sql(f"UPDATE assay.assay_schema SET version = {schema}")
-
-    def storage(self) -> str:
-        """Return a new one."""
-        number = next(self._numbers)
-        if self._server is not None:
-            return self._server.database(f"{self._model}_{number}", like=self._model)
-        file = self._folder / f"{number}.db"
-        shutil.copy(DATA / f"schema_{self._schema}.db", file)
-        return f"sqlite:///{file}"
-
-    def forget(self, storage: str) -> None:
-        """Delete one."""
-        if self._server is not None:
-            self._server.drop(str(sa.make_url(storage).database))
+def of_schema(schema: int, database: Database) -> str:
+    """Return a storage of an older schema, with labels."""
+    if database.server is None:
+        return f"sqlite:///{DATA / f'schema_{schema}.db'}"
+    storage = database.storage()
+    judged(storage).store.close()
+    with connected(storage) as connection:
+        for version in range(schema + 1, SCHEMA_VERSION + 1):
+            connection.exec_driver_sql(_LATER[version])
+        connection.exec_driver_sql(f"UPDATE assay.assay_schema SET version = {schema}")
+    return storage
 
 
 def check_upgraded(storage: str, before: list[Any]) -> None:
@@ -134,12 +116,26 @@ class HalfError(AssertionError):
     """An upgrade has been made by half."""
 
 
-def upgrade_and_die(old: Old, schema: int, places: Iterable[int], fault: str = "") -> list[int]:
-    """Kill upgrades at some places, until one is not; return the schemas that are found then."""
-    before, found = told(old.storage()), []
+def upgrade_and_die(
+    database: Database, schema: int, places: Iterable[int], fault: str = ""
+) -> list[int]:
+    """Kill upgrades at some places, until one is not; return the schemas that are found then.
+
+    Parameters
+    ----------
+    database : Database
+    schema : int
+        What they upgrade from.
+    places : iterable of int
+        Numbers of statements.
+    fault : str
+        What a wrong upgrade would do.
+    """
+    old = of_schema(schema, database)
+    before, found = told(old), []
     for at in places:
-        storage = old.storage()
-        process = begin(open_and_be_killed, storage, at, fault)
+        storage = database.copy(old)
+        process = begin(be_killed, at, upgrade, storage, fault)
         process.join(PATIENCE)
         exitcode = process.exitcode
         process.close()
@@ -147,7 +143,7 @@ def upgrade_and_die(old: Old, schema: int, places: Iterable[int], fault: str = "
         if found[-1] not in (schema, SCHEMA_VERSION) or told(storage) != before:
             raise HalfError(f"killed at {at}: {found[-1]} from {schema} to {SCHEMA_VERSION}")
         check_upgraded(storage, before)
-        old.forget(storage)
+        database.drop(storage)
         if exitcode == 0:
             break
         assert exitcode == -signal.SIGKILL
@@ -157,11 +153,9 @@ def upgrade_and_die(old: Old, schema: int, places: Iterable[int], fault: str = "
 
 @pytest.mark.filterwarnings("ignore::assay.AssayWarning")
 @pytest.mark.parametrize(("database", "schema"), cases(), indirect=["database"])
-def test_kill_9_in_every_statement_of_an_upgrade(
-    database: Database, schema: int, tmp_path: Path
-) -> None:
+def test_kill_9_in_every_statement_of_an_upgrade(database: Database, schema: int) -> None:
     began = time.monotonic()
-    found = upgrade_and_die(Old(database, schema, tmp_path), schema, count(1, EVERY))
+    found = upgrade_and_die(database, schema, count(1, EVERY))
     assert found[0] == schema
     assert found[-1] == SCHEMA_VERSION
     kills = Counter(found[:-1])
@@ -172,10 +166,10 @@ def test_kill_9_in_every_statement_of_an_upgrade(
     )
 
 
-def test_an_upgrade_by_halves_is_found_out(sqlite: Database, tmp_path: Path) -> None:
+def test_an_upgrade_by_halves_is_found_out(sqlite: Database) -> None:
     """The wrong variant: every step is committed before the next one begins."""
     with pytest.raises(HalfError):
-        upgrade_and_die(Old(sqlite, 3, tmp_path), 3, count(10), "commits every step")
+        upgrade_and_die(sqlite, 3, count(10), "commits every step")
 
 
 # Another version of Assay on the same storage.

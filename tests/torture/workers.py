@@ -12,10 +12,12 @@ from typing import Any
 import sqlalchemy as sa
 
 import assay
+from assay.campaign.exchange import Imported, import_labels
 from assay.core.types import Bools
 from assay.errors import StorageError
-from assay.storage import Label, migrations, open_store
-from tests.torture.campaigns import truth
+from assay.labelling import Labelling
+from assay.storage import Label, Session, migrations, open_store
+from tests.torture.campaigns import predictions, truth
 from tests.torture.pages import Page, Seen, UnsureError
 
 Take = Callable[[Sequence[Label], int], Seen]
@@ -86,25 +88,62 @@ def label_until_killed(storage: str, truth: Bools, said: Connection) -> None:
             said.send(item.id)  # acknowledged: from here on it must never be lost
 
 
-def open_and_be_killed(storage: str, at: int, fault: str = "") -> None:
-    """Open a storage, and kill this process before its statement, commit or end number `at`.
+def be_killed(at: int, work: Callable[..., object], *args: Any) -> None:
+    """Work, and kill this process before its statement, commit or end of one number `at`."""
+    steps = count(1)
 
-    A `fault` is what a wrong upgrade would do.
-    """
-    steps, record = count(1), migrations._record
+    def step(*_: object) -> None:
+        if next(steps) == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    sa.event.listen(sa.Engine, "before_cursor_execute", step)
+    sa.event.listen(sa.Engine, "commit", step)
+    sa.event.listen(sa.Pool, "checkin", step)
+    work(*args)
+
+
+def upgrade(storage: str, fault: str = "") -> None:
+    """Open a storage; a `fault` is what a wrong upgrade would do."""
+    record = migrations._record
 
     def record_and_commit(connection: sa.Connection, number: int) -> None:
         record(connection, number)
         connection.exec_driver_sql("COMMIT")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
-    def step(*_: object) -> None:
-        if next(steps) == at:
-            os.kill(os.getpid(), signal.SIGKILL)
-
     if fault == "commits every step":
         migrations._record = record_and_commit
-    sa.event.listen(sa.Engine, "before_cursor_execute", step)
-    sa.event.listen(sa.Engine, "commit", step)
-    sa.event.listen(sa.Pool, "checkin", step)
     open_store(storage)
+
+
+def rebase(storage: str, items: int, fault: str = "") -> assay.Campaign:
+    """Let a campaign of the tests go on with other scores; a `fault` is a wrong way to."""
+    changed = predictions(items)
+    changed["p"] = [round(score**0.8, 6) for score in changed["p"]]
+    if fault == "recalls afterwards":
+        right = Labelling.recall
+        calls = count()
+
+        def not_at_first(labelling: Labelling, session: Session, sizes: Sequence[int]) -> None:
+            if next(calls):
+                right(labelling, session, sizes)
+
+        setattr(Labelling, "recall", not_at_first)  # noqa: B010
+    return assay.rebase_campaign("spam", storage=storage, predictions=changed)
+
+
+def do_once(pipe: Connection, work: Callable[..., object], *args: Any) -> None:
+    """Do something, and tell before and after."""
+    pipe.send("ready")
+    work(*args)
+    pipe.send("done")
+
+
+def import_file(storage: str, content: bytes) -> Imported:
+    """Import labels."""
+    return import_labels(assay.load_campaign("spam", storage=storage), content)
+
+
+def back_up(storage: str, file: str) -> None:
+    """Make a backup, and check it."""
+    assay.backup_storage(file, storage=storage, name="spam")

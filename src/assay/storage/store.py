@@ -353,6 +353,10 @@ _RESTORE = (
 _DAMAGED = ("malformed", "not a database", "corrupt", "no such table", "no such column", "decode")
 
 
+_FULL = ("disk is full", "No space left")
+_FULL_AT_THE_OPENING = "SQLITE_IOERR_SHMSIZE"  # told as an input/output error
+
+
 def _told(name: str, error: Exception) -> StorageError:
     """Return in words what is the matter, by what a database says, and what helps."""
     cause = str(getattr(error, "orig", None) or error).strip()
@@ -365,7 +369,8 @@ def _told(name: str, error: Exception) -> StorageError:
         return StorageError(
             f"{problem}: {what}", hint=f"{safe}; end that program, or wait for it, and try again"
         )
-    if "disk is full" in cause or "No space left" in cause:
+    code = getattr(getattr(error, "orig", None), "sqlite_errorname", "")
+    if any(sign in cause for sign in _FULL) or code == _FULL_AT_THE_OPENING:
         return StorageError(
             f"{problem}: its disk is full ({cause})", hint=f"{safe}; make room and try again"
         )

@@ -2,8 +2,9 @@
 
 As a program it prints figures as JSON. Predictions in 64 Parquet files are counted, cut into ten
 strata and drawn from, and a fifth of them likewise. Spark's event log tells how many jobs read
-data, and how much came back to the driver. Then the predictions are counted once more, and one of
-the workers is killed in the middle of it. All is compared with what numpy draws in memory.
+data, and how much came back to the driver. Then the predictions are counted once more, or drawn
+from, and one of the workers is killed in the middle of it. All is compared with what numpy draws in
+memory.
 
 It is a program of its own because a Python process can have one Spark only.
 """
@@ -241,7 +242,7 @@ def logged(folder: Path) -> dict[str, dict[str, int]]:
     }
 
 
-def measure(rows: int, folder: Path) -> dict[str, Any]:
+def measure(rows: int, folder: Path, killed_in: str) -> dict[str, Any]:
     """Return all figures."""
     (folder / "events").mkdir()
     memory = make(folder / "whole", rows)
@@ -269,11 +270,12 @@ def measure(rows: int, folder: Path) -> dict[str, Any]:
             whole = read(spark, f"{folder}/whole")
         with group("draw"):
             strata, drawn = cut_and_deal(whole)
-        with group("survey with a worker killed"):
+        with group(f"{killed_in} with a worker killed"):
             killed: list[str] = []
             killer = Thread(target=lambda: killed.append(kill_in_mid_job(spark, workers[1])))
             killer.start()
-            again = read(spark, f"{folder}/whole")
+            again = read(spark, f"{folder}/whole") if killed_in == "survey" else whole
+            drawn_again = cut_and_deal(whole) if killed_in == "draw" else (strata, drawn)
             killer.join()
         spark.stop()
     return {
@@ -286,17 +288,18 @@ def measure(rows: int, folder: Path) -> dict[str, Any]:
             "fingerprint": whole.fingerprint() == memory.fingerprint(),
             "fingerprint with a worker killed": again.fingerprint() == memory.fingerprint(),
             "strata and cards": (strata, drawn) == cut_and_deal(memory),
+            "strata and cards with a worker killed": (strata, drawn) == drawn_again,
         },
         "same cards by another seed": drawn == cut_and_deal(memory, SEED + 1)[1],
     }
 
 
-def figures(rows: int) -> dict[str, Any]:
-    """Return all figures, and leave nothing behind."""
+def figures(rows: int, killed_in: str = "survey") -> dict[str, Any]:
+    """Return all figures, and leave nothing behind; the worker is killed in a survey or a draw."""
     os.environ.update({"SPARK_LOCAL_IP": HOST, "PYSPARK_PYTHON": sys.executable})
     signal.alarm(MOST_SECONDS)  # whatever hangs, this process ends, and with it the servers
     with tempfile.TemporaryDirectory(prefix="assay-spark-", ignore_cleanup_errors=True) as folder:
-        return measure(rows, Path(folder))
+        return measure(rows, Path(folder), killed_in)
 
 
 def end_with_stdin() -> None:
@@ -308,4 +311,4 @@ def end_with_stdin() -> None:
 
 if __name__ == "__main__":
     Thread(target=end_with_stdin, daemon=True).start()
-    sys.stdout.write(json.dumps(figures(int(sys.argv[1]))))
+    sys.stdout.write(json.dumps(figures(int(sys.argv[1]), sys.argv[2])))

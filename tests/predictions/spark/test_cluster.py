@@ -11,23 +11,30 @@ from typing import Any
 
 import pytest
 
+from tests.torture.sizes import FULL, report
+
 ROWS = 5_000_000
 
 
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What `spark_cluster.py` prints."""
+    return figures_with_a_worker_killed_in("survey", tmp_path_factory.mktemp("cluster"))
+
+
+def figures_with_a_worker_killed_in(step: str, folder: Path) -> dict[str, Any]:
+    """Return what `spark_cluster.py` prints."""
     if not shutil.which("java") and "JAVA_HOME" not in os.environ:
         pytest.skip("Java is not installed: no java on PATH and no JAVA_HOME")
     if find_spec("pyspark") is None:
         pytest.skip("PySpark is not installed")
-    log = tmp_path_factory.mktemp("cluster") / "log"
+    log = folder / "log"
     program = Path(__file__).with_name("spark_cluster.py")
     with (
         log.open("wb") as errors,
         # It ends when its standard input does, which happens even if pytest is killed.
         subprocess.Popen(
-            [sys.executable, str(program), str(ROWS)],
+            [sys.executable, str(program), str(ROWS), step],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -66,3 +73,16 @@ def test_a_worker_may_die_in_mid_job(figures: dict[str, Any]) -> None:
     assert figures["jobs"]["survey with a worker killed"]["lost"] > 0
     assert figures["jobs"]["survey"]["lost"] == 0
     assert figures["jobs"]["survey with a worker killed"]["reading"] == 1
+
+
+@pytest.mark.skipif(not FULL, reason="takes a cluster of its own: with make torture")
+def test_a_worker_may_die_in_the_second_pass(tmp_path: Path) -> None:
+    figures = figures_with_a_worker_killed_in("draw", tmp_path)
+    assert figures["same"] == dict.fromkeys(figures["same"], True)
+    killed = figures["jobs"]["draw with a worker killed"]
+    assert killed["lost"] > 0
+    assert killed["reading"] == 1
+    report(
+        f"Spark, a worker killed after {figures['killed after']} of the second pass over {ROWS:,} "
+        f"rows: {killed['lost']} tasks lost, the same {figures['cards']:,} cards"
+    )
