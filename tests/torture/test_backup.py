@@ -11,7 +11,7 @@ from tests.torture.campaigns import make_campaign, truth
 from tests.torture.processes import FORKS, PATIENCE, begin, kill
 from tests.torture.sizes import report, sized
 
-BACKUPS = sized(3, 100)
+BACKUPS = sized(3, 50)
 BEFORE = 8  # labels that are acknowledged before a backup begins
 
 
