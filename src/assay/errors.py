@@ -18,6 +18,7 @@ Each error says what the problem is, what was got, what would be right, and, whe
 hint. Each is an `AssayError`, so one ``except`` is enough; bad input is never any other exception.
 """
 
+import unicodedata
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
@@ -97,6 +98,32 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 # Texts that come from outside.
+
+_LAYOUT = "\n\t"
+_JOINERS = "\u200c\u200d"  # Indic scripts, Persian and emoji need them
+_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")  # categories that draw nothing, or move what does
+
+
+def printable(text: object) -> str:
+    r"""Return the text with everything made visible that a terminal would obey.
+
+    Escape sequences, other control characters and those that change the direction of writing are
+    written out; line ends and tabs stay.
+
+    Examples
+    --------
+    >>> print(printable("red: \x1b[31m, backwards: \u202e"))
+    red: \x1b[31m, backwards: \u202e
+    """
+    text = str(text)
+    if text.isprintable():
+        return text  # as nearly all are
+    return "".join(
+        repr(sign)[1:-1]
+        if unicodedata.category(sign) in _INVISIBLE and sign not in _LAYOUT + _JOINERS
+        else sign
+        for sign in text
+    )
 
 
 def is_storable(text: str) -> bool:

@@ -148,3 +148,40 @@ def test_without_mlflow_the_install_command_is_told(monkeypatch: pytest.MonkeyPa
     with pytest.raises(MissingDependencyError) as told:
         assay.log_to_mlflow(_campaign(0))
     assert told.value.hint == "pip install 'assay[mlflow]'"
+
+
+@pytest.mark.usefixtures("tracking")
+def test_hostile_names_are_texts_and_lead_nowhere(tmp_path: Path) -> None:
+    values = ["../..", "<script>alert(1)</script>\x1bc\u202e", "=1+1", "w" * 400]
+    groups = np.array([values[number % 4] for number in range(len(SCORE))], dtype=object)
+    names = ("<script>\x1b[2J\u202e'; DROP TABLE runs;--", "../../etc/passwd")
+    for name in names:
+        campaign = assay.create_campaign(
+            {"p": SCORE, "g": groups},
+            score="p",
+            threshold=0.5,
+            metrics=["precision", *(f"precision[g={value}]" for value in values)],
+            slices=["g"],
+            budget=40,
+            name=name,
+        )
+        run_id = assay.log_to_mlflow(_answer(campaign, 1))
+        client = mlflow.MlflowClient()
+        run = client.get_run(run_id)
+        assert run.info.status == "FINISHED"
+        told = [run.info.run_name, *run.data.params.values(), *run.data.metrics]
+        assert not any(sign in text for sign in "\x1b\u202e\n" for text in told)
+        assert len(run.data.metrics) == len({*run.data.metrics}) >= 3 * 5
+        assert all(len(metric) <= 250 and "/" not in metric for metric in run.data.metrics)
+        paths = {file.path for file in client.list_artifacts(run_id)}
+        assert paths == {"report.html", "report.json"}
+        folder = Path(mlflow.artifacts.download_artifacts(run_id=run_id, dst_path=str(tmp_path)))
+        assert "<script>alert" not in (folder / "report.html").read_text()
+
+
+@pytest.mark.usefixtures("tracking")
+@pytest.mark.parametrize("prefix", ["../x/", "/abs/", "a//b/", "..", "\x1b[2J", "x" * 300, "a\n"])
+def test_a_prefix_that_leads_elsewhere_is_refused(prefix: str) -> None:
+    with pytest.raises(InputError, match="MLflow refuses") as refused:
+        assay.log_to_mlflow(_campaign(1), prefix=prefix)
+    assert "another prefix" in refused.value.hint

@@ -21,8 +21,8 @@ from assay.cli.render import (
 )
 from assay.core.goal import Goal
 from assay.core.targets import Target
+from assay.results import printable
 from assay.results.estimates import Estimate, StratumRow, notes_once
-from assay.results.text import printable
 
 shares = st.floats(0.0, 1.0)
 signed = st.floats(-1.0, 1.0)

@@ -14,7 +14,7 @@ from assay.report import Report
 from assay.report.blocks import markdown_of
 from assay.report.html import element
 from assay.report.sections import document_of
-from assay.results.text import printable
+from assay.results import printable
 from tests.report.campaigns import make, make_several
 from tests.report.hostile import poisoned
 

@@ -144,3 +144,62 @@ def test_differences_and_shares_have_scales_of_their_own() -> None:
     view = assay.Estimates({"f1:a - f1:b": gain, "f1:a": replace(ESTIMATE, metric="f1:a")})
     scales = re.findall(r"on a scale from (\S+) to (\S+)\"", view._repr_html_())
     assert scales == [("-0.05", "0.05"), ("0.9", "0.95")]
+
+
+CONTROLS = "<b>\x1b[2J\u202ecod.exe\x07\r=1+1"
+LONG = "z" * 1_000_000
+
+
+def _views_of(text: str) -> dict[str, object]:
+    """Everything that a notebook shows of a text that somebody else has written."""
+    score = np.linspace(0.1, 1, 300)
+    columns = {"p": score, "g": [text if number % 2 else "plain" for number in range(300)]}
+    campaign = assay.create_campaign(
+        columns,
+        score="p",
+        threshold=0.5,
+        slices=["g"],
+        name=text[:200],
+        question=text[:9000],
+        within=0.2,
+    )
+    campaign.tell({item.id: True for item in campaign.ask(40)})
+    rng = np.random.default_rng(0)
+    score = rng.random(200)
+    population = assay.Population(y_true=rng.random(200) < score, y_score=score, threshold=0.5)
+    return {
+        "campaign": campaign,
+        "slices": campaign.slices("g"),
+        "estimates": assay.Estimates({text: replace(ESTIMATE, metric=text), "f1": ESTIMATE}),
+        "estimate": replace(ESTIMATE, stopped=text, notes=(text,)),
+        "simulation": assay.simulate(
+            population, designs={text: assay.Design()}, within=0.2, replications=2, workers=1
+        ),
+        "verification": Verification(text, (Checked(text, 3, (text,), (text,)),)),
+    }
+
+
+@pytest.mark.parametrize("text", [CONTROLS, LONG], ids=["controls", "a long text"])
+def test_what_a_notebook_shows_moves_nothing_and_ends(text: str) -> None:
+    for name, shown in _views_of(text).items():
+        view = shown._repr_html_()  # type: ignore[attr-defined]
+        assert Reader(view).tags <= HARMLESS, name
+        assert not re.search("[\x00-\x08\x0b-\x1f\u202a-\u202e\u2066-\u2069]", view), name
+        assert len(view) < 40_000, name
+
+
+def test_names_have_an_end() -> None:
+    columns = {"p": np.linspace(0.1, 1, 50)}
+    for name in ("x" * 201, "a\0b", "\ud800"):
+        with pytest.raises(assay.AssayError, match="a campaign cannot be called"):
+            assay.create_campaign(columns, score="p", threshold=0.5, budget=5, name=name)
+    with pytest.raises(assay.AssayError, match="a question of 10,001 characters"):
+        assay.create_campaign(columns, score="p", threshold=0.5, budget=5, question="?" * 10_001)
+    with pytest.raises(assay.AssayError, match="at most 200") as refused:
+        assay.create_campaign(
+            columns,
+            classifiers={LONG: {"score": "p", "threshold": 0.5}},
+            metric="precision",
+            budget=5,
+        )
+    assert len(str(refused.value)) < 400

@@ -14,7 +14,7 @@ from assay.core import deck
 from assay.core.bins import Scale
 from assay.core.design import Design
 from assay.core.strata import Strata
-from assay.errors import AssayWarning, DesignError
+from assay.errors import AssayWarning, DesignError, is_storable, printable
 from assay.labelling import (
     FROM_BEFORE,
     Part,
@@ -33,6 +33,8 @@ from assay.labelling import (
 )
 from assay.predictions import Classifiers, Predictions, Scan, as_scan, parts_in, refuse_bad_show
 from assay.storage import CardRow, Label, Session, Store, open_storage
+
+_LONGEST_NAME = 200  # of a campaign
 
 
 def create_campaign(
@@ -143,6 +145,11 @@ def create_campaign(
     """
     if not isinstance(name, str) or not name.strip():
         raise DesignError(f"a campaign's name must be a word or more, got {name!r}")
+    if len(name) > _LONGEST_NAME or not is_storable(name):
+        raise DesignError(
+            f"a campaign cannot be called {printable(name[:40])!r}, with {len(name):,} characters",
+            details=f"a name has at most {_LONGEST_NAME}, all of which a database can keep",
+        )
     if isinstance(seed, Integral) and not isinstance(seed, bool):
         seed = int(seed)  # numpy's integers too; what is no seed is refused below
     deck.key(seed)

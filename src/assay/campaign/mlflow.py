@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 from assay.campaign.campaign import Campaign
 from assay.errors import InputError, MissingDependencyError, StorageError
-from assay.results import Estimate, HistoryPoint, goal_words, thinned
+from assay.results import Estimate, HistoryPoint, goal_words, printable, thinned
 
 _POINTS = 100  # of a metric's history, at most; a chart shows no more
 _AT_ONCE = 1000  # metrics in one call, by MLflow's rule
@@ -38,7 +38,7 @@ def log_to_mlflow(campaign: Campaign, *, prefix: str = "", report: bool = True) 
     -----
     docs/mlflow.md has a program that runs.
     """
-    with _run_of(campaign.name) as run_id:
+    with _run_of(printable(campaign.name)) as run_id:
         _log(campaign, run_id, prefix)
         if report:
             _log_report(campaign, run_id, prefix)
@@ -79,7 +79,7 @@ def _log(campaign: Campaign, run_id: str, prefix: str) -> None:
     settings, estimates, history = campaign.settings, campaign.estimates(), campaign.history()
     now, client = int(time.time() * 1000), MlflowClient()
     params = {
-        "campaign": campaign.name,
+        "campaign": printable(campaign.name),
         "goal": goal_words(settings.goal),
         "design": settings.design.to_json(),
         "seed": str(settings.seed),

@@ -387,5 +387,6 @@ def _refuse_bad_name(what: str, name: object) -> None:
         refuse_bad_names([str(name)])
     except InputError:
         raise InputError(
-            f"a {what} cannot be called {name!r}", details="a name is of letters, digits, _ . and -"
+            f"a {what} cannot be called {str(name)[:200]!r}",
+            details="a name is of letters, digits, _ . and -, at most 200 of them",
         ) from None

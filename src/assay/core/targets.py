@@ -335,7 +335,7 @@ def refuse_bad_names(names: Sequence[str]) -> None:
     >>> refuse_bad_names(["cnn", "our cnn"])
     Traceback (most recent call last):
     assay.errors.InputError: a classifier cannot be called 'our cnn'
-    a name is of letters, digits, _ . and -
+    a name is of letters, digits, _ . and -, at most 200 of them
     """
     if not 1 <= len(names) <= MOST_CLASSIFIERS:
         raise InputError(
@@ -343,10 +343,10 @@ def refuse_bad_names(names: Sequence[str]) -> None:
             details=f"there must be at least 1 and at most {MOST_CLASSIFIERS}",
         )
     for name in names:
-        if not (isinstance(name, str) and re.fullmatch(r"[\w.-]+", name)):
+        if not (isinstance(name, str) and re.fullmatch(r"[\w.-]{1,200}", name)):
             raise InputError(
-                f"a classifier cannot be called {name!r}",
-                details="a name is of letters, digits, _ . and -",
+                f"a classifier cannot be called {str(name)[:200]!r}",
+                details="a name is of letters, digits, _ . and -, at most 200 of them",
             )
     for place, name in enumerate(names):
         if name in names[:place]:

@@ -18,6 +18,7 @@ from assay.predictions import joint_fingerprint, listed
 from assay.storage import Session, reading_stored
 
 MOST_REVIEWERS = 20  # of one item
+_LONGEST_QUESTION = 10_000
 
 
 @dataclass(frozen=True)
@@ -175,6 +176,11 @@ class Reviewing:
         """Refuse what cannot be done."""
         if self.question is not None and not str(self.question).strip():
             raise DesignError(f"a question must be a word or more, got {self.question!r}")
+        if self.question is not None and len(str(self.question)) > _LONGEST_QUESTION:
+            raise DesignError(
+                f"a question of {len(str(self.question)):,} characters, which nobody reads",
+                details=f"at most {_LONGEST_QUESTION:,}; more fits into guidelines",
+            )
         whole = isinstance(self.per_item, int) and not isinstance(self.per_item, bool)
         if not whole or not 1 <= self.per_item <= MOST_REVIEWERS:
             raise DesignError(

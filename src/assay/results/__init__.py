@@ -1,5 +1,6 @@
 """Results that are handed out, as text, HTML and DataFrames."""
 
+from assay.errors import printable
 from assay.results.estimates import Estimate, Estimates, Item, StratumRow, notes_once
 from assay.results.frames import Backend, frame_of, types_of, write_whole
 from assay.results.html import html_block, html_headline, html_remarks, html_table, stretch
@@ -21,7 +22,6 @@ from assay.results.text import (
     ends_text,
     goal_words,
     metric_name,
-    printable,
     shortened,
     state_text,
     strata_words,

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from math import floor
 
+from assay.errors import printable
+
 # The scale that an interval is drawn on, in a terminal and in a notebook.
 
 
@@ -33,6 +35,19 @@ def stretch(low: float, high: float) -> tuple[float, float]:
 
 _WIDTH, _HEIGHT, _MARGIN = 340, 16, 44  # of a bar; the numbers at its ends are in the margins
 _FAINT = "opacity:.65"
+_LONGEST = 1000  # characters of one text
+
+
+def html_text(text: str) -> str:
+    r"""Return a text as it is shown: escaped, what would move other texts written out, and no book.
+
+    Examples
+    --------
+    >>> html_text("<b>\u202e"), len(html_text("x" * 10_000_000))
+    ('&lt;b&gt;\\u202e', 1001)
+    """
+    short = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return escape(printable(short))
 
 
 def html_block(*parts: str) -> str:
@@ -49,12 +64,12 @@ def html_headline(said: str, more: str) -> str:
     >>> html_headline("precision 0.9", "<3 labels")
     '<b>precision 0.9</b> <span style="opacity:.65">&lt;3 labels</span>'
     """
-    return f'<b>{escape(said)}</b> <span style="{_FAINT}">{escape(more)}</span>'
+    return f'<b>{html_text(said)}</b> <span style="{_FAINT}">{html_text(more)}</span>'
 
 
 def html_remarks(lines: Iterable[str]) -> str:
     """Return what is to be said beside a result, one line each."""
-    return "".join(f'<div style="{_FAINT};font-size:90%">{escape(line)}</div>' for line in lines)
+    return "".join(f'<div style="{_FAINT};font-size:90%">{html_text(line)}</div>' for line in lines)
 
 
 def html_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, bar: bool = False) -> str:
@@ -69,7 +84,7 @@ def html_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, bar: b
     """
 
     def line(tag: str, cells: Sequence[str], drawn: int) -> str:
-        texts = [escape(cell) for cell in cells[: len(cells) - drawn]]
+        texts = [html_text(cell) for cell in cells[: len(cells) - drawn]]
         texts += cells[len(cells) - drawn :]
         aligned = ["left", *["right;white-space:nowrap"] * (len(texts) - 1)]
         weight = "normal" if tag == "th" else "inherit"

@@ -4,11 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from assay.errors import printable
 from assay.results.frames import Backend, frame_of, types_of
 from assay.results.html import html_block, html_headline, html_remarks, html_table
-from assay.results.text import metric_name, printable
+from assay.results.text import metric_name
 
 _HEADINGS = ("estimate", "interval", "labels", "worth", "share")
+
+_LONGEST = 200  # characters of a slice's name in a table
 
 
 @dataclass(frozen=True)
@@ -152,7 +155,7 @@ class Slices(Mapping[str, SliceRow]):
 
     def __str__(self) -> str:
         lines = [self.headings, *((row.slice, *row.cells, row.verdict) for row in self.rows)]
-        shown = [[printable(cell) for cell in line] for line in lines]
+        shown = [[_short(cell) for cell in line] for line in lines]
         wide = [max(map(len, column)) for column in zip(*shown, strict=True)]
         table = [
             "   ".join(
@@ -168,9 +171,14 @@ class Slices(Mapping[str, SliceRow]):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = [(printable(row.slice), *row.cells, row.verdict) for row in self.rows]
+        rows = [(_short(row.slice), *row.cells, row.verdict) for row in self.rows]
         return html_block(
             html_headline(self.headline, ""),
             html_table(self.headings, rows),
             html_remarks(f"note: {note}" for note in self.notes),
         )
+
+
+def _short(cell: str) -> str:
+    """Return a text of a table as it is shown: a column may hold whole documents."""
+    return printable(cell if len(cell) <= _LONGEST else f"{cell[:_LONGEST]}…")

@@ -4,7 +4,6 @@ What comes out of data (ids, texts, names) goes through `printable` first.
 """
 
 import re
-import unicodedata
 from collections.abc import Sequence
 
 from assay.core.cut_methods import METHODS
@@ -17,28 +16,6 @@ from assay.results.estimates import Estimate, StratumRow
 
 _EQUAL = "strata of equal size"
 _STRATA_AT_MOST, _STRATA_SHOWN = 40, 30  # with more, only the largest are shown
-_LAYOUT = "\n\t"
-_JOINERS = "\u200c\u200d"  # Indic scripts, Persian and emoji need them
-_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")  # categories that draw nothing, or move what does
-
-
-def printable(text: object) -> str:
-    r"""Return the text with everything made visible that a terminal would obey.
-
-    Escape sequences, other control characters and those that change the direction of writing are
-    written out; line ends and tabs stay.
-
-    Examples
-    --------
-    >>> print(printable("red: \x1b[31m, backwards: \u202e"))
-    red: \x1b[31m, backwards: \u202e
-    """
-    return "".join(
-        repr(sign)[1:-1]
-        if unicodedata.category(sign) in _INVISIBLE and sign not in _LAYOUT + _JOINERS
-        else sign
-        for sign in str(text)
-    )
 
 
 def metric_name(metric: str) -> str:
