@@ -18,9 +18,12 @@ Each error says what the problem is, what was got, what would be right, and, whe
 hint. Each is an `AssayError`, so one ``except`` is enough; bad input is never any other exception.
 """
 
+import stat
 import unicodedata
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from os import PathLike
+from pathlib import Path
 
 
 class AssayError(Exception):
@@ -97,7 +100,47 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]!r}?" if near else ""
 
 
-# Texts that come from outside.
+# Files and texts that come from outside.
+
+_NO_FILES = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFDIR: "a directory",
+    stat.S_IFCHR: "a device or a terminal",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def refuse_no_file(
+    path: str | PathLike[str], mode: int | None = None, *, error: type[InputError] = InputError
+) -> None:
+    """Raise where a path is of what need never end, or never begin: a pipe, a device, a terminal.
+
+    Parameters
+    ----------
+    path : path
+        Of something that is there.
+    mode : int, optional
+        What the system says of it, where that is known.
+    error : type
+        What to raise.
+
+    Examples
+    --------
+    >>> refuse_no_file("/dev/zero")
+    Traceback (most recent call last):
+    assay.errors.InputError: /dev/zero is a device or a terminal, and no file
+    what it holds need never end, and nothing of it was read
+    hint: write what you need of it into a file, and give that
+    """
+    kind = stat.S_IFMT(Path(path).stat().st_mode if mode is None else mode)
+    if kind != stat.S_IFREG:
+        raise error(
+            f"{path} is {_NO_FILES.get(kind, 'something else')}, and no file",
+            details="what it holds need never end, and nothing of it was read",
+            hint="write what you need of it into a file, and give that",
+        )
+
 
 _LAYOUT = "\n\t"
 _JOINERS = "\u200c\u200d"  # Indic scripts, Persian and emoji need them

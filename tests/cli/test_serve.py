@@ -167,7 +167,7 @@ def test_what_cannot_be_served_is_said(run: Run, create: Create, folder: Path) -
     assert "column 'p' is not shown" in refused(run("serve", "spam", "--image", "p"))
     assert "cannot be read" in refused(run("serve", "spam", "--guidelines", "nowhere.txt"))
     (folder / "latin.txt").write_bytes(b"na\xefve")
-    assert "not a text in UTF-8" in refused(run("serve", "spam", "--guidelines", "latin.txt"))
+    assert "is not UTF-8 text" in refused(run("serve", "spam", "--guidelines", "latin.txt"))
     (folder / "long.txt").write_text("x" * 100_001)
     assert "100,001 characters" in refused(run("serve", "spam", "--guidelines", "long.txt"))
     assert run("serve", "spam", "--lease", "1").exit_code == 2

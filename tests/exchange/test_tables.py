@@ -65,7 +65,7 @@ def test_bad_tables_are_told_by_row(
 
 
 def test_what_is_no_parquet_file_is_told(tmp_path: Path) -> None:
-    with pytest.raises(AssayError, match="no such file"):
+    with pytest.raises(AssayError, match="No such file"):
         _read(tmp_path / "none.parquet")
     (tmp_path / "bad.parquet").write_text("id,label\n")
     with pytest.raises(AssayError, match="cannot be read"):

@@ -19,6 +19,7 @@ from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.cli.render import new_table
 from assay.errors import InputError, MissingDependencyError, did_you_mean
+from assay.exchange import Content
 from assay.labelling import FROM_BEFORE, reviewer_of
 from assay.results import printable
 from assay.web import ROLES, Options, digest_of, new_token
@@ -125,12 +126,7 @@ def _refuse_without_tokens(campaign: Campaign, storage: str | None) -> None:
 
 
 def _text(file: Path) -> str:
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{file} is not a text in UTF-8") from None
+    text = Content(file).text()
     if len(text) > _LONGEST_GUIDELINES:
         raise InputError(
             f"{file} has {len(text):,} characters, which nobody reads beside an item",

@@ -1,6 +1,7 @@
 """Content of a file or an upload, with limits on what it may unpack to."""
 
 import io
+import os
 import sys
 import zipfile
 import zlib
@@ -9,7 +10,9 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
-from assay.errors import AssayError, InputError, LabelError, texts_in
+from assay.errors import AssayError, InputError, LabelError, refuse_no_file, texts_in
+
+_MOST_OF_FILE = 1_000_000_000  # bytes; the memory holds them, and their text beside them
 
 
 class Content:
@@ -39,11 +42,38 @@ class Content:
     def data(self) -> bytes:
         """Return all of it."""
         if self._data is None:
-            try:
-                self._data = Path(self.name).read_bytes()
-            except OSError as error:
-                raise InputError(f"{self.name} cannot be read: {error.strerror}") from None
+            self._data = self._read()
         return self._data
+
+    def check(self) -> Path:
+        """Return the path of a file that ends; raise where it is none."""
+        path = Path(self.name)
+        try:
+            refuse_no_file(path)
+            size = path.stat().st_size
+        except OSError as error:
+            raise InputError(f"{self.name} cannot be read: {error.strerror}") from None
+        if size > _MOST_OF_FILE:
+            raise LimitError(
+                f"{self.name} has {size:,} bytes; nothing was read",
+                details=f"a file that is read whole may have {_MOST_OF_FILE:,}",
+                hint="take it in parts",
+            )
+        return path
+
+    def _read(self) -> bytes:
+        path = self.check()
+        try:
+            # What has become a pipe meanwhile is opened without waiting for who writes it.
+            opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+            with os.fdopen(opened, "rb") as file:
+                refuse_no_file(path, os.fstat(file.fileno()).st_mode)
+                data = file.read(_MOST_OF_FILE + 1)
+        except OSError as error:
+            raise InputError(f"{self.name} cannot be read: {error.strerror}") from None
+        if len(data) > _MOST_OF_FILE:
+            raise LimitError(f"{self.name} has more than {_MOST_OF_FILE:,} bytes")
+        return data
 
     def text(self) -> str:
         """Return it as text in UTF-8, with or without a byte order mark."""

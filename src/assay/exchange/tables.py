@@ -202,14 +202,12 @@ def parquet_rows(content: Content, columns: Columns, limits: Limits) -> Iterator
             "Parquet is read from a file, not from an upload", hint="upload CSV, or jsonl"
         )
     try:
-        file = pq.ParquetFile(content.path)
+        file = pq.ParquetFile(content.check())
         limits.check_rows(file.metadata.num_rows, content.name)
         names = file.schema_arrow.names
         places = _places(content.name, names, columns)
         table = file.read(columns=[names[place] for place in places.values()])
         values = [column.to_pylist() for column in table.columns]
-    except FileNotFoundError:
-        raise InputError(f"{content.name} cannot be read: there is no such file") from None
     except AssayError:  # an InputError is a ValueError, too
         raise
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:

@@ -14,6 +14,7 @@ from typing import Any
 
 import duckdb
 
+from assay.errors import PredictionsError, refuse_no_file
 from assay.predictions.duckdb.databases import is_database
 from assay.predictions.duckdb.paths import is_remote
 from assay.predictions.sql.rows import quoted
@@ -140,6 +141,9 @@ def confine(
         if not re.match("https?://", place, re.IGNORECASE):
             found = connection.execute("SELECT file FROM glob(?)", [place]).fetchall()
             paths.update(file + beside for (file,) in found for beside in _beside(file))
+            for (file,) in found if not is_remote(place) else ():
+                if not _is_folder(file):
+                    refuse_no_file(file, error=PredictionsError)
             if not is_remote(place) and _is_folder(place):
                 folders.add(place)
     _allow(connection, "paths", paths)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import duckdb
 
-from assay.errors import MissingDependencyError, PredictionsError, did_you_mean
+from assay.errors import MissingDependencyError, PredictionsError, did_you_mean, refuse_no_file
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.duckdb.paths import is_remote
 from assay.predictions.duckdb.readable import (
@@ -50,6 +50,8 @@ def readable_table(connection: duckdb.DuckDBPyConnection, path: str, table: str 
             f"{path!r} not found",
             details=f"there is no file of that name, seen from {Path.cwd()}",
         )
+    if not is_remote(path):
+        refuse_no_file(path, error=PredictionsError)
     connection.execute(f"ATTACH {quoted(path, 'duckdb')} AS source (READ_ONLY, TYPE duckdb)")
     rows = connection.execute(
         "SELECT table_schema, table_name FROM information_schema.tables "

@@ -9,7 +9,7 @@ from typing import Literal
 
 import duckdb
 
-from assay.errors import PredictionsError
+from assay.errors import PredictionsError, refuse_no_file
 from assay.predictions.duckdb.readable import reading
 from assay.predictions.sql.rows import quoted
 
@@ -105,6 +105,8 @@ def _found(connection: duckdb.DuckDBPyConnection, path: str) -> Files:
             )
         return _of_one_kind(label, paths, is_named=False)
     paths = (label,) if place.exists() else _glob(connection, label)
+    for each in paths:
+        refuse_no_file(each, error=PredictionsError)
     if not paths:
         raise PredictionsError(
             f"{label!r} not found",
