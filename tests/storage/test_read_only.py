@@ -3,10 +3,11 @@
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,12 +21,12 @@ PROGRAM = """
 import json, sys
 from typer.testing import CliRunner
 from assay.cli import app
-told = {}
+told = []
 for words in json.loads(sys.argv[1]):
     done = CliRunner().invoke(app, words)
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
-    told[" ".join(words)] = done.exit_code, done.output
+    told.append((done.exit_code, done.output))
 print(json.dumps(told))
 """
 
@@ -37,39 +38,43 @@ READING = (
     "export spam --what labels -o FOLDER/../out.csv",
 )
 WRITING = ("label spam", "import spam FOLDER/labels.csv", "token add spam --role reviewer --who a")
+NAME = "labels 100%.db"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder with a storage that nobody has open, and a file of labels."""
-    path = tmp_path / "media"
-    path.mkdir()
+def filled(folder: Path) -> assay.Campaign:
+    """Make a folder with a storage and a file of labels."""
+    folder.mkdir()
     campaign = assay.create_campaign(
         {"p": [0.9, 0.8, 0.7, 0.6]},
         score="p",
         threshold=0.5,
         budget=4,
         name="spam",
-        storage=f"sqlite:///{path / 'labels 100%.db'}",
+        storage=f"sqlite:///{folder / NAME}",
+        seed=7,
     )
-    campaign.tell({item.id: True for item in campaign.ask(2)})
-    campaign.store.close()
-    (path / "labels.csv").write_text("id,label\n1,yes\n")
-    return path
+    *told, left = campaign.ask(3)
+    campaign.tell({item.id: True for item in told})
+    (folder / "labels.csv").write_text(f"id,label\n{left.id},yes\n")
+    return campaign
 
 
-def run(folder: Path, *commands: str, file: str = "labels 100%.db") -> dict[str, Any]:
+def run(commands: Sequence[tuple[Path, str]]) -> list[tuple[int, str]]:
     """Run commands as somebody who may only read; return exit codes and what was told."""
     prefix: tuple[str, ...] = ()
     if os.geteuid() == 0:
         if shutil.which(AS_ROOT[0]) is None:
             pytest.skip("root can write everywhere, and there is no setpriv")
         prefix = AS_ROOT
-    where = ["--storage", f"sqlite:///{folder / file}"]
-    words = [[*each.replace("FOLDER", str(folder)).split(), *where] for each in commands]
-    for path in folder.iterdir():
-        path.chmod(0o444)
-    folder.chmod(0o555)
+    words = [
+        [*command.replace("FOLDER", str(file.parent)).split(), "--storage", f"sqlite:///{file}"]
+        for file, command in commands
+    ]
+    folders = {file.parent for file, _ in commands}
+    for folder in folders:
+        for path in folder.iterdir():
+            path.chmod(0o444)
+        folder.chmod(0o555)
     try:
         done = subprocess.run(
             [*prefix, sys.executable, "-c", PROGRAM, json.dumps(words)],
@@ -79,60 +84,51 @@ def run(folder: Path, *commands: str, file: str = "labels 100%.db") -> dict[str,
             timeout=120,
         )
     finally:
-        folder.chmod(0o755)
+        for folder in folders:
+            folder.chmod(0o755)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    return dict(zip(commands, told.values(), strict=True))
+    return [(code, text) for code, text in json.loads(done.stdout)]
 
 
-def test_what_only_reads_works_and_what_writes_says_why_not(folder: Path) -> None:
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    told = run(folder, *READING, *WRITING)
-    for command in READING:
-        assert told[command][0] == 0, told[command]
-    for command in WRITING:
-        code, text = told[command]
-        assert code == 1, command
-        assert "can only be read" in text
-        assert "copy it to a folder that can be written" in text
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+def test_what_only_reads_works_and_what_writes_says_why_not(tmp_path: Path) -> None:
+    """In one process, because each takes seconds to start.
 
-
-def test_the_last_labels_are_in_the_log_beside_the_file(folder: Path, tmp_path: Path) -> None:
-    """A machine that was switched off leaves such a log; without it three labels would be two."""
-    url = f"sqlite:///{folder / 'labels 100%.db'}"
-    campaign = assay.load_campaign("spam", storage=url)
-    (item,) = campaign.ask(1)
-    campaign.tell({item.id: True})
-    copy = tmp_path / "copy"
-    copy.mkdir()
-    for path in folder.glob("labels 100%.db*"):
-        if not path.name.endswith("-shm"):
-            shutil.copyfile(path, copy / path.name)
-    assert (copy / "labels 100%.db-wal").stat().st_size
-    code, text = run(copy, "status spam")["status spam"]
-    assert code == 1
-    assert "the last labels of" in text
-    assert "labels 100%.db-wal" in text
+    A machine that was switched off leaves a log beside the file; without it three labels would be
+    two. A storage of an older Assay would have to be upgraded.
+    """
+    media, cut_off, old = (tmp_path / name for name in ("media", "cut off", "old"))
+    campaign = filled(media)
     campaign.store.close()
-
-
-def test_a_storage_that_must_be_upgraded_says_so(tmp_path: Path) -> None:
-    folder = tmp_path / "media"
-    folder.mkdir()
-    data = Path(__file__).parent / "data" / "schema_2.db"
-    shutil.copyfile(data, folder / "old.db")
-    code, text = run(folder, "status", file="old.db")["status"]
-    assert code == 1
-    assert "must be upgraded" in text
+    before = {path.name: path.read_bytes() for path in media.iterdir()}
+    live = filled(tmp_path / "live")
+    cut_off.mkdir()
+    for name in (NAME, f"{NAME}-wal"):
+        shutil.copyfile(tmp_path / "live" / name, cut_off / name)
+    live.store.close()
+    old.mkdir()
+    shutil.copyfile(Path(__file__).parent / "data" / "schema_2.db", old / NAME)
+    commands = [(media / NAME, command) for command in (*READING, *WRITING)]
+    *told, of_log, of_old = run([*commands, (cut_off / NAME, "status"), (old / NAME, "status")])
+    for (_, command), (code, text) in zip(commands, told, strict=True):
+        if command in READING:
+            assert code == 0, text
+        else:
+            assert code == 1, command
+            assert "can only be read" in text
+            assert "copy it to a folder that can be written" in text
+    assert {path.name: path.read_bytes() for path in media.iterdir()} == before
+    assert of_log[0] == of_old[0] == 1
+    assert "the last labels of" in of_log[1]
+    assert f"{NAME}-wal" in of_log[1]
+    assert "must be upgraded" in of_old[1]
 
 
 def test_with_somebody_who_writes_their_labels_are_read(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the log and its index are there, SQLite reads them."""
-    url = f"sqlite:///{folder / 'labels 100%.db'}"
-    campaign = assay.load_campaign("spam", storage=url)
+    campaign = filled(tmp_path / "live")
+    url = campaign.store.name
     monkeypatch.setattr(store, "_cannot_be_written", lambda _: "for a test")
     (item,) = campaign.ask(1)
     campaign.tell({item.id: True})
@@ -140,7 +136,8 @@ def test_with_somebody_who_writes_their_labels_are_read(
     with later.read() as session:
         assert len(session.labels(1)) == 3
     # The wrong variant: the file without what lies beside it.
-    alone = shutil.copyfile(folder / "labels 100%.db", folder / "alone.db")
-    with open_store(f"sqlite:///{alone}").read() as session:
-        assert len(session.labels(1)) < 3
+    alone = sqlite3.connect(shutil.copyfile(tmp_path / "live" / NAME, tmp_path / "alone.db"))
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        alone.execute("SELECT * FROM label_event")
+    alone.close()
     campaign.store.close()

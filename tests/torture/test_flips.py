@@ -19,7 +19,7 @@ from assay.storage import Session
 from tests.torture.campaigns import make_campaign, truth
 from tests.torture.sizes import report, sized
 
-FLIPS = sized(16, 1_000)
+FLIPS = sized(10, 1_000)
 FIRST_PAGES = 8192  # bytes: the tables' definitions, and what is fixed of the campaign
 
 

@@ -12,7 +12,7 @@ from tests.torture.campaigns import make_campaign, truth
 from tests.torture.sizes import report, sized
 
 REVIEWERS = 4
-TURNS = sized(12, 500)
+TURNS = sized(6, 500)
 
 
 def review_all(storage: str, *, own_isolation: bool) -> int:
