@@ -27,8 +27,10 @@ settings.register_profile(
 settings.load_profile("assay")
 
 # What campaigns of tests have read is not for the list of whoever runs them.
-_config = tempfile.TemporaryDirectory(prefix="assay-config-")
-os.environ["ASSAY_CONFIG_HOME"] = _config.name
+# Processes that they start have the same folder, even if they import this.
+if "assay-config-" not in os.environ.get("ASSAY_CONFIG_HOME", ""):
+    _config = tempfile.TemporaryDirectory(prefix="assay-config-")
+    os.environ["ASSAY_CONFIG_HOME"] = _config.name
 
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"  # it would otherwise tell its makers of every test
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -20,7 +21,7 @@ from assay.web.queue import Counter
 from tests.campaign.test_import_beside import csv_of
 from tests.campaign.test_import_beside import held as holding
 from tests.web.conftest import Web
-from tests.web.serving import run_apart
+from tests.web.serving import make_campaign, run_apart
 
 PEOPLE = [f"reviewer {number}" for number in range(8)]
 LEASE = 600.0
@@ -249,3 +250,44 @@ def test_on_the_page_reviewers_go_on_beside_an_import(
         go_on.set()
         assert importing.result(60).json()["new"] == 20
     assert reviewer.post("/api/review", json={"want": 0}).json()["team"] == 20
+
+
+def test_the_reserve_grows_before_it_runs_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.labelling.reserve._AT_ONCE", 30)
+    url = f"sqlite:///{tmp_path / 'grows.db'}"
+    # In one stratum all but a few, so that the reserve, which is even, ends soon.
+    campaign = make_campaign(
+        url,
+        predictions={
+            "id": [*range(600)],
+            "p": [min(0.5 + 0.03 * each, 0.999) for each in range(600)],
+        },
+        budget=300,
+        show=[],
+        design=assay.Design(strata="equal", bins=16, allocation="pps"),
+    )
+    counter, held, turns = Counter(campaign), session_sizes(campaign), 0
+    waited: list[ShortReserveError] = []
+    monkeypatch.setattr(Campaign, "grow", lambda _campaign, short: waited.append(short))
+    while True:
+        (turn,) = all_at_once(counter, {"ann": []}, want=20)
+        if turn.state == "done":
+            break
+        said = [Label(str(item.id), "yes", key=str(item.id)) for item in turn.items]
+        (saved,) = all_at_once(counter, {"ann": said}, want=0)
+        assert {receipt.status for receipt in saved.receipts} == {"saved"}
+        counter._growing.result(30)
+        turns += len(said)
+    counter.close()
+    assert turns == 300
+    assert waited == []
+    assert session_sizes(campaign) > held
+    assert assay.verify_campaign("spam", storage=url).clean
+
+
+def session_sizes(campaign: Campaign) -> int:
+    """Return how many cards are in reserve."""
+    with campaign.store.read() as session:
+        return sum(session.reserve(1, campaign.settings.strata.n_strata))

@@ -32,6 +32,7 @@ from assay.predictions import (
 from assay.storage import CardRow, Session, Store
 
 _LONGEST_ID = 10_000  # characters
+_AT_ONCE = 2_000  # cards that are put down in one transaction: others wait for it
 _LEAST = 50  # cards a stratum; fewer would only make more trips
 _MORE = 50  # cards to read from the store beyond what is asked for, for the same reason
 
@@ -160,8 +161,9 @@ class Reserve:
     def grow(self, store: Store, wanted: Sequence[int]) -> None:
         """Put down cards until each stratum has as many as are wanted, or all it holds.
 
-        The predictions are read outside of any transaction: others may write meanwhile. Should
-        somebody else have put down the same cards by then, they are passed over.
+        The predictions are read outside of any transaction, and put down in several: others may
+        write meanwhile. Should somebody else have put down the same cards by then, they are passed
+        over. Cards come by deck and position, so that a process that dies leaves no gap.
         """
         with store.read() as session:
             held = session.reserve(self._key, len(wanted))
@@ -176,10 +178,12 @@ class Reserve:
                 f"there are no more cards in {self._settings.source.description}",
                 details="the strata are said to hold more items than were found",
             )
-        with store.write() as session:
-            held = session.reserve(self._key, len(wanted))
-            new = [card for card in cards if card.position >= held[card.stratum]]
-            session.add_cards(self._key, new)
+        for start in range(0, len(cards), _AT_ONCE):
+            with store.write() as session:
+                held = session.reserve(self._key, len(wanted))
+                some = cards[start : start + _AT_ONCE]
+                new = [card for card in some if card.position >= held[card.stratum]]
+                session.add_cards(self._key, new)
 
     def _source(self, store: Store) -> Predictions:
         """Return the predictions as they are now."""
