@@ -207,9 +207,9 @@ def measure(kind: str, make: Callable[[str], str], settings: argparse.Namespace)
             with closing(Page(served.port, token_for(storage, "first"))) as page:
                 page.take([], 1)
             running[name] = served, storage
-        bare = bare_inserts(storage, settings.submits)
-        print(f"{kind}: a bare insert{'':33s}{bare}")
         for people in REVIEWERS:
+            bare = bare_inserts(storage, settings.submits)
+            print(f"{kind}: a bare insert{'':33s}{bare}")
             # In turns, because what else the machine does changes from minute to minute.
             rounds = [
                 [reviewing(*running[name], people, settings.submits) for name in cases]
@@ -217,7 +217,8 @@ def measure(kind: str, make: Callable[[str], str], settings: argparse.Namespace)
             ]
             for name, speeds in zip(cases, zip(*rounds, strict=True), strict=True):
                 middle = sorted(speeds, key=lambda speed: speed.median)[ROUNDS // 2]
-                print(f"  {people:2d} reviewers, {name:38s} {middle}")
+                of_bare = f"{middle.rate / bare.rate:.2f} of the bare rate"
+                print(f"  {people:2d} reviewers, {name:38s} {middle}, {of_bare}")
             for what, over, under in ((f"{rows} / 10,000 rows", 1, 0), ("late / early", 2, 1)):
                 print(f"     {what}: {_ratios(rounds, over, under)}", flush=True)
 
