@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from operator import attrgetter
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -244,9 +244,9 @@ class LimitedProtocol(H11Protocol):
     limited_by: ClassVar[Connections]
     phase: Phase = "headers"
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to wait for a request."""
-        super().connection_made(transport)
+        super().connection_made(cast(asyncio.Transport, transport))
         self.since, self._received = self.loop.time(), 0
         self.limited_by.add(self)
 
