@@ -133,6 +133,9 @@ def measure(kind: str, storage: str, way: str, rows: int) -> None:
         file = Path(folder) / "labels.csv"
         file.write_bytes(body)
         with serving(storage, Path(folder)) as (served,):
+            # Whoever comes first waits until the server has read what was dealt so far.
+            with closing(Page(served.port, token_for(storage, "first"))) as page:
+                page.take([], 1)
             bare = bare_insert(storage, rows)
             with reviewing(served, storage) as took:
                 time.sleep(BEFORE)
