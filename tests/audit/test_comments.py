@@ -29,12 +29,12 @@ def events(files: dict[str, bytes]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in files["events.jsonl"].decode().splitlines()]
 
 
-def test_a_bundle_without_them_is_of_the_first_version(
+def test_a_bundle_without_them_has_the_fields_of_the_first_version(
     campaign: assay.Campaign, tmp_path: Path
 ) -> None:
     campaign.bundle(tmp_path / "audit.zip", names=True, shown=True)
     files = members(tmp_path / "audit.zip")
-    assert json.loads(files["manifest.json"])["format_version"] == 1
+    assert json.loads(files["manifest.json"])["format_version"] == 3
     assert [list(event) for event in events(files)] == [FIELDS_1] * 4
     assert b"ann saw" not in b"".join(files.values())
     assert assay.verify_bundle(tmp_path / "audit.zip").findings == ()
@@ -43,7 +43,7 @@ def test_a_bundle_without_them_is_of_the_first_version(
 def test_a_bundle_with_them_verifies(campaign: assay.Campaign, tmp_path: Path) -> None:
     campaign.bundle(tmp_path / "audit.zip", comments=True)
     files = members(tmp_path / "audit.zip")
-    assert json.loads(files["manifest.json"])["format_version"] == 2
+    assert json.loads(files["manifest.json"])["format_version"] == 3
     told = [event.get("comment", "") for event in events(files)]
     assert told == [label.comment for label in campaign.events()]
     assert sum(map(bool, told)) == 2
@@ -60,7 +60,7 @@ def test_a_comment_that_was_changed_is_found(campaign: assay.Campaign, tmp_path:
     assert "chain:" in found
 
 
-@pytest.mark.parametrize("version", [0, 3, True, "2", None])
+@pytest.mark.parametrize("version", [0, 4, True, "2", None])
 def test_other_versions_are_not_guessed_at(
     campaign: assay.Campaign, tmp_path: Path, version: object
 ) -> None:
@@ -84,7 +84,7 @@ def test_a_bundle_that_says_the_wrong_version_of_itself_is_found(
         files["manifest.json"] = json.dumps(manifest).encode()
         (tmp_path / "audit.zip").write_bytes(sealed(files))
         (found,) = assay.verify_bundle(tmp_path / "audit.zip").findings
-        assert f"format_version: {version} is written, and {3 - version} follows" in found
+        assert f"format_version: {version} is written, and 3 follows" in found
 
 
 def test_a_comment_is_a_text_and_an_empty_one_is_not_written(

@@ -234,7 +234,7 @@ def test_changes_in_other_kinds_are_found(make: Callable[[str], None], tmp_path:
 def test_what_is_no_bundle_is_refused(original: Files, tmp_path: Path) -> None:
     good = sealed(original)
     manifest = json.loads(original["manifest.json"])
-    other = {**original, "manifest.json": json.dumps({**manifest, "format_version": 3}).encode()}
+    other = {**original, "manifest.json": json.dumps({**manifest, "format_version": 4}).encode()}
     bare = {name: content for name, content in original.items() if name != "manifest.json"}
     for content, message in (
         (b"id,label\n", "is no zip"),
@@ -245,7 +245,7 @@ def test_what_is_no_bundle_is_refused(original: Files, tmp_path: Path) -> None:
         (packed({**bare, "manifest.json": b"[]"}), "is no audit bundle"),
         (packed({**bare, "manifest.json": b"{"}), "is no JSON"),
         (packed({**bare, "manifest.json": b"[" * 200_000}), "is no JSON"),
-        (sealed(other), r"format version 3, and this Assay reads versions up to 2(.|\n)*assay \d"),
+        (sealed(other), r"format version 4, and this Assay reads versions up to 3(.|\n)*assay \d"),
     ):
         with pytest.raises(assay.InputError, match=message):
             checked(content, tmp_path)

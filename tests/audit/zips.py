@@ -31,7 +31,7 @@ def check_same_bits(campaign: assay.Campaign, folder: Path) -> None:
     campaign.bundle(path)
     found = assay.verify_bundle(path)
     assert found.findings == ()
-    assert (found.campaign, len(found.checks)) == (campaign.name, 11)
+    assert (found.campaign, len(found.checks)) == (campaign.name, 12)
     told = json.loads(members(path)["estimate.json"])
     right = campaign.estimates()
     assert list(told) == list(right)

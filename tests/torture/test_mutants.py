@@ -15,7 +15,7 @@ from tests.torture.mutants import verify_all
 from tests.torture.processes import begin
 from tests.torture.sizes import FULL, report, sized
 
-MUTANTS = sized(45, 5_000)
+MUTANTS = sized(45, 2_000)
 BOMBS = slice(0, sized(2, 1_000))
 
 

@@ -12,8 +12,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from assay.audit.members import MANIFEST, manifest_of, tables_of
-from assay.audit.snapshot import Snapshot, check_draws, laid_out, take
+from assay.audit.members import CAMPAIGNS, MANIFEST, manifest_of, tables_of
+from assay.audit.snapshot import Snapshot, campaigns_of, check_draws, laid_out, take
 from assay.errors import InputError
 from assay.exchange import MOST_BYTES
 from assay.labelling import Labelling, Settings
@@ -82,6 +82,8 @@ was made up from one that goes on from here.
 """
 _PROGRAM = "recompute.py"
 _MORE = {
+    CAMPAIGNS: "campaigns.json  all campaigns of the storage over the same predictions: when they "
+    "were made,\n                what each was committed to, and how many labels it has\n",
     "columns.jsonl": "columns.jsonl   what else is known of each drawn item\n",
     _PROGRAM: "recompute.py    the value once more, from the tables alone: python recompute.py\n",
 }
@@ -201,7 +203,10 @@ def write_bundle(
     target = named_zip(path)
     with labelling.read() as session:
         keep = {"names": names, "shown": shown, "comments": comments}
-        snapshot = take(session, labelling.key, labelling.settings, **keep)
+        snapshot = replace(
+            take(session, labelling.key, labelling.settings, **keep),
+            campaigns=campaigns_of(session, labelling.key, labelling.settings),
+        )
     check_draws(snapshot.rounds, snapshot.settings.strata)
     members = members_of(snapshot, laid_out(snapshot))
     if sum(map(len, members.values())) > MOST_BYTES:

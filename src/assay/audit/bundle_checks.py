@@ -13,6 +13,7 @@ from assay.audit.books import Books, Checked, Verification, checked
 from assay.audit.bundle import REPORT, members_of
 from assay.audit.checks import (
     check_cards,
+    check_commitment,
     check_events,
     check_order,
     check_rounds,
@@ -122,7 +123,7 @@ _MADE_UP = (
 )
 
 
-def verify_bundle(path: str | PathLike[str]) -> Verification:
+def verify_bundle(path: str | PathLike[str], *, commitment: str | None = None) -> Verification:
     """Check an audit bundle, with nothing else at hand.
 
     The campaign is put together again in memory from the bundle's files alone, its labels are
@@ -134,6 +135,9 @@ def verify_bundle(path: str | PathLike[str]) -> Verification:
     ----------
     path : path
         Of the zip that `Campaign.bundle` wrote.
+    commitment : str, optional
+        What was published before the labelling (`assay create` shows it): that of the bundle's
+        settings must be the same.
 
     Raises
     ------
@@ -155,7 +159,7 @@ def verify_bundle(path: str | PathLike[str]) -> Verification:
     sealed = unseal(Content(path))
     checks = [check_seal(sealed)]
     try:
-        checks += _checks(sealed)
+        checks += _checks(sealed, commitment)
     except _MADE_UP as error:
         problem = error.problem if isinstance(error, AssayError) else _unexpected(error)
         checks.append(checked("files can be read", len(sealed.members), [problem]))
@@ -169,8 +173,9 @@ def _unexpected(error: Exception) -> str:
     return f"what they hold does not fit together: {repr(error)[:200]}"
 
 
-def _checks(sealed: Sealed) -> Iterator[Checked]:
+def _checks(sealed: Sealed, commitment: str | None) -> Iterator[Checked]:
     snapshot = snapshot_of(sealed.members)
+    yield check_commitment(snapshot.settings, commitment, snapshot.campaigns)
     books = _books(snapshot)
     of_stored = [_check_drawn(snapshot), *(check(books) for check in _OF_WHAT_IS_STORED)]
     yield from of_stored

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import pairwise, zip_longest
@@ -18,7 +18,7 @@ from assay.audit.members import MOST_VALUES
 from assay.core.deck import number
 from assay.core.strata import Strata
 from assay.core.types import read_json
-from assay.labelling import FROM_BEFORE, SKIP, WITHDRAWN, WORDS
+from assay.labelling import FROM_BEFORE, SKIP, WITHDRAWN, WORDS, Settings
 from assay.storage import LABEL_FIELDS, Session, label_link, open_backup
 
 
@@ -158,6 +158,35 @@ def _round_findings(books: Books) -> Iterator[str]:
         there = len(books.drawn.get(stratum, ()))
         if cards > there:
             yield f"{cards} cards of stratum {stratum} were dealt, and {there} are there"
+
+
+def check_commitment(
+    settings: Settings, published: str | None, campaigns: Mapping[str, Any] | None = None
+) -> Checked:
+    """Compare what fixes the draws with what was published before, and tell of other campaigns."""
+    own, name = settings.commitment, "draws are as committed to"
+    findings = []
+    if published is not None and published.strip().lower() != own:
+        findings = [f"the campaign is committed to {own}, and not to {published.strip()[:80]}"]
+    return checked(name, int(published is not None), findings, _on_campaigns(campaigns))
+
+
+def _on_campaigns(told: Mapping[str, Any] | None) -> Iterator[str]:
+    if told is None:
+        return
+    every = told["over_the_same_predictions"]
+    for word, others in (
+        ("before", [each for each in every if each["number"] < told["number"]]),
+        ("after", [each for each in every if each["number"] > told["number"]]),
+    ):
+        if others:
+            labels = sum(each["labels"] for each in others)
+            yield (
+                f"its storage had {len(others):,} more campaigns over the same predictions made "
+                f"{word} this one, with {labels:,} labels: see campaigns.json"
+            )
+    if gone := told.get("gone"):
+        yield f"{len(gone):,} campaigns of its storage are gone"
 
 
 # Checks of the log of labels.

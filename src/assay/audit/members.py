@@ -59,6 +59,8 @@ def tables_of(snapshot: Snapshot, labelling: Labelling) -> dict[str, bytes]:
         "events.jsonl": _lines(_events(snapshot)),
         "estimate.json": _estimates(estimates_of(labelling)),
     }
+    if snapshot.campaigns is not None:
+        made[CAMPAIGNS] = _json({"commitment": snapshot.settings.commitment, **snapshot.campaigns})
     if any(card.shown != "{}" for card in snapshot.cards):
         made["columns.jsonl"] = _lines(_columns(snapshot))
     return made
@@ -185,7 +187,8 @@ MANIFEST = "manifest.json"
 # a zip may be a hundred megabytes of JSON.
 MOST_VALUES = 3_000_000
 FORMAT = "assay audit bundle"
-FORMAT_VERSION = 2  # of bundles in which labels have more than in version 1
+CAMPAIGNS = "campaigns.json"
+FORMAT_VERSION = 3  # of bundles that tell of campaigns; in version 2 labels have more than in 1
 
 
 def manifest_of(snapshot: Snapshot, members: Mapping[str, bytes]) -> bytes:
@@ -193,7 +196,7 @@ def manifest_of(snapshot: Snapshot, members: Mapping[str, bytes]) -> bytes:
     settings, events = snapshot.settings, snapshot.events
     document: dict[str, Any] = {
         "format": FORMAT,
-        "format_version": FORMAT_VERSION if any(map(_later, events)) else 1,
+        "format_version": _version_of(snapshot),
         "versions": dict(versions()),
         "campaign": settings.name,
         "predictions": {"fingerprint": settings.source.fingerprint, "rows": settings.source.rows},
@@ -207,6 +210,13 @@ def manifest_of(snapshot: Snapshot, members: Mapping[str, bytes]) -> bytes:
         "sha256": {name: sha256(content).hexdigest() for name, content in members.items()},
     }
     return json.dumps(document, indent=1).encode() + b"\n"
+
+
+def _version_of(snapshot: Snapshot) -> int:
+    """Return the version of the format: that of the first that could have written it."""
+    if snapshot.campaigns is not None:
+        return FORMAT_VERSION
+    return 2 if any(map(_later, snapshot.events)) else 1
 
 
 @cache

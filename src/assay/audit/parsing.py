@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from assay.audit.members import CARD_COLUMNS, CHAIN, MANIFEST, MOST_VALUES, event_columns
+from assay.audit.members import CAMPAIGNS, CARD_COLUMNS, CHAIN, MANIFEST, MOST_VALUES, event_columns
 from assay.audit.snapshot import Snapshot, check_draws
 from assay.core.strata import Strata
 from assay.core.types import read_json
@@ -51,7 +51,23 @@ def snapshot_of(members: Mapping[str, bytes]) -> Snapshot:
         events=events,
         names=_of(manifest, "names", bool, MANIFEST),
         shown=_of(manifest, "shown", bool, MANIFEST),
+        campaigns=_campaigns(members),
     )
+
+
+def _campaigns(members: Mapping[str, bytes]) -> dict[str, Any] | None:
+    """Return the campaigns over the same predictions, as far as a bundle tells of them."""
+    if CAMPAIGNS not in members:
+        return None
+    told = json_of(members, CAMPAIGNS)
+    every = told.get("over_the_same_predictions") if isinstance(told, dict) else None
+    if not isinstance(every, list) or not all(isinstance(each, dict) for each in every):
+        raise InputError(f"{CAMPAIGNS} holds no list of campaigns")
+    for place, each in enumerate(every, start=1):
+        for field, kind in (("number", int), ("labels", int), ("created_at", str)):
+            _of(each, field, kind, f"{CAMPAIGNS}, campaign {place}")
+    _of(told, "number", int, CAMPAIGNS)
+    return {name: value for name, value in told.items() if name != "commitment"}
 
 
 def json_of(members: Mapping[str, bytes], name: str) -> Any:

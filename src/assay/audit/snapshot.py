@@ -1,13 +1,13 @@
 """A campaign at one moment, as its bundle holds it: taken from one storage, put into another."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.core.strata import Strata
 from assay.errors import InputError
-from assay.labelling import FROM_BEFORE, Labelling, Settings
+from assay.labelling import FROM_BEFORE, Labelling, Settings, find_campaign
 from assay.storage import CardRow, Session, Store, StoredLabel, open_store
 
 MOST_DRAWS = 1_000_000  # of items with weights; it takes half a minute to deal them again
@@ -32,6 +32,9 @@ class Snapshot:
         The log, numbered from 1.
     names, shown : bool
         Whether reviewers' names, and what they saw, were kept.
+    campaigns : mapping, optional
+        The storage's campaigns over the same predictions (`campaigns_of`); bundles of before have
+        none.
     """
 
     settings: Settings
@@ -42,6 +45,7 @@ class Snapshot:
     events: Sequence[StoredLabel]
     names: bool
     shown: bool
+    campaigns: Mapping[str, Any] | None = None
 
     @property
     def drawn(self) -> list[int]:
@@ -90,6 +94,27 @@ def take(
         names=names,
         shown=shown,
     )
+
+
+def campaigns_of(session: Session, key: int, settings: Settings) -> dict[str, Any]:
+    """Return all campaigns of a storage over the same predictions, this one among them.
+
+    Of each its number in the storage, when it was made, what it was committed to, and how many
+    labels it has: who tried several seeds, and shows one campaign, shows the others, too.
+    """
+    every = []
+    for name in session.names():
+        other, found = find_campaign(session, name)
+        if found.source.fingerprint == settings.source.fingerprint:
+            every.append(
+                {
+                    "number": other,
+                    "created_at": session.created_at(other),
+                    "labels": len(session.labels(other)),
+                    "commitment": found.commitment,
+                }
+            )
+    return {"number": key, "over_the_same_predictions": every, "gone": session.lost_campaigns()}
 
 
 def check_draws(rounds: Sequence[Sequence[int]], strata: Strata) -> None:

@@ -118,6 +118,7 @@ def verify(
             metavar="NAME", help="The campaign's name, or an audit bundle: a file ending in .zip."
         ),
     ],
+    *,
     report: Annotated[
         Path | None,
         typer.Option(
@@ -135,6 +136,14 @@ def verify(
             show_default=False,
         ),
     ] = None,
+    commitment: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HEX",
+            help="Of a bundle: what was published before the labelling, as `create` showed it.",
+            show_default=False,
+        ),
+    ] = None,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -147,8 +156,13 @@ def verify(
         if name.lower().endswith(".zip") and storage is None:
             _refuse_option(name, "--report", report)
             _refuse_option(name, "--against", against)
-            found = verify_bundle(name)
+            found = verify_bundle(name, commitment=commitment)
         else:
+            if commitment is not None:
+                raise InputError(
+                    f"--commitment is for a bundle, and {name} is a campaign in a storage",
+                    hint="assay status shows what a campaign is committed to",
+                )
             found = verify_campaign(name, storage=existing(storage), report=report, against=against)
     if as_json:
         emit(found.to_dict())

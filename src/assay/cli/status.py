@@ -20,6 +20,7 @@ from assay.cli.render import (
     slices_view,
     strata_table,
 )
+from assay.cli.summary import commitment_line
 from assay.core.metrics import METRICS
 from assay.errors import DesignError
 from assay.results import Slices, metric_name, notes_once, printable, value_text
@@ -121,6 +122,8 @@ def _show(campaign: Campaign, storage: str | None, slices: Slices | None) -> Non
     if notes := (*settings.strata.notes, *notes_once(estimates)):
         screen.print()
         screen.print(note_lines(notes))
+    screen.print()
+    screen.print(commitment_line(settings), soft_wrap=True)
     if not campaign.done:
         say_next(screen, options.follow_up("label", campaign.name, storage))
 
@@ -147,6 +150,7 @@ def _document(campaign: Campaign) -> dict[str, object]:
         "strata": [asdict(row) for row in campaign.strata()],
         "strata_notes": list(settings.strata.notes),
         "source": {"description": settings.source.description, "rows": settings.source.rows},
+        "commitment": settings.commitment,
     }
 
 

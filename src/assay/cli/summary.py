@@ -118,8 +118,14 @@ def render_campaign(campaign: Campaign, *, scale_given: bool) -> RenderableType:
     blocks.append(sizes_table(campaign.strata()))
     if notes:
         blocks.append(note_lines(notes))
+    blocks.append(commitment_line(campaign.settings))
     headline = Text.assemble((printable(campaign.name), "bold"), (" is ready", "dim"))
     return Group(headline, *(part for block in blocks for part in (Text(), block)))
+
+
+def commitment_line(settings: Settings) -> Text:
+    """Return what to publish before the labelling, in one piece to be copied."""
+    return Text.assemble(("commitment  ", "cyan"), settings.commitment, no_wrap=True)
 
 
 def document(campaign: Campaign, *, scale_given: bool) -> dict[str, Any]:
@@ -145,6 +151,7 @@ def document(campaign: Campaign, *, scale_given: bool) -> dict[str, Any]:
             "ids": source.id_kind,
             "fingerprint": source.fingerprint,
         },
+        "commitment": settings.commitment,
         "goal": goal.to_dict(),
         "design": settings.design.to_dict(),
         **own,

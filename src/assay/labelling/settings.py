@@ -1,7 +1,9 @@
 """Settings: all that is fixed when a campaign is made, as the store keeps it."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from numbers import Real
 from typing import Any, Literal, Self
 
@@ -257,6 +259,23 @@ class Settings:
     def evaluation(self) -> Evaluation:
         """Return what a campaign with these settings runs, before its first answer."""
         return Evaluation(self.design, self.goal, self.strata, self.prior)
+
+    @property
+    def commitment(self) -> str:
+        """The SHA-256 of all that fixes the draws: predictions, goal, design, strata, seed.
+
+        Who has made it known before the first label cannot try another seed unseen. The name is no
+        part of it: a rebase changes that, and no draw.
+        """
+        fixed = {
+            "commitment": 1,
+            "predictions": self.source.fingerprint,
+            "goal": self.goal.to_dict(),
+            "design": self.design.to_dict(),
+            "strata": self.strata.to_dict(),
+            "seed": self.seed,
+        }
+        return sha256(json.dumps(fixed, sort_keys=True).encode()).hexdigest()
 
     @property
     def id_kind(self) -> Literal["integer", "string"]:

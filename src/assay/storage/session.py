@@ -159,6 +159,16 @@ class Campaigns(Connected):
         """Return when a campaign was made."""
         return str(self._connection.scalars(_CREATED, {"campaign": campaign}).one())
 
+    def lost_campaigns(self) -> list[int] | None:
+        """Return the numbers of campaigns that are missing below the last; None as for labels.
+
+        SQLite gives the number of a last one that was deleted to the next.
+        """
+        if self._connection.dialect.name != "sqlite":
+            return None
+        there = set(self._connection.scalars(sa.select(schema.campaign.c.id)))
+        return [number for number in range(1, max(there, default=0)) if number not in there]
+
     def names(self) -> list[str]:
         """Return the names of all campaigns, oldest first."""
         query = sa.select(schema.campaign.c.name).order_by(schema.campaign.c.id)
