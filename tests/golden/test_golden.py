@@ -56,9 +56,13 @@ def of_campaign(campaign: assay.Campaign, folder: Path) -> dict[str, Any]:
     report = campaign.report()
     campaign.bundle(folder / "golden.zip", shown=True)
     with zipfile.ZipFile(folder / "golden.zip") as bundle:
-        # The manifest has digests alone; the script is code.
-        names = [name for name in bundle.namelist() if not name.endswith((".py", "manifest.json"))]
-        members = {name: digest(bundle.read(name).decode()) for name in names}
+        # The manifest has digests alone; the script is code; campaigns.json came later, and has
+        # two lines in README.txt.
+        aside = (".py", "manifest.json", "campaigns.json")
+        names = [name for name in bundle.namelist() if not name.endswith(aside)]
+        texts = {name: bundle.read(name).decode() for name in names}
+        texts["README.txt"] = re.sub(r"campaigns\.json .*\n.*\n", "", texts["README.txt"])
+        members = {name: digest(text) for name, text in texts.items()}
     return {
         "answers": {str(item): str(answer) for item, answer in campaign.answers().items()},
         "next": [str(item.id) for item in campaign.ask(5, reviewer="zoe")],
