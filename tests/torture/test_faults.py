@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -224,8 +224,13 @@ def clock_in(folder: Path) -> Iterator[tuple[Path, dict[str, str]]]:
     yield offset, {**lies, "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
 
 
-def check_moved_clock(storage: str, port: int, offset: Path, tmp_path: Path) -> None:
-    """Move the database's clock by a day, forward and back, while people judge."""
+def check_moved_clock(
+    storage: str, port: int, move: Callable[[str], object], tmp_path: Path
+) -> None:
+    """Move the database's clock by a day, forward and back, while people judge.
+
+    `move` is told how far the clock is to be off: ``+1d``.
+    """
     tokens = {who: token_for(storage, who) for who in ("ann", "bob", "eve")}
 
     def take(who: str, submits: Sequence[Label], want: int) -> Seen:
@@ -235,13 +240,13 @@ def check_moved_clock(storage: str, port: int, offset: Path, tmp_path: Path) -> 
 
     held = take("ann", [], 3).items
     assert not set(held) & set(take("bob", [], 3).items)
-    offset.write_text("+1d")
+    move("+1d")
     # A day later what ann had is bob's; what she says of it is kept, and flagged.
     first = take("bob", [], 20).items
     assert set(held) <= set(first)
     late = [Label(item, truth(item), key=f"ann {item}") for item in held]
     assert set(take("ann", late, 0).receipts.values()) == {"saved"}
-    offset.write_text("+0d")
+    move("+0d")
     # The day is taken back: nobody waits until tomorrow for what bob holds.
     assert set(take("eve", [], 20).items) & (set(first) - set(held))
     bob = [Label(item, truth(item), key=f"bob {item}") for item in first if item not in held]
@@ -269,7 +274,7 @@ def test_clock_moved_by_a_day_under_sqlite(tmp_path: Path) -> None:
         ) as process:
             try:
                 served.wait_for(lambda: process.poll() is None)
-                check_moved_clock(storage, served.port, offset, tmp_path)
+                check_moved_clock(storage, served.port, offset.write_text, tmp_path)
             finally:
                 process.kill()
     report("clock moved by a day, forward and back, under SQLite: nothing lost, nobody waits")
@@ -286,10 +291,32 @@ def test_clock_moved_by_a_day_under_postgresql(tmp_path: Path) -> None:
             storage = server.database("moved")
             make_campaign(storage, items=ITEMS)
             with serving(storage, tmp_path) as (served,):
-                check_moved_clock(storage, served.port, offset, tmp_path)
+                check_moved_clock(storage, served.port, offset.write_text, tmp_path)
         finally:
             server.stop()
     report("clock moved by a day, forward and back, under PostgreSQL: nothing lost, nobody waits")
+
+
+def test_clock_of_a_database_moved_by_a_day_under_postgresql(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    """Without libfaketime: a function that is found before the server's own tells the time."""
+    storage = postgres.database("own_clock")
+    with postgres.connect("own_clock") as own:
+        own.execute("CREATE SCHEMA lies")
+        own.execute("ALTER DATABASE own_clock SET search_path = lies, pg_catalog, public")
+
+        def move(offset: str) -> None:
+            own.execute(
+                "CREATE OR REPLACE FUNCTION lies.clock_timestamp() RETURNS timestamptz LANGUAGE sql"
+                f" AS $$ SELECT pg_catalog.clock_timestamp() + interval '{offset}' $$"
+            )
+
+        move("+0d")
+        make_campaign(storage, items=ITEMS)
+        with serving(storage, tmp_path) as (served,):
+            check_moved_clock(storage, served.port, move, tmp_path)
+    report("clock of a database of PostgreSQL moved by a day: nothing lost, nobody waits")
 
 
 def test_server_restarted_while_a_page_holds_items(database: Database, tmp_path: Path) -> None:
