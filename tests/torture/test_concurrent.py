@@ -37,11 +37,12 @@ from tests.torture.verifying import assert_verified
 from tests.torture.workers import library
 
 REVIEWERS = sized(8, 50)
-SUBMITS = sized(200, 10_000)  # over HTTP, and as many over the library
+SUBMITS = {"HTTP": sized(200, 40_000), "library": sized(200, 10_000)}
 LEASE = 10.0 if FULL else 0.3
 SERVERS_LEASE = 10.0 if FULL else 0.0  # ten seconds is its shortest: nobody has the time for that
 OVERLAP = 0.3
-ITEMS = sized(2_000, 30_000)
+ITEMS = sized(2_000, 120_000)
+LOOKING = 0.2  # the share of the time that is spent on looking at live claims, at most
 
 NAMES = [f"reviewer {number}" for number in range(REVIEWERS)]
 
@@ -89,11 +90,14 @@ def watching(book: Book, wanted: Callable[[str], int]) -> Iterator[list[int]]:
     over, looks = threading.Event(), [0]
 
     def watch() -> None:
-        while not over.wait(0.1 if FULL else 0.02):
+        pause = 0.02
+        while not over.wait(pause):
+            began = time.monotonic()
             with book.moment() as connection:
                 log, claims = book.log(connection), book.live_claims(connection)
             refuse_overserved(log, claims, wanted)
             looks[0] += 1
+            pause = max(0.02, (time.monotonic() - began) * (1 / LOOKING - 1))
 
     with ThreadPoolExecutor(1) as pool:
         watcher = pool.submit(watch)
@@ -113,10 +117,10 @@ def test_many_reviewers_at_once(database: Database, tmp_path: Path, way: str) ->
     began = time.monotonic()
     with watching(book, wanted) as looks:
         if way == "library":
-            sent = over_library(storage, tmp_path, SUBMITS)
+            sent = over_library(storage, tmp_path, SUBMITS[way])
         else:
             with serving(storage, tmp_path, "--lease", "10", servers=servers) as every:
-                sent = over_http(storage, [served.port for served in every], SUBMITS)
+                sent = over_http(storage, [served.port for served in every], SUBMITS[way])
     took = time.monotonic() - began
     with book.moment() as connection:
         log, claims = book.log(connection), book.live_claims(connection)
