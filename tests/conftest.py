@@ -55,6 +55,11 @@ TOGETHER = {
 BY_FILE = "tests/experiments/"
 
 
+# In full these keep both cores busy for half an hour: then every worker has tests of them.
+if os.environ.get("ASSAY_TORTURE") == "1":
+    del TOGETHER["tests/torture/"]
+
+
 def group_of(nodeid: str) -> str:
     """Return what a test must be run together with; mostly itself alone."""
     alone = nodeid.partition("::")[0] if nodeid.startswith(BY_FILE) else nodeid

@@ -32,6 +32,7 @@ from tests.torture.workers import do_once, import_file, submit_until_killed
 
 LONGEST_DELAY = {"library": 0.05, "server": 0.1}  # seconds: several submits
 SHARE_OF_SERVER_KILLS = 0.1
+ROUNDS = {"library": sized(8, 350), "server": sized(8, 250)}
 ITEMS = sized(2_000, 30_000)
 
 
@@ -192,7 +193,7 @@ class Torture:
 
 @pytest.mark.parametrize("kind", ["library", "server"])
 def test_what_was_acknowledged_is_there_once(database: Database, tmp_path: Path, kind: str) -> None:
-    began, rounds = time.monotonic(), sized(8, 300)
+    began, rounds = time.monotonic(), ROUNDS[kind]
     torture = Torture(database, tmp_path, kind)
     try:
         for number in range(rounds):

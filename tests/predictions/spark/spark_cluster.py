@@ -44,7 +44,7 @@ FILES = 64
 SEED = 7
 CARDS = 100  # of each stratum
 HOST = "127.0.0.1"
-MOST_SECONDS = 500
+MOST_SECONDS = 900
 KILLED_AFTER = 24  # of the 64 tasks
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for a Java that lives for minutes
 ROLES = Roles(score="p", predicted="said", id="id", threshold=None, positive=None)
