@@ -92,17 +92,17 @@ def of_schema(schema: int, database: Database) -> str:
     return storage
 
 
-def check_upgraded(storage: str, before: list[Any]) -> None:
-    """Fail unless the storage opens, has all labels, and is found clean."""
+def check_upgraded(storage: str, before: list[Any], *, verified: bool = FULL) -> None:
+    """Fail unless the storage opens, has all labels, and is found clean if it is verified."""
     store = open_store(storage)
     assert version_of(storage) == SCHEMA_VERSION
     assert told(storage) == before
     with store.read() as session:
         names = session.names()
     store.close()
-    for name in names if FULL else ():
-        verified = assay.verify_campaign(name, storage=storage)
-        assert verified.clean, verified.findings
+    for name in names if verified else ():
+        found = assay.verify_campaign(name, storage=storage)
+        assert found.clean, found.findings
 
 
 def cases() -> list[Any]:
@@ -142,7 +142,7 @@ def upgrade_and_die(
         found.append(version_of(storage))
         if found[-1] not in (schema, SCHEMA_VERSION) or told(storage) != before:
             raise HalfError(f"killed at {at}: {found[-1]} from {schema} to {SCHEMA_VERSION}")
-        check_upgraded(storage, before)
+        check_upgraded(storage, before, verified=FULL and at % 10 == 1)
         database.drop(storage)
         if exitcode == 0:
             break
