@@ -11,6 +11,7 @@ import assay
 from assay.core.types import Bools, Floats, Ints
 from assay.labelling.reserve import depth, more_cards
 from assay.labelling.settings import Part, Settings
+from assay.labelling.shown import sealed
 from assay.predictions import Card, read_predictions
 from assay.storage import open_store
 
@@ -90,12 +91,15 @@ def made_at_once(settings: Settings, rows: Ints) -> assay.Campaign:
     stratum = settings.strata.assign(SCORE[rows], SCORE[rows] >= 0.4)
     sizes = np.bincount(stratum[stratum >= 0], minlength=settings.strata.n_strata)
     strata = settings.strata.grown(sizes - settings.strata.sizes)
-    source = replace(settings.source, parts=(Part("all", None, found.fingerprint(), rows.size),))
+    part = Part("all", None, found.fingerprint(), rows.size)
+    source = replace(settings.source, parts=(part,), shown="")
     at_once = replace(settings, strata=strata, source=source, before=None)
     store = open_store(None)
+    cards = list(more_cards(at_once, found, depth(at_once)))
+    at_once = sealed(at_once, cards)
     with store.write() as session:
         key = session.create(at_once.name, at_once.to_dict())
-        session.add_cards(key, more_cards(at_once, found, depth(at_once)))
+        session.add_cards(key, cards)
     return assay.Campaign(store, key, at_once, found)
 
 

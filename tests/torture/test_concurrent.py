@@ -181,8 +181,9 @@ def test_an_answer_does_not_wait_for_the_browser() -> None:
     async def accepted() -> socket:
         return listening.accept()[0]  # as the server does: in its event loop
 
-    with listen("127.0.0.1", 0) as listening:
+    # In a thread of its own: a browser's tests may have left a loop in this one.
+    with listen("127.0.0.1", 0) as listening, ThreadPoolExecutor(1) as thread:
         with create_connection(listening.getsockname()):
-            connection = asyncio.run(accepted())
+            connection = thread.submit(asyncio.run, accepted()).result()
         with connection:
             assert connection.getsockopt(IPPROTO_TCP, TCP_NODELAY)
