@@ -104,7 +104,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 _NO_FILES = {
     stat.S_IFIFO: "a pipe",
-    stat.S_IFDIR: "a directory",
     stat.S_IFCHR: "a device or a terminal",
     stat.S_IFBLK: "a device",
     stat.S_IFSOCK: "a socket",
@@ -134,6 +133,8 @@ def refuse_no_file(
     hint: write what you need of it into a file, and give that
     """
     kind = stat.S_IFMT(Path(path).stat().st_mode if mode is None else mode)
+    if kind == stat.S_IFDIR:
+        raise error(f"{path} is a directory, and no file", hint="give the path of a file in it")
     if kind != stat.S_IFREG:
         raise error(
             f"{path} is {_NO_FILES.get(kind, 'something else')}, and no file",

@@ -215,7 +215,7 @@ def test_a_file_that_cannot_be_read_is_an_assay_error(tmp_path: Path) -> None:
     campaign = campaign_of(["a"])
     with pytest.raises(InputError, match="No such file"):
         import_labels(campaign, tmp_path / "absent.csv")
-    with pytest.raises(InputError, match="Is a directory"):
+    with pytest.raises(InputError, match="is a directory, and no file"):
         import_labels(campaign, tmp_path)
     latin = tmp_path / "latin.csv"
     latin.write_bytes("id,label\nä,yes\n".encode("latin-1"))

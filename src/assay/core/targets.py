@@ -345,7 +345,7 @@ def refuse_bad_names(names: Sequence[str]) -> None:
     for name in names:
         if not (isinstance(name, str) and re.fullmatch(r"[\w.-]{1,200}", name)):
             raise InputError(
-                f"a classifier cannot be called {str(name)[:200]!r}",
+                f"a classifier cannot be called {repr(name)[:202]}",
                 details="a name is of letters, digits, _ . and -, at most 200 of them",
             )
     for place, name in enumerate(names):
