@@ -114,6 +114,6 @@ def test_a_small_population_with_a_dirty_pocket_is_right_to_its_end(
     """
     least = 0.945 - 2 * np.sqrt(0.945 * 0.055 / 500)
     assert coverage(items, dirty, rate, within) >= least
-    for module in ("assay.core.stratified", "assay.core.estimate", "assay.core.engine"):
+    for module in ("assay.core.likelihood", "assay.core.estimate", "assay.core.engine"):
         monkeypatch.setattr(f"{module}.explore", without_the_factor)
     assert coverage(items, dirty, rate, within) < least - 0.05
