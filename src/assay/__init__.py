@@ -18,6 +18,7 @@ from assay.campaign import (
 from assay.core.answers import Answer
 from assay.core.design import Design
 from assay.core.goal import Goal
+from assay.distribution import VERSION
 from assay.errors import (
     AssayError,
     AssayWarning,
@@ -43,7 +44,7 @@ from assay.simulation import (
 )
 from assay.storage import Label
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "Answer",

@@ -16,7 +16,7 @@ from assay.audit.recompute import main as recompute
 from assay.cli import app
 from assay.core.deck import number
 from assay.core.metrics import METRICS
-from tests.audit.zips import members
+from tests.audit.zips import members, sealed
 from tests.kinds import NAMES, TRUTH, create, label, team
 
 
@@ -63,6 +63,15 @@ def test_accuracy_of_strata_that_straddle_and_labels_from_before(tmp_path: Path)
         (tmp_path / name).write_bytes(content)
     assert recompute(tmp_path) == 0
     assert assay.verify_bundle(tmp_path / "audit.zip").clean
+
+
+def test_a_bundle_that_names_the_package_as_it_was_called_before(tmp_path: Path) -> None:
+    label(create("sqlite://")).bundle(tmp_path / "audit.zip")
+    files = members(tmp_path / "audit.zip")
+    for said, clean in (("assay-eval", True), ("assay", True), ("assay-more", False)):
+        told = files["README.txt"].replace(b"install assay-eval==", f"install {said}==".encode())
+        (tmp_path / "told.zip").write_bytes(sealed({**files, "README.txt": told}))
+        assert assay.verify_bundle(tmp_path / "told.zip").clean is clean
 
 
 def test_a_stranger_with_the_zip_alone(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_without_mlflow_the_install_command_is_told(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "mlflow", None)  # Python's own way to forbid an import
     with pytest.raises(MissingDependencyError) as told:
         assay.log_to_mlflow(_campaign(0))
-    assert told.value.hint == "pip install 'assay[mlflow]'"
+    assert told.value.hint == "pip install 'assay-eval[mlflow]'"
 
 
 @pytest.mark.usefixtures("tracking")

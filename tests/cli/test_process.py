@@ -4,10 +4,11 @@ import json
 import os
 import subprocess
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+
+from assay.distribution import VERSION
 
 
 def assay(*words: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -25,7 +26,7 @@ def assay(*words: str, folder: Path, **environment: str) -> subprocess.Completed
 
 def test_version(folder: Path) -> None:
     result = assay("--version", folder=folder)
-    assert (result.returncode, result.stdout) == (0, f"assay {version('assay')}\n")
+    assert (result.returncode, result.stdout) == (0, f"assay {VERSION}\n")
 
 
 def test_alone_it_shows_what_it_can_do(folder: Path) -> None:

@@ -192,7 +192,7 @@ def test_without_the_extra_it_says_what_to_install(
     monkeypatch.setitem(sys.modules, missing, None)
     told = refused(run("serve", "spam"))
     assert f"needs {missing}" in told
-    assert "pip install 'assay[web]'" in told
+    assert "pip install 'assay-eval[web]'" in told
 
 
 def test_no_other_command_needs_the_extra(create: Create, folder: Path) -> None:

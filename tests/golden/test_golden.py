@@ -62,6 +62,8 @@ def of_campaign(campaign: assay.Campaign, folder: Path) -> dict[str, Any]:
         names = [name for name in bundle.namelist() if not name.endswith(aside)]
         texts = {name: bundle.read(name).decode() for name in names}
         texts["README.txt"] = re.sub(r"campaigns\.json .*\n.*\n", "", texts["README.txt"])
+        # Until it had another name on the package index, it said this.
+        texts["README.txt"] = texts["README.txt"].replace("install assay-eval==", "install assay==")
         members = {name: digest(text) for name, text in texts.items()}
     return {
         "answers": {str(item): str(answer) for item, answer in campaign.answers().items()},

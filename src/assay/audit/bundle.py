@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from html import escape
-from importlib.metadata import version
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 from assay.audit.members import CAMPAIGNS, MANIFEST, manifest_of, tables_of
 from assay.audit.snapshot import Snapshot, campaigns_of, check_draws, laid_out, take
+from assay.distribution import NAME, VERSION
 from assay.errors import InputError
 from assay.exchange import MOST_BYTES
 from assay.labelling import Labelling, Settings
@@ -52,7 +52,7 @@ An audit bundle of Assay: all that the estimates of a campaign rest on.
 
 To check it, on any machine, with nothing else at hand:
 
-    pip install assay=={version}
+    pip install {release}
     assay verify audit.zip
 
 That puts the campaign together again from these files alone, counts the labels again, works out
@@ -92,19 +92,27 @@ REPORT = "report.json"
 
 
 def members_of(
-    snapshot: Snapshot, labelling: Labelling, *, by: str | None = None
+    snapshot: Snapshot, labelling: Labelling, *, by: str | None = None, called: str = NAME
 ) -> dict[str, bytes]:
-    """Return the files by their names; `labelling` has dealt the snapshot's cards.
+    """Return the files by their names.
 
-    They say that the version `by` of Assay wrote them, by default this one.
+    Parameters
+    ----------
+    snapshot : Snapshot
+    labelling : Labelling
+        Has dealt the snapshot's cards.
+    by : str, optional
+        The version of Assay that the files say wrote them; by default this one.
+    called : str
+        What that version is called on the package index.
     """
-    by = by or version("assay")
+    by = by or VERSION
     made = tables_of(snapshot, labelling)
     report = report_of(labelling, names=snapshot.names)
     made[REPORT] = Report(replace(report.facts, assay=by)).json.encode()
     if _is_plain(snapshot.settings):
         made[_PROGRAM] = files("assay.audit").joinpath(_PROGRAM).read_bytes()
-    return {"README.txt": _readme(snapshot, made, by), **made}
+    return {"README.txt": _readme(snapshot, made, f"{called}=={by}"), **made}
 
 
 def _is_plain(settings: Settings) -> bool:
@@ -113,11 +121,11 @@ def _is_plain(settings: Settings) -> bool:
     return counted and settings.goal.single and settings.design.estimator == "unbiased"
 
 
-def _readme(snapshot: Snapshot, made: Mapping[str, bytes], by: str) -> bytes:
+def _readme(snapshot: Snapshot, made: Mapping[str, bytes], release: str) -> bytes:
     named = "called by their names"
     written = any(event.comment for event in snapshot.events)
     told = _README.format(
-        version=by,
+        release=release,
         more="".join(line for name, line in _MORE.items() if name in made),
         reviewers=named if snapshot.names else "numbered, and their names are not here",
         shown="in columns.jsonl" if snapshot.shown else "not here",

@@ -24,6 +24,7 @@ from assay.audit.members import FORMAT, FORMAT_VERSION, MANIFEST, manifest_of, v
 from assay.audit.parsing import json_of, snapshot_of
 from assay.audit.recount import check_answers, check_estimates, check_values
 from assay.audit.snapshot import Snapshot, restore
+from assay.distribution import NAME
 from assay.errors import AssayError, InputError
 from assay.exchange import Content, is_zip, unzip
 from assay.labelling import Labelling
@@ -33,6 +34,7 @@ from assay.labelling import Labelling
 
 # It stands in a command of README.txt, and must not add another one.
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.+]{0,40}")
+_FORMER = "assay"  # in the README.txt of bundles from before November 2026
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,12 @@ class Sealed:
         made = self.manifest.get("versions")
         told = made.get("assay") if isinstance(made, dict) else None
         return told if isinstance(told, str) and _VERSION.fullmatch(told) else versions()["assay"]
+
+    @property
+    def called(self) -> str:
+        """What that version is called on the package index, as its README.txt says."""
+        before = f"pip install {_FORMER}=={self.made_by}\n".encode()
+        return _FORMER if before in self.members.get("README.txt", b"") else NAME
 
     @property
     def is_ours(self) -> bool:
@@ -203,7 +211,7 @@ def _check_drawn(snapshot: Snapshot) -> Checked:
 
 def _check_content(sealed: Sealed, snapshot: Snapshot, labelling: Labelling) -> Checked:
     """Write every file again, and compare."""
-    again = members_of(snapshot, labelling, by=sealed.made_by)
+    again = members_of(snapshot, labelling, by=sealed.made_by, called=sealed.called)
     # Digests have been compared; versions may differ.
     follows = json.loads(manifest_of(snapshot, again))
     own = {name: sealed.manifest.get(name) for name in ("versions", "sha256")}

@@ -13,6 +13,7 @@ from typing import Any
 
 from assay.audit.snapshot import Snapshot
 from assay.core.deck import number
+from assay.distribution import VERSION
 from assay.exchange import guard
 from assay.labelling import Labelling, estimates_of, strata_in
 from assay.results import Estimate, Estimates, StratumRow
@@ -222,5 +223,5 @@ def _version_of(snapshot: Snapshot) -> int:
 @cache
 def versions() -> Mapping[str, str]:
     """Return what the figures were worked out with."""
-    packages = {name: version(name) for name in ("assay", "numpy", "scipy")}
+    packages = {"assay": VERSION, **{name: version(name) for name in ("numpy", "scipy")}}
     return {"python": platform.python_version(), **packages}

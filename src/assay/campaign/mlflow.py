@@ -4,9 +4,9 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib.metadata import version
 
 from assay.campaign.campaign import Campaign
+from assay.distribution import VERSION, install
 from assay.errors import InputError, MissingDependencyError, StorageError
 from assay.results import Estimate, HistoryPoint, goal_words, printable, thinned
 
@@ -53,7 +53,7 @@ def _run_of(name: str) -> Iterator[str]:
     except ImportError:
         raise MissingDependencyError(
             "logging to MLflow needs mlflow-skinny, which is not installed",
-            hint="pip install 'assay[mlflow]'",
+            hint=install("mlflow"),
         ) from None
     try:
         active = mlflow.active_run()
@@ -85,7 +85,7 @@ def _log(campaign: Campaign, run_id: str, prefix: str) -> None:
         "seed": str(settings.seed),
         "fingerprint": settings.source.fingerprint,
         "items": str(settings.items),
-        "version": version("assay"),
+        "version": VERSION,
     }
     metrics = [
         Metric(f"{prefix}{name}{ending}", value, now, step)

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from importlib.metadata import version
 from io import TextIOWrapper
 from typing import Annotated
 
@@ -23,6 +22,7 @@ from assay.cli.series import extend, follow, rebase
 from assay.cli.serve import serve, tokens
 from assay.cli.simulate import simulate
 from assay.cli.status import estimate, status
+from assay.distribution import VERSION
 
 __all__ = ["app", "main"]
 
@@ -62,7 +62,7 @@ app.add_typer(tokens, name="token")
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"assay {version('assay')}")
+        typer.echo(f"assay {VERSION}")
         raise typer.Exit
 
 

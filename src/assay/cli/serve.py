@@ -18,6 +18,7 @@ from assay.cli.confirm import ask_to_confirm
 from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.cli.render import new_table
+from assay.distribution import install
 from assay.errors import InputError, MissingDependencyError, did_you_mean
 from assay.exchange import Content
 from assay.labelling import FROM_BEFORE, reviewer_of
@@ -109,7 +110,7 @@ def _refuse_without_packages() -> None:
     missing = [name for name in _PACKAGES if find_spec(name) is None]
     if missing:
         raise MissingDependencyError(
-            f"serving a page needs {', '.join(missing)}", hint="pip install 'assay[web]'"
+            f"serving a page needs {', '.join(missing)}", hint=install("web")
         )
 
 

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from importlib.metadata import version
 from math import inf, isfinite
 
 import numpy as np
@@ -22,6 +21,7 @@ from assay.core.metrics import METRICS
 from assay.core.standing import Standing
 from assay.core.strata import Strata
 from assay.core.targets import is_difference
+from assay.distribution import VERSION
 from assay.labelling import (
     FROM_BEFORE,
     SKIP,
@@ -275,7 +275,7 @@ def facts_of(labelling: Labelling, *, names: bool) -> Facts:
     agreement = agreement_in(labelling)
     return Facts(
         made_at=events[-1].told_at if events else created_at,
-        assay=version("assay"),
+        assay=VERSION,
         campaign=CampaignFacts(
             name=settings.name,
             question=settings.question,

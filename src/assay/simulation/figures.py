@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.core.goal import Goal
+from assay.distribution import install
 from assay.errors import MissingDependencyError
 from assay.simulation.named_designs import SEVERAL_DESIGNS
 from assay.simulation.rows import Simulation
@@ -72,9 +73,7 @@ def new_figure(
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingDependencyError(
-            "pictures need matplotlib", hint="pip install 'assay[plot]'"
-        ) from None
+        raise MissingDependencyError("pictures need matplotlib", hint=install("plot")) from None
     with mpl.rc_context({**_STYLE, "axes.prop_cycle": cycler(color=COLOURS)}):
         figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
         FigureCanvasAgg(figure)

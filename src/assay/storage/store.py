@@ -21,6 +21,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 from sqlalchemy.schema import CreateSchema
 
+from assay.distribution import install
 from assay.errors import AssayError, MissingDependencyError, StorageError
 from assay.storage.migrations import is_current, prepare, refuse_newer
 from assay.storage.session import Session
@@ -192,7 +193,7 @@ def _postgresql(url: sa.URL) -> Backend:
     except ImportError:
         raise MissingDependencyError(
             "storage in PostgreSQL needs psycopg, which is not installed",
-            hint="pip install 'assay[postgres]'",
+            hint=install("postgres"),
         ) from None
     del psycopg
     engine = sa.create_engine(

@@ -870,5 +870,5 @@ def test_bad_urls_of_postgres(address: str) -> None:
 
 def test_postgres_without_psycopg(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'assay\[postgres\]'"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'assay-eval\[postgres\]'"):
         open_relation(Scan("postgresql://host/db", table="t"), ["id"], staged=True)

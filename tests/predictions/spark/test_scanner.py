@@ -510,7 +510,7 @@ def test_a_job_that_fails_is_told(spark: "SparkSession") -> None:
 
 def test_without_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'assay\[spark\]'"):
+    with pytest.raises(MissingDependencyError, match=r"pip install 'assay-eval\[spark\]'"):
         open_spark(Scan("a.parquet", spark="local[2]"), roles(), ())
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import duckdb
 
+from assay.distribution import install
 from assay.errors import MissingDependencyError, PredictionsError, did_you_mean, refuse_no_file
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.duckdb.paths import is_remote
@@ -279,9 +280,7 @@ def _connected(url: str, label: str) -> Iterator["Connection"]:
     try:
         import psycopg
     except ImportError:
-        raise MissingDependencyError(
-            "PostgreSQL needs psycopg", hint="pip install 'assay[postgres]'"
-        ) from None
+        raise MissingDependencyError("PostgreSQL needs psycopg", hint=install("postgres")) from None
     plain = re.sub(r"^\w+(\+\w+)?://", "postgresql://", url)
     try:
         with psycopg.connect(plain, client_encoding="utf8") as server:

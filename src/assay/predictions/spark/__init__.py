@@ -1,1 +1,1 @@
-"""Predictions that Spark reads where they lie. Needs the extra ``assay[spark]``."""
+"""Predictions that Spark reads where they lie. Needs the extra ``spark``."""

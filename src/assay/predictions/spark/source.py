@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from assay.distribution import install
 from assay.errors import AssayError, MissingDependencyError, PredictionsError
 from assay.predictions.duckdb.databases import is_query
 from assay.predictions.duckdb.readable import bad_condition, first_lines
@@ -100,7 +101,7 @@ def open_rows(scan: Scan) -> SparkRows:
         from pyspark.sql import DataFrame
     except ImportError:
         raise MissingDependencyError(
-            "reading with Spark needs pyspark", hint="pip install 'assay[spark]'"
+            "reading with Spark needs pyspark", hint=install("spark")
         ) from None
     source = scan.source
     label = _label(scan)

@@ -1,0 +1,15 @@
+"""What Assay is called on the package index, its version, and how an extra of it is installed."""
+
+NAME = "assay-eval"  # `assay` is another project there; the package and the command are `assay`
+VERSION = "0.1.0"
+
+
+def install(extra: str) -> str:
+    """Return the command that installs an extra, for the hint of an error.
+
+    Examples
+    --------
+    >>> install("spark")
+    "pip install 'assay-eval[spark]'"
+    """
+    return f"pip install '{NAME}[{extra}]'"
