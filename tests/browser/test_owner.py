@@ -219,6 +219,7 @@ def test_pages_fit_a_phone_and_have_names(enter: Enter, open_house: Open) -> Non
     assert levels.count(1) == 1
     assert all(later <= earlier + 1 for earlier, later in pairwise(levels))
     assert fits(page)
+    assert not page.evaluate(CUT_OFF)
     disputes = visit.open("/owner/disputes")
     expect(disputes.get_by_role("button", name="Yes")).to_be_enabled()
     assert fits(disputes)
@@ -226,6 +227,13 @@ def test_pages_fit_a_phone_and_have_names(enter: Enter, open_house: Open) -> Non
         boxes = each.locator("main button:visible, main select, main summary:visible")
         sizes = boxes.evaluate_all("all => all.map(e => e.getBoundingClientRect().height)")
         assert min(sizes) >= 44
+
+
+CUT_OFF = """() => [...document.querySelectorAll("main *")]
+  .filter((each) => !each.closest(".visually-hidden, svg, thead, .curve-across"))
+  .filter((each) => each.getBoundingClientRect().right > innerWidth + 1
+    || (each.matches(".table-box") && each.scrollWidth > each.clientWidth))
+  .map((each) => each.outerHTML.slice(0, 200))"""
 
 
 def fits(page: Page) -> bool:

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy.stats import binomtest
 from starlette.testclient import TestClient
 
 import assay
 from assay import Campaign
 from assay.core.answers import Answer
 from assay.results.estimates import StratumRow
-from assay.results.progress import HistoryPoint
+from assay.results.progress import HistoryPoint, Pace
 from assay.storage import Label
 from assay.web import Options
 from assay.web import owner as owner_module
@@ -102,15 +103,19 @@ def test_the_numbers_are_the_campaigns(team: Web) -> None:
     assert shown.texts["begun"] == str(len(begun)) != "0"
     assert shown.texts["agreement"].lower() == f"{campaign.agreement()}.".lower()
     assert "at 95% confidence" in shown.words
-    assert shown.tables["strata"][1:] == [stratum_cells(row) for row in campaign.strata()]
+    assert shown.tables["strata stacked"][1:] == [stratum_cells(row) for row in campaign.strata()]
     reviewers = [list(map(str, list(vars(row).values())[:-1])) for row in campaign.reviewers()]
-    assert [row[:-1] for row in shown.tables["reviewers"][1:-1]] == reviewers
+    assert [row[:-1] for row in shown.tables["reviewers stacked"][1:-1]] == reviewers
 
 
 def stratum_cells(row: StratumRow) -> list[str]:
-    share = f"{row.positives / row.labels:.3f}" if row.labels else "–"
+    share, ends = "–", "–"
+    if row.labels:
+        share = f"{row.positives / row.labels:.3f}"
+        exact = binomtest(row.positives, row.labels).proportion_ci(0.95, "exact")
+        ends = f"[{exact.low:.3f}, {exact.high:.3f}]"
     counts = [str(n) for n in (row.size, row.labels, row.positives)]
-    return [row.stratum, *counts, share, "", str(row.cannot_judge)]
+    return [row.stratum, *counts, share, "", ends, str(row.cannot_judge)]
 
 
 def test_one_more_answer_is_noticed(team: Web) -> None:
@@ -168,9 +173,54 @@ def test_several_metrics_have_a_row_each(make_web: MakeWeb) -> None:
     web = make_web(items=600, budget=60, metrics=["precision", "recall"])
     answer_all(web.campaign)
     shown, estimates = page(web), web.campaign.estimates()
-    rows = {row[0]: row[1:3] for row in shown.tables[""][1:]}
+    rows = {row[0]: row[1:3] for row in shown.tables["stacked"][1:]}
     for name, each in estimates.items():
         assert rows[name] == [f"{each.value:.3f}", f"[{each.low:.3f}, {each.high:.3f}]"]
+
+
+def test_labels_left_and_an_hour_and_the_bar(make_web: MakeWeb) -> None:
+    web = make_web(**WITHIN)
+    assert page(web).texts["pace"] == "too few labels to say"
+    for _ in range(6):
+        review(web.campaign, "ann", truth)
+    with closing(sqlite3.connect(web.storage.removeprefix("sqlite:///"))) as file, file:
+        # One label every two minutes.
+        file.execute(
+            "UPDATE label_event SET told_at = strftime('%Y-%m-%dT%H:%M:%S+00:00', "
+            "'2026-11-16 09:00', (2 * id) || ' minutes')"
+        )
+    web = Web(web.storage, as_stored(web), Options(), ROUTES)
+    html = web.client("owner").get("/owner").text
+    shown, left = read(html), int(read(html).texts["left"].removeprefix("about "))
+    assert shown.texts["pace"] == "30"
+    assert "in the last 58 minutes of labelling" in shown.words
+    assert f"at this pace {Pace(30, 58).hours(left)} more" in shown.words
+    assert f'<progress id="bar" max="{30 + left}" value="30"' in html
+    answer_all(web.campaign)
+    labels = len(web.campaign.answers())
+    done = web.client("owner").get("/owner").text
+    assert f'<progress id="bar" max="{labels}" value="{labels}"' in done
+
+
+def test_slices_are_the_campaigns(make_web: MakeWeb) -> None:
+    items = 600
+    columns: dict[str, Any] = {
+        "id": [f"m{number:03d}" for number in range(items)],
+        "p": [(number * 0.6180339887 + 0.1) % 1 for number in range(items)],
+        "lang": [("en", "de", "<b>")[min(number % 7, 2)] for number in range(items)],
+    }
+    given = {**WITHIN, "predictions": columns, "show": (), "slices": ["lang"]}
+    web = make_web(**given)
+    assert "Slices: precision by lang, at 95%" in page(web).words
+    answer_all(web.campaign)
+    found = web.campaign.slices("lang")
+    rows = [
+        [row.slice, row.cells[0], "", row.cells[1], row.cells[2], row.cells[4]]
+        for row in found.rows
+    ]
+    shown = page(web).tables["slices stacked"][1:]
+    assert [row[:6] for row in shown] == rows
+    assert [row[6] for row in shown if len(row) > 6] == [row.verdict for row in found.rows]
 
 
 def test_before_the_first_answer_nothing_is_claimed(web: Web) -> None:

@@ -47,6 +47,7 @@ from assay.results import (
     Estimates,
     HistoryPoint,
     Item,
+    Pace,
     Receipt,
     Recorded,
     ReviewerRow,
@@ -55,6 +56,7 @@ from assay.results import (
     Turn,
     html_block,
     html_headline,
+    pace_of,
 )
 from assay.storage import Claim, Label, Session, Store, StoredLabel
 
@@ -250,6 +252,14 @@ class Campaign:
         """Return what each reviewer has done."""
         self._labelling.catch_up()
         return reviewers_in(self._labelling)
+
+    def pace(self) -> Pace | None:
+        """Return how many items were labelled an hour when people last labelled.
+
+        None where too few were to say, or where all came from files.
+        """
+        self._labelling.catch_up()
+        return pace_of(self._labelling.moments)
 
     def agreement(self) -> Agreement:
         """Return how often reviewers agree, on the items that were meant for several of them.

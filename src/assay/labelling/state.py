@@ -4,7 +4,7 @@ Every transaction begins by taking in what other processes have stored since the
 """
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, repeat
@@ -20,6 +20,7 @@ from assay.labelling.review_rule import Review
 from assay.labelling.rounds import Rounds
 from assay.labelling.settings import Settings
 from assay.predictions import Predictions
+from assay.results import REMEMBERED
 from assay.storage import CardRow, Label, News, Session, Store, StoredLabel, reading_stored
 
 _BATCH = 20  # of `Campaign.ask`
@@ -62,6 +63,7 @@ class Labelling:
         self.reviews: dict[str, Review] = {}
         self.answers_of: Counter[str] = Counter()  # items that each reviewer has answered
         self.answered = 0  # items that anybody has answered
+        self.moments: deque[str] = deque(maxlen=REMEMBERED)  # when the last of them were, first
         self.sent: dict[str, StoredLabel] = {}  # by the keys that pages sent them under
         self.last_said: dict[str, str] = {}  # when each reviewer last said something
         self.items_of_rounds: list[frozenset[str]] = []  # the items of each
@@ -208,6 +210,8 @@ class Labelling:
             review.take(label)
             self.answers_of[reviewer] += (reviewer in review.labels) - before
             self.answered += bool(review.labels) - any_before
+            if review.labels and not any_before:
+                self.moments.append(label.told_at)
             self.last_said[reviewer] = label.told_at
             self.last_label = label.id
             if label.key is not None:

@@ -5,14 +5,17 @@ from assay.results.estimates import Estimate, Estimates, Item, StratumRow, notes
 from assay.results.frames import Backend, frame_of, types_of, write_whole
 from assay.results.html import html_block, html_headline, html_remarks, html_table, stretch
 from assay.results.progress import (
+    REMEMBERED,
     Dispute,
     HistoryPoint,
     Outlook,
+    Pace,
     Receipt,
     Recorded,
     ReviewerRow,
     Turn,
     outlook_of,
+    pace_of,
     thinned,
 )
 from assay.results.slices import SliceRow, Slices
@@ -29,6 +32,7 @@ from assay.results.text import (
 )
 
 __all__ = [
+    "REMEMBERED",
     "Backend",
     "Dispute",
     "Estimate",
@@ -36,6 +40,7 @@ __all__ = [
     "HistoryPoint",
     "Item",
     "Outlook",
+    "Pace",
     "Receipt",
     "Recorded",
     "ReviewerRow",
@@ -55,6 +60,7 @@ __all__ = [
     "metric_name",
     "notes_once",
     "outlook_of",
+    "pace_of",
     "printable",
     "shortened",
     "state_text",

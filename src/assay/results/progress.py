@@ -1,7 +1,10 @@
 """Progress of a campaign: its interval so far, labels still needed, and its reviewers' part."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Literal, Self
 
@@ -128,6 +131,86 @@ def _two_digits(number: float) -> int:
     """
     step: int = 10 ** max(floor(log10(max(number, 1.0))) - 1, 0)
     return ceil(number / step) * step
+
+
+# How fast people label.
+
+_PAUSE = timedelta(minutes=30)  # whoever labels again after more began anew
+_WINDOW = timedelta(hours=1)
+_AT_LEAST = timedelta(minutes=1)  # of labelling, and five labels: of less there is no pace
+_FEWEST = 5
+_FILE = 20  # labels of one moment; more came from a file, and tell nothing about people
+REMEMBERED = 2_000  # labels whose times are kept: more than people give in an hour
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How many items were labelled an hour, when people last labelled.
+
+    Attributes
+    ----------
+    an_hour : int
+    minutes : int
+        The time that it was counted over: the last hour before the last label, from its first
+        label on, or since the last pause of half an hour.
+    """
+
+    an_hour: int
+    minutes: int
+
+    def hours(self, labels: int) -> str:
+        """Return how long so many labels would take at this pace, in words.
+
+        Examples
+        --------
+        >>> [Pace(60, 25).hours(labels) for labels in (5, 50, 240)]
+        ['about 10 minutes', 'about 50 minutes', 'about 4 hours']
+        """
+        minutes = 60 * labels / self.an_hour
+        if minutes < 60:
+            return f"about {max(10 * ceil(minutes / 10), 10)} minutes"
+        hours = _two_digits(minutes / 60)
+        return f"about {hours:,} hour{'' if hours == 1 else 's'}"
+
+
+def pace_of(moments: Sequence[str]) -> Pace | None:
+    """Return how fast items were labelled; None where too few were to say.
+
+    Parameters
+    ----------
+    moments : sequence of str
+        When each item got its first label, oldest first, as ISO 8601.
+
+    Examples
+    --------
+    >>> pace_of([f"2026-11-16T09:{minute:02d}:00+00:00" for minute in range(0, 30, 2)])
+    Pace(an_hour=30, minutes=28)
+    """
+    times = [time for moment in moments if (time := _time(moment)) is not None]
+    together = Counter(times)
+    times = [time for time in times if together[time] <= _FILE]
+    if not times:
+        return None
+    since = times[-1] - _WINDOW
+    for earlier, later in pairwise(times):
+        if later - earlier > _PAUSE:
+            since = max(since, later)
+    sitting = [time for time in times if since <= time <= times[-1]]
+    span = sitting[-1] - sitting[0]
+    if len(sitting) < _FEWEST or span < _AT_LEAST:
+        return None
+    # The first label is where the time begins: its own work lies before.
+    an_hour = (len(sitting) - 1) * timedelta(hours=1) / span
+    return Pace(round(an_hour), round(span / timedelta(minutes=1)))
+
+
+def _time(text: str) -> datetime | None:
+    """Return a stored time; None where it is none, which `assay verify` tells."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return None if time.tzinfo is None else time
 
 
 # Messages between a campaign and its reviewers.

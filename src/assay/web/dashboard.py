@@ -5,14 +5,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
+import numpy as np
+
 from assay.campaign import Campaign
 from assay.core.answers import Agreement, Answer
+from assay.core.metrics import METRICS
+from assay.core.subgroups import clopper_pearson
+from assay.errors import DesignError
 from assay.report import Curve, draw_curve
 from assay.results import (
     Estimate,
     HistoryPoint,
     Outlook,
+    Pace,
     ReviewerRow,
+    SliceRow,
     StratumRow,
     ends_text,
     goal_words,
@@ -55,6 +62,44 @@ class MetricView:
 
 
 @dataclass(frozen=True)
+class Bar:
+    """A share and its interval as a bar: where each is, in percent of the bar's length."""
+
+    part: float
+    low: float
+    high: float
+
+    @property
+    def span(self) -> float:
+        """How long the interval is."""
+        return self.high - self.low
+
+
+@dataclass(frozen=True)
+class StratumView:
+    """A stratum as it is read; the bar is None where nothing can be said of its share."""
+
+    row: StratumRow
+    ends: tuple[float, float] | None
+    bar: Bar | None
+
+
+@dataclass(frozen=True)
+class SlicesView:
+    """A metric in the slices of one column."""
+
+    column: str
+    headline: str
+    rows: Sequence[tuple[SliceRow, Bar | None]]
+    notes: Sequence[str]
+
+    @property
+    def doubts(self) -> bool:
+        """Whether some have too few labels to say."""
+        return any(row.too_few for row, _ in self.rows)
+
+
+@dataclass(frozen=True)
 class Dashboard:
     """How a campaign stands.
 
@@ -66,6 +111,8 @@ class Dashboard:
         Whether that is what was wanted, and not only the end of the budget.
     answers : int
         Items that have an answer; `unjudged` counts those that could not be judged, by why.
+    pace : Pace or None
+        How fast people label; None where too few labels tell.
     begun : int or None
         Items that wait for a further reviewer; None where every item is for one.
     trouble : str
@@ -78,11 +125,14 @@ class Dashboard:
     answers: int
     budget: int | None
     outlook: Outlook
+    pace: Pace | None
     unjudged: Mapping[str, int]
     disputes: int
     begun: int | None
     trouble: str
-    strata: Sequence[StratumRow]
+    strata: Sequence[StratumView]
+    slices: Sequence[SlicesView]
+    confidence: float
     reviewers: Sequence[ReviewerRow]
     agreement: Agreement
     notes: Sequence[str]
@@ -125,15 +175,67 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
             items=int(settings.strata.sizes.sum()),
             budget=budget,
         ),
+        pace=campaign.pace(),
         unjudged={each.value: answers[each] for each in Answer if not each.judged},
         disputes=len(campaign.disputes()),
         begun=None if settings.reviewing.per_item == 1 else campaign.half_reviewed,
         trouble=printable(campaign.trouble),
-        strata=shortened(campaign.strata()),
+        strata=_strata(campaign.strata(), settings.goal.confidence),
+        slices=_slices(campaign),
+        confidence=settings.goal.confidence,
         reviewers=campaign.reviewers(),
         agreement=campaign.agreement(),
         notes=[*settings.strata.notes, *notes_once(estimates)],
     )
+
+
+def _strata(rows: Sequence[StratumRow], confidence: float) -> list[StratumView]:
+    return [
+        StratumView(row, ends, None if ends is None else Bar(*(100 * x for x in (share, *ends))))
+        for row in shortened(rows)
+        for share in [row.positives / max(row.labels, 1)]
+        # What is put together out of several strata was drawn at several rates.
+        for ends in [_share_ends(row, confidence) if row in rows else None]
+    ]
+
+
+def _share_ends(row: StratumRow, confidence: float) -> tuple[float, float] | None:
+    """Return the interval of a stratum's share of yes, as if its labels had been so many at first.
+
+    None without labels; and with weights, by which items were drawn.
+    """
+    if not row.labels or row.weight is not None:
+        return None
+    share = row.positives / row.labels
+    if row.labels >= row.size:
+        return share, share
+    low, high = clopper_pearson(np.array(share), np.array(float(row.labels)), confidence)
+    return float(low), float(high)
+
+
+def _slices(campaign: Campaign) -> list[SlicesView]:
+    """Return the metric by every column that was named for slices."""
+    targets = [target for target in campaign.settings.goal.targets if target.minus is None]
+    if not targets:  # of differences there are no slices
+        return []
+    lowest = METRICS[targets[0].metric].lowest
+    views = []
+    for column in campaign.settings.source.slices:
+        try:
+            found = campaign.slices(column)
+        except DesignError:
+            continue
+        rows = [(row, _slice_bar(row, lowest)) for row in found.rows]
+        # What a note says after ";" is how a program would ask otherwise.
+        notes = [note.partition(";")[0] for note in found.notes]
+        views.append(SlicesView(printable(column), printable(found.headline), rows, notes))
+    return views
+
+
+def _slice_bar(row: SliceRow, lowest: float) -> Bar | None:
+    if row.value is None:
+        return None
+    return Bar(*(100 * (x - lowest) / (1 - lowest) for x in (row.value, row.low, row.high)))
 
 
 def _metric_view(
