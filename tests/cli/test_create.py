@@ -171,6 +171,10 @@ BAD = {
         ["predictions.csv", *COLUMNS, "--at-least", "0.9", "--design", "bennett-carvalho"],
         "decided by bets",
     ),
+    "one answer": (
+        ["predictions.csv", *COLUMNS, "--budget", "9", "--answers", "Spam"],
+        "--answers: '' cannot be the name of an answer",
+    ),
     "memory": (["predictions.csv", *COLUMNS, "--budget", "9", "--storage", "sqlite://"], "gone"),
     "no sqlite": (["predictions.csv", *COLUMNS, "--budget", "9", "--storage", "x"], "'x'"),
 }

@@ -190,3 +190,15 @@ def test_a_reviewer_has_a_name_and_items_may_be_broken(create: Fixture, run: Fix
     assert sorted(campaign.answers().values()) == ["broken", "yes"]
     (dispute,) = campaign.disputes()
     assert dispute.answers == {"ann": "broken", "bob": "no"}
+
+
+def test_answers_can_have_other_names_and_are_stored_as_yes_and_no(
+    create: Fixture, run: Fixture, labels: Fixture
+) -> None:
+    create("--answers", "Spam, Not  spam")
+    said = run("label", "spam", input="y\nn\nu\nq\n").stdout
+    assert "y Spam" in said
+    assert "n Not spam" in said
+    assert "Spam, saved" in said
+    assert "You said Not spam; s keeps it." in said
+    assert sorted(labels().values()) == ["no", "yes"]

@@ -223,6 +223,18 @@ def test_slices_are_the_campaigns(make_web: MakeWeb) -> None:
     assert [row[6] for row in shown if len(row) > 6] == [row.verdict for row in found.rows]
 
 
+def test_answers_have_the_campaigns_names(make_web: MakeWeb) -> None:
+    web = make_web(answers=("<Spam>", "Ham"), reviewers_per_item=2, overlap=1.0)
+    for who, said in (("ann", "yes"), ("bob", "no")):
+        item = web.campaign.review([], reviewer=who, want=1).items[0]
+        web.campaign.review([Label(str(item.id), said, key=next(KEYS))], reviewer=who)
+    reviewing, disputes = page(web, "/review").words, page(web, "/owner/disputes").words
+    for words in (reviewing, disputes):
+        assert "<Spam> y Ham n Cannot judge c" in words
+    assert "Reviewers said <Spam> Ham" in disputes
+    assert "(yes: <Spam>; no: Ham)" in page(web).words
+
+
 def test_before_the_first_answer_nothing_is_claimed(web: Web) -> None:
     shown = page(web)
     assert shown.texts["value"] == "not known yet"

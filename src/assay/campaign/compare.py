@@ -225,8 +225,13 @@ def _reviewing_of(
     """Return how people judge: as in the campaigns before, where nothing else is said."""
     first = before[0].reviewing if before else Reviewing()
     for settings in before:
-        first = replace(first, question=first.question or settings.reviewing.question)
-        most = (settings.reviewing.per_item, settings.reviewing.share)
+        again = settings.reviewing
+        first = replace(
+            first,
+            question=first.question or again.question,
+            answers=first.answers or again.answers,
+        )
+        most = (again.per_item, again.share)
         if most > (first.per_item, first.share):
             first = replace(first, per_item=most[0], share=most[1])
     return reviewing_with(first, question=question, per_item=per_item, share=share)
@@ -248,6 +253,13 @@ def refuse_other_questions(before: Sequence[Settings], settings: Settings) -> No
                 hint=f"ask the same: question={each.question!r}; or use none of its labels",
             )
         then, now = each.reviewing, settings.reviewing
+        if then.answers and now.answers and then.answers != now.answers:
+            raise DesignError(
+                f"campaign {each.name!r} called its answers {' and '.join(then.answers)}, not "
+                f"{' and '.join(now.answers)}",
+                details="a yes there may be a no here",
+                hint="use none of its labels, or campaigns with the same names of answers",
+            )
         if now.per_item < then.per_item or now.share < then.share:
             raise DesignError(
                 f"campaign {each.name!r} has {then.per_item} reviewers on a share of "

@@ -62,6 +62,7 @@ def create_campaign(
     question: str | None = None,
     reviewers_per_item: int = 1,
     overlap: float = 0.0,
+    answers: tuple[str, str] | None = None,
     name: str = "campaign",
     storage: str | None = None,
     seed: int = 0,
@@ -125,6 +126,9 @@ def create_campaign(
     reviewers_per_item, overlap
         So many reviewers judge each item of a random share `overlap` of all, so that their
         agreement can be told; an item on which they disagree waits for a ruling.
+    answers : tuple of str, optional
+        What yes and no are called where people answer: ``("Spam", "Not spam")``. What is stored,
+        and what files hold, stays yes and no.
     name, storage : str
         What the campaign is called and where it is kept: ``sqlite:///file.db``,
         ``postgresql://user@host/database``, the environment's ``ASSAY_STORAGE``, or else in memory.
@@ -153,7 +157,7 @@ def create_campaign(
     if isinstance(seed, Integral) and not isinstance(seed, bool):
         seed = int(seed)  # numpy's integers too; what is no seed is refused below
     deck.key(seed)
-    reviewing = Reviewing(question, reviewers_per_item, overlap)
+    reviewing = Reviewing(question, reviewers_per_item, overlap, answers)
     refuse_bad_show(show)
     refuse_bad_show(slices, "slices")
     columns = {

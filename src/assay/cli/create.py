@@ -15,6 +15,7 @@ from assay.core.cut_methods import METHODS
 from assay.core.design import ALLOCATIONS, MODES, Design
 from assay.core.types import one_of
 from assay.errors import DesignError, did_you_mean
+from assay.labelling import Reviewing
 
 _PRESETS = ("default", "bennett-carvalho", "kumar-raj", "random")
 
@@ -74,6 +75,10 @@ def create(
     overlap: Annotated[
         float, _reviewing("The share of items, drawn at random, for K reviewers.", "SHARE")
     ] = 0.0,
+    answers: Annotated[
+        str | None,
+        _reviewing('What yes and no are called: "Spam,Not spam".', "YES,NO"),
+    ] = None,
     name: Annotated[str, typer.Option(help="What to call the campaign.")] = "campaign",
     storage: options.StorageUrl = None,
     as_json: AsJson = False,
@@ -117,6 +122,7 @@ def create(
             question=question,
             reviewers_per_item=reviewers_per_item,
             overlap=overlap,
+            answers=_answers(answers),
             name=name,
             storage=options.storage_url(storage),
             seed=seed,
@@ -124,6 +130,18 @@ def create(
         told = partial(document, scale_given=scale is not None)
         shown = partial(render_campaign, scale_given=scale is not None)
         make_campaign(make, file or str(table), told, shown, storage, as_json=as_json)
+
+
+def _answers(text: str | None) -> tuple[str, str] | None:
+    """Return the names of two answers, which a comma stands between."""
+    if text is None:
+        return None
+    yes, _, no = text.partition(",")
+    try:
+        return Reviewing(answers=(yes, no)).answers
+    except DesignError as error:
+        hint = 'give both with a comma between them, as in --answers "Spam,Not spam"'
+        raise DesignError(f"--answers: {error.problem}", details=error.details, hint=hint) from None
 
 
 def _refuse_half_overlap(reviewers: int, overlap: float) -> None:

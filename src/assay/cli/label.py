@@ -208,6 +208,10 @@ class Labelling:
         """Whether an item was judged before this one, in this sitting."""
         return bool(self._before)
 
+    def called(self, answer: str) -> str:
+        """Return what an answer is called in this campaign."""
+        return self._campaign.settings.called(answer)
+
     def given(self, item: Item) -> Answer | None:
         """Return the answer that was given to an item in this sitting."""
         return self._answers.get(item.id)
@@ -242,7 +246,7 @@ class Labelling:
                 self.answer(before)
             else:
                 self._go_on()
-            return f"{before}, kept"
+            return f"{self.called(before)}, kept"
         if self._reviewer is not None:
             self._submit(self._queue.popleft(), SKIP)
             self._ask_for_more()
@@ -368,7 +372,7 @@ def _obey(labelling: Labelling, command: Command | Comment | None) -> Text:
         case Command.SKIP:
             said = labelling.skip()
         case _ if labelling.answer(Answer(command)):
-            said, colour = f"{command}, saved", "green"
+            said, colour = f"{printable(labelling.called(command))}, saved", "green"
         case _:
             said = "somebody else said otherwise meanwhile; theirs is kept"
     return Text(said, colour)
@@ -386,7 +390,8 @@ def _view(campaign: Campaign, labelling: Labelling, item: Item) -> RenderableTyp
     lines += [facts(shown), Text()]
     before = labelling.given(item)
     if before is not None:
-        lines.append(Text(f"You said {before}; s keeps it.", "yellow"))
+        said = printable(labelling.called(before))
+        lines.append(Text(f"You said {said}; s keeps it.", "yellow"))
     if written := labelling.written(item):
         lines.append(Text(f"Your comment: {printable(written)}", "yellow"))
     return Group(*lines, _question(campaign))
@@ -397,5 +402,6 @@ def _question(campaign: Campaign) -> Text:
     for command in Command:
         if command is Command.UNDO:
             line.append("\n")
-        line.append(f"  {command.key} ", "bold cyan").append(command, "not bold")
+        called = printable(campaign.settings.called(command))
+        line.append(f"  {command.key} ", "bold cyan").append(called, "not bold")
     return line

@@ -7,6 +7,7 @@ from hashlib import sha256
 from numbers import Real
 from typing import Any, Literal, Self
 
+from assay.core.answers import parse_answer
 from assay.core.bins import Scale
 from assay.core.cuts import Variable
 from assay.core.deck import NUMBERS, Id, number
@@ -15,12 +16,13 @@ from assay.core.evaluation import Evaluation, Prior
 from assay.core.goal import Goal
 from assay.core.strata import Strata
 from assay.core.types import between
-from assay.errors import DesignError, InputError
+from assay.errors import DesignError, InputError, LabelError
 from assay.predictions import joint_fingerprint, listed
 from assay.storage import Session, reading_stored
 
 MOST_REVIEWERS = 20  # of one item
 _LONGEST_QUESTION = 10_000
+_LONGEST_ANSWER = 40
 
 
 @dataclass(frozen=True)
@@ -168,11 +170,15 @@ class Reviewing:
         How many reviewers judge an item of the share.
     share : float
         The share of items, drawn at random, that so many reviewers judge; all others have one.
+    answers : tuple of str, optional
+        What yes and no are called where people answer: ``("Spam", "Not spam")``. What is stored
+        stays yes and no.
     """
 
     question: str | None = None
     per_item: int = 1
     share: float = 0.0
+    answers: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be done."""
@@ -201,6 +207,46 @@ class Reviewing:
                 details="several reviewers an item and a share above 0 go together",
                 hint="for two reviewers on a tenth of the items: reviewers_per_item=2, overlap=0.1",
             )
+        if self.answers is not None:
+            object.__setattr__(self, "answers", _answers_called(self.answers))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values; without words of its own it is what it was before."""
+        return {name: value for name, value in asdict(self).items() if name != "answers" or value}
+
+
+def _answers_called(given: object) -> tuple[str, str]:
+    """Return what yes and no are called; raise where a reviewer could take one for another."""
+    problem, words = "", [*given] if isinstance(given, tuple | list) else []
+    if len(words) != 2 or not all(isinstance(word, str) for word in words):
+        problem = f"{given!r} are not the names of two answers"
+    else:
+        words = [" ".join(word.split()) for word in words]
+        for word, other in zip(words, ("no", "yes"), strict=True):
+            if not word or len(word) > _LONGEST_ANSWER or not word.isprintable():
+                problem = f"{word!r} cannot be the name of an answer"
+            elif _meaning(word) not in (None, "no" if other == "yes" else "yes"):
+                problem = f"{word!r} would stand for {'yes' if other == 'no' else 'no'}"
+        if not problem and words[0].casefold() == words[1].casefold():
+            problem = f"both answers are called {words[0]!r}"
+    if problem:
+        raise DesignError(
+            problem,
+            details=f"two different names of 1 to {_LONGEST_ANSWER} signs: of yes, then of no; "
+            "'cannot judge' and 'broken' are there beside them",
+            hint="as in answers=('Spam', 'Not spam')",
+        )
+    return words[0], words[1]
+
+
+def _meaning(word: str) -> str | None:
+    """Return the answer that a word stands for already; None where it is none."""
+    if word.casefold() in ("skip", "withdrawn", "undo"):
+        return word
+    try:
+        return parse_answer(word).value
+    except LabelError:
+        return None
 
 
 @dataclass(frozen=True)
@@ -299,6 +345,11 @@ class Settings:
         positive = self.source.positive
         return self.reviewing.question or f"Is it {'positive' if positive is None else positive}?"
 
+    def called(self, answer: str) -> str:
+        """Return what an answer is called where people give it."""
+        words = self.reviewing.answers or ("yes", "no")
+        return {"yes": words[0], "no": words[1]}.get(answer, answer)
+
     def reviewers_wanted(self, item_id: str) -> int:
         """Return how many reviewers an item is for.
 
@@ -324,7 +375,7 @@ class Settings:
             "seed": self.seed,
             "source": self.source.to_dict(),
             "before": None if self.before is None else asdict(self.before),
-            "reviewing": asdict(self.reviewing),
+            "reviewing": self.reviewing.to_dict(),
             **{
                 name: asdict(each)
                 for name, each in (("series", self.series), ("prior", self.prior))

@@ -46,6 +46,7 @@ class Heading:
     source: str
     items: int
     goal: str
+    question: str
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,10 @@ def heading_of(campaign: Campaign) -> Heading:
     else:
         title = metric_name(goal.metric).capitalize()
     source = printable(settings.source.description)
-    return Heading(title, source, settings.items, goal_words(goal))
+    question = settings.question
+    if settings.reviewing.answers:
+        question += " (yes: {}; no: {})".format(*settings.reviewing.answers)
+    return Heading(title, source, settings.items, goal_words(goal), printable(question))
 
 
 def dashboard_of(campaign: Campaign) -> Dashboard:

@@ -36,7 +36,7 @@ from assay.web.http import (
     word_in,
 )
 from assay.web.queue import Counter
-from assay.web.review import guideline_blocks, item_json
+from assay.web.review import button_words, guideline_blocks, item_json
 
 _ANSWERS = tuple(answer.value for answer in Answer)
 
@@ -101,6 +101,8 @@ async def show_disputes(request: Request) -> Response:
         shown = _dispute_values(disputes[at - 1], campaign, options) if disputes else None
         return {
             "question": campaign.settings.question,
+            "called": campaign.settings.called,
+            "buttons": button_words(campaign.settings),
             "several": campaign.settings.reviewing.per_item > 1,
             "count": len(disputes),
             "at": at,

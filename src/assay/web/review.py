@@ -15,7 +15,7 @@ from starlette.routing import Route
 from assay.campaign import Campaign, shown_columns
 from assay.errors import PredictionsError
 from assay.exchange import as_text
-from assay.labelling import LONGEST_COMMENT, TurnRequest, checked_request
+from assay.labelling import LONGEST_COMMENT, Settings, TurnRequest, checked_request
 from assay.results import Item, Turn
 from assay.web import Options
 from assay.web.auth import Person, needs
@@ -114,6 +114,11 @@ def _is_https(text: str) -> bool:
         return False
 
 
+def button_words(settings: Settings) -> dict[str, str]:
+    """Return what stands on the buttons for yes and no."""
+    return dict(zip(("yes", "no"), settings.reviewing.answers or ("Yes", "No"), strict=True))
+
+
 _MOST_ITEMS = 20
 _NO_MORE_ITEMS = "there are no more items just now; the owner has been told"
 
@@ -129,6 +134,8 @@ async def show_page(request: Request) -> Response:
         "review.html",
         campaign_id=identity,
         question=settings.question,
+        buttons=button_words(settings),
+        called=settings.called,
         budget=settings.goal.budget,
         blocks=guideline_blocks(options.guidelines),
         lease=options.lease,

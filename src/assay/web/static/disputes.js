@@ -57,7 +57,7 @@ async function load(at) {
   arrive();
 }
 
-async function decide(answer) {
+async function decide(answer, called) {
   const item = itemOf(current());
   if (!item) return;
   const written = comment.take();
@@ -80,7 +80,7 @@ async function decide(answer) {
     }
     trouble.hidden = true;
     ruled.hidden = false;
-    ruled.textContent = `Saved: item ${shortened(item.id)} is decided: ${answer}.`;
+    ruled.textContent = `Saved: item ${shortened(item.id)} is decided: ${called}.`;
     waiting = null;
     last = current().cloneNode(true);
     await load(queue().at);
@@ -122,7 +122,7 @@ function shortened(text) {
 }
 
 for (const button of buttons) {
-  keys.bind(button.dataset.key, button, () => decide(button.dataset.answer));
+  keys.bind(button.dataset.key, button, () => decide(button.dataset.answer, button.dataset.called));
 }
 keys.bind("w", write, () => comment.open(), { settles: false });
 keys.bind("s", later, goOn);

@@ -37,7 +37,9 @@ export function showAside(section, outbox, onDismiss) {
       const line = document.createElement("li");
       const words = document.createElement("span");
       const comment = entry.comment ? `, with the comment “${entry.comment}”` : "";
-      words.textContent = `Item ${entry.item}, “${entry.answer}”${comment}: ${entry.message}`;
+      const given = document.querySelector(`.answer[data-answer="${CSS.escape(entry.answer)}"]`);
+      const called = given?.dataset.called ?? entry.answer;
+      words.textContent = `Item ${entry.item}, “${called}”${comment}: ${entry.message}`;
       const button = document.createElement("button");
       button.type = "button";
       button.className = "button button-quiet";
