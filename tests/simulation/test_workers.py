@@ -1,6 +1,13 @@
 """The same numbers whatever the number of processes, and what is left after Ctrl-C."""
 
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,13 +43,14 @@ def numbers(runs: Runs | None) -> list[list[float]]:
     return [runs.labels.tolist(), runs.value.tolist(), runs.low.tolist(), runs.reason.tolist()]
 
 
-def test_the_same_numbers_with_1_2_and_3_workers() -> None:
+def test_the_same_numbers_with_1_and_3_workers() -> None:
+    """With 2, which is what most machines have cores for, see the next test."""
     asked = tasks("random", "perc-opt")
-    one, two, three = (
+    one, three = (
         [numbers(runs) for runs in run_tasks(asked, replications=RUNS, seed=SEED, workers=workers)]
-        for workers in (1, 2, 3)
+        for workers in (1, 3)
     )
-    assert one == two == three
+    assert one == three
     assert all(len(labels) == RUNS for labels, *_ in one)
     other = run_tasks(asked, replications=RUNS, seed=SEED + 1, workers=1)
     assert numbers(other[0]) != one[0]
@@ -111,3 +119,64 @@ def test_ctrl_c_leaves_what_was_finished(finished: int) -> None:
         assert (part is None) == (number == 0)
         if part is not None and complete is not None:
             assert part.value.tolist() == complete.value[:labels].tolist()
+
+
+@dataclass(frozen=True)
+class Endless:
+    """A block that is done at once, and others that take longer than anybody waits."""
+
+    folder: Path
+    block: int = 1
+
+    def replay(self, replications: int, *, key: Sequence[int]) -> Runs:
+        if key[1]:
+            (self.folder / str(os.getpid())).touch()
+            time.sleep(1000)
+        return tasks("random")[0].replay(replications, key=key)
+
+
+def check_all_end(folder: Path) -> None:
+    """Wait until the processes that an endless block was begun in are gone."""
+    until = time.monotonic() + 20
+    begun = [Path("/proc") / file.name for file in folder.iterdir()]
+    while any(process.exists() for process in begun):
+        assert time.monotonic() < until, "a worker goes on"
+        time.sleep(0.05)
+    assert begun
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc to look into")
+def test_ctrl_c_does_not_wait_for_blocks_that_are_under_way(tmp_path: Path) -> None:
+    def press(_share: float) -> None:
+        while not any(tmp_path.iterdir()):
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    (runs,) = run_tasks([Endless(tmp_path)], replications=3, seed=1, workers=2, progress=press)
+    assert runs is not None
+    assert runs.labels.size == 1
+    check_all_end(tmp_path)
+
+
+ASKS = """
+import sys
+from pathlib import Path
+from assay.simulation import run_tasks
+from tests.simulation.test_workers import Endless
+if __name__ == "__main__":
+    run_tasks([Endless(Path(sys.argv[1]))], replications=2, seed=1, workers=2)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc to look into")
+def test_workers_end_with_the_process_that_asked_though_it_is_killed(tmp_path: Path) -> None:
+    program, begun = tmp_path / "program.py", tmp_path / "begun"
+    program.write_text(ASKS)
+    begun.mkdir()
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with subprocess.Popen([sys.executable, program, begun], env=here) as asking:
+        until = time.monotonic() + 60
+        while not any(begun.iterdir()) and time.monotonic() < until:
+            time.sleep(0.05)
+        asking.kill()
+    check_all_end(begun)

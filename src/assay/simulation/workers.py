@@ -10,9 +10,10 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from numbers import Integral
 from typing import Protocol
 from zlib import crc32
@@ -171,7 +172,11 @@ def _results(
             yield _run(tasks[job[0]], job, seed)
         return
     # Processes that are started afresh inherit no threads or locks of a notebook's.
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    afresh = get_context("spawn")
+    wanted, want = afresh.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(
+        workers, mp_context=afresh, initializer=_work_while, initargs=(wanted,)
+    )
     try:
         with _ctrl_c_left_to_this_process():
             futures: list[Future[Result]] = [
@@ -179,6 +184,7 @@ def _results(
             ]
         for future in as_completed(futures):
             yield future.result()
+        pool.shutdown()
     except BrokenProcessPool:
         raise InputError(
             "the worker processes could not be started",
@@ -186,7 +192,24 @@ def _results(
             "or say workers=1",
         ) from None
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        want.close()
+        pool.shutdown(cancel_futures=True)
+        wanted.close()
+
+
+def _work_while(wanted: Connection) -> None:
+    """End this worker as soon as nobody wants what it computes.
+
+    A block may take a minute. After Ctrl-C the other end of the pipe is closed. It is closed, too,
+    where the process that asked is killed: its workers would otherwise wait for it forever.
+    """
+
+    def wait() -> None:
+        with suppress(EOFError, OSError):
+            wanted.recv_bytes()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 @contextmanager
