@@ -42,10 +42,10 @@ def ends_at_worst(
     doubtful : array, shape (H,)
         Items of each stratum without a yes or no, of those that were dealt.
     """
-    against, in_favour = state.worst_bets or (state.bets, state.bets)
     worst, best = counted_at_worst(state.tallies, metric, doubtful)
-    lows = look(design, goal, metric, _counted(state, worst, against)).low
-    highs = look(design, goal, metric, _counted(state, best, in_favour)).high
+    # One look at all of them takes half as long as two.
+    ends = look(design, goal, metric, _counted(state, worst, best))
+    lows, highs = ends.low[: len(worst.N)], ends.high[len(worst.N) :]
     told = state.tallies
     least, most = swing(Tallies.trusted(told.N, told.n, told.x, doubtful), metric)
     low = np.minimum(np.minimum(now.low, least), lows.min(axis=0))
@@ -68,14 +68,22 @@ def with_open(design: Design, goal: Goal, metric: Metric, state: State, now: Loo
     return replace(now, low=low, high=high)
 
 
-def _counted(state: State, tallies: Tallies, bets: Bets | None) -> State:
-    """Return the state with other counts, several ways of counting side by side, (K, ..., H)."""
-    shape = tallies.N.shape[:-1]
+def _counted(state: State, worst: Tallies, best: Tallies) -> State:
+    """Return the state with other counts, several ways of counting side by side, (2 K, ..., H)."""
+    shape = worst.N.shape[:-1]
+    counts = ([each.N, each.n, each.x, each.u] for each in (worst, best))
+    tallies = Tallies.trusted(*map(np.concatenate, zip(*counts, strict=True)))
+    bets = state.bets
     if bets is not None:
-        wealth = (bets.up, bets.down, bets.best_up, bets.best_down)
-        points = len(bets.points)
-        bets = Bets(bets.points, *(np.broadcast_to(each, (*shape, points)) for each in wealth))
-    streak = np.zeros(shape, dtype=np.int64)
+        wealth = (
+            [
+                np.broadcast_to(part, (*shape, len(each.points)))
+                for part in (each.up, each.down, each.best_up, each.best_down)
+            ]
+            for each in state.worst_bets or (bets, bets)
+        )
+        bets = Bets(bets.points, *map(np.concatenate, zip(*wealth, strict=True)))
+    streak = np.zeros((2 * shape[0], *shape[1:]), dtype=np.int64)
     return replace(state, tallies=tallies, streak=streak, bets=bets, worst_bets=None)
 
 
