@@ -125,12 +125,10 @@ LEVELS = np.linspace(0, 1, 801)[1:-1]
 def at_levels(tests: ValueTests, metric: Ratio, *, upper: bool) -> tuple[Floats, Floats]:
     """The metric at the end of E with the weights of each level, and its level there less that."""
     every = np.arange(len(tests.N))
-    totals = [
-        tests._totals(metric.slopes_at(np.full(every.size, level)), every, upper=upper)
-        for level in LEVELS
-    ]
-    off_by = [metric.level(T) - level for T, level in zip(totals, LEVELS, strict=True)]
-    return np.array([metric.value(T) for T in totals]), np.array(off_by)
+    level = np.repeat(LEVELS, every.size)
+    T = tests._totals(metric.slopes_at(level), np.tile(every, LEVELS.size), upper=upper)
+    shape = LEVELS.size, every.size
+    return metric.value(T).reshape(shape), (metric.level(T) - level).reshape(shape)
 
 
 def four_planes(tests: ValueTests, *, upper: bool) -> Floats:

@@ -47,7 +47,7 @@ def plain(value: object) -> None:
     json.dumps(value, allow_nan=False)
 
 
-@settings(max_examples=sized(800, 2500))
+@settings(max_examples=sized(400, 2500))
 @given(st.dictionaries(st.sampled_from([*vars(assay.Design()), "colour"]), ANYTHING | WORDS))
 def test_designs(values: dict[str, Any]) -> None:
     try:
@@ -58,7 +58,7 @@ def test_designs(values: dict[str, Any]) -> None:
     assert assay.Design.from_json(design.to_json()) == design
 
 
-@settings(max_examples=sized(700, 2000))
+@settings(max_examples=sized(350, 2000))
 @given(ANYTHING | WORDS, ANYTHING, ANYTHING, ANYTHING)
 def test_goals(metric: Any, within: Any, budget: Any, confidence: Any) -> None:
     try:
@@ -69,7 +69,7 @@ def test_goals(metric: Any, within: Any, budget: Any, confidence: Any) -> None:
     assert goal.worst_case >= 1
 
 
-@settings(max_examples=sized(500, 1500))
+@settings(max_examples=sized(250, 1500))
 @given(st.data())
 def test_estimates_of_any_tallies(data: st.DataObject) -> None:
     strata = data.draw(st.integers(1, 5))
@@ -84,7 +84,7 @@ def test_estimates_of_any_tallies(data: st.DataObject) -> None:
     assert 0 <= float(moments.variance) <= ((1 - metric.lowest) / 2) ** 2
 
 
-@settings(max_examples=sized(350, 1000))
+@settings(max_examples=sized(175, 1000))
 @given(ANYTHING, ANYTHING, ANYTHING)
 def test_tallies_and_rounding_of_anything(first: Any, second: Any, third: Any) -> None:
     for call in (
@@ -129,7 +129,7 @@ def drive(source: Any, **more: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::assay.AssayWarning")
-@settings(max_examples=sized(700, 2000))
+@settings(max_examples=sized(350, 2000))
 @given(st.data())
 def test_campaigns_over_any_predictions(data: st.DataObject) -> None:
     size = data.draw(st.integers(0, 30))
@@ -176,7 +176,7 @@ def test_campaigns_over_any_predictions(data: st.DataObject) -> None:
         assert str(error)
 
 
-@settings(max_examples=sized(200, 500))
+@settings(max_examples=sized(100, 500))
 @given(
     ANYTHING,
     st.dictionaries(
@@ -193,7 +193,7 @@ def test_create_campaign_of_anything(source: Any, more: Mapping[str, Any]) -> No
         return
 
 
-@settings(max_examples=sized(200, 500))
+@settings(max_examples=sized(100, 500))
 @given(st.dictionaries(st.integers(0, 12) | st.text(max_size=2) | st.floats(), ANYTHING) | ANYTHING)
 def test_telling_anything(labels: Any) -> None:
     campaign = assay.create_campaign(
