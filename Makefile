@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Tests start hundreds of programs; where this is set, each would compile what it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup system demo check test collected coverage torture lowest lint docs bench clean
+.PHONY: setup system demo check test collected coverage torture first lowest lint docs bench clean
 
 # The environment is made again whenever its contents change. Python compiles what it imports; to
 # compile all that is installed takes as long as to install it.
@@ -55,6 +55,10 @@ coverage: setup system
 # and the real Label Studio. It takes the better part of an hour, and says what it did.
 torture: setup system
 	@.ci/torture $(BIN)/python $(VENV)/label-studio
+
+# From nothing to a first estimate: the README's first commands in an empty environment, and timed.
+first: setup
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tests.docs.first
 
 # The oldest versions that pyproject.toml allows, in an environment of their own.
 lowest:

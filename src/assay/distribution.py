@@ -1,4 +1,4 @@
-"""What Assay is called on the package index, its version, and how an extra of it is installed."""
+"""The distribution: its name on the package index, its version, and how an extra is installed."""
 
 NAME = "assay-eval"  # `assay` is another project there; the package and the command are `assay`
 VERSION = "0.1.0"

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Playwright, sync_playwright
 
 from assay.campaign.create import create_campaign
 from assay.demo import make_population
@@ -115,12 +115,17 @@ def report_pictures(chromium: Browser, folder: Path) -> None:
     (folder / "report.html").unlink()
 
 
+def launched(playwright: Playwright) -> Browser:
+    """Return the system's browser."""
+    return playwright.chromium.launch(
+        executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+    )
+
+
 def main() -> None:
     """Make the pictures in the folder that is given."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
-        )
+        browser = launched(playwright)
         pictures(browser, Path(sys.argv[1]), f"sqlite:///{folder}/labels.db")
         report_pictures(browser, Path(sys.argv[1]))
         browser.close()

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from tests.docs.running import KEYS
+
 _ROWS = 6_000
 
 
@@ -47,8 +49,16 @@ def reviewing(folder: Path) -> None:
     (folder / "guidelines.txt").write_text("A page is spam if it was made to be found, not read.")
 
 
+def first(folder: Path) -> None:
+    """Write a CSV, and the keys that its owner presses: every twelfth is a no."""
+    spreadsheet(folder)
+    keys = ("n" if number % 12 == 11 else "y" for number in range(600))
+    (folder / KEYS).write_text("\n".join(keys))
+
+
 def readme(folder: Path) -> None:
     """Write all that the README's reader has."""
+    first(folder)
     random_labels(folder)
     days(folder)
     two_weeks(folder)

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
@@ -16,6 +17,15 @@ from tests.docs.zygote import CLIENT
 
 _EXIT_CODE = re.compile(r"^(?P<command>.*?)\s+# exit code (?P<code>\d+)$")
 _LONGEST = 120  # seconds for a block
+KEYS = ".keys"  # a file of a reader's folder: what is typed to the programs of the first block
+# There is no package index here; `make first` has pip install for real. A page must at least name
+# a package and extras that there are.
+_PIP = """\
+#!{python} -I
+import re, sys
+asked = re.fullmatch(r"install {name}(?:\\[([a-z,]+)\\])?", " ".join(sys.argv[1:]))
+sys.exit(not asked or not set((asked[1] or "web").split(",")) <= set({extras}))
+"""
 _DOCTEST = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -26,6 +36,11 @@ def program(folder: Path) -> Iterator[Path]:
     client = folder / "assay"
     client.write_text(CLIENT.format(python=sys.executable, socket=str(address)))
     client.chmod(0o755)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = list(project["optional-dependencies"])
+    pip = folder / "pip"
+    pip.write_text(_PIP.format(python=sys.executable, name=project["name"], extras=extras))
+    pip.chmod(0o755)
     with subprocess.Popen(
         [sys.executable, "-m", "tests.docs.zygote", str(address)],
         cwd=ROOT,
@@ -69,17 +84,20 @@ class Reader:
     def _bash(self, block: Block) -> str:
         after = self.folder / ".environment"
         script = _checked(self._in_our_words(block.text))
-        done = subprocess.run(
-            ["bash", "-eo", "pipefail", "-c", f"trap 'env -0 > {after}' EXIT\n{script}"],
-            cwd=self.folder,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            timeout=_LONGEST,
-            check=False,
-        )
+        keys = self.folder / KEYS
+        with (keys if keys.exists() else Path(os.devnull)).open() as typed:
+            done = subprocess.run(
+                ["bash", "-eo", "pipefail", "-c", f"trap 'env -0 > {after}' EXIT\n{script}"],
+                cwd=self.folder,
+                env=self._environment,
+                stdin=typed,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                encoding="utf-8",
+                timeout=_LONGEST,
+                check=False,
+            )
+        keys.unlink(missing_ok=True)
         if done.returncode:
             raise AssertionError(f"{block} ends with {done.returncode}\n\n{done.stdout}")
         variables = after.read_text().removesuffix("\0").split("\0")
