@@ -62,6 +62,19 @@ def test_the_exit_code_is_1_where_the_metric_is_below_its_floor(
 
 
 @pytest.mark.usefixtures("weeks")
+def test_with_fail_on_fall_the_exit_code_is_1_also_where_it_fell(run: Fixture) -> None:
+    begin = ("--series", "spam", "--seed", "2")
+    run("follow", "w1.csv", "--period", "w1", *begin, *COLUMNS)
+    answer("spam/w1", wrong=10)
+    assert run("follow", "--series", "spam", "--fail-on-fall").exit_code == 0  # the first period
+    assert run("follow", "w2.csv", "--period", "w2", "--series", "spam").exit_code == 0
+    answer("spam/w2", wrong=2)
+    assert "w2: fell" in run("follow", "--series", "spam").stdout
+    assert run("follow", "--series", "spam").exit_code == 0
+    assert run("follow", "--series", "spam", "--fail-on-fall").exit_code == 1
+
+
+@pytest.mark.usefixtures("weeks")
 def test_mistakes_are_told(run: Fixture) -> None:
     alone = run("follow", "w1.csv", "--series", "spam")
     assert alone.exit_code == 2, alone.output

@@ -6,7 +6,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 RUN = {"bash", "python", "pycon"}
-SHOWN = {"text", "math"}  # read, not run; a text directly below a block is what comes out of it
+# Read, not run; a text directly below a block is what comes out of it.
+SHOWN = {"text", "math", "yaml"}
 
 _FENCE = re.compile(
     r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```[ \t]*$",

@@ -188,6 +188,7 @@ FILES: dict[str, Callable[[Path], None]] = {
     "docs/any_size.md": days,
     "docs/howto/csv_and_colleagues.md": spreadsheet,
     "docs/howto/every_week.md": two_weeks,
+    "docs/howto/pull_request.md": two_weeks,
     "docs/howto/random_labels.md": random_labels,
     "docs/howto/rare_recall.md": predictions,
     "docs/howto/three_models.md": three_models,

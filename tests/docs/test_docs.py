@@ -8,7 +8,6 @@ import re
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from typer.main import get_command
 from assay.cli import app
 from tests.docs.blocks import ROOT, RUN, SHOWN, Block, blocks_of, matches, pages, parse
 from tests.docs.prepare import BEFORE, FILES, FIXTURES, NEEDS
-from tests.docs.running import Reader, program
+from tests.docs.running import Reader
 
 NOT_RUN = {
     "README.md": 2,
@@ -43,12 +42,6 @@ ALL = [block for blocks in BLOCKS.values() for block in blocks]
 
 def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
-
-
-@pytest.fixture(scope="session")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with program(tmp_path_factory.mktemp("path")) as folder:
-        yield folder
 
 
 @pytest.mark.parametrize("page", [page for page in BLOCKS if BLOCKS[page]], ids=name_of)

@@ -67,6 +67,10 @@ def follow(
     floor: Annotated[
         float | None, options.about_goal("The exit code is 1 when the metric is surely below this.")
     ] = None,
+    fail_on_fall: Annotated[
+        bool,
+        options.about_goal("The exit code is 1 also when it surely fell since the last period."),
+    ] = False,
     budget: Annotated[int | None, options.about_goal("Stop after so many new answers.")] = None,
     confidence: Annotated[float | None, options.about_goal("How sure the answers must be.")] = None,
     question: Annotated[
@@ -82,7 +86,8 @@ def follow(
     """Begin the next period of a series, or show how it went so far.
 
     What is not given is as it was in the period before. The exit code is 1 when the metric of the
-    last period is below its floor, with the confidence; 2 when something is wrong.
+    last period is below its floor, with the confidence (with --fail-on-fall also when it has fallen
+    since the period before); 2 when something is wrong.
     """
     with telling_errors(as_json=as_json, code=_WRONG):
         if (file is None) != (period is None):
@@ -128,7 +133,7 @@ def follow(
             ),
             as_json=as_json,
         )
-    if found.below_floor:
+    if found.below_floor or (fail_on_fall and last.moved == "fell"):
         raise typer.Exit(1)
 
 
