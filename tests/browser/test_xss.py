@@ -75,6 +75,64 @@ def test_items(open_house: Callable[..., House], enter: Callable[..., Visit]) ->
     visit.elsewhere.clear()
 
 
+INSIDE = """() => [...document.querySelectorAll("#item-body dd *")].flatMap((node) =>
+  [node.localName, ...[...node.attributes].map((each) => `@${each.name}`)])"""
+ELEMENTS = {
+    *("p", "ul", "ol", "li", "strong", "em", "code", "pre", "blockquote", "hr", "b", "div", "span"),
+    "button",
+}
+ATTRIBUTES = {
+    *("@class", "@role", "@aria-label", "@aria-level", "@tabindex", "@type", "@title", "@start"),
+}
+WRAPPED = (
+    *("{}", "**{}**", "*{}*", "`{}`", "[{}]({})", "![{}](https://elsewhere.test/{})", "# {}"),
+    *("> {}", "- {}", "1. {}", "```{}\n{}\n```", "<a href='{}'>"),
+)
+
+
+def test_items_with_structure(
+    open_house: Callable[..., House], enter: Callable[..., Visit]
+) -> None:
+    """Markdown, code, JSON and conversations: elements of our own, and the text as it was."""
+    pairs = list(zip(CORPUS, rotated(1), strict=True))
+    texts = {
+        "md": "\n\n".join(each.replace("{}", text) for text in CORPUS for each in WRAPPED),
+        "code": ALL,
+        "json": json.dumps([{one: two} for one, two in pairs]),
+        "turns": json.dumps([{"role": one, "content": two} for one, two in pairs]),
+    }
+    house = open_house(
+        options=Options(kinds={"md": "markdown", "code": "code"}),
+        predictions={
+            "id": ["a", "b"],
+            "p": [0.9, 0.9],
+            **{name: [text] * 2 for name, text in texts.items()},
+        },
+        show=list(texts),
+        budget=2,
+    )
+    visit = enter(house)
+    visit.alter("review.js", ("HELD = 3", "HELD = 1"))
+    page = visit.open()
+    shown(page)
+    held = set(page.evaluate(INSIDE))
+    assert held <= ELEMENTS | ATTRIBUTES
+    assert held > {"strong", "em", "code", "pre", "blockquote", "ol", "ul"}
+    assert page.locator(".turn").count() == len(CORPUS)
+    for name, text in texts.items():
+        page.get_by_role("button", name=f"Show {name} as text").press("Enter")
+        assert (
+            page.locator(f".field:has(.field-name:text-is('{name}')) dd").evaluate(
+                "node => node.textContent"
+            )
+            == text
+        )
+    careless = enter(house, "bob")
+    careless.alter("rich.js", ("node.append(...children);", "node.innerHTML = children.join('');"))
+    shown(careless.open())
+    assert careless.leave() != []
+
+
 def is_plain(address: str) -> bool:
     return address.isprintable() and "@" not in address and " " not in address
 
@@ -143,7 +201,8 @@ def test_a_page_that_trusts_texts_is_noticed(hostile: House, enter: Callable[...
     for _ in range(50):  # not until something is seen: one of them leads away from the page
         if not visit.trouble:
             page.wait_for_timeout(100)
-    assert any("CSP violation" in each for each in visit.leave())
+    wrong = visit.leave()
+    assert any("CSP violation" in each for each in wrong), wrong
 
 
 def test_templates_that_trust_texts_are_noticed(
@@ -153,4 +212,5 @@ def test_templates_that_trust_texts_are_noticed(
     monkeypatch.setattr(web_app, "make_templates", lambda: trusting)
     visit = enter(open_house(question=ALL))
     visit.open()
-    assert any("CSP violation" in each for each in visit.leave())
+    wrong = visit.leave()
+    assert any("CSP violation" in each for each in wrong), wrong

@@ -18,7 +18,7 @@ from assay.core.subgroups import domain
 from assay.errors import DesignError, InputError, PredictionsError
 from assay.exchange import FORMATS
 from assay.web import Options
-from assay.web.review import item_json
+from assay.web.items import item_json
 from tests.sklearn_metrics import SKLEARN
 
 SIZE = 1200

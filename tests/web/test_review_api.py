@@ -16,7 +16,7 @@ from assay.campaign.extend import rebase_campaign
 from assay.core.answers import Answer
 from assay.storage import Label
 from assay.web import Options
-from assay.web import review as shown
+from assay.web import items as shown
 from assay.web.auth import role_needed
 from assay.web.serve import ROUTES
 from tests.web.conftest import Web

@@ -23,7 +23,7 @@ from assay.errors import InputError, MissingDependencyError, did_you_mean
 from assay.exchange import Content
 from assay.labelling import FROM_BEFORE, reviewer_of
 from assay.results import printable
-from assay.web import ROLES, Options, digest_of, new_token
+from assay.web import KINDS, ROLES, Options, digest_of, new_token
 
 _PACKAGES = ("starlette", "uvicorn", "jinja2")
 _LONGEST_GUIDELINES = 100_000
@@ -50,6 +50,14 @@ def serve(
     image: Annotated[
         list[str] | None,
         typer.Option(metavar="COL", help="Show the images at a column's https addresses."),
+    ] = None,
+    show_as: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--as",
+            metavar="COL=KIND",
+            help=f"How to show a column: {', '.join(KINDS)}.",
+        ),
     ] = None,
     lease: Annotated[
         float,
@@ -89,6 +97,7 @@ def serve(
             guidelines="" if guidelines is None else _text(guidelines),
             links=_shown(campaign, link or []),
             images=_shown(campaign, image or []),
+            kinds=_kinds(campaign, show_as or []),
             lease=lease,
             local_token=new_token() if alone else None,
         )
@@ -147,6 +156,21 @@ def _shown(campaign: Campaign, columns: list[str]) -> tuple[str, ...]:
                 hint=did_you_mean(column, shown),
             )
     return tuple(columns)
+
+
+def _kinds(campaign: Campaign, given: list[str]) -> dict[str, str]:
+    """Return how columns are shown; raise where one is not shown, or there is no such way."""
+    kinds = {}
+    for text in given:
+        column, equals, kind = text.rpartition("=")
+        if not equals or kind not in KINDS:
+            raise InputError(
+                f"--as {text!r} does not say how to show a column",
+                details=f"ways: {', '.join(KINDS)}",
+                hint=did_you_mean(kind, KINDS) or "name the column and the way: --as text=markdown",
+            )
+        kinds[_shown(campaign, [column])[0]] = kind
+    return kinds
 
 
 def _say(login: str, *, alone: bool, warnings: list[str]) -> None:

@@ -5,12 +5,14 @@ Nothing here is imported by the library; it needs the packages of the extra ``we
 
 import hashlib
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hmac import compare_digest
 
-__all__ = ["LOOPBACK_HOSTS", "ROLES", "Options", "digest_of", "is_same", "new_token"]
+__all__ = ["KINDS", "LOOPBACK_HOSTS", "ROLES", "Options", "digest_of", "is_same", "new_token"]
 
 ROLES = ("owner", "reviewer")
+KINDS = ("text", "markdown", "code", "json", "conversation")
 LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
@@ -27,6 +29,9 @@ class Options:
         How to judge, shown beside every item.
     links, images : tuple of str
         Columns whose https addresses are shown as links or images; all else is shown as text.
+    kinds : mapping of str to str
+        How columns are shown, of `KINDS`. What is not named is shown as a conversation or as JSON
+        where it is one, and otherwise as text.
     lease : float
         Seconds for which an item is kept for the reviewer who was shown it.
     local_token : str, optional
@@ -37,6 +42,7 @@ class Options:
     guidelines: str = ""
     links: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)
     lease: float = 600.0
     local_token: str | None = field(default=None, repr=False)
 

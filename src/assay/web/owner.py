@@ -35,8 +35,9 @@ from assay.web.http import (
     text_in,
     word_in,
 )
+from assay.web.items import item_json
 from assay.web.queue import Counter
-from assay.web.review import button_words, guideline_blocks, item_json
+from assay.web.review import button_words, guideline_blocks
 
 _ANSWERS = tuple(answer.value for answer in Answer)
 

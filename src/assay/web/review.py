@@ -5,21 +5,20 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from assay.campaign import Campaign, shown_columns
+from assay.campaign import Campaign
 from assay.errors import PredictionsError
-from assay.exchange import as_text
 from assay.labelling import LONGEST_COMMENT, Settings, TurnRequest, checked_request
-from assay.results import Item, Turn
+from assay.results import Turn
 from assay.web import Options
 from assay.web.auth import Person, needs
 from assay.web.http import labels_in, number_in, read_document, render
+from assay.web.items import item_json
 from assay.web.queue import Counter
 
 # How to judge, as the owner wrote it: headings, paragraphs and lists, and no other markup.
@@ -65,53 +64,6 @@ def _read(line: str) -> tuple[Literal["heading", "paragraph", "list"], str]:
     if listed := _LISTED.fullmatch(line):
         return "list", listed[1].strip()
     return "paragraph", line.strip()
-
-
-# What of an item and its campaign a reviewer may see: nothing that would sway them.
-
-Kind = Literal["text", "link", "image"]
-
-
-def item_json(item: Item, campaign: Campaign, options: Options) -> dict[str, Any]:
-    """Return an item as the pages get it: every value is a text, and how to show it."""
-    return {
-        "id": str(item.id),
-        "fields": [
-            _field(name, item.shown, options)
-            for name in shown_columns(campaign)
-            if name in item.shown
-        ],
-    }
-
-
-def _field(name: str, shown: Mapping[str, Any], options: Options) -> dict[str, str]:
-    text = as_text(shown[name])
-    return {"name": name, "kind": _kind(name, text, options), "value": text}
-
-
-def _kind(name: str, text: str, options: Options) -> Kind:
-    if not _is_https(text):
-        return "text"
-    if name in options.images:
-        return "image"
-    return "link" if name in options.links else "text"
-
-
-def _is_https(text: str) -> bool:
-    """Tell whether a text is an https address, written so that nobody can take it for another.
-
-    Examples
-    --------
-    >>> [_is_https(text) for text in ("https://a.example/x", "http://a.example", "https://u@a.b")]
-    [True, False, False]
-    """
-    if not text.isprintable() or any(sign.isspace() or sign == "\\" for sign in text):
-        return False
-    try:
-        parts = urlsplit(text)
-        return parts.scheme == "https" and bool(parts.hostname) and "@" not in parts.netloc
-    except ValueError:
-        return False
 
 
 def button_words(settings: Settings) -> dict[str, str]:

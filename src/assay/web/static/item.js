@@ -1,33 +1,65 @@
 // An item as a person sees it. What it holds is hostile: it becomes text, and never markup.
 
+import { RENDERERS, element, plain } from "./rich.js";
+
+const SHORT = 160; // characters; so little is shown large
+
 export function itemNode(item) {
-  const list = document.createElement("dl");
-  list.className = "fields";
-  for (const { name, kind, value } of item.fields) {
-    const field = document.createElement("div");
-    field.className = `field field-${kind}`;
-    const term = document.createElement("dt");
-    term.dir = "auto";
-    term.textContent = name;
-    const text = document.createElement("dd");
-    text.dir = "auto";
-    text.lang = ""; // nobody knows; a reader must not take it for English
-    text.append(...valueNodes(name, kind, value));
-    field.append(term, text);
-    list.append(field);
-  }
+  const list = element("dl", "fields");
+  const length = item.fields.reduce((sum, field) => sum + field.value.length, 0);
+  const lines = item.fields.every(({ kind, value }) => kind === "text" && !value.includes("\n"));
+  if (lines && length <= SHORT && item.fields.length <= 2) list.classList.add("fields-short");
+  for (const field of item.fields) list.append(fieldNode(field));
   return list;
 }
 
+function fieldNode({ name, kind, value }) {
+  const term = element("dt", "", element("span", "field-name", name));
+  term.dir = "auto";
+  const text = element("dd");
+  text.dir = "auto";
+  text.lang = ""; // nobody knows; a reader must not take it for English
+  const rich = richNodes(kind, value);
+  if (rich) {
+    term.append(switchNode(name, text, rich, value));
+    text.classList.add("rich");
+    text.append(...rich);
+  } else {
+    text.append(...valueNodes(name, kind, value));
+  }
+  return element("div", `field field-${kind}`, term, text);
+}
+
+// Whatever a rendering makes of a text, the text itself is one key away.
+function switchNode(name, text, rich, value) {
+  const button = element("button", "switch", "as text");
+  button.type = "button";
+  button.setAttribute("aria-pressed", "false");
+  button.setAttribute("aria-label", `Show ${name} as text`);
+  button.addEventListener("click", () => {
+    const raw = button.getAttribute("aria-pressed") === "false";
+    button.setAttribute("aria-pressed", String(raw));
+    text.classList.toggle("rich", !raw);
+    text.replaceChildren(...(raw ? plain(value) : rich));
+  });
+  return button;
+}
+
+function richNodes(kind, value) {
+  if (!Object.hasOwn(RENDERERS, kind) || value.trim() === "") return null;
+  try {
+    return RENDERERS[kind](value);
+  } catch {
+    return null; // it is not what the server took it for
+  }
+}
+
 function valueNodes(name, kind, value) {
-  const address = kind === "text" ? null : safeAddress(value);
+  const address = kind === "link" || kind === "image" ? safeAddress(value) : null;
   if (kind === "link" && address) return [linkNode(address, value)];
   if (kind === "image" && address) return [imageNode(name, address), linkNode(address, value)];
-  if (value !== "") return [document.createTextNode(value)];
-  const empty = document.createElement("span");
-  empty.className = "muted";
-  empty.textContent = "(empty)";
-  return [empty];
+  if (value !== "") return plain(value);
+  return [element("span", "muted", "(empty)")];
 }
 
 // The server has looked at it already; what follows a link in a browser is looked at twice.
@@ -41,17 +73,16 @@ function safeAddress(value) {
 }
 
 function linkNode(address, value) {
-  const link = document.createElement("a");
+  const link = element("a", "", value);
   link.href = address;
   link.target = "_blank";
   link.rel = "noopener noreferrer";
   link.referrerPolicy = "no-referrer";
-  link.textContent = value;
   return link;
 }
 
 function imageNode(name, address) {
-  const image = document.createElement("img");
+  const image = element("img");
   image.referrerPolicy = "no-referrer";
   image.decoding = "async";
   image.alt = `Image in column ${name}`;

@@ -35,6 +35,7 @@ let given = []; // what undo takes back: {key, card}
 let turn = null; // the server's last word
 let shown = null; // the card or view on the screen
 let trouble = false;
+let tall = false; // an item was not short
 let timer = 0;
 let seen = performance.now(); // when somebody last did something at this page
 let renewed = 0; // when the server last heard that what is held is still wanted
@@ -167,6 +168,7 @@ function show(now, card) {
   for (const view of VIEWS) byId(view).hidden = view !== id;
   comment.show(drafts.get(card?.item.id) ?? "");
   if (card) {
+    fitFrame();
     byId("item-name").textContent = `Item ${card.item.id}`;
     byId("item-body").replaceChildren(card.node);
     byId("item").scrollTop = 0;
@@ -174,6 +176,13 @@ function show(now, card) {
     keys.shown();
   }
   if (!first || card) byId(id).focus({ preventScroll: true });
+}
+
+// Where all items are short, so is the frame, and the answers are right below. With the first item
+// that is not, the frame is as high as the screen, and stays so: buttons move once at most.
+function fitFrame() {
+  tall ||= held.some(({ node }) => !node.classList.contains("fields-short"));
+  byId("review").classList.toggle("compact", !tall);
 }
 
 function renderProgress() {

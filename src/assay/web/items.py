@@ -1,0 +1,105 @@
+"""Items as the pages get them: every value is a text, and how to show it."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from assay.campaign import Campaign, shown_columns
+from assay.exchange import as_text
+from assay.results import Item
+from assay.web import Options
+
+_LONGEST_RICH = 200_000  # characters; what is longer is shown as it is
+_TURN_KEYS = (("role", "content"), ("from", "value"))
+
+
+def item_json(item: Item, campaign: Campaign, options: Options) -> dict[str, Any]:
+    """Return an item for a page: nothing of it that would sway a reviewer."""
+    return {
+        "id": str(item.id),
+        "fields": [
+            _field(name, item.shown, options)
+            for name in shown_columns(campaign)
+            if name in item.shown
+        ],
+    }
+
+
+def _field(name: str, shown: Mapping[str, Any], options: Options) -> dict[str, str]:
+    text = as_text(shown[name])
+    return {"name": name, "kind": kind_of(name, text, options), "value": text}
+
+
+def kind_of(name: str, text: str, options: Options) -> str:
+    """Return how a text of a column is shown: by what the owner said of it, or by what it is.
+
+    Examples
+    --------
+    >>> kind_of("log", '[{"role": "user", "content": "Hi"}]', Options())
+    'conversation'
+    >>> kind_of("log", '{"a": 1}', Options()), kind_of("log", "a: 1", Options())
+    ('json', 'text')
+    >>> kind_of("log", '{"a": 1}', Options(kinds={"log": "text"}))
+    'text'
+    """
+    if name in options.images or name in options.links:
+        if not is_https(text):
+            return "text"
+        return "image" if name in options.images else "link"
+    kind = options.kinds.get(name, "")
+    if kind in ("text", "markdown", "code"):
+        return "text" if len(text) > _LONGEST_RICH else kind
+    found = _read(text)
+    if found is None:
+        return "text"
+    return "conversation" if kind != "json" and is_conversation(found) else "json"
+
+
+def _read(text: str) -> object:
+    """Return the object or list that a text is in JSON; None where it is neither."""
+    if not text.lstrip().startswith(("{", "[")) or len(text) > _LONGEST_RICH:
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found or None
+
+
+def is_conversation(found: object) -> bool:
+    """Tell whether a value is a list of turns: who speaks, and what they say.
+
+    Examples
+    --------
+    >>> is_conversation([{"role": "user", "content": "Hi"}]), is_conversation([{"role": "user"}])
+    (True, False)
+    """
+    if not isinstance(found, list) or not found:
+        return False
+    return any(
+        all(
+            isinstance(turn, dict)
+            and isinstance(turn.get(who), str)
+            and isinstance(turn.get(said), str)
+            for turn in found
+        )
+        for who, said in _TURN_KEYS
+    )
+
+
+def is_https(text: str) -> bool:
+    """Tell whether a text is an https address, written so that nobody can take it for another.
+
+    Examples
+    --------
+    >>> [is_https(text) for text in ("https://a.example/x", "http://a.example", "https://u@a.b")]
+    [True, False, False]
+    """
+    if not text.isprintable() or any(sign.isspace() or sign == "\\" for sign in text):
+        return False
+    try:
+        parts = urlsplit(text)
+        return parts.scheme == "https" and bool(parts.hostname) and "@" not in parts.netloc
+    except ValueError:
+        return False
