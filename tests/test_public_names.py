@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import textwrap
+from pathlib import Path
 
 import assay
 from assay import errors
@@ -85,3 +87,57 @@ def test_optional_packages_and_what_is_slow_to_load_are_not_imported() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+# Packages of extras, and of those that the tests need.
+_NOT_IN_BASE = (
+    *("alembic", "jinja2", "matplotlib", "mlflow", "pandas", "polars", "psycopg", "pyspark"),
+    *("sklearn", "starlette", "uvicorn", "yaml"),
+)
+_BASE_ALONE = """
+import sys
+
+class Without:  # as if they were not installed
+    def __init__(self, finder):
+        self.finder = finder
+
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+
+    def find_spec(self, name, path=None, target=None):
+        hidden = name.partition(".")[0] in {refused}
+        return None if hidden else self.finder.find_spec(name, path, target)
+
+sys.meta_path[:] = map(Without, sys.meta_path)
+import assay
+import assay.cli
+
+with open("predictions.csv", "w") as file:
+    file.write("id,p\\n" + "".join(f"{{row}},{{row / 300:.3f}}\\n" for row in range(300)))
+columns = dict(id="id", score="p", threshold=0.5)
+campaign = assay.create_campaign(
+    "predictions.csv", **columns, within=0.1, name="spam", storage="sqlite:///a.db"
+)
+while not campaign.done:
+    campaign.tell({{item.id: int(item.id) % 9 > 0 for item in campaign.ask(20)}})
+campaign.to_frame("labels", backend="pyarrow")
+campaign.report().save("report.html")
+campaign.bundle("audit.zip")
+print(assay.verify_bundle("audit.zip").clean)
+for asked in (["serve", "spam"], ["create", "postgresql://a@b/c", "--table", "t"]):
+    sys.argv = ["assay", *asked, "--storage", "sqlite:///a.db"]
+    try:
+        assay.cli.main()
+    except SystemExit as ended:
+        print(ended.code)
+"""
+
+
+def test_the_base_install_is_enough_and_what_is_not_names_the_extra(tmp_path: Path) -> None:
+    script = textwrap.dedent(_BASE_ALONE).format(refused=_NOT_IN_BASE)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert done.stdout.split() == ["True", "1", "1"]
+    assert "pip install 'assay-eval[web]'" in done.stderr
+    assert "pip install 'assay-eval[postgres]'" in done.stderr
