@@ -124,7 +124,8 @@ campaign.to_frame("labels", backend="pyarrow")
 campaign.report().save("report.html")
 campaign.bundle("audit.zip")
 print(assay.verify_bundle("audit.zip").clean)
-for asked in (["serve", "spam"], ["create", "postgresql://a@b/c", "--table", "t"]):
+from_postgres = ["create", "postgresql://a@b/c", "--table", "t", "--score", "p", "--within", "0.1"]
+for asked in (["serve", "spam"], [*from_postgres, "--id", "id", "--threshold", "0.5"]):
     sys.argv = ["assay", *asked, "--storage", "sqlite:///a.db"]
     try:
         assay.cli.main()
