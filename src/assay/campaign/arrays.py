@@ -12,6 +12,7 @@ from assay.core.answers import Answer, parse_answer
 from assay.core.design import Design
 from assay.core.types import Ints
 from assay.errors import InputError, LabelError, PredictionsError, did_you_mean
+from assay.predictions import ScoreOf, ScoreScale
 from assay.results import Estimate
 
 Oracle = Callable[[Ints], Iterable[object]]
@@ -26,6 +27,8 @@ def evaluate(
     oracle: Oracle | None = None,
     y_true: ArrayLike | None = None,
     pos_label: str | float | None = None,
+    score_of: ScoreOf | None = None,
+    scale: ScoreScale | None = None,
     sample_weight: ArrayLike | None = None,
     metric: str = "precision",
     within: float | None = 0.02,
@@ -57,6 +60,8 @@ def evaluate(
         may be missing. Either this or `oracle` is needed.
     pos_label : optional
         The value of `y_pred` and of the true labels that means yes.
+    score_of, scale
+        What the scores are, as in `create_campaign`.
     sample_weight : array, shape (N,), optional
         What each row counts: its traffic, its impressions (docs/weights.md).
     metric, within, budget, confidence, design, seed
@@ -96,6 +101,8 @@ def evaluate(
             sample_weight="sample_weight" if sample_weight is not None else None,
             threshold=threshold,
             positive=pos_label if y_pred is not None else None,
+            score_of=score_of,
+            scale=scale,
             metric=metric,
             within=within,
             budget=budget,

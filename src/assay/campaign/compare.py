@@ -15,6 +15,8 @@ from assay.predictions import (
     Classifiers,
     ComparedPredictions,
     Scan,
+    ScoreOf,
+    ScoreScale,
     as_scan,
     read_compared,
     refuse_bad_show,
@@ -31,6 +33,8 @@ def compare_campaign(
     predicted: str | None = None,
     threshold: float | None = None,
     positive: str | float | None = None,
+    score_of: ScoreOf | None = None,
+    scale: ScoreScale | None = None,
     show: Sequence[str] = (),
     slices: Sequence[str] = (),
     names: tuple[str, str] = ("old", "new"),
@@ -59,7 +63,7 @@ def compare_campaign(
     old, new : path, SQL query, DataFrame, Arrow table, mapping of arrays, `Scan`, `Predictions`
         As in `create_campaign`: what two model versions said of the same items, or one classifier
         of two weeks' items; some items may be in one of them only. Both are read into memory.
-    id, score, predicted, threshold, positive, show
+    id, score, predicted, threshold, positive, score_of, scale, show
         The columns, of both; an id is needed. Where they have different names, a query gives them
         one: ``SELECT url, p_v2 AS p FROM 'new.parquet'``.
     slices : sequence of str
@@ -107,7 +111,12 @@ looked at
     seed = _seed_of(before, seed)
     reviewing = _reviewing_of(before, question, reviewers_per_item, overlap)
     columns = given_columns(
-        score=score, predicted=predicted, threshold=threshold, positive=positive
+        score=score,
+        predicted=predicted,
+        threshold=threshold,
+        positive=positive,
+        score_of=score_of,
+        scale=scale,
     )
     one, other = _two_names(names)
     classifiers = {one: columns, other: columns}

@@ -11,7 +11,6 @@ from assay.campaign.campaign import Campaign
 from assay.campaign.prior_labels import PriorLabels
 from assay.campaign.setup import Setup, set_up
 from assay.core import deck
-from assay.core.bins import Scale
 from assay.core.design import Design
 from assay.core.strata import Strata
 from assay.errors import AssayWarning, DesignError, is_storable, printable
@@ -31,7 +30,16 @@ from assay.labelling import (
     scans_of,
     sealed,
 )
-from assay.predictions import Classifiers, Predictions, Scan, as_scan, parts_in, refuse_bad_show
+from assay.predictions import (
+    Classifiers,
+    Predictions,
+    Scan,
+    ScoreOf,
+    ScoreScale,
+    as_scan,
+    parts_in,
+    refuse_bad_show,
+)
 from assay.storage import CardRow, Label, Session, Store, open_storage
 
 _LONGEST_NAME = 200  # of a campaign
@@ -45,10 +53,11 @@ def create_campaign(
     id: str | None = None,
     threshold: float | None = None,
     positive: str | float | None = None,
+    score_of: ScoreOf | None = None,
     show: Sequence[str] = (),
     slices: Sequence[str] = (),
     sample_weight: str | None = None,
-    scale: Scale | None = None,
+    scale: ScoreScale | None = None,
     classifiers: Classifiers | None = None,
     metric: str = "precision",
     metrics: Iterable[str] | Mapping[str, float] | None = None,
@@ -86,6 +95,9 @@ def create_campaign(
         Where the predicted label changes. With `predicted`, the two are checked to agree.
     positive : optional
         The value of `predicted` that means yes.
+    score_of : {"positive", "predicted", "negative"}, optional
+        Whose score it is. That of the predicted class (how sure the classifier is of what it says)
+        or of the negative one is turned into the positive class's: 1 - score.
     show : sequence of str
         Columns that reviewers see.
     slices : sequence of str
@@ -95,8 +107,9 @@ def create_campaign(
         The column with the items' weights (traffic, impressions), finite and not negative: the
         metric is over weighted items, which are drawn in proportion to weight. All predictions are
         read into memory.
-    scale : {"probability", "margin"}, optional
-        What the score is, where the design stratifies by confidence; otherwise told by its range.
+    scale : {"probability", "percent", "margin"}, optional
+        What the score is; otherwise told by its range. Percentages are divided by 100, and so is
+        the threshold.
     classifiers : mapping of str to mapping, optional
         Several classifiers of the same items, by name: of each its `score`, `predicted`,
         `threshold` and `positive`, as above, those it has.
@@ -168,8 +181,8 @@ def create_campaign(
         "positive": positive,
         "show": [*show, *(name for name in slices if name not in show)],
     }
-    if sample_weight is not None:
-        columns["sample_weight"] = sample_weight
+    further = {"score_of": score_of, "scale": scale, "sample_weight": sample_weight}
+    columns |= {name: value for name, value in further.items() if value is not None}
     setup = set_up(
         predictions,
         columns,
@@ -253,6 +266,8 @@ def settings_of(
     slices : sequence of str
         Columns whose values are kept with every card.
     """
+    for doubt in setup.doubts:
+        warn(doubt.warning, AssayWarning, stacklevel=3)
     found = setup.predictions
     source = Source(
         parts=parts_of(found, scans),
@@ -260,6 +275,7 @@ def settings_of(
         id_kind=found.id_kind,
         scale=setup.scale,
         slices=tuple(slices),
+        doubts=tuple(doubt.finding for doubt in setup.doubts),
     )
     return Settings(
         name=name,

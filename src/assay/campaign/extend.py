@@ -312,6 +312,7 @@ def _begin_again(found: Predictions, old: Settings) -> Setup:
         # reverse.
         scale=None if old.source.scale == "probability" else old.source.scale,
         design=old.design,
+        doubted=False,
     )
 
 

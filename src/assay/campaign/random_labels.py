@@ -19,7 +19,7 @@ from assay.core.tallies import Tallies
 from assay.core.types import Bools, Ints
 from assay.core.unjudged import movement
 from assay.errors import LabelError, PredictionsError
-from assay.predictions import Predictions, read_predictions
+from assay.predictions import Predictions, ScoreOf, ScoreScale, read_predictions
 from assay.results import Estimate
 
 # The labels fell by size, whatever the answers: nothing is to be made up for, as it is where they
@@ -37,6 +37,8 @@ def estimate(
     id: str | None = None,
     threshold: float | None = None,
     positive: str | float | None = None,
+    score_of: ScoreOf | None = None,
+    scale: ScoreScale | None = None,
     metric: str = "precision",
     confidence: float = 0.95,
 ) -> Estimate:
@@ -53,7 +55,7 @@ def estimate(
         answers: true or "yes", false or "no", "cannot judge".
     predictions : path, DataFrame, Arrow table, mapping of arrays, or `Predictions`
         All items that the sample was drawn from, labelled or not.
-    score, predicted, id, threshold, positive
+    score, predicted, id, threshold, positive, score_of, scale
         As in `create_campaign`.
     metric : str
         ``precision``, ``recall``, ``f1``, ``accuracy``, ``false_omission_rate``, ``prevalence``,
@@ -73,8 +75,17 @@ def estimate(
     (400, True)
     """
     found = read_predictions(
-        predictions, score=score, predicted=predicted, id=id, threshold=threshold, positive=positive
+        predictions,
+        score=score,
+        predicted=predicted,
+        id=id,
+        threshold=threshold,
+        positive=positive,
+        score_of=score_of,
+        scale=scale,
     )
+    for doubt in found.doubts:
+        doubt.refuse()
     if found.weighted:
         raise PredictionsError(
             f"the items of {found.source} have weights",
@@ -114,7 +125,10 @@ def estimate(
         interval=_INTERVAL,
         anytime=False,
         stopped=None,
-        notes=_notes(prior_labels, cut, plain, goal.metric),
+        notes=(
+            *(doubt.warning for doubt in found.doubts),
+            *_notes(prior_labels, cut, plain, goal.metric),
+        ),
         could_move=float(movement(tallies, cut.metric)),
         holds=_ONE_LOOK.holds,
     )

@@ -33,6 +33,8 @@ from assay.predictions import (
     ComparedPredictions,
     Predictions,
     Scan,
+    ScoreOf,
+    ScoreScale,
     as_scan,
     engine_of,
     read_compared,
@@ -111,6 +113,8 @@ def follow_campaign(
     predicted: str | None = None,
     threshold: float | None = None,
     positive: str | float | None = None,
+    score_of: ScoreOf | None = None,
+    scale: ScoreScale | None = None,
     show: Sequence[str] | None = None,
     metric: str | None = None,
     within: float | None = None,
@@ -139,7 +143,7 @@ def follow_campaign(
     series, period : str
         What the series and the period are called: letters, digits, _ . and -. The campaign is
         called ``SERIES/PERIOD``.
-    id, score, predicted, threshold, positive, show
+    id, score, predicted, threshold, positive, score_of, scale, show
         As in `create_campaign`; an id is needed.
     metric : str
         As in `create_campaign`; in the first period, otherwise precision.
@@ -186,7 +190,14 @@ def follow_campaign(
             details=f"periods: {', '.join(member.series.period for member in earlier)}",
             hint="give the next one a name of its own",
         )
-    given = given_columns(score=score, predicted=predicted, threshold=threshold, positive=positive)
+    given = given_columns(
+        score=score,
+        predicted=predicted,
+        threshold=threshold,
+        positive=positive,
+        score_of=score_of,
+        scale=scale,
+    )
     reviewing = {"question": question, "per_item": reviewers_per_item, "share": overlap}
     if not earlier:
         if previous is not None:

@@ -2,18 +2,20 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from assay.campaign.prior_labels import PriorLabels, find_prior_labels
-from assay.core.bins import SCALES, Scale, scale_of
+from assay.core.bins import Scale, scale_of
 from assay.core.design import Design, check_together, default_design, fitted, price_of_peeking
 from assay.core.goal import Goal, refuse_yes_or_no
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of, sides_to_cut, stratify
 from assay.core.targets import ALONE, parse_targets, slices_in
-from assay.errors import DesignError
+from assay.errors import DesignError, did_you_mean
 from assay.predictions import (
+    SCORE_SCALES,
     Classifiers,
+    Doubt,
     MemoryPredictions,
     Predictions,
     read_predictions,
@@ -28,7 +30,7 @@ class Setup:
     """All that is known when the first card can be dealt.
 
     `columns` are what the predictions were read with; `prior_labels` are those from before, if any;
-    `cautions` are what one should be warned of.
+    `cautions` are what one should be warned of, and `doubts` what looks wrong with the scores.
     """
 
     predictions: Predictions
@@ -39,6 +41,7 @@ class Setup:
     scale: Scale
     prior_labels: PriorLabels | None = None
     cautions: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
 
 def set_up(
@@ -57,6 +60,7 @@ def set_up(
     design: Design | None = None,
     labels: object = None,
     seed: int = 0,
+    doubted: bool = True,
 ) -> Setup:
     """Read predictions, and cut them for what is asked of them.
 
@@ -70,6 +74,8 @@ def set_up(
         As in `create_campaign`.
     scale, design, labels, seed
         As in `create_campaign`.
+    doubted : bool
+        Whether to refuse scores that look wrong. Where a campaign goes on they were taken before.
     """
     if classifiers is None and metrics is None and "[" not in metric:
         goal = Goal(metric, within=within, budget=budget, confidence=confidence, at_least=at_least)
@@ -81,8 +87,6 @@ def set_up(
     else:
         if at_least is not None:
             refuse_yes_or_no(at_least)
-        if scale is not None:
-            _refuse_scale(scale)
         wanted: Iterable[str] | Mapping[str, float] = [metric]
         if metrics is not None:  # it is gone through twice
             wanted = metrics if isinstance(metrics, str | Mapping) else list(metrics)
@@ -95,6 +99,8 @@ def set_up(
         design = _checked(Design() if design is None else design)
         variable, strata, kind = "rank", cell_strata(found, goal, design), "probability"
         sides = [None]
+    for doubt in found.doubts if doubted else ():
+        doubt.refuse()
     if isinstance(found, MemoryPredictions) and found.weighted:
         _refuse_labels_with_weights(labels)
         strata = found.weighed(strata, scale=kind)
@@ -111,7 +117,7 @@ def set_up(
         ).only(strata)
         cautions += [_all_alike(prior_labels, strata), prior_labels.doubt]
     told = tuple(text for text in cautions if text)
-    return Setup(found, columns, design, goal, strata, kind, prior_labels, told)
+    return Setup(found, columns, design, goal, strata, kind, prior_labels, told, found.doubts)
 
 
 def _strata_of_one(found: Predictions, goal: Goal, design: Design, scale: Scale) -> Strata:
@@ -142,15 +148,6 @@ def _columns_of_several(
     return found
 
 
-def _refuse_scale(scale: str) -> NoReturn:
-    raise DesignError(
-        f"scale={scale!r} goes with one metric of one classifier",
-        details="it tells how sure a classifier was, which one metric may be cut by; several are "
-        "cut by the items' ranks, which are the same on any scale",
-        hint="leave out scale, or make a campaign for that metric alone",
-    )
-
-
 def _checked(design: object) -> Design:
     if not isinstance(design, Design):
         raise DesignError(f"design must be a Design, got {design!r}")
@@ -158,10 +155,13 @@ def _checked(design: object) -> Design:
 
 
 def _known_scale(scale: str) -> Scale:
-    for known in ("probability", "margin"):
-        if scale == known:
-            return known
-    raise DesignError(f"unknown scale {scale!r}", details=f"scales: {', '.join(SCALES)}")
+    if scale not in SCORE_SCALES:
+        raise DesignError(
+            f"unknown scale {scale!r}",
+            details=f"scales: {', '.join(SCORE_SCALES)}",
+            hint=did_you_mean(str(scale), SCORE_SCALES),
+        )
+    return "margin" if scale == "margin" else "probability"  # percentages are read as these
 
 
 def _refuse_labels_with_bets(design: Design) -> None:

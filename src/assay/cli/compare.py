@@ -1,7 +1,7 @@
 """``assay compare``: two model versions, or two weeks."""
 
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Group, RenderableType
@@ -15,7 +15,7 @@ from assay.cli.series import labels_before, labels_told
 from assay.cli.summary import make_campaign, several_facts, targets_table
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
-from assay.predictions import IN_NEW, IN_OLD, NEW, OLD
+from assay.predictions import IN_NEW, IN_OLD, NEW, OLD, ScoreOf, ScoreScale
 from assay.results import printable
 
 # What is told of a new comparison: what the two have in common, and which labels count again.
@@ -111,6 +111,8 @@ def compare(
     predicted: options.PredictedColumn = None,
     threshold: options.Threshold = None,
     positive: options.Positive = None,
+    score_of: options.ScoreOfClass = None,
+    scale: options.ScaleName = None,
     show: options.Shown = None,
     slices: options.SliceColumns = None,
     names: Annotated[
@@ -159,6 +161,8 @@ def compare(
             predicted=predicted,
             threshold=threshold,
             positive=positive,
+            score_of=cast(ScoreOf | None, score_of),  # what is not one is refused by name
+            scale=cast(ScoreScale | None, scale),
             show=show or (),
             slices=slices or (),
             names=names,

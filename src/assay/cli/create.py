@@ -10,12 +10,12 @@ from assay.campaign import create_campaign
 from assay.cli import options
 from assay.cli.output import AsJson, telling_errors
 from assay.cli.summary import document, make_campaign, render_campaign
-from assay.core.bins import Scale
 from assay.core.cut_methods import METHODS
 from assay.core.design import ALLOCATIONS, MODES, Design
 from assay.core.types import one_of
 from assay.errors import DesignError, did_you_mean
 from assay.labelling import Reviewing
+from assay.predictions import ScoreOf, ScoreScale
 
 _PRESETS = ("default", "bennett-carvalho", "kumar-raj", "random")
 
@@ -36,6 +36,7 @@ def create(
     predicted: options.PredictedColumn = None,
     threshold: options.Threshold = None,
     positive: options.Positive = None,
+    score_of: options.ScoreOfClass = None,
     sample_weight: options.WeightColumn = None,
     classifier: options.ClassifierColumns = None,
     show: options.Shown = None,
@@ -92,7 +93,9 @@ def create(
         classifiers = None
         if classifier:
             options.refuse_beside_classifiers(score=score, predicted=predicted, threshold=threshold)
-            classifiers = options.parse_classifiers(classifier, positive=positive)
+            classifiers = options.parse_classifiers(
+                classifier, positive=positive, score_of=score_of, scale=scale
+            )
         metrics = metric or ["precision"]
         scan = options.scan_of(
             file, engine=engine, where=where, table=table, spark=spark, check_ids=check_ids
@@ -105,11 +108,13 @@ def create(
             predicted=predicted,
             threshold=threshold,
             positive=None if classifier else positive,
+            # What is none of the words is refused by name.
+            score_of=None if classifier else cast(ScoreOf | None, score_of),
             classifiers=classifiers,
             show=show or (),
             slices=slices or (),
             sample_weight=sample_weight,
-            scale=cast(Scale | None, scale),  # what is not one is refused by name
+            scale=None if classifier else cast(ScoreScale | None, scale),
             metric=metrics[0],
             metrics=None if options.is_one_metric(metrics) else metrics,
             within=within,

@@ -13,11 +13,17 @@ from sqlalchemy.exc import ArgumentError
 
 from assay.campaign import Campaign, load_campaign
 from assay.cli.output import progress_bar
-from assay.core.bins import SCALES
 from assay.core.metrics import METRICS
 from assay.core.targets import refuse_bad_names
 from assay.errors import InputError, StorageError
-from assay.predictions import ENGINES, Engine, Scan, telling_progress
+from assay.predictions import (
+    ENGINES,
+    SCORE_SCALES,
+    SCORES_OF,
+    Engine,
+    Scan,
+    telling_progress,
+)
 from assay.results import printable
 
 
@@ -39,7 +45,15 @@ SliceColumns = Annotated[
 ]
 ScaleName = Annotated[
     str | None,
-    about_data(f"{' or '.join(SCALES)}; told by the scores' range when left out.", metavar="SCALE"),
+    about_data(f"{', '.join(SCORE_SCALES)}; told by their range when left out.", metavar="SCALE"),
+]
+ScoreOfClass = Annotated[
+    str | None,
+    about_data(
+        f"Whose score it is: {', '.join(SCORES_OF)} class; positive when left out.",
+        "--score-of",
+        metavar="CLASS",
+    ),
 ]
 PredictionsFile = Annotated[
     str | None,
@@ -161,7 +175,11 @@ Simultaneous = Annotated[
 
 
 def parse_classifiers(
-    given: list[str], *, positive: str | None = None
+    given: list[str],
+    *,
+    positive: str | None = None,
+    score_of: str | None = None,
+    scale: str | None = None,
 ) -> dict[str, dict[str, object]]:
     """Return what each classifier has, as `create_campaign` and `simulate` take it.
 
@@ -171,6 +189,8 @@ def parse_classifiers(
         NAME=SCORE,PREDICTED or NAME=,PREDICTED or NAME=SCORE>=THRESHOLD.
     positive : str, optional
         The predicted label that means yes, in the predicted column of every classifier.
+    score_of, scale : str, optional
+        What every classifier's score is, where it has one.
 
     Examples
     --------
@@ -184,6 +204,10 @@ def parse_classifiers(
             raise _misread(text, "it does not say NAME=")
     refuse_bad_names([text.partition("=")[0] for text in given])
     found = {text.partition("=")[0]: _options(text, positive) for text in given}
+    about_scores = {"score_of": score_of, "scale": scale}
+    for each in found.values():
+        if "score" in each:
+            each |= {name: value for name, value in about_scores.items() if value is not None}
     if positive is not None and not any("predicted" in each for each in found.values()):
         raise InputError(
             f"--positive {positive} is given, and no classifier has a predicted column",

@@ -9,9 +9,8 @@ from rich.text import Text
 from assay.cli import options
 from assay.cli.output import AsJson, console, emit, progress_bar, telling_errors
 from assay.cli.render import new_table, note_lines
-from assay.core.bins import Scale
 from assay.core.metrics import METRICS
-from assay.predictions import read_predictions
+from assay.predictions import ScoreOf, ScoreScale, read_predictions
 from assay.results import printable
 from assay.simulation import Planning, TextTable
 from assay.simulation import plan as plan_for
@@ -25,6 +24,7 @@ def plan(
     predicted: options.PredictedColumn = None,
     threshold: options.Threshold = None,
     positive: options.Positive = None,
+    score_of: options.ScoreOfClass = None,
     scale: options.ScaleName = None,
     where: options.Where = None,
     table: options.TableName = None,
@@ -75,13 +75,15 @@ def plan(
                 predicted=predicted,
                 threshold=threshold,
                 positive=positive,
+                score_of=cast(ScoreOf | None, score_of),  # what is not one is refused by name
+                scale=cast(ScoreScale | None, scale),
             )
             _ = predictions.size  # what is read only when it is wanted is read here
         with progress_bar("replaying evaluations") as progress:
             found = plan_for(
                 predictions,
                 id=id_column,
-                scale=cast(Scale | None, scale),  # what is not one is refused by name
+                scale=cast(ScoreScale | None, scale),
                 metric=metric,
                 within=within,
                 budget=budget,

@@ -47,6 +47,8 @@ def follow(
     predicted: options.PredictedColumn = None,
     threshold: options.Threshold = None,
     positive: options.Positive = None,
+    score_of: options.ScoreOfClass = None,
+    scale: options.ScaleName = None,
     show: options.Shown = None,
     previous: Annotated[
         str | None,
@@ -101,6 +103,8 @@ def follow(
             "predicted": predicted,
             "threshold": threshold,
             "positive": positive,
+            "score_of": score_of,
+            "scale": scale,
             "show": show,
             "previous": previous,
             "metric": metric,

@@ -1,7 +1,7 @@
 """``assay status`` and ``assay estimate``: the state of a campaign, estimates from given labels."""
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import RenderableType
@@ -23,6 +23,7 @@ from assay.cli.render import (
 from assay.cli.summary import commitment_line
 from assay.core.metrics import METRICS
 from assay.errors import DesignError
+from assay.predictions import ScoreOf, ScoreScale
 from assay.results import Slices, metric_name, notes_once, printable, value_text
 from assay.storage import open_store
 
@@ -119,7 +120,7 @@ def _show(campaign: Campaign, storage: str | None, slices: Slices | None) -> Non
     screen.print(_estimates(campaign))
     screen.print()
     screen.print(strata_table(campaign.strata()) if slices is None else slices_view(slices))
-    if notes := (*settings.strata.notes, *notes_once(estimates)):
+    if notes := (*settings.notes, *notes_once(estimates)):
         screen.print()
         screen.print(note_lines(notes))
     screen.print()
@@ -149,6 +150,7 @@ def _document(campaign: Campaign) -> dict[str, object]:
         "design": settings.design.to_dict(),
         "strata": [asdict(row) for row in campaign.strata()],
         "strata_notes": list(settings.strata.notes),
+        "score_notes": list(settings.source.doubts),
         "source": {"description": settings.source.description, "rows": settings.source.rows},
         "commitment": settings.commitment,
     }
@@ -176,6 +178,8 @@ def estimate(
     predicted: options.PredictedColumn = None,
     threshold: options.Threshold = None,
     positive: options.Positive = None,
+    score_of: options.ScoreOfClass = None,
+    scale: options.ScaleName = None,
     metric: Annotated[str, typer.Option(help=f"{', '.join(METRICS)}.")] = "precision",
     confidence: Annotated[float, typer.Option(help="How sure the interval must be.")] = 0.95,
     as_json: AsJson = False,
@@ -196,6 +200,8 @@ def estimate(
                 predicted=predicted,
                 threshold=threshold,
                 positive=positive,
+                score_of=cast(ScoreOf | None, score_of),  # what is not one is refused by name
+                scale=cast(ScoreScale | None, scale),
                 metric=metric,
                 confidence=confidence,
             )

@@ -46,7 +46,8 @@ class Source:
     `parts` are one, and one more for each time that the population was extended; `columns` are the
     arguments of `read_predictions`; `slices` are columns whose values are kept with the cards, too,
     and which no reviewer sees. `shown` seals what was kept with the first cards
-    (`assay.labelling.shown`); campaigns of before do not have it.
+    (`assay.labelling.shown`); campaigns of before do not have it. `doubts` are what looked wrong
+    with the scores.
     """
 
     parts: tuple[Part, ...]
@@ -55,10 +56,12 @@ class Source:
     scale: Scale
     slices: tuple[str, ...] = ()
     shown: str = ""
+    doubts: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values; without a seal it is what it was before there were any."""
-        return {name: value for name, value in asdict(self).items() if name != "shown" or value}
+        """Return it as plain values; without a seal or doubts it is what it was before them."""
+        later = ("shown", "doubts")
+        return {name: value for name, value in asdict(self).items() if name not in later or value}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -66,6 +69,7 @@ class Source:
         shared = {name: values[name] for name in ("columns", "id_kind", "scale")}
         shared["slices"] = tuple(values.get("slices", ()))
         shared["shown"] = values.get("shown", "")
+        shared["doubts"] = tuple(values.get("doubts", ()))
         if "parts" in values:
             return cls(tuple(Part(**part) for part in values["parts"]), **shared)
         path = values["path"]
@@ -338,6 +342,11 @@ class Settings:
     def variable(self) -> Variable:
         """What the items are cut by."""
         return self.design.variable if self.goal.single else "rank"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What one should know of the scores and the strata, before and beside any estimate."""
+        return (*self.source.doubts, *self.strata.notes)
 
     @property
     def question(self) -> str:

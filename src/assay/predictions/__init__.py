@@ -3,6 +3,7 @@
 from assay.core.strata import Side
 from assay.core.stratify import sides_to_cut
 from assay.predictions.contract import Card, Found, IdKind, Predictions
+from assay.predictions.doubts import Doubt
 from assay.predictions.engine import telling_progress
 from assay.predictions.judgements import Classifiers, Labelled, read_labelled
 from assay.predictions.memory import MemoryPredictions
@@ -16,7 +17,14 @@ from assay.predictions.pair import (
     read_compared,
 )
 from assay.predictions.read import engine_of, from_arrays, read_predictions
-from assay.predictions.roles import refuse_bad_show, refuse_improbable
+from assay.predictions.roles import (
+    SCORE_SCALES,
+    SCORES_OF,
+    ScoreOf,
+    ScoreScale,
+    refuse_bad_show,
+    refuse_improbable,
+)
 from assay.predictions.scan import ENGINES, Engine, Scan, as_scan
 from assay.predictions.union import (
     Top,
@@ -34,9 +42,12 @@ __all__ = [
     "IN_OLD",
     "NEW",
     "OLD",
+    "SCORES_OF",
+    "SCORE_SCALES",
     "Card",
     "Classifiers",
     "ComparedPredictions",
+    "Doubt",
     "Engine",
     "Found",
     "IdKind",
@@ -44,6 +55,8 @@ __all__ = [
     "MemoryPredictions",
     "Predictions",
     "Scan",
+    "ScoreOf",
+    "ScoreScale",
     "Side",
     "Top",
     "UnionPredictions",

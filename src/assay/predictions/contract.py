@@ -12,6 +12,7 @@ from assay.core.profile import Profile
 from assay.core.strata import Side, Strata
 from assay.core.targets import Groups
 from assay.core.types import Ints
+from assay.predictions.doubts import Doubt
 
 IdKind = Literal["integer", "string"]
 
@@ -94,6 +95,10 @@ class Predictions(Protocol):
     @property
     def threshold(self) -> float | None:
         """The score at which the predicted label changes, if it was given."""
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """What looks wrong with the scores: of which class they are, and on which scale."""
 
     def fingerprint(self) -> str:
         """Return a text that changes when an id, a predicted label or the bin of a score does.

@@ -19,6 +19,7 @@ from assay.core.profile import ScoreCells
 from assay.core.strata import Side
 from assay.core.types import Bools, Floats, Ints
 from assay.predictions.contract import IdKind
+from assay.predictions.doubts import Doubt
 from assay.predictions.ids import Ids
 
 
@@ -66,10 +67,14 @@ class Listed:
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What the first pass brings home: the counts, and first cards where they cost little."""
+    """What the first pass brings home: the counts, and first cards where they cost little.
+
+    `doubts` are what looks wrong with the scores.
+    """
 
     cells: ScoreCells
     listed: Listed | None = None
+    doubts: tuple[Doubt, ...] = ()
 
 
 class Scanner(Protocol):

@@ -15,16 +15,23 @@ from assay.core.targets import ALONE, refuse_bad_names
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.errors import PredictionsError, did_you_mean
 from assay.predictions.column import Loaded
+from assay.predictions.doubts import Doubt, doubts_of
 from assay.predictions.duckdb.loading import read_scan
 from assay.predictions.ids import Ids, read_ids
 from assay.predictions.memory import judged_words
 from assay.predictions.roles import Roles, refuse_no_column
 from assay.predictions.scan import as_scan
 from assay.predictions.tables import read_mapping, read_table
-from assay.predictions.values import read_predicted, read_scores, refuse_contradictions
+from assay.predictions.values import (
+    read_predicted,
+    read_scores,
+    refuse_contradictions,
+    rows_in_memory,
+)
 
 Classifiers = Mapping[str, Mapping[str, object]]
-"""Of each classifier's name its `score`, `predicted`, `threshold` and `positive`, those it has."""
+"""Of each classifier's name its `score`, `predicted`, `threshold`, `positive`, `score_of` and
+`scale`, those it has."""
 
 _OPTIONS = [field.name for field in fields(Roles) if field.name != "id"]
 _NO_SCORE = 0.5  # every item's rank where no classifier has a score
@@ -91,10 +98,11 @@ def take_judgements(loaded: Loaded, roles: Roles, ids: Ids) -> tuple[Floats, Boo
     score = np.zeros(len(ids)) if roles.score is None else read_scores(columns[roles.score], ids)
     if roles.predicted is not None:
         predicted = read_predicted(columns[roles.predicted], roles.positive, ids)
-        if roles.threshold is not None:
-            refuse_contradictions(score, predicted, roles.threshold, columns[roles.predicted], ids)
-    elif roles.threshold is not None:  # Roles sees to it that one of the two is given
-        predicted = score >= roles.threshold
+        score = roles.positive_scores(score, predicted)
+        refuse_contradictions(score, predicted, roles, columns[roles.predicted], ids)
+    elif roles.limit is not None:  # Roles sees to it that one of the two is given
+        score = roles.positive_scores(score, None)
+        predicted = score >= roles.limit
     return score, predicted
 
 
@@ -170,23 +178,53 @@ def about(classifier: str) -> Iterator[None]:
         ) from error
 
 
-def judge(loaded: Loaded, roles: Mapping[str, Roles], ids: Ids) -> tuple[Ints, Floats, Words]:
-    """Return the items' codes and mean ranks, and the words that a fingerprint is made of.
+@dataclass(frozen=True, eq=False)
+class Judgements:
+    """What several classifiers say of the items.
+
+    Attributes
+    ----------
+    codes : array of int
+        Bit k is set where the k-th says yes.
+    ranks : array
+        The mean rank by their scores.
+    words : array
+        What a fingerprint is made of.
+    doubts : tuple of Doubt
+        What looks wrong with their scores.
+    """
+
+    codes: Ints
+    ranks: Floats
+    words: Words
+    doubts: tuple[Doubt, ...]
+
+
+def judge(loaded: Loaded, roles: Mapping[str, Roles], ids: Ids) -> Judgements:
+    """Take what each classifier says.
 
     One classifier after the other, so that the scores of only one are held as float64.
     """
     codes = np.zeros(len(ids), dtype=np.int64)
     total = np.zeros(len(ids))
-    words = ids.digest
+    words, doubts = ids.digest, list[Doubt]()
     for bit, (name, role) in enumerate(roles.items()):
         with about(name):
             score, predicted = take_judgements(loaded, role, ids)
         codes |= predicted.astype(np.int64) << bit
         words = judged_words(words, score, predicted)
         if role.score is not None:
-            total += ranks_of(score, predicted)
+            cells = cells_of(score, predicted)
+            total += rank(score, profile_of(score, cells.rule))
+            doubts += [
+                each.about(name)
+                for each in doubts_of(
+                    cells, role, loaded.source, rows_in_memory(loaded, role, score, ids)
+                )
+            ]
     scored = sum(role.score is not None for role in roles.values())
-    return codes, total / scored if scored else np.full(len(ids), _NO_SCORE), words
+    ranks = total / scored if scored else np.full(len(ids), _NO_SCORE)
+    return Judgements(codes, ranks, words, tuple(doubts))
 
 
 def ranks_of(score: Floats, predicted: Bools) -> Floats:
@@ -278,11 +316,11 @@ def read_labelled(
     ids = take_ids(loaded, None)
     names = tuple(roles)
     if len(names) > 1:
-        codes, ranks, _ = judge(loaded, roles, ids)
+        judged = judge(loaded, roles, ids)
         truth = read_predicted(loaded.columns[label], positive, ids)
-        return Labelled(loaded.source, names, codes, truth, ranks)
+        return Labelled(loaded.source, names, judged.codes, truth, judged.ranks)
     (role,) = roles.values()
     with about(names[0]):
         scores, says_yes = take_judgements(loaded, role, ids)
     truth = read_predicted(loaded.columns[label], positive, ids)
-    return Labelled(loaded.source, names, says_yes.astype(np.int64), truth, scores, role.threshold)
+    return Labelled(loaded.source, names, says_yes.astype(np.int64), truth, scores, role.limit)

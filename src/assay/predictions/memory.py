@@ -19,6 +19,7 @@ from assay.core.weights import first_arrivals, impressions
 from assay.errors import PredictionsError
 from assay.predictions.column import Show
 from assay.predictions.contract import Card, Found, IdKind
+from assay.predictions.doubts import Doubt
 from assay.predictions.ids import Ids
 from assay.predictions.roles import refuse_distant, refuse_improbable, refuse_unknown_variable
 
@@ -179,6 +180,8 @@ class MemoryPredictions:
         What the bits of a code behind the classifiers' mean.
     fingerprint : str, optional
         Of all that was read: a rank depends on many scores, and does not tell one from a like one.
+    doubts : callable
+        Returns what looks wrong with the scores, from their counts.
     """
 
     def __init__(
@@ -194,11 +197,12 @@ class MemoryPredictions:
         classifiers: tuple[str, ...] = UNNAMED,
         groups: Groups = NO_GROUPS,
         fingerprint: str | None = None,
+        doubts: Callable[[ScoreCells], tuple[Doubt, ...]] = lambda _: (),
     ) -> None:
         self.source = source
         self.threshold = threshold
         self.classifiers, self.groups = classifiers, groups
-        self._read_fingerprint = fingerprint
+        self._read_fingerprint, self._doubts_of = fingerprint, doubts
         self._weights: Ints | None = None
         if weights is not None:
             there = np.flatnonzero(weights)
@@ -257,6 +261,11 @@ class MemoryPredictions:
     def score_range(self) -> tuple[float, float]:
         """The smallest and the largest score."""
         return float(self._score.min()), float(self._score.max())
+
+    @cached_property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """What looks wrong with the scores."""
+        return self._doubts_of(self._score_cells)
 
     def fingerprint(self) -> str:
         """Return a text that changes when an id, a predicted label or the bin of a score does.

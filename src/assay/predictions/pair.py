@@ -77,6 +77,11 @@ class ComparedPredictions(MemoryPredictions):
                 [part.fingerprint() for part in self.parts], old.size + new.size
             ),
             show=_Shown(before, after, gone),
+            doubts=lambda _: tuple(
+                doubt.about(name)
+                for name, part in zip(names, self.parts, strict=True)
+                for doubt in part.doubts
+            ),
             groups=Groups(names, tuple((name, name) for name in names)),
         )
 

@@ -14,6 +14,7 @@ from assay.core.types import Floats
 from assay.errors import PredictionsError
 from assay.predictions.column import Loaded
 from assay.predictions.contract import Predictions
+from assay.predictions.doubts import doubts_of
 from assay.predictions.duckdb.databases import is_database, is_query
 from assay.predictions.duckdb.paths import find_files, is_remote
 from assay.predictions.engine import Scanner
@@ -29,11 +30,17 @@ from assay.predictions.judgements import (
     take_judgements,
 )
 from assay.predictions.memory import MemoryPredictions, fingerprint_of, judged_words
-from assay.predictions.roles import Roles, refuse_bad_show, refuse_no_column
+from assay.predictions.roles import (
+    Roles,
+    ScoreOf,
+    ScoreScale,
+    refuse_bad_show,
+    refuse_no_column,
+)
 from assay.predictions.scan import Engine, Scan, as_scan
 from assay.predictions.scanned import ScannedPredictions
 from assay.predictions.tables import read_mapping
-from assay.predictions.values import read_slices, read_weights, slice_columns
+from assay.predictions.values import read_slices, read_weights, rows_in_memory, slice_columns
 
 # Up to here, to read files into memory is as fast as anything, and every id can be looked at.
 _SMALL = 64 * 2**20
@@ -105,6 +112,8 @@ def read_predictions(
     id: str | None = None,
     threshold: float | None = None,
     positive: object = None,
+    score_of: ScoreOf | None = None,
+    scale: ScoreScale | None = None,
     classifiers: Classifiers | None = None,
     show: Sequence[str] = (),
     groups: Sequence[str] = (),
@@ -136,10 +145,17 @@ def read_predictions(
         row is checked against it; a score equal to the threshold goes with either label.
     positive : object, optional
         The value of the column `predicted` that means yes; all others mean no.
+    score_of : {"positive", "predicted", "negative"}, optional
+        Whose score it is; the positive class's when left out. Those of the predicted class (how
+        sure the classifier is of what it says) and of the negative one are turned into it: 1 -
+        score, or -score for margins, of items predicted no, or of all.
+    scale : {"probability", "percent", "margin"}, optional
+        What a score is. Percentages, 0 to 100 like the threshold beside them, are divided by 100.
+        When left out, scores between 0 and 1 are probabilities, and others margins.
     classifiers : mapping of str to mapping, optional
-        Instead of the four: for each classifier's name its `score`, `predicted`, `threshold` and
-        `positive`, those it has. Several are read into memory. The names stand in metrics such as
-        "precision:cnn": letters, digits, _ . and -.
+        Instead of the six: for each classifier's name its `score`, `predicted`, `threshold`,
+        `positive`, `score_of` and `scale`, those it has. Several are read into memory. The
+        names stand in metrics such as "precision:cnn": letters, digits, _ . and -.
     show : sequence of str
         The columns that people see when they label an item.
     groups : sequence of str
@@ -190,7 +206,8 @@ def read_predictions(
     if isinstance(held, Predictions) and (classifiers is None or held.classifiers != UNNAMED):
         return held
     if classifiers is None:
-        roles = dict.fromkeys(UNNAMED, Roles(score, predicted, id, threshold, positive))
+        alone = score, predicted, id, threshold, positive, score_of, scale
+        roles = dict.fromkeys(UNNAMED, Roles(*alone))
     elif isinstance(held, MemoryPredictions) and len(classifiers) == 1 and not groups:
         return _named(held, next(iter(classifiers)))
     else:
@@ -207,7 +224,7 @@ def read_predictions(
         with about(name):
             return ScannedPredictions(
                 open_scanner(scan, engine, replace(role, id=id), show),
-                threshold=role.threshold,
+                threshold=role.limit,
                 seed=seed,
                 check_ids=scan.check_ids,
                 classifiers=(name,),
@@ -316,12 +333,16 @@ def _in_memory(
             ids=ids,
             score=score,
             predicted=predicted,
-            threshold=role.threshold,
+            threshold=role.limit,
             show=loaded.show,
             weights=_weights(loaded, sample_weight, ids),
+            doubts=lambda cells: doubts_of(
+                cells, role, loaded.source, rows_in_memory(loaded, role, score, ids)
+            ),
         )
         return alone if names == UNNAMED else _named(alone, name)
-    codes, mean_rank, words = judge(loaded, roles, ids)
+    judged = judge(loaded, roles, ids)
+    codes, words = judged.codes, judged.words
     held = read_slices(loaded, groups)
     codes |= held.bits << len(roles)
     if held.names:
@@ -331,13 +352,14 @@ def _in_memory(
     return MemoryPredictions(
         source=loaded.source,
         ids=ids,
-        score=mean_rank,
+        score=judged.ranks,
         predicted=codes,
         show=loaded.show,
         weights=weights,
         classifiers=names,
         groups=Groups(held.names),
         fingerprint=fingerprint_of(words[there]),
+        doubts=lambda _: judged.doubts,
     )
 
 
@@ -358,6 +380,7 @@ def _named(held: MemoryPredictions, name: str) -> Predictions:
         weights=None if judged.weights is None else judged.weights.astype(np.float64),
         classifiers=(name,),
         fingerprint=held.fingerprint().partition(":weights-")[0],
+        doubts=lambda _: tuple(each.about(name) for each in held.doubts),
     )
 
 

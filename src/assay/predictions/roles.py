@@ -5,8 +5,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
+from typing import Literal, get_args
 
+import numpy as np
+
+from assay.core.types import Bools, Floats
 from assay.errors import PredictionsError, did_you_mean
+
+ScoreOf = Literal["positive", "predicted", "negative"]
+ScoreScale = Literal["probability", "percent", "margin"]
+
+SCORES_OF: tuple[str, ...] = get_args(ScoreOf)
+SCORE_SCALES: tuple[str, ...] = get_args(ScoreScale)
+PERCENT = 100.0
 
 
 @dataclass(frozen=True)
@@ -24,6 +35,8 @@ class Roles:
     id: str | None
     threshold: float | None
     positive: object
+    score_of: ScoreOf | None = None
+    scale: ScoreScale | None = None
 
     def __post_init__(self) -> None:
         for argument in ("score", "predicted", "id"):
@@ -48,6 +61,69 @@ class Roles:
                     details="it is a score, the smallest that says yes",
                 )
             object.__setattr__(self, "threshold", _finite(self.threshold))
+        self._refuse_bad_scores()
+
+    def _refuse_bad_scores(self) -> None:
+        """Raise where it does not fit together what a score is, and of which class."""
+        for argument, known in (("score_of", SCORES_OF), ("scale", SCORE_SCALES)):
+            given = getattr(self, argument)
+            if given is None:
+                continue
+            if given not in known:
+                raise PredictionsError(
+                    f"unknown {argument} {given!r}",
+                    details=f"{argument} is one of {', '.join(known)}",
+                    hint=did_you_mean(str(given), known),
+                )
+            if self.score is None:
+                raise PredictionsError(
+                    f"{argument}={given!r} is given without score=",
+                    details="it says what the column of scores holds",
+                )
+        if self.score_of == "predicted" and self.predicted is None:
+            raise PredictionsError(
+                "score_of='predicted' is given without predicted=",
+                details="whose score it is depends on what the classifier said of the item",
+                hint="name the column of predicted labels",
+            )
+
+    @property
+    def limit(self) -> float | None:
+        """The threshold on the scale of the scores as they are used: a probability, or a margin."""
+        if self.threshold is None or self.scale != "percent":
+            return self.threshold
+        return self.threshold / PERCENT
+
+    @property
+    def turns(self) -> bool:
+        """Whether scores are turned round into those of the positive class."""
+        return self.score_of in ("predicted", "negative")
+
+    @property
+    def one(self) -> float:
+        """What two scores of opposite classes add up to."""
+        return 0.0 if self.scale == "margin" else 1.0
+
+    def positive_scores(self, score: Floats, predicted: Bools | None) -> Floats:
+        """Return the scores of the positive class, from those in the column.
+
+        `predicted` may be None where the score does not depend on it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> roles = Roles("p", "said", None, None, None, score_of="predicted", scale="percent")
+        >>> roles.positive_scores(np.array([90.0, 80.0]), np.array([True, False]))
+        array([0.9, 0.2])
+        """
+        if self.scale == "percent":
+            score = score / PERCENT
+        if not self.turns:
+            return score
+        turned = self.one - score
+        if self.score_of == "negative" or predicted is None:
+            return turned
+        return np.where(predicted, score, turned)
 
     @property
     def columns(self) -> list[str]:

@@ -25,6 +25,7 @@ from assay.core.targets import NO_GROUPS
 from assay.core.types import Bools, Ints
 from assay.errors import PredictionsError
 from assay.predictions.contract import Card, Found, IdKind
+from assay.predictions.doubts import Doubt
 from assay.predictions.engine import Scanner, Span, Survey
 from assay.predictions.ids import Ids
 from assay.predictions.memory import TOP, checked_counts, first_cards, first_shares, limits
@@ -96,6 +97,11 @@ class ScannedPredictions:
     def positives(self) -> int:
         """The number of items predicted yes."""
         return self._survey.cells.positives
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """What looks wrong with the scores."""
+        return self._survey.doubts
 
     @property
     def score_range(self) -> tuple[float, float]:

@@ -17,6 +17,7 @@ from assay.core.targets import NO_GROUPS
 from assay.core.types import Ints
 from assay.errors import PredictionsError
 from assay.predictions.contract import Card, Found, IdKind, Predictions
+from assay.predictions.doubts import Doubt
 from assay.predictions.scanned import ScannedPredictions
 
 
@@ -77,6 +78,11 @@ class UnionPredictions:
         """The smallest and the largest score."""
         lowest, highest = zip(*(part.score_range for part in self.parts), strict=True)
         return min(lowest), max(highest)
+
+    @property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """What looks wrong with the scores of a part."""
+        return tuple(doubt for part in self.parts for doubt in part.doubts)
 
     def fingerprint(self) -> str:
         """Return a text that changes when that of a part does."""

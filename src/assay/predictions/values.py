@@ -11,7 +11,9 @@ import pyarrow.compute as pc
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import PredictionsError, did_you_mean
 from assay.predictions.column import Arrow, Column, Loaded, examples, first_few, is_text
+from assay.predictions.doubts import Outside
 from assay.predictions.ids import Ids
+from assay.predictions.roles import Roles
 
 
 def read_scores(column: Column, ids: Ids) -> Floats:
@@ -82,6 +84,27 @@ def _number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def rows_in_memory(loaded: Loaded, roles: Roles, score: Floats, ids: Ids) -> Outside:
+    """Return what finds the rows whose score is outside of a range.
+
+    Parameters
+    ----------
+    loaded, roles
+        The columns, and which of them is what.
+    score : array, shape (N,)
+        The scores of the positive class.
+    ids : Ids
+    """
+
+    def outside(low: float, high: float) -> tuple[int, str]:
+        bad = (score < low) | (score > high)
+        rows = first_few(bad)
+        column = loaded.columns[str(roles.score)]
+        return int(bad.sum()), examples(rows, id=ids.at(rows), score=column.at(rows))
+
+    return outside
 
 
 # The items' weights: finite numbers that are not negative.
@@ -179,7 +202,7 @@ def read_predicted(column: Column, positive: object, ids: Ids) -> Bools:
 
 
 def refuse_contradictions(
-    scores: Floats, predicted: Bools, threshold: float, column: Column, ids: Ids
+    scores: Floats, predicted: Bools, roles: Roles, column: Column, ids: Ids
 ) -> None:
     """Raise an error where a row's score and its predicted label say different things.
 
@@ -188,19 +211,22 @@ def refuse_contradictions(
     Parameters
     ----------
     scores, predicted : array, shape (N,)
-    threshold : float
-        From which on the classifier says yes.
+    roles : Roles
+        They say from which score on the classifier says yes.
     column : Column
         Of the predicted labels, for the error.
     ids : Ids
         To name the rows.
     """
-    bad = np.where(predicted, scores < threshold, scores > threshold)
+    limit = roles.limit
+    if limit is None:
+        return
+    bad = np.where(predicted, scores < limit, scores > limit)
     if bad.any():
         rows = first_few(bad)
         raise PredictionsError(
             f"{bad.sum():,} of {bad.size:,} predicted labels in {column} contradict "
-            f"threshold={threshold}",
+            f"threshold={roles.threshold}",
             details=examples(
                 rows,
                 id=ids.at(rows),

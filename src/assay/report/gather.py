@@ -307,7 +307,7 @@ def facts_of(labelling: Labelling, *, names: bool) -> Facts:
         agreement=agreement if agreement.items else None,
         deviations=_deviations(labelling, events),
         slices=_slices(settings, labelling),
-        notes=(*settings.strata.notes, *notes_once(estimates)),
+        notes=(*settings.notes, *notes_once(estimates)),
     )
 
 

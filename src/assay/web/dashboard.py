@@ -189,7 +189,7 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
         confidence=settings.goal.confidence,
         reviewers=campaign.reviewers(),
         agreement=campaign.agreement(),
-        notes=[*settings.strata.notes, *notes_once(estimates)],
+        notes=[*settings.notes, *notes_once(estimates)],
     )
 
 

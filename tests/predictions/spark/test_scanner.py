@@ -4,6 +4,7 @@ import csv
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from math import inf, nan
 from pathlib import Path
@@ -530,3 +531,20 @@ open_spark(Scan("a.parquet", spark="sc://127.0.0.1:1"), Roles("p", None, "id", 0
     )
     assert "MissingDependencyError" in run.stderr
     assert run.stderr.endswith("hint: pip install 'pyspark[connect]'\n")
+
+
+def test_scores_of_the_predicted_class(spark: "SparkSession", tmp_path: Path) -> None:
+    made = population()
+    said = made.score >= 0.5
+    sure = np.where(said, made.score, 1 - made.score)
+    both = Population(made.ids.tolist(), sure, said)
+    roles = Roles("p", "said", "id", None, None)
+    path = str(tmp_path / "sure.parquet")
+    pq.write_table(both.table, path)
+    scan = Scan(path, engine="spark", spark=spark)
+    [doubt] = open_spark(scan, roles, ()).survey(0).doubts
+    assert "where the prediction is no" in doubt.problem
+    turned = open_spark(scan, replace(roles, score_of="predicted"), ()).survey(0)
+    assert turned.doubts == ()
+    expected = Population(made.ids.tolist(), np.where(said, sure, 1 - sure), said).cells()
+    assert turned.cells.fingerprint() == expected.fingerprint()

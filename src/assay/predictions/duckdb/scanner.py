@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import cache
 from math import isfinite
 from typing import Any
@@ -18,6 +19,7 @@ from assay.core.types import Bools, Ints, Words
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.contract import IdKind
+from assay.predictions.doubts import doubts_of
 from assay.predictions.duckdb.loading import fetch_shown
 from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import DuckIds, Relation, open_relation
@@ -25,7 +27,7 @@ from assay.predictions.engine import Listed, Rows, Span, Survey, polled
 from assay.predictions.memory import TOP
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
-from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows
+from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows_of
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
 from assay.predictions.sql.rows import TRIED, case_sql, double_sql, row_sql, spread_sql, value_sql
 
@@ -187,7 +189,9 @@ class DuckScanner:
             limit = min(TOP, int(_LISTED / size * 2**64))
             found = evenest(lambda rule: self._surveyed(rule, seed, limit), rule, _cells_in)
             refuse_bad_cells(found.cells, self._inspected, self._row, self._roles)
-        return found
+            outside = rows_of(self._inspected, self._row, self._roles)
+            doubts = doubts_of(found.cells, self._roles, self.source, outside)
+        return replace(found, doubts=doubts)
 
     def _surveyed(self, rule: Rule, seed: int, limit: int) -> Survey:
         counted = self._counted(
@@ -272,7 +276,8 @@ class DuckScanner:
     def _size_and_rule(self) -> tuple[int, Rule]:
         """Return the number of rows and the bin rule; of Parquet files without reading the rows."""
         score = self._row.score
-        if self._roles.score is not None and not self._relation.is_text:
+        as_it_is = not self._roles.turns and self._roles.scale != "percent"
+        if self._roles.score is not None and as_it_is and not self._relation.is_text:
             score = identifier(self._roles.score)  # without a cast the files' own statistics answer
         ends = f"count(*), min({score})::DOUBLE, max({score})::DOUBLE"
         ((size, low, high),) = self._fetch(self._rows.aggregate(ends))
@@ -339,7 +344,7 @@ class DuckScanner:
         return duckdb_digest(self._ids.sql, self._ids.kind)
 
     def _value(self, variable: Variable, scale: Scale) -> str:
-        return value_sql(self._row, variable, scale, self._roles.threshold)
+        return value_sql(self._row, variable, scale, self._roles.limit)
 
     def _judged(self, variable: Variable, scale: Scale, *more: str) -> duckdb.DuckDBPyRelation:
         """Return every row's id, value and what it says."""

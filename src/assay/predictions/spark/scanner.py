@@ -14,6 +14,7 @@ from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.contract import IdKind
+from assay.predictions.doubts import doubts_of
 from assay.predictions.engine import Rows, Span, Survey
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
@@ -26,7 +27,7 @@ from assay.predictions.spark.columns import (
     word_of_limit,
 )
 from assay.predictions.spark.source import SparkRows, column_name, open_rows, reading_with_spark
-from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, usable_sql
+from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows_of, usable_sql
 from assay.predictions.sql.rows import RowSql, case_sql, row_sql, value_sql
 from assay.predictions.tables import shown_values
 
@@ -154,7 +155,8 @@ class SparkScanner:
         items = self._judged("score", "margin")
         cells = self._counted(with_digest(items, "id", self.id_kind))
         refuse_bad_cells(cells, self._rows, self._row, self._roles)
-        return Survey(cells)
+        outside = rows_of(self._rows, self._row, self._roles)
+        return Survey(cells, doubts=doubts_of(cells, self._roles, self.source, outside))
 
     def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
         """Count all items by another stratification variable."""
@@ -207,7 +209,7 @@ class SparkScanner:
 
     def _judged(self, variable: Variable, scale: Scale) -> "DataFrame":
         """Return every item's id, value, what it says and what is shown of it."""
-        value = value_sql(_ITEM, variable, scale, self._roles.threshold)
+        value = value_sql(_ITEM, variable, scale, self._roles.limit)
         shown = [f"shown_{i}" for i in range(len(self._show))]
         return self._items.selectExpr("id", f"{value} AS value", "says", *shown)
 

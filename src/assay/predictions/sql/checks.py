@@ -9,6 +9,7 @@ from typing import Protocol
 
 from assay.core.profile import ScoreCells
 from assay.errors import PredictionsError, did_you_mean
+from assay.predictions.doubts import Outside
 from assay.predictions.roles import Roles
 from assay.predictions.sql.rows import RowSql, double_sql
 
@@ -129,7 +130,7 @@ def refuse_bad_cells(cells: ScoreCells, rows: Inspected, row: RowSql, roles: Rol
                 str(roles.positive), [text for text in values if isinstance(text, str)]
             ),
         )
-    threshold = roles.threshold
+    threshold = roles.limit
     if threshold is None or roles.predicted is None:
         return
     # A score equal to the threshold goes with either label.
@@ -142,11 +143,22 @@ def refuse_bad_cells(cells: ScoreCells, rows: Inspected, row: RowSql, roles: Rol
     (bad,) = rows.count([contradicts])
     raise PredictionsError(
         f"{bad:,} of {cells.size:,} predicted labels in {_column(roles.predicted, rows)} "
-        f"contradict threshold={threshold}",
+        f"contradict threshold={roles.threshold}",
         details=_examples(rows, roles.columns, contradicts),
         hint="predicted is yes from the threshold upwards; "
         "correct the threshold, or leave it out to trust the labels",
     )
+
+
+def rows_of(rows: Inspected, row: RowSql, roles: Roles) -> Outside:
+    """Return what finds the rows whose score is outside of a range."""
+
+    def outside(low: float, high: float) -> tuple[int, str]:
+        there = f"NOT ({row.score} BETWEEN {double_sql(low)} AND {double_sql(high)})"
+        judged = [name for name in (roles.id, roles.score) if name is not None]
+        return rows.count([there])[0], _examples(rows, judged, there)
+
+    return outside
 
 
 def _finite(row: RowSql) -> str:

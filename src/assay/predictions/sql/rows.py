@@ -225,9 +225,39 @@ def row_sql(
     if roles.predicted is not None:
         label = _Label(names[roles.predicted], family_of(types[roles.predicted]), dialect, is_text)
         says = label.says(roles.positive)
-    elif roles.threshold is not None:  # Roles sees to it that one of the two is given
-        says = f"CAST({score} >= {double_sql(roles.threshold)} AS SMALLINT)"
+        score = positive_score_sql(score, roles, says)
+    elif roles.limit is not None:  # Roles sees to it that one of the two is given
+        score = positive_score_sql(score, roles, "")
+        says = f"CAST({score} >= {double_sql(roles.limit)} AS SMALLINT)"
     return RowSql(names[roles.id], score, says, is_sure="THEN 2" not in says)
+
+
+def positive_score_sql(score: str, roles: Roles, says: str) -> str:
+    """Return the score of the positive class, as `Roles.positive_scores` has it.
+
+    Parameters
+    ----------
+    score : str
+        What the column holds.
+    roles : Roles
+        They say of which class that is, and on which scale.
+    says : str
+        What the row says, as in `RowSql`; not needed where the score does not depend on it.
+
+    Examples
+    --------
+    >>> roles = Roles("p", "said", None, None, None, score_of="predicted")
+    >>> positive_score_sql("p", roles, "q")
+    'CASE WHEN q = 1 THEN p ELSE 1e0 - p END'
+    """
+    if roles.scale == "percent":
+        score = f"({score} / 1e2)"
+    if not roles.turns:
+        return score
+    turned = f"{roles.one:.0f}e0 - {score}"
+    if roles.score_of == "negative":
+        return f"({turned})"
+    return f"CASE WHEN {says} = 1 THEN {score} ELSE {turned} END"
 
 
 def value_sql(row: RowSql, variable: Variable, scale: Scale, threshold: float | None) -> str:

@@ -1,12 +1,12 @@
 """A plan for one goal: designs, half-widths, budgets and what they come to."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from assay.campaign import Campaign
-from assay.core.bins import SCALES, Scale, scale_of
+from assay.core.bins import Scale, scale_of
 from assay.core.design import Design, check_together
 from assay.core.forecast import by_place, labels_needed, random_variance
 from assay.core.goal import Goal
@@ -14,7 +14,14 @@ from assay.core.metrics import METRICS
 from assay.core.metrics import sides as sides_of
 from assay.core.types import Floats, one_of, whole
 from assay.errors import DesignError, InputError
-from assay.predictions import Predictions, read_predictions, refuse_improbable
+from assay.predictions import (
+    SCORE_SCALES,
+    Predictions,
+    ScoreOf,
+    ScoreScale,
+    read_predictions,
+    refuse_improbable,
+)
 from assay.simulation.planning import advice
 from assay.simulation.planning.advice import Costs, at_one_half, cost_of
 from assay.simulation.planning.assumed import Supposed, calibrated, doubtful
@@ -273,7 +280,8 @@ def plan(
     id: str | None = None,
     threshold: float | None = None,
     positive: str | float | None = None,
-    scale: Scale | None = None,
+    score_of: ScoreOf | None = None,
+    scale: ScoreScale | None = None,
     metric: str = "precision",
     within: float | None = None,
     budget: int | None = None,
@@ -291,9 +299,9 @@ def plan(
 
     Parameters
     ----------
-    predictions, score, predicted, id, threshold, positive
+    predictions, score, predicted, id, threshold, positive, score_of
         As in `create_campaign`.
-    scale : {"probability", "margin"}, optional
+    scale : {"probability", "percent", "margin"}, optional
         What the scores are; otherwise told by their range. A margin is read as log-odds.
     metric, within, budget, confidence
         The goal, as in `create_campaign`: the labels that `within` will take, what the budget
@@ -332,8 +340,17 @@ def plan(
             hint="leave one out",
         )
     found = read_predictions(
-        predictions, score=score, predicted=predicted, id=id, threshold=threshold, positive=positive
+        predictions,
+        score=score,
+        predicted=predicted,
+        id=id,
+        threshold=threshold,
+        positive=positive,
+        score_of=score_of,
+        scale=scale,
     )
+    for doubt in found.doubts:
+        doubt.refuse()
     _refuse_weights(found)
     supposed = Supposed.of(found, _scale(found, scale))
     evidence: Evidence | RankEvidence | None = None
@@ -343,7 +360,9 @@ def plan(
         evidence = _evidence_of(like, supposed.scale)
     else:
         _refuse_no_scores(found)
-    return Planner(goal, costs, supposed, evidence).planning()
+    planning = Planner(goal, costs, supposed, evidence).planning()
+    doubts = tuple(doubt.warning for doubt in found.doubts)
+    return replace(planning, cautions=(*doubts, *planning.cautions))
 
 
 def _evidence_of(campaign: Campaign, scale: Scale) -> Evidence | RankEvidence:
@@ -371,10 +390,11 @@ def _refuse_weights(found: Predictions) -> None:
         )
 
 
-def _scale(found: Predictions, given: Scale | None) -> Scale:
+def _scale(found: Predictions, given: ScoreScale | None) -> Scale:
     if given is None:
         return scale_of(*found.score_range)
-    one_of("scale", given, SCALES)
-    if given == "probability":
-        refuse_improbable(found.score_range, found.source)
-    return given
+    one_of("scale", given, SCORE_SCALES)
+    if given == "margin":
+        return given
+    refuse_improbable(found.score_range, found.source)
+    return "probability"
