@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Tests start hundreds of programs; where this is set, each would compile what it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup system demo check test collected coverage torture first lowest lint docs bench clean
+.PHONY: setup system demo check test tests collected coverage torture first lowest lint docs bench clean
 
 # The environment is made again whenever its contents change. Python compiles what it imports; to
 # compile all that is installed takes as long as to install it.
@@ -33,12 +33,15 @@ check: setup lint
 	  tests/golden tests/core tests/results tests/exchange src
 
 # Servers come while Python packages do. Of the tests' workers, as many as keep two cores busy, each
-# would compile all that it imports; while the linters run it is compiled once. Libraries that would
-# start threads of their own do not.
+# would compile all that it imports; while the linters run it is compiled once. What the linters have
+# left to do is done beside the first tests; if they fail, all fails. Libraries that would start
+# threads of their own do not.
 test: export ASKED := test
 test:
 	@$(MAKE) --no-print-directory --jobs 2 setup system
-	@$(MAKE) --no-print-directory --jobs 2 lint collected
+	@$(MAKE) --no-print-directory --jobs 2 lint tests
+
+tests: collected
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 4 --dist loadgroup
 
 collected: setup

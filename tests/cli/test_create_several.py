@@ -170,16 +170,16 @@ def test_several_metrics_of_one_classifier(create: Fixture, run: Fixture) -> Non
 
 
 def test_labels_are_given_blind(make: Fixture, run: Fixture) -> None:
-    make("--show", "title", "--show", "p_svm", "--show", "vote", goal=("--budget", "30"))
-    told = run("label", "joint", input="y\nn\nc\n" + "n\n" * 30).stdout
+    make("--show", "title", "--show", "p_svm", "--show", "vote", goal=("--budget", "12"))
+    told = run("label", "joint", input="y\nn\nc\n" + "n\n" * 12).stdout
     assert "Is it spam?" in told
     assert "title" in told
     assert "p_svm" not in told
     assert "vote" not in told
-    assert "1 of 30 judged" in told
+    assert "1 of 12 judged" in told
     assert "Done: the budget is spent." in told
     batch = json.loads(run("export", "joint", "--json").stdout)
-    assert batch["count"] == 30
+    assert batch["count"] == 12
 
 
 def test_a_whole_campaign_by_way_of_files(
@@ -232,17 +232,17 @@ def test_a_positive_label_needs_a_predicted_column(run: Fixture, several: dict[s
 
 
 def test_status_has_a_row_for_each_metric(make: Fixture, run: Fixture) -> None:
-    make(goal=("--within", "0.06", "--budget", "40"))
+    make(goal=("--within", "0.06", "--budget", "20"))
     before = run("status", "joint").stdout
     assert "0 of 3 metrics are within their goals" in before
     assert before.count("there are too few labels to say anything yet") == 1
-    run("label", "joint", input="c\n" + "y\nn\n" * 30)
+    run("label", "joint", input="c\n" + "y\nn\n" * 12)
     told = run("status", "joint").stdout
     rows = [line for line in told.splitlines() if line.rstrip().endswith("missed")]
     assert [row.split()[0] for row in rows] == ["precision:cnn", "recall:mve", "precision:cnn"]
     difference = rows[2].split("[")[1].split("]")[0].split(", ")
     assert [end[0] for end in difference] == ["-", "+"]
-    assert "answers 40" in " ".join(told.split())
+    assert "answers 20" in " ".join(told.split())
     assert "the budget is spent" in told
     assert "whatever they are" in told
     assert "next:" not in told
@@ -250,14 +250,14 @@ def test_status_has_a_row_for_each_metric(make: Fixture, run: Fixture) -> None:
 
 
 def test_the_list_shows_the_metric_farthest_from_its_goal(make: Fixture, run: Fixture) -> None:
-    make(goal=("--within", "0.06", "--budget", "40"))
-    run("label", "joint", input="y\nn\n" * 20)
+    make(goal=("--within", "0.06", "--budget", "20"))
+    run("label", "joint", input="y\nn\n" * 10)
     estimates = json.loads(run("status", "joint", "--json").stdout)["estimates"]
     worst = max(estimates, key=lambda name: estimates[name]["half_width"] / 0.06)
     told = " ".join(run("status").stdout.split())
     assert worst.split()[0] in told
     assert "(1 of 3)" in told
-    assert " 40 done" in told
+    assert " 20 done" in told
 
 
 def test_one_metric_of_several_classifiers_is_drawn(run: Fixture, several: dict[str, str]) -> None:
