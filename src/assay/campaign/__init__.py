@@ -6,6 +6,7 @@ from assay.campaign.compare import compare_campaign
 from assay.campaign.create import create_campaign, load_campaign
 from assay.campaign.exchange import Written, import_labels, shown_columns, write_batch, write_labels
 from assay.campaign.extend import extend_campaign, rebase_campaign
+from assay.campaign.mistakes import MISTAKE_FORMATS, write_mistakes
 from assay.campaign.mlflow import log_to_mlflow
 from assay.campaign.prior_labels import find_prior_labels
 from assay.campaign.random_labels import estimate
@@ -13,6 +14,7 @@ from assay.campaign.series import follow_campaign
 from assay.campaign.trends import PeriodRow, Trend, trend
 
 __all__ = [
+    "MISTAKE_FORMATS",
     "Campaign",
     "PeriodRow",
     "Trend",
@@ -32,4 +34,5 @@ __all__ = [
     "trend",
     "write_batch",
     "write_labels",
+    "write_mistakes",
 ]

@@ -30,7 +30,11 @@ from assay.labelling import (
     checked_request,
     comment_of,
     estimates_of,
+    judged_cells,
+    judged_columns,
+    judged_items,
     kinds_of,
+    mistakes_of,
     reviewer_of,
     reviewers_in,
     slices_of,
@@ -47,6 +51,7 @@ from assay.results import (
     Estimates,
     HistoryPoint,
     Item,
+    Mistakes,
     Pace,
     Receipt,
     Recorded,
@@ -446,6 +451,69 @@ class Campaign:
             simultaneous=simultaneous,
         )
 
+    def mistakes(
+        self,
+        *,
+        kind: str | None = None,
+        where: Mapping[str, object] | None = None,
+        classifier: str | None = None,
+        predictions: object = None,
+    ) -> Mistakes:
+        """Return the judged items of which a classifier said otherwise than people did.
+
+        Those come first of which it was most sure. It is for the campaign's owner: who knows what
+        the classifier said judges otherwise.
+
+        Parameters
+        ----------
+        kind : {"fp", "fn"}, optional
+            False positives alone, or false negatives alone.
+        where : mapping of str to object, optional
+            Slices to look into: ``{"lang": "de"}``; columns as in `slices`.
+        classifier : str, optional
+            Of several, which.
+        predictions : optional
+            Where to look scores and slices up that were not kept with the items, as in
+            `load_campaign`.
+
+        Examples
+        --------
+        >>> import assay
+        >>> campaign = assay.create_campaign(
+        ...     {"p": [0.9, 0.8, 0.7, 0.2], "text": ["ab", "cd", "ef", "gh"]},
+        ...     score="p", threshold=0.5, show=["text"], metric="accuracy", budget=4)
+        >>> estimate = campaign.tell({item.id: item.id in (1, 3) for item in campaign.ask(4)})
+        >>> mistakes = campaign.mistakes()
+        >>> print(mistakes.headline)
+        2 false positives and 1 false negative among 4 judged items
+        >>> [(each.id, each.kind, each.score, each.shown["text"]) for each in mistakes][:2]
+        [(0, 'false positive', 0.9, 'ab'), (3, 'false negative', 0.2, 'gh')]
+        """
+        self._labelling.catch_up()
+        return mistakes_of(
+            self._labelling,
+            kind=kind,
+            where=where,
+            classifier=classifier,
+            predictions=predictions,
+        )
+
+    def judged_table(self, taken: Sequence[str] = ()) -> tuple[tuple[str, ...], dict[Id, Any]]:
+        """Return what is known of every item with an answer, as cells under columns.
+
+        What the classifiers said, their scores, the item's weight, and what it shows.
+
+        Parameters
+        ----------
+        taken : sequence of str
+            Names that columns of what items show must not have.
+        """
+        self._labelling.catch_up()
+        cells = {
+            item.id: judged_cells(self._labelling, item) for item in judged_items(self._labelling)
+        }
+        return judged_columns(self._labelling, taken), cells
+
     def events(self) -> list[StoredLabel]:
         """Return every label ever told, oldest first."""
         with self._labelling.read() as session:
@@ -479,7 +547,9 @@ class Campaign:
         Parameters
         ----------
         what : {"labels", "strata", "history"}
-            The answers that count, as `answers` has them; `strata`; or `history`, for all metrics.
+            The answers that count, as `answers` has them, with what each classifier said of the
+            item, its score, its sampling weight, and what it shows; `strata`; or `history`, for all
+            metrics.
         backend : {"pandas", "polars", "pyarrow"}
 
         Examples

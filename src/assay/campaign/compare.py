@@ -121,7 +121,8 @@ looked at
     one, other = _two_names(names)
     classifiers = {one: columns, other: columns}
     refuse_bad_show(slices, "slices")
-    kept = list(dict.fromkeys([*show, *slices]))
+    scores = () if score is None else (score,)
+    kept = list(dict.fromkeys([*show, *slices, *scores]))
     found = read_compared([old, new], classifiers=classifiers, id=id, show=kept, seed=seed)
     for each in before:
         refuse_other_ids(found, each)
@@ -138,6 +139,7 @@ looked at
         name=name,
         seed=seed,
         slices=slices,
+        scores=scores,
     )
     refuse_other_questions(before, settings)
     return start_beside(store, sources, settings, found=found)
@@ -162,6 +164,7 @@ def comparison_settings(
     name: str,
     seed: int,
     slices: Sequence[str] = (),
+    scores: Sequence[str] = (),
 ) -> Settings:
     """Return what is fixed of a new comparison.
 
@@ -175,6 +178,8 @@ def comparison_settings(
         The targets.
     budget, confidence, design, reviewing, name, seed, slices
         As in `create_campaign`.
+    scores : sequence of str
+        Columns of scores that were read, to be kept with every card.
     """
     setup = set_up(
         found,
@@ -186,7 +191,9 @@ def comparison_settings(
         design=design,
         seed=seed,
     )
-    return settings_of(setup, scans, name=name, seed=seed, reviewing=reviewing, slices=slices)
+    return settings_of(
+        setup, scans, name=name, seed=seed, reviewing=reviewing, slices=slices, scores=scores
+    )
 
 
 def _targets(

@@ -249,6 +249,7 @@ def settings_of(
     seed: int,
     reviewing: Reviewing,
     slices: Sequence[str] = (),
+    scores: Sequence[str] = (),
 ) -> Settings:
     """Return what is fixed of a new campaign; `scans` are where its predictions were read from.
 
@@ -263,8 +264,8 @@ def settings_of(
         Of the deck and of every draw.
     reviewing : Reviewing
         How many reviewers an item wants.
-    slices : sequence of str
-        Columns whose values are kept with every card.
+    slices, scores : sequence of str
+        Columns whose values are kept with every card; scores beside those that `setup` has.
     """
     for doubt in setup.doubts:
         warn(doubt.warning, AssayWarning, stacklevel=3)
@@ -276,6 +277,7 @@ def settings_of(
         scale=setup.scale,
         slices=tuple(slices),
         doubts=tuple(doubt.finding for doubt in setup.doubts),
+        scores=tuple(dict.fromkeys([*setup.scores, *scores])),
     )
     return Settings(
         name=name,

@@ -337,7 +337,7 @@ def write_labels(campaign: Campaign, *, format: str = "csv") -> Written:
     >>> from assay.campaign.create import create_campaign
     >>> campaign = create_campaign({"p": [0.9]}, score="p", threshold=0.5, budget=1)
     >>> write_labels(campaign).content
-    b'id,label,reviewer,told_at,late,ruling,counts,comment\r\n'
+    b'id,label,reviewer,told_at,late,ruling,counts,comment,predicted,score,weight\r\n'
     """
     found = find_format(format)
     if found.write_labels is None:
@@ -366,6 +366,10 @@ def labels_sheet(campaign: Campaign) -> Sheet:
     same estimate. `counts` tells those that decide about their items from further reviewers'
     answers and those that a ruling overrode. Answers from before a rebase are left out as long as
     they wait for their items to be drawn.
+
+    What is known of the item stands beside: what each classifier said, its score, and what is
+    shown of it. The item's sampling weight is shared among the rows that decide about it, so that
+    weighted sums over all rows count every item once; rows that decide nothing have none.
     """
     item_id = campaign.settings.item_id
     events = campaign.events()
@@ -382,6 +386,8 @@ def labels_sheet(campaign: Campaign) -> Sheet:
         elif event.answer != SKIP:
             began.setdefault(key, event.id)
             latest[key] = event
+    further, known = campaign.judged_table(_LABELS)
+    weight, nothing = further.index("weight"), (None,) * len(further)
     rows = []
     for key in sorted(began, key=began.__getitem__):
         event, review = latest[key], reviews.get(item_id(key[0]))
@@ -389,8 +395,12 @@ def labels_sheet(campaign: Campaign) -> Sheet:
             counts = event.ruling or (review.ruling is None and event.reviewer in review.counted)
             _, *first = (getattr(event, name) for name in _FIRST)
             later = (getattr(event, name) for name in _LATER)
-            rows.append((item_id(event.item_id), *first, counts, *later))
-    return Sheet(_LABELS, tuple(rows))
+            cells = list(known.get(item_id(event.item_id), nothing))
+            if cells[weight] is not None:
+                sharing = len(review.counted) if review.ruling is None else 1
+                cells[weight] = cells[weight] / sharing if counts else None
+            rows.append((item_id(event.item_id), *first, counts, *later, *cells))
+    return Sheet((*_LABELS, *further), tuple(rows))
 
 
 def shown_columns(campaign: Campaign) -> list[str]:

@@ -268,6 +268,7 @@ def rebase_campaign(
         seed=old.seed,
         reviewing=old.reviewing,
         slices=old.source.slices,
+        scores=old.source.scores,
     )
     settings = replace(settings, series=old.series)
     return replace_campaign(

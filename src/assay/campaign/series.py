@@ -298,7 +298,10 @@ def _next(
     old, seed = last.settings, last.settings.seed
     then = old.source.columns["classifiers"][last.series.period]
     both = {last.series.period: then, series.period: {**then, **given}}
-    found = read_compared([before, predictions], classifiers=both, **around, seed=seed)
+    named = {columns.get("score") for columns in both.values()}
+    scores = [str(name) for name in named if name is not None and len(named) == 1]
+    kept = {**around, "show": list(dict.fromkeys([*around["show"], *scores]))}
+    found = read_compared([before, predictions], classifiers=both, **kept, seed=seed)
     _check_same(old.source.parts[-1], found.parts[0], last)
     refuse_other_ids(found, old)
     new = f"{series.metric}:{series.period}"
@@ -320,6 +323,7 @@ def _next(
         reviewing=reviewing,
         name=f"{series.name}/{series.period}",
         seed=seed,
+        scores=scores,
     )
     refuse_other_questions([old], settings)
     campaign = Campaign(store, last.key, old, None)

@@ -18,6 +18,8 @@ from assay.predictions import (
     Doubt,
     MemoryPredictions,
     Predictions,
+    as_scan,
+    engine_of,
     read_predictions,
 )
 
@@ -29,8 +31,9 @@ SHARED = ("id", "show", "groups", "sample_weight")
 class Setup:
     """All that is known when the first card can be dealt.
 
-    `columns` are what the predictions were read with; `prior_labels` are those from before, if any;
-    `cautions` are what one should be warned of, and `doubts` what looks wrong with the scores.
+    `columns` are what the predictions were read with, and `scores` what was read beside them, to be
+    kept with the cards; `prior_labels` are labels from before, if any; `cautions` are what one
+    should be warned of, and `doubts` what looks wrong with the scores.
     """
 
     predictions: Predictions
@@ -42,6 +45,7 @@ class Setup:
     prior_labels: PriorLabels | None = None
     cautions: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    scores: tuple[str, ...] = ()
 
 
 def set_up(
@@ -80,7 +84,8 @@ def set_up(
     if classifiers is None and metrics is None and "[" not in metric:
         goal = Goal(metric, within=within, budget=budget, confidence=confidence, at_least=at_least)
         design = fitted(_checked(default_design(goal) if design is None else design), goal)
-        found = read_predictions(predictions, **columns, seed=seed)
+        read, scores = _with_scores(predictions, columns)
+        found = read_predictions(predictions, **read, seed=seed)
         kind = scale_of(*found.score_range) if scale is None else _known_scale(scale)
         variable, strata = design.variable, _strata_of_one(found, goal, design, kind)
         sides = strata.sides
@@ -91,7 +96,8 @@ def set_up(
         if metrics is not None:  # it is gone through twice
             wanted = metrics if isinstance(metrics, str | Mapping) else list(metrics)
         columns = _columns_of_several(columns, classifiers, slices_in(wanted))
-        found = read_predictions(predictions, **columns, seed=seed)
+        read, scores = _with_scores(predictions, columns)
+        found = read_predictions(predictions, **read, seed=seed)
         targets = parse_targets(wanted, found.classifiers, within=within, slices=found.groups.names)
         goal = Goal(
             targets=targets, budget=budget, confidence=confidence, simultaneous=simultaneous
@@ -117,7 +123,30 @@ def set_up(
         ).only(strata)
         cautions += [_all_alike(prior_labels, strata), prior_labels.doubt]
     told = tuple(text for text in cautions if text)
-    return Setup(found, columns, design, goal, strata, kind, prior_labels, told, found.doubts)
+    return Setup(
+        found, columns, design, goal, strata, kind, prior_labels, told, found.doubts, scores
+    )
+
+
+def _with_scores(
+    predictions: object, columns: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """Return what to read predictions with so that cards keep their scores, and those columns.
+
+    Predictions that stay where they are would be read once more for it: there the scores are kept
+    only if something else is kept, too.
+    """
+    scan, show = as_scan(predictions), columns.get("show", ())
+    each = columns.get("classifiers", {"": columns})
+    said = each.values() if isinstance(each, Mapping) else ()
+    names = [one.get("score") for one in said if isinstance(one, Mapping)]
+    scores = tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
+    if not scores or isinstance(scan.source, Predictions) or not isinstance(show, list | tuple):
+        return columns, ()
+    is_one = len(names) == 1 and columns.get("sample_weight") is None and not columns.get("groups")
+    if is_one and not show and engine_of(scan, columns["id"]) != "memory":
+        return columns, ()
+    return {**columns, "show": list(dict.fromkeys([*show, *scores]))}, scores
 
 
 def _strata_of_one(found: Predictions, goal: Goal, design: Design, scale: Scale) -> Strata:

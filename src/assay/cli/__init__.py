@@ -15,6 +15,7 @@ from assay.cli.create import create
 from assay.cli.demo import demo
 from assay.cli.exchange import export, import_
 from assay.cli.label import label
+from assay.cli.mistakes import errors
 from assay.cli.plan import plan
 from assay.cli.report import report, verify
 from assay.cli.reproduce import coverage, reproduce
@@ -47,6 +48,7 @@ for name, command in (
     ("import", import_),
     ("export", export),
     ("status", status),
+    ("errors", errors),
     ("estimate", estimate),
     ("report", report),
     ("verify", verify),

@@ -127,7 +127,7 @@ def export(
         if config is None and output is not None and format in FORMATS and FORMATS[format].config:
             config = Path(f"{output}.config.xml")
         for file in (output, config):
-            _refuse_what_is_there(file)
+            refuse_what_is_there(file)
         campaign = open_campaign(name, storage)
         if what == "labels":
             written = write_labels(campaign, format=format)
@@ -137,7 +137,7 @@ def export(
             raise InputError(f"{format} needs no configuration", hint="leave --config out")
         for file, content in ((output, written.content), (config, written.config)):
             if file is not None and content is not None:
-                _write_new(file, content)
+                write_new(file, content)
         saved = {"file": output, "config": config}
         if as_json:
             files = {what: str(file) for what, file in saved.items() if file is not None}
@@ -213,7 +213,7 @@ def _seconds(text: str) -> float:
     return float(int(found[1]) * _UNITS[found[2]])
 
 
-def _refuse_what_is_there(file: Path | None) -> None:
+def refuse_what_is_there(file: Path | None) -> None:
     """Raise where a file is there already: it may hold somebody's labels."""
     if file is not None and file.exists():
         raise InputError(
@@ -222,11 +222,12 @@ def _refuse_what_is_there(file: Path | None) -> None:
         )
 
 
-def _write_new(file: Path, content: bytes) -> None:
+def write_new(file: Path, content: bytes) -> None:
+    """Write a file that is not there yet."""
     try:
         with file.open("xb") as stream:
             stream.write(content)
     except FileExistsError:
-        _refuse_what_is_there(file)
+        refuse_what_is_there(file)
     except OSError as error:
         raise InputError(f"{file} cannot be written: {error.strerror}") from None

@@ -23,7 +23,7 @@ from assay.exchange.rows import (
     row_of,
     shorten,
 )
-from assay.results import Item
+from assay.results import Item, free_names
 
 # Files that are written: items to judge, and labels.
 
@@ -67,7 +67,7 @@ class Sheet:
         text = io.StringIO(newline="")
         writer = csv.writer(text)
         writer.writerow([guard(column) for column in self.columns])
-        writer.writerows([guard(as_text(value)) for value in row] for row in self.rows)
+        writer.writerows([_cell(value) for value in row] for row in self.rows)
         return text.getvalue().encode()
 
     def to_jsonl(self) -> bytes:
@@ -81,12 +81,7 @@ class Sheet:
 
 def sheet_of(batch: Batch) -> Sheet:
     """Return a batch's items, with a column for the label that is still empty."""
-    names: list[str] = []
-    for name in batch.columns:
-        free = name
-        while free in (*_READ, *names) or (free != name and free in batch.columns):
-            free = f"shown {free}"
-        names.append(free)
+    names = free_names(batch.columns, _READ)
     rows = ((item.id, *(item[name] for name in batch.columns), None) for item in batch.items)
     return Sheet(("id", *names, "label"), tuple(rows))
 
@@ -116,6 +111,11 @@ def _lines(records: Iterable[dict[str, object]]) -> bytes:
 # text comes back as it was.
 
 _GUARDED = ("=", "+", "-", "@", "\t", "\r", "'")
+
+
+def _cell(value: object) -> str:
+    """Return a value as a cell; a number with a fraction is no formula, whatever it begins with."""
+    return as_text(value) if isinstance(value, float) else guard(as_text(value))
 
 
 def guard(text: str) -> str:

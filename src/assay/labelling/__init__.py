@@ -29,6 +29,7 @@ from assay.labelling.estimates import (
     strata_in,
     waiting_in,
 )
+from assay.labelling.judged import judged_cells, judged_columns, judged_items, mistakes_of
 from assay.labelling.reserve import (
     ShortReserveError,
     card_row,
@@ -93,7 +94,11 @@ __all__ = [
     "find_campaign",
     "is_confirmed",
     "is_whole",
+    "judged_cells",
+    "judged_columns",
+    "judged_items",
     "kinds_of",
+    "mistakes_of",
     "more_cards",
     "now_words",
     "read_again",

@@ -97,7 +97,7 @@ def source_text(source: Source) -> str:
             # Line ends are marked: a text must not look like another line of this one.
             text = printable(value).replace("\r", "\\r").replace("\n", "\n        | ")
             lines.append(f"  {printable(name)}: {text}")
-    shown, kept = list(source.columns["show"]), [*source.slices]
+    shown, kept = list(source.columns["show"]), [*source.slices, *source.scores]
     only = [name for name in kept if name not in shown]
     used = dict.fromkeys(_names({**source.columns, "show": None}))
     lines.append(f"  columns: {_listed(used)}")

@@ -12,6 +12,7 @@ from assay.core.intervals import INTERVALS
 from assay.core.standing import Standing
 from assay.core.stopping import Reason
 from assay.errors import InputError, did_you_mean
+from assay.labelling.judged import labels_frame
 from assay.labelling.state import Labelling
 from assay.results import (
     Backend,
@@ -251,26 +252,9 @@ def campaign_frame(
         ]
         return frame_of(rows, {"metric": str, **types_of(HistoryPoint)}, backend=backend)
     if what == "labels":
-        kind = int if labelling.settings.id_kind == "integer" else str
-        types = {"id": kind, "answer": str, "positive": bool, "stratum": str, "comment": str}
-        return frame_of(_label_rows(labelling, strata), types, backend=backend)
+        return labels_frame(labelling, backend=backend)
     raise InputError(
         f"there is no frame of {what!r}",
         details=f"frames: {', '.join(FRAMES)}",
         hint=did_you_mean(str(what), FRAMES),
     )
-
-
-def _label_rows(labelling: Labelling, strata: Sequence[StratumRow]) -> list[dict[str, Any]]:
-    """Return the answers that count, in the order in which they came to count."""
-    return [
-        {
-            "id": labelling.settings.item_id(item_id),
-            "answer": answer.value,
-            "positive": answer.outcome,
-            "stratum": strata[card.stratum].stratum,
-            "comment": labelling.review(item_id).comment,
-        }
-        for item_id, answer in labelling.rounds.answers.items()
-        if (card := labelling.rounds.card(item_id)) is not None
-    ]

@@ -45,9 +45,9 @@ class Source:
 
     `parts` are one, and one more for each time that the population was extended; `columns` are the
     arguments of `read_predictions`; `slices` are columns whose values are kept with the cards, too,
-    and which no reviewer sees. `shown` seals what was kept with the first cards
-    (`assay.labelling.shown`); campaigns of before do not have it. `doubts` are what looked wrong
-    with the scores.
+    and which no reviewer sees; so are `scores`, the columns of the classifiers' scores. `shown`
+    seals what was kept with the first cards (`assay.labelling.shown`). Campaigns of before have
+    neither scores nor a seal. `doubts` are what looked wrong with the scores.
     """
 
     parts: tuple[Part, ...]
@@ -57,17 +57,19 @@ class Source:
     slices: tuple[str, ...] = ()
     shown: str = ""
     doubts: tuple[str, ...] = ()
+    scores: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values; without a seal or doubts it is what it was before them."""
-        later = ("shown", "doubts")
+        """Return it as plain values; what came later is left out where there is none."""
+        later = ("shown", "doubts", "scores")
         return {name: value for name, value in asdict(self).items() if name not in later or value}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return what `to_dict` was called on, by this version or the first."""
         shared = {name: values[name] for name in ("columns", "id_kind", "scale")}
-        shared["slices"] = tuple(values.get("slices", ()))
+        for name in ("slices", "scores"):
+            shared[name] = tuple(values.get(name, ()))
         shared["shown"] = values.get("shown", "")
         shared["doubts"] = tuple(values.get("doubts", ()))
         if "parts" in values:
@@ -94,8 +96,8 @@ class Source:
 
     @property
     def kept(self) -> list[str]:
-        """The columns whose values are kept with every card: what is shown, and the slices."""
-        return list(dict.fromkeys([*self.columns["show"], *self.slices]))
+        """The columns whose values are kept with every card: what is shown, slices, scores."""
+        return list(dict.fromkeys([*self.columns["show"], *self.slices, *self.scores]))
 
     @property
     def judgements(self) -> tuple[str, ...]:
@@ -118,6 +120,16 @@ class Source:
         """The predicted label that means yes, if it was given, and not in two ways."""
         named = {each.get("positive") for each in self._classifiers} - {None}
         return named.pop() if len(named) == 1 else None
+
+    @property
+    def score_columns(self) -> tuple[str | None, ...]:
+        """The column of each classifier's score, in their order; None where it has none."""
+        return tuple(each.get("score") for each in self._classifiers)
+
+    @property
+    def thresholds(self) -> tuple[float | None, ...]:
+        """Where each classifier's predicted label changes, if that was given."""
+        return tuple(each.get("threshold") for each in self._classifiers)
 
     @property
     def _classifiers(self) -> list[Mapping[str, Any]]:

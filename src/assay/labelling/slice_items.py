@@ -123,12 +123,25 @@ def slice_values(
         Where to look the items up. Otherwise it is what their cards keep or, where these do not
         have the column, the predictions where they were.
     """
+    return [slice_text(each) for each in column_values(labelling, items, column, predictions)]
+
+
+def column_values(
+    labelling: Labelling, items: Sequence[str], column: str, predictions: object = None
+) -> list[object]:
+    """Return the value of each item that was dealt, as the predictions have it.
+
+    Parameters
+    ----------
+    labelling, items, column, predictions
+        As in `slice_values`.
+    """
     if predictions is None:
         cards = [labelling.rounds.card(item) for item in items]
         kept = [{} if card is None else json.loads(card.shown) for card in cards]
         if all(column in values for values in kept):
-            return [slice_text(values[column]) for values in kept]
-    return [slice_text(value) for value in _looked_up(labelling, items, column, predictions)]
+            return [values[column] for values in kept]
+    return _looked_up(labelling, items, column, predictions)
 
 
 def _looked_up(

@@ -2,8 +2,16 @@
 
 from assay.errors import printable
 from assay.results.estimates import Estimate, Estimates, Item, StratumRow, notes_once
-from assay.results.frames import Backend, frame_of, types_of, write_whole
+from assay.results.frames import (
+    Backend,
+    column_types,
+    frame_of,
+    free_names,
+    types_of,
+    write_whole,
+)
 from assay.results.html import html_block, html_headline, html_remarks, html_table, stretch
+from assay.results.mistakes import KINDS, Kind, Mistake, Mistakes
 from assay.results.progress import (
     REMEMBERED,
     Dispute,
@@ -32,6 +40,7 @@ from assay.results.text import (
 )
 
 __all__ = [
+    "KINDS",
     "REMEMBERED",
     "Backend",
     "Dispute",
@@ -39,6 +48,9 @@ __all__ = [
     "Estimates",
     "HistoryPoint",
     "Item",
+    "Kind",
+    "Mistake",
+    "Mistakes",
     "Outlook",
     "Pace",
     "Receipt",
@@ -49,9 +61,11 @@ __all__ = [
     "StratumRow",
     "Turn",
     "as_heading",
+    "column_types",
     "difference_words",
     "ends_text",
     "frame_of",
+    "free_names",
     "goal_words",
     "html_block",
     "html_headline",

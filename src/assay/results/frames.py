@@ -1,5 +1,6 @@
 """DataFrames of rows in the library that people work with, and files that are whole."""
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -79,6 +80,62 @@ def frame_of(
     # Through Arrow, because pandas would make False of a missing boolean.
     table = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
     return nw.from_arrow(table, backend=backend).to_native()
+
+
+def free_names(columns: Sequence[str], taken: Sequence[str]) -> tuple[str, ...]:
+    """Return names for the columns that items show beside columns of our own.
+
+    Examples
+    --------
+    >>> free_names(["text", "id", "shown id"], ["id", "label"])
+    ('text', 'shown shown id', 'shown id')
+    """
+    names: list[str] = []
+    for name in columns:
+        free = name
+        while free in (*taken, *names) or (free != name and free in columns):
+            free = f"shown {free}"
+        names.append(free)
+    return tuple(names)
+
+
+def column_types(
+    rows: Sequence[dict[str, Any]], columns: Sequence[str], known: Mapping[str, type]
+) -> dict[str, type]:
+    """Return the type of every column, for `frame_of`; what is neither is written as JSON.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Values of columns that are not known, and have no one type, are changed to text here.
+    columns : sequence of str
+    known : mapping of str to type
+        The types of some of them.
+
+    Examples
+    --------
+    >>> rows = [{"n": 1, "x": 1, "t": "a"}, {"n": None, "x": 0.5, "t": [2]}]
+    >>> column_types(rows, ["n", "x", "t"], {})
+    {'n': <class 'int'>, 'x': <class 'float'>, 't': <class 'str'>}
+    >>> rows[1]["t"]
+    '[2]'
+    """
+    found = {}
+    for name in columns:
+        kinds = {type(row[name]) for row in rows if row[name] is not None}
+        found[name] = known.get(name) or _common(kinds)
+        if name not in known and found[name] is str:
+            for row in rows:
+                if row[name] is not None and not isinstance(row[name], str):
+                    row[name] = json.dumps(row[name], ensure_ascii=False)
+    return found
+
+
+def _common(kinds: set[type]) -> type:
+    for kind in (bool, int, float):
+        if kinds and kinds <= ({int, float} if kind is float else {kind}):
+            return kind
+    return str
 
 
 # Files that are whole: never a half-written one in the place of an old one.

@@ -163,7 +163,7 @@ async def export_labels(request: Request) -> Response:
     counter: Counter = request.app.state.counter
     chosen = _known_format(request.query_params.get("format", "csv"))
     written = await counter.aside(lambda campaign: write_labels(campaign, format=chosen))
-    return _file(written, f"{counter.name} labels")
+    return file_response(written, f"{counter.name} labels")
 
 
 @needs("owner")
@@ -191,7 +191,7 @@ async def export_batch(request: Request) -> Response:
     def write(campaign: Campaign) -> Written:
         return write_batch(campaign, size, format=chosen, reviewer=reviewer, lease=seconds)
 
-    return _file(await counter.call(write), f"{counter.name} batch")
+    return file_response(await counter.call(write), f"{counter.name} batch")
 
 
 @needs("owner")
@@ -248,7 +248,7 @@ def _known_format(name: str) -> str:
     return name
 
 
-def _file(written: Written, name: str) -> Response:
+def file_response(written: Written, name: str) -> Response:
     """Return a file for the browser to save; what another tool needs beside it goes with it."""
     if written.config is None:
         response = _download(written.content, name, written.suffix, written.media_type)

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 
 from assay.campaign import Campaign
 from assay.errors import InputError
-from assay.web import LOOPBACK_HOSTS, Options, auth, owner, review
+from assay.web import LOOPBACK_HOSTS, Options, auth, mistakes, owner, review
 from assay.web.connections import Limits, Listener, protocol_of
 from assay.web.http import EXCEPTION_HANDLERS, make_templates
 from assay.web.middleware import (
@@ -43,6 +43,7 @@ ROUTES: tuple[Route | Mount, ...] = (
     *auth.routes,
     *review.routes,
     *owner.routes,
+    *mistakes.routes,
     Mount(STATIC, StaticFiles(directory=Path(__file__).parent / "static")),
 )
 

@@ -1,0 +1,144 @@
+"""``assay errors``: the items of which a classifier said otherwise than people did."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from assay.campaign import MISTAKE_FORMATS, write_mistakes
+from assay.cli.exchange import refuse_what_is_there, write_new
+from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
+from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
+from assay.cli.render import note_lines
+from assay.errors import InputError
+from assay.results import Mistake, Mistakes, printable
+
+_LONGEST = 300  # characters of what an item shows
+
+
+def errors(
+    name: CampaignName,
+    *,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            metavar="fp|fn",
+            help="False positives alone (it said yes, people said no), or false negatives.",
+        ),
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--by",
+            "--slice",
+            metavar="COLUMN=VALUE",
+            help="Of the items of a slice alone; repeatable.",
+        ),
+    ] = None,
+    classifier: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of several classifiers, which.")
+    ] = None,
+    predictions: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where to look scores and slices up that were not kept with the items.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option(min=1, help="How many to show; a file has all of them.")
+    ] = 20,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="A new file with all of them: .csv, .jsonl or .parquet.",
+        ),
+    ] = None,
+    storage: StorageUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the classifier's mistakes among the labels, those it was surest of first.
+
+    They are for the campaign's owner: a reviewer who knows them judges otherwise.
+    """
+    with telling_errors(as_json=as_json):
+        format = None if output is None else _format(output)
+        refuse_what_is_there(output)
+        where = dict(map(_slice, by or []))
+        campaign = open_campaign(name, storage)
+        with working("looking for mistakes"):
+            found = campaign.mistakes(
+                kind=kind, where=where, classifier=classifier, predictions=predictions
+            )
+        if output is not None and format is not None:
+            write_new(output, write_mistakes(found, format=format).content)
+        if as_json:
+            told = found.to_dict()
+            saved = {"mistakes": told["mistakes"][:limit], "count": len(found)}
+            file = {} if output is None else {"file": str(output)}
+            emit({"campaign": name, **told, **saved, **file})
+            return
+        screen = console()
+        if output is not None:
+            line = f"{len(found):,} rows in {printable(output)}"
+            screen.print(Text.assemble(("saved: ", "green"), line), soft_wrap=True)
+            return
+        screen.print(mistakes_view(found, limit))
+        if not campaign.done:
+            say_next(screen, follow_up("label", campaign.name, storage))
+
+
+def mistakes_view(mistakes: Mistakes, limit: int) -> RenderableType:
+    """Return mistakes as people read them in a terminal: a few lines each."""
+    blocks: list[RenderableType] = [Text(printable(mistakes.headline), "bold")]
+    for mistake in mistakes[:limit]:
+        blocks += [Text(), *_lines(mistake)]
+    if (more := len(mistakes) - limit) > 0:
+        blocks += [Text(), Text(f"and {more:,} more: --limit shows, --output FILE saves them")]
+    if mistakes.remarks:
+        blocks += [Text(), note_lines(mistakes.remarks)]
+    return Group(*blocks)
+
+
+def _lines(mistake: Mistake) -> Iterator[RenderableType]:
+    score = "" if mistake.score is None else f"score {mistake.score:.4g}, "
+    many = f"{mistake.weight:,.0f}" if mistake.weight >= 100 else f"{mistake.weight:.3g}"
+    who = ", ".join(name or "(nobody named)" for name in mistake.reviewers)
+    yield Text.assemble(
+        (printable(mistake.id), "bold"),
+        (f"  {mistake.kind}", "red" if mistake.kind == "false positive" else "magenta"),
+        f"  {score}stands for {many}",
+        (f"  {printable(mistake.stratum)}, said by {printable(who)}", "dim"),
+    )
+    for column, value in mistake.shown.items():
+        yield Text.assemble((f"  {printable(column)}  ", "cyan"), _one_line(value))
+    if mistake.comment:
+        yield Text.assemble(("  comment  ", "cyan"), _one_line(mistake.comment))
+
+
+def _one_line(value: object) -> str:
+    text = " ".join(str("" if value is None else value).split())
+    return printable(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
+
+
+def _slice(text: str) -> tuple[str, str]:
+    column, is_there, value = text.partition("=")
+    if not is_there or not column:
+        raise InputError(f"--by {text!r} is not COLUMN=VALUE", hint="such as --by lang=de")
+    return column, value
+
+
+def _format(file: Path) -> str:
+    ending = file.suffix.lower().removeprefix(".")
+    if ending not in MISTAKE_FORMATS:
+        raise InputError(
+            f"{file} says not what to write",
+            details=f"a name that ends in {', '.join(f'.{each}' for each in MISTAKE_FORMATS)}",
+        )
+    return ending

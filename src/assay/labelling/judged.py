@@ -1,0 +1,383 @@
+"""Judged items: what people said of each, what the classifiers said, and what it stands for.
+
+For the campaign's owner. Reviewers are shown none of it: who knows the prediction judges otherwise.
+
+An item's weight is the size of its stratum over the judged items in it, the inverse of the chance
+to be drawn. Weighted sums are the stratified (Horvitz-Thompson) estimates of sums over the
+population. Where items have weights of their own (`sample_weight`), it is the item's share of all
+weight, times the number of items: sums are over items of mean weight.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.core.answers import Answer
+from assay.core.bins import scale_of
+from assay.core.cuts import confidence
+from assay.core.deck import Id
+from assay.core.strata import Strata
+from assay.errors import InputError, did_you_mean
+from assay.labelling.review_rule import Review
+from assay.labelling.settings import Source
+from assay.labelling.slice_items import SliceAnswers, column_values, slice_values
+from assay.labelling.state import Labelling
+from assay.results import (
+    KINDS,
+    Backend,
+    Kind,
+    Mistake,
+    Mistakes,
+    column_types,
+    frame_of,
+    free_names,
+)
+from assay.storage import CardRow
+
+
+@dataclass(frozen=True)
+class Said:
+    """What one classifier said of an item; `score` is None where it is not known."""
+
+    yes: bool
+    score: float | None
+
+
+@dataclass(frozen=True)
+class Judged:
+    """An item with an answer that counts.
+
+    `said` has every classifier that was applied to it; `weight` is None where the answer is neither
+    yes nor no.
+    """
+
+    item_id: str
+    id: Id
+    answer: Answer
+    stratum: str
+    weight: float | None
+    said: Mapping[str, Said]
+    review: Review
+    shown: Mapping[str, object]
+
+    @property
+    def reviewers(self) -> tuple[str, ...]:
+        """Who decided: whoever ruled, or else those whose answers count."""
+        ruled = self.review.ruled
+        return tuple(self.review.counted_labels) if ruled is None else (ruled.reviewer,)
+
+
+def judged_items(labelling: Labelling, predictions: object = None) -> list[Judged]:
+    """Return every item with an answer that counts, in the order in which they came to count.
+
+    Parameters
+    ----------
+    labelling : Labelling
+    predictions : optional
+        Where to look scores up that were not kept.
+    """
+    settings, rounds = labelling.settings, labelling.rounds
+    items = [item for item in rounds.answers if rounds.card(item) is not None]
+    cards = [card for item in items if (card := rounds.card(item)) is not None]
+    counted = SliceAnswers.on(labelling, items)
+    sizes = labelling.evaluation.by_stratum(labelling.evaluation.sizes)
+    if settings.strata.weighted:  # in units that mean nothing outside
+        sizes = sizes * (settings.strata.sizes.sum() / sizes.sum())
+    each = sizes / np.maximum(counted.labels, 1.0)
+    weights = np.where(counted.judged, each[counted.stratum] * counted.times, np.nan).tolist()
+    strata, names = settings.strata.describe(), seen_columns(settings.source)
+    scores = _scores(labelling, items, predictions)
+    found = []
+    for place, (card, weight) in enumerate(zip(cards, weights, strict=True)):
+        kept, answer = json.loads(card.shown), rounds.answers[card.item_id]
+        found.append(
+            Judged(
+                item_id=card.item_id,
+                id=settings.item_id(card.item_id),
+                answer=answer,
+                stratum=strata[card.stratum],
+                weight=weight if answer.judged else None,
+                said=_said(settings.strata, settings.source, card, scores, place),
+                review=labelling.review(card.item_id),
+                shown={name: kept[name] for name in names if name in kept},
+            )
+        )
+    return found
+
+
+def seen_columns(source: Source) -> list[str]:
+    """Return the columns that items show, and the slices; not what the classifiers said."""
+    aside = (source.columns["id"], *source.judgements)
+    named = dict.fromkeys([*source.columns["show"], *source.slices])
+    return [name for name in named if name not in aside]
+
+
+def _scores(
+    labelling: Labelling, items: Sequence[str], predictions: object
+) -> dict[str, list[object]]:
+    """Return the values of the columns of scores: those that are kept, or are looked up."""
+    source = labelling.settings.source
+    columns = dict.fromkeys(name for name in source.score_columns if name is not None)
+    found = {}
+    for name in columns:
+        kept = predictions is None and name in source.kept
+        if kept or predictions is not None:
+            found[name] = column_values(labelling, items, name, predictions)
+    return found
+
+
+def _said(
+    strata: Strata,
+    source: Source,
+    card: CardRow,
+    scores: Mapping[str, Sequence[object]],
+    place: int,
+) -> dict[str, Said]:
+    """Return what every classifier said that was applied to an item.
+
+    Of two sets of predictions side by side one score is kept: the later one's where it has the
+    item, and otherwise the earlier one's.
+
+    Parameters
+    ----------
+    strata, source
+        Of the campaign.
+    card : CardRow
+    scores, place
+        The columns of scores, and where in them the item is.
+    """
+    number, names = len(strata.classifiers), strata.classifiers
+    inside = [
+        bit
+        for bit, name in enumerate(names)
+        if not (among := strata.groups.bits(number, name, None)) or card.predicted & among
+    ]
+    said = {}
+    for bit in inside:
+        column = source.score_columns[bit]
+        value = scores[column][place] if column is not None and column in scores else None
+        if source.compares and bit != inside[-1]:
+            value = None
+        said[names[bit]] = Said(bool(card.predicted >> bit & 1), _number(value))
+    return said
+
+
+def _number(value: object) -> float | None:
+    try:
+        return None if value is None else float(str(value))
+    except ValueError:
+        return None
+
+
+# A campaign's labels as a table, with all that is known of their items.
+
+
+def judged_columns(labelling: Labelling, taken: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of what is told of an item: predictions, scores, weight, what it shows."""
+    names = labelling.settings.strata.classifiers
+    said = [_named(what, name, names) for name in names for what in ("predicted", "score")]
+    own = (*said, "weight")
+    return (*own, *free_names(seen_columns(labelling.settings.source), (*taken, *own)))
+
+
+def judged_cells(labelling: Labelling, item: Judged) -> tuple[object, ...]:
+    """Return the cells of an item under `judged_columns`."""
+    cells: list[object] = []
+    for name in labelling.settings.strata.classifiers:
+        said = item.said.get(name)
+        cells += [None, None] if said is None else [said.yes, said.score]
+    seen = seen_columns(labelling.settings.source)
+    return (*cells, item.weight, *(item.shown.get(name) for name in seen))
+
+
+def _named(what: str, classifier: str, classifiers: Sequence[str]) -> str:
+    return what if len(classifiers) == 1 else f"{what}:{classifier}"
+
+
+_LABELS = {"answer": str, "positive": bool, "stratum": str, "comment": str}
+
+
+def labels_frame(labelling: Labelling, *, backend: Backend) -> Any:
+    """Return the answers that count, and what is known of their items, as a DataFrame."""
+    own: dict[str, type] = {"id": str, **_LABELS}
+    if labelling.settings.id_kind == "integer":
+        own["id"] = int
+    further = judged_columns(labelling, tuple(own))
+    rows = [
+        {
+            "id": item.id,
+            "answer": item.answer.value,
+            "positive": item.answer.outcome,
+            "stratum": item.stratum,
+            "comment": item.review.comment,
+            **dict(zip(further, judged_cells(labelling, item), strict=True)),
+        }
+        for item in judged_items(labelling)
+    ]
+    known = {**own, "weight": float}
+    for name in further[: further.index("weight")]:
+        known[name] = bool if name.startswith("predicted") else float
+    return frame_of(rows, column_types(rows, (*own, *further), known), backend=backend)
+
+
+# The mistakes of a classifier.
+
+_BLIND = "scores were not kept with the items: the mistakes are in the order of their answers"
+_SHORT = {"fp": "false positive", "fn": "false negative"}
+
+
+def mistakes_of(
+    labelling: Labelling,
+    *,
+    kind: str | None = None,
+    where: Mapping[str, object] | None = None,
+    classifier: str | None = None,
+    predictions: object = None,
+) -> Mistakes:
+    """Return the mistakes of a classifier; the parameters are those of `Campaign.mistakes`.
+
+    Parameters
+    ----------
+    labelling : Labelling
+    kind, where, classifier, predictions
+        As in `Campaign.mistakes`.
+    """
+    settings = labelling.settings
+    name = _classifier(settings.strata.classifiers, classifier)
+    wanted = _kinds(kind)
+    found = [item for item in judged_items(labelling, predictions) if name in item.said]
+    for column, value in (where or {}).items():
+        values = slice_values(labelling, [item.item_id for item in found], column, predictions)
+        found = [item for item, its in zip(found, values, strict=True) if its == str(value)]
+    judged = [item for item in found if item.answer.judged]
+    rows = [
+        (item, _kind_of(item.said[name].yes))
+        for item in judged
+        if item.said[name].yes is not item.answer.outcome
+    ]
+    sure = _confidence(labelling, name, [item.said[name] for item, _ in rows])
+    mistakes = [
+        Mistake(
+            id=item.id,
+            kind=kind,
+            score=item.said[name].score,
+            confidence=how_sure,
+            stratum=item.stratum,
+            weight=item.weight or 0.0,
+            reviewers=item.reviewers,
+            comment=item.review.comment,
+            shown=item.shown,
+        )
+        for (item, kind), how_sure in zip(rows, sure, strict=True)
+        if kind in wanted
+    ]
+    # Those without a score come last; equals stay in the order of their answers.
+    mistakes.sort(key=lambda each: (each.confidence is None, -(each.confidence or 0.0)))
+    return Mistakes(
+        classifier=name if len(settings.strata.classifiers) > 1 else "",
+        rows=tuple(mistakes),
+        judged=len(judged),
+        left_out=_left_out(labelling, found),
+        columns=tuple(seen_columns(settings.source)),
+        kinds=wanted,
+        notes=tuple(_notes(settings.strata, name, mistakes, wanted)),
+    )
+
+
+def _kind_of(said_yes: bool) -> Kind:
+    return "false positive" if said_yes else "false negative"
+
+
+def _kinds(kind: str | None) -> tuple[str, ...]:
+    if kind is None:
+        return KINDS
+    word = str(kind).replace("_", " ").strip().lower()
+    word = _SHORT.get(word, word)
+    if word not in KINDS:
+        known = (*_SHORT, *KINDS)
+        raise InputError(
+            f"there is no kind of mistake {kind!r}",
+            details="kinds: fp (false positive: the classifier said yes, people said no), "
+            "fn (false negative)",
+            hint=did_you_mean(word, known),
+        )
+    return (word,)
+
+
+def _classifier(names: Sequence[str], wanted: str | None) -> str:
+    if wanted is None and len(names) == 1:
+        return names[0]
+    if wanted is None or wanted not in names:
+        whose = "whose mistakes?" if wanted is None else f"there is no classifier {wanted!r}"
+        raise InputError(
+            whose,
+            details=f"classifiers: {', '.join(names) or 'one, without a name'}",
+            hint=did_you_mean(wanted or "", names) or f"name one: {names[-1]!r}",
+        )
+    return wanted
+
+
+def _confidence(labelling: Labelling, name: str, said: Sequence[Said]) -> list[float | None]:
+    """Return how sure the classifier was of each, None where its score is not known.
+
+    Scores are probabilities where the campaign takes them so; of several classifiers, where all
+    that are known lie between 0 and 1.
+    """
+    settings = labelling.settings
+    known = [each.score for each in said if each.score is not None]
+    if not known:
+        return [None] * len(said)
+    scale = settings.source.scale if settings.goal.single else scale_of(min(known), max(known))
+    threshold = settings.source.thresholds[settings.strata.classifiers.index(name)] or 0.0
+    sure = confidence(
+        np.array([np.nan if each.score is None else each.score for each in said]),
+        np.array([each.yes for each in said], dtype=np.bool_),
+        scale,
+        threshold,
+    )
+    return [None if np.isnan(each) else each for each in sure.tolist()]
+
+
+def _left_out(labelling: Labelling, found: Sequence[Judged]) -> dict[str, int]:
+    """Count what was drawn and has no yes or no; the filters hold for what has an answer."""
+    given = Counter(item.answer for item in found)
+    waiting = [labelling.review(card.item_id) for card in labelling.rounds.outstanding]
+    disputed = sum(review.disputed for review in waiting)
+    return {
+        "could not be judged": given[Answer.CANNOT_JUDGE],
+        "broken": given[Answer.BROKEN],
+        "disputed": disputed,
+        "waiting for an answer": len(waiting) - disputed,
+    }
+
+
+def _notes(
+    strata: Strata, name: str, mistakes: Sequence[Mistake], wanted: Sequence[str]
+) -> list[str]:
+    """Return what is to be said beside the mistakes.
+
+    Parameters
+    ----------
+    strata : Strata
+        Of the campaign.
+    name : str
+        The classifier.
+    mistakes, wanted
+        What was found, and the kinds that were looked for.
+    """
+    notes = []
+    held = {bool(code >> strata.classifiers.index(name) & 1) for _, code in strata.held}
+    for kind, said in (("false positive", True), ("false negative", False)):
+        if kind in wanted and said not in held:
+            word = "yes" if said else "no"
+            notes.append(
+                f"no item that the classifier said {word} to is drawn in this campaign, so "
+                f"{kind}s are not found here; recall, F1 or accuracy draws both"
+            )
+    if mistakes and all(each.score is None for each in mistakes):
+        notes.append(_BLIND)
+    return notes

@@ -1,0 +1,145 @@
+"""Mistakes of the classifier, for the owner: a page with filters, and files."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from assay.campaign import MISTAKE_FORMATS, Campaign, write_mistakes
+from assay.predictions import slice_text
+from assay.results import Mistake, Mistakes, printable
+from assay.web.auth import needs
+from assay.web.http import refuse, render
+from assay.web.owner import file_response
+from assay.web.queue import Counter
+
+_A_PAGE = 50  # mistakes on one page
+_MOST_VALUES = 100  # of a slice, to choose from
+_LONGEST = 2_000  # characters of what an item shows
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What a page was asked for."""
+
+    kind: str
+    classifier: str
+    slices: Mapping[str, str]
+
+    def query(self, **more: object) -> str:
+        """Return the part of an address that asks for the same."""
+        asked: list[tuple[str, object]] = [("kind", self.kind), ("classifier", self.classifier)]
+        asked += [("slice", f"{column}={value}") for column, value in self.slices.items()]
+        return urlencode([(name, value) for name, value in (*asked, *more.items()) if value])
+
+    def mistakes(self, campaign: Campaign) -> Mistakes:
+        """Return the mistakes that pass them."""
+        return campaign.mistakes(
+            kind=self.kind or None, where=self.slices, classifier=self.classifier or None
+        )
+
+
+def _filters(request: Request, campaign: Campaign) -> Filters:
+    """Return what is asked for; only what is kept in the storage, as no page reads predictions."""
+    names, columns = campaign.settings.strata.classifiers, campaign.settings.source.slices
+    kind = request.query_params.get("kind", "")
+    if kind not in ("", "fp", "fn"):
+        refuse("'kind' must be one of: fp, fn")
+    classifier = request.query_params.get("classifier", "") or names[-1]
+    if classifier not in names:
+        refuse(f"'classifier' must be one of: {', '.join(names)}")
+    slices = {}
+    for text in request.query_params.getlist("slice"):
+        if text:
+            column = next((each for each in columns if text.startswith(f"{each}=")), None)
+            if column is None:
+                refuse("'slice' must be COLUMN=VALUE, of a column that the campaign keeps")
+            slices[column] = text.removeprefix(f"{column}=")
+    return Filters(kind, classifier, slices)
+
+
+@needs("owner")
+async def show_mistakes(request: Request) -> Response:
+    """Return the page with some of the mistakes, from the place that is asked for."""
+    counter: Counter = request.app.state.counter
+    asked = request.query_params.get("from", "")
+    first = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < 9 else 1
+
+    def look(campaign: Campaign) -> dict[str, Any]:
+        filters = _filters(request, campaign)
+        found = filters.mistakes(campaign)
+        start = max(min(first, len(found)), 1) - 1
+        rows, after = found[start : start + _A_PAGE], start + _A_PAGE
+        settings = campaign.settings
+        return {
+            "question": settings.question,
+            "headline": printable(found.headline),
+            "remarks": [printable(each) for each in found.remarks],
+            "filters": filters,
+            "classifiers": [name for name in settings.strata.classifiers if name],
+            "slices": _choices(campaign, filters),
+            "rows": [_values(row) for row in rows],
+            "at": start + 1,
+            "last": start + len(rows),
+            "count": len(found),
+            "before": filters.query(**{"from": max(start + 1 - _A_PAGE, 1)}) if start else None,
+            "after": filters.query(**{"from": after + 1}) if after < len(found) else None,
+            "query": filters.query(),
+            "formats": MISTAKE_FORMATS,
+        }
+
+    return render(request, "mistakes.html", **await counter.aside(look))
+
+
+@needs("owner")
+async def export_mistakes(request: Request) -> Response:
+    """Return the mistakes as a file."""
+    counter: Counter = request.app.state.counter
+    format = request.query_params.get("format", "csv")
+    if format not in MISTAKE_FORMATS:
+        refuse(f"'format' must be one of: {', '.join(MISTAKE_FORMATS)}")
+    written = await counter.aside(
+        lambda campaign: write_mistakes(
+            _filters(request, campaign).mistakes(campaign), format=format
+        )
+    )
+    return file_response(written, f"{counter.name} mistakes")
+
+
+def _choices(campaign: Campaign, filters: Filters) -> dict[str, list[str]]:
+    """Return the values of every slice that some mistake has."""
+    every = campaign.mistakes(classifier=filters.classifier or None)
+    columns = campaign.settings.source.slices
+    return {
+        column: sorted({slice_text(row.shown.get(column)) for row in every})[:_MOST_VALUES]
+        for column in columns
+    }
+
+
+def _values(row: Mistake) -> dict[str, Any]:
+    """Return a mistake as the page has it: texts that UTF-8 can carry, and no book."""
+    return {
+        "id": printable(str(row.id)),
+        "kind": row.kind,
+        "score": None if row.score is None else f"{row.score:.4g}",
+        "stratum": printable(row.stratum),
+        "weight": f"{row.weight:,.0f}" if row.weight >= 100 else f"{row.weight:.3g}",
+        "who": printable(", ".join(name or "(nobody named)" for name in row.reviewers)),
+        "comment": printable(row.comment),
+        "shown": [(printable(name), _text(value)) for name, value in row.shown.items()],
+    }
+
+
+def _text(value: object) -> str:
+    text = "" if value is None else str(value)
+    return printable(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
+
+
+routes = [
+    Route("/owner/mistakes", show_mistakes, methods=["GET"]),
+    Route("/owner/mistakes/export", export_mistakes, methods=["GET"]),
+]
