@@ -49,7 +49,8 @@ def test_labels_go_out_as_csv_and_json(create: Fixture, run: Fixture) -> None:
     create()
     run("label", "spam", input="y\nn\n")
     header, *rows = csv.reader(run("export", "spam").stdout.splitlines())
-    assert header == ["id", "label", "reviewer", "told_at", "late", "ruling", "counts", "comment"]
+    first = ["id", "label", "reviewer", "told_at", "late", "ruling", "counts", "comment"]
+    assert header[:11] == [*first, "predicted", "score", "weight"]
     assert [row[1] for row in rows] == ["yes", "no"]
     document = json.loads(run("export", "spam", "--json").stdout)
     assert [list(row.values())[:4] for row in document["rows"]] == [row[:4] for row in rows]

@@ -31,7 +31,7 @@ def test_labels_go_out_and_come_back_with_their_comments(format: str) -> None:
     assert import_labels(copy, content).new == len(AWKWARD)
     assert comments_in(copy) == COMMENTS
     assert import_labels(copy, content).unchanged == len(AWKWARD)
-    assert labels_sheet(copy).columns[-1] == "comment"
+    assert "comment" in labels_sheet(copy).columns
 
 
 def test_no_cell_is_a_formula() -> None:

@@ -126,7 +126,7 @@ def test_what_counts_is_told_from_what_does_not() -> None:
     campaign.review([Label("c", "yes", key="4"), Label("c", "withdrawn", key="5")], reviewer="bob")
     sheet = labels_sheet(campaign)
     first = ("id", "label", "reviewer", "told_at", "late", "ruling", "counts")
-    assert sheet.columns == (*first, "comment")
+    assert sheet.columns == (*first, "comment", "predicted", "score", "weight")
     assert [(*row[:3], *row[5:7]) for row in sheet.rows] == [
         ("a", "yes", "ann", False, True),
         ("a", "no", "bob", False, False),
