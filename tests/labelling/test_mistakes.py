@@ -265,3 +265,15 @@ def test_scores_that_were_not_kept_are_looked_up(tmp_path: Path) -> None:
     known = campaign.mistakes(predictions=str(file), where={"lang": "de"})
     assert known and all(each.score == pytest.approx(table["p"][each.id]) for each in known)
     assert {each.id for each in known} < {each.id for each in found}
+
+
+def test_scores_of_the_predicted_class_are_told_as_they_are_used() -> None:
+    table, truth = population()
+    said = table["p"] >= 0.6
+    table["sure"] = 100 * np.where(said, table["p"], 1 - table["p"])
+    table["said"] = said
+    about = {"score": "sure", "predicted": "said", "score_of": "predicted", "scale": "percent"}
+    found = labelled(table, truth, **about).mistakes()
+    for each in found:
+        assert each.score == pytest.approx(table["p"][each.id])
+        assert each.confidence == pytest.approx(table["sure"][each.id] / 100)

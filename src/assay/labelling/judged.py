@@ -26,6 +26,7 @@ from assay.labelling.review_rule import Review
 from assay.labelling.settings import Source
 from assay.labelling.slice_items import SliceAnswers, column_values, slice_values
 from assay.labelling.state import Labelling
+from assay.predictions import Roles
 from assay.results import (
     KINDS,
     Backend,
@@ -90,9 +91,10 @@ def judged_items(labelling: Labelling, predictions: object = None) -> list[Judge
     each = sizes / np.maximum(counted.labels, 1.0)
     weights = np.where(counted.judged, each[counted.stratum] * counted.times, np.nan).tolist()
     strata, names = settings.strata.describe(), seen_columns(settings.source)
-    scores = _scores(labelling, items, predictions)
+    scores, roles = _scores(labelling, items, predictions), settings.source.roles
     found = []
     for place, (card, weight) in enumerate(zip(cards, weights, strict=True)):
+        its = {name: column[place] for name, column in scores.items()}
         kept, answer = json.loads(card.shown), rounds.answers[card.item_id]
         found.append(
             Judged(
@@ -101,7 +103,7 @@ def judged_items(labelling: Labelling, predictions: object = None) -> list[Judge
                 answer=answer,
                 stratum=strata[card.stratum],
                 weight=weight if answer.judged else None,
-                said=_said(settings.strata, settings.source, card, scores, place),
+                said=_said(settings.strata, settings.source, roles, card, its),
                 review=labelling.review(card.item_id),
                 shown={name: kept[name] for name in names if name in kept},
             )
@@ -121,9 +123,9 @@ def _scores(
 ) -> dict[str, list[object]]:
     """Return the values of the columns of scores: those that are kept, or are looked up."""
     source = labelling.settings.source
-    columns = dict.fromkeys(name for name in source.score_columns if name is not None)
+    columns = dict.fromkeys(each.score for each in source.roles if each is not None)
     found = {}
-    for name in columns:
+    for name in filter(None, columns):
         kept = predictions is None and name in source.kept
         if kept or predictions is not None:
             found[name] = column_values(labelling, items, name, predictions)
@@ -133,9 +135,9 @@ def _scores(
 def _said(
     strata: Strata,
     source: Source,
+    roles: Sequence[Roles | None],
     card: CardRow,
-    scores: Mapping[str, Sequence[object]],
-    place: int,
+    scores: Mapping[str, object],
 ) -> dict[str, Said]:
     """Return what every classifier said that was applied to an item.
 
@@ -144,11 +146,11 @@ def _said(
 
     Parameters
     ----------
-    strata, source
-        Of the campaign.
+    strata, source, roles
+        Of the campaign; what the columns of each classifier are.
     card : CardRow
-    scores, place
-        The columns of scores, and where in them the item is.
+    scores : mapping of str to object
+        What the item has in the columns of scores.
     """
     number, names = len(strata.classifiers), strata.classifiers
     inside = [
@@ -158,11 +160,13 @@ def _said(
     ]
     said = {}
     for bit in inside:
-        column = source.score_columns[bit]
-        value = scores[column][place] if column is not None and column in scores else None
-        if source.compares and bit != inside[-1]:
-            value = None
-        said[names[bit]] = Said(bool(card.predicted >> bit & 1), _number(value))
+        yes, each, value = bool(card.predicted >> bit & 1), roles[bit], None
+        column = None if each is None or (source.compares and bit != inside[-1]) else each.score
+        if column is not None and column in scores:
+            value = _number(scores[column])
+        if each is not None and value is not None:  # of the positive class, as it is used
+            value = float(each.positive_scores(np.array(value), np.array(yes)))
+        said[names[bit]] = Said(yes, value)
     return said
 
 
@@ -332,12 +336,12 @@ def _confidence(labelling: Labelling, name: str, said: Sequence[Said]) -> list[f
     if not known:
         return [None] * len(said)
     scale = settings.source.scale if settings.goal.single else scale_of(min(known), max(known))
-    threshold = settings.source.thresholds[settings.strata.classifiers.index(name)] or 0.0
+    roles = settings.source.roles[settings.strata.classifiers.index(name)]
     sure = confidence(
         np.array([np.nan if each.score is None else each.score for each in said]),
         np.array([each.yes for each in said], dtype=np.bool_),
         scale,
-        threshold,
+        0.0 if roles is None else roles.limit or 0.0,
     )
     return [None if np.isnan(each) else each for each in sure.tolist()]
 

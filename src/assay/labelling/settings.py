@@ -17,7 +17,7 @@ from assay.core.goal import Goal
 from assay.core.strata import Strata
 from assay.core.types import between
 from assay.errors import DesignError, InputError, LabelError
-from assay.predictions import joint_fingerprint, listed
+from assay.predictions import Roles, joint_fingerprint, listed
 from assay.storage import Session, reading_stored
 
 MOST_REVIEWERS = 20  # of one item
@@ -122,14 +122,15 @@ class Source:
         return named.pop() if len(named) == 1 else None
 
     @property
-    def score_columns(self) -> tuple[str | None, ...]:
-        """The column of each classifier's score, in their order; None where it has none."""
-        return tuple(each.get("score") for each in self._classifiers)
-
-    @property
-    def thresholds(self) -> tuple[float | None, ...]:
-        """Where each classifier's predicted label changes, if that was given."""
-        return tuple(each.get("threshold") for each in self._classifiers)
+    def roles(self) -> tuple[Roles | None, ...]:
+        """What each classifier's columns are, in their order; None where it has no score."""
+        names = ("score", "predicted", "threshold", "positive", "score_of", "scale")
+        return tuple(
+            None
+            if each.get("score") is None
+            else Roles(id=None, **{name: each.get(name) for name in names})
+            for each in self._classifiers
+        )
 
     @property
     def _classifiers(self) -> list[Mapping[str, Any]]:

@@ -20,6 +20,7 @@ from assay.predictions.read import engine_of, from_arrays, read_predictions
 from assay.predictions.roles import (
     SCORE_SCALES,
     SCORES_OF,
+    Roles,
     ScoreOf,
     ScoreScale,
     refuse_bad_show,
@@ -54,6 +55,7 @@ __all__ = [
     "Labelled",
     "MemoryPredictions",
     "Predictions",
+    "Roles",
     "Scan",
     "ScoreOf",
     "ScoreScale",
