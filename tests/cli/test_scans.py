@@ -61,7 +61,7 @@ def test_where_takes_some_rows(preds: Path, run: Fixture) -> None:
     assert 0 < part["read"]["rows"] < whole["read"]["rows"]
     failed = run("create", "predictions.csv", "--where", "days = 1", *WORDS, "--name", "none")
     assert failed.exit_code == 1
-    assert "where='days = 1' cannot be used" in failed.stderr
+    assert "--where 'days = 1' cannot be used" in failed.stderr
 
 
 def test_repeated_ids_are_found_when_all_are_looked_at(folder: Path, run: Fixture) -> None:
@@ -76,9 +76,9 @@ def test_repeated_ids_are_found_when_all_are_looked_at(folder: Path, run: Fixtur
     ("words", "told"),
     [
         (["predictions.csv", "--engine", "duck"], "unknown engine 'duck'"),
-        (["predictions.csv", "--table", "preds"], "table='preds' is given beside"),
+        (["predictions.csv", "--table", "preds"], "--table preds is given beside"),
         (["preds.duckdb", "--table", "pred"], "pred"),
-        (["predictions.csv", "--engine", "duckdb", "--spark", "local[1]"], "beside spark="),
+        (["predictions.csv", "--engine", "duckdb", "--spark", "local[1]"], "beside --spark"),
     ],
 )
 def test_options_that_do_not_go_together(

@@ -28,7 +28,9 @@ ROLES: dict[str, Any] = {"id": "key", "score": "p", "predicted": "said"}
 NAN, INF = float("nan"), float("inf")
 
 SCORES = "of 6 scores in column 'p' of PATH are missing, NaN or infinite"
-NEITHER = "the predicted labels in column 'said' of PATH are neither true or false nor 0 or 1"
+NEITHER = (
+    "the predicted labels in column 'said' of PATH are neither yes or no, true or false, nor 1 or 0"
+)
 TEXTS = ["ham", "ham", "ham", "spam", "spam", "spam"]
 
 # Columns that are changed, options that are, the first line of the error, and what else is in it.

@@ -87,7 +87,8 @@ def create_campaign(
     score : str, optional
         The column with the classifier's score. Without it there are no strata to gain from.
     predicted : str, optional
-        The column with the predicted label: true or false, 1 or 0, or any value with `positive`.
+        The column with the predicted label: yes or no, true or false, 1 or 0, or any value with
+        `positive`.
         Without it, items with a score of at least `threshold` are predicted positive.
     id : str, optional
         The column with the items' ids, integers or strings. Without it the row number.

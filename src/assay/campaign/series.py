@@ -258,7 +258,7 @@ def _first(
         raise PredictionsError(
             "a series needs ids",
             details="nothing else tells which items are still there in the next period",
-            hint="say which column: id='url' (--id url)",
+            hint="say which column: id='url'",
         )
     target = f"{series.metric}:{series.period}"
     setup = set_up(

@@ -20,6 +20,7 @@ from rich.progress import (
 from rich.table import Table as ScreenTable
 from rich.text import Text
 
+from assay.cli.words import in_options, with_options
 from assay.errors import AssayError, AssayWarning, InputError
 from assay.experiments.tables import Table
 from assay.results import printable
@@ -83,7 +84,7 @@ def collecting_warnings() -> Iterator[list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", AssayWarning)
         yield told
-    told += [str(each.message) for each in caught]
+    told += [in_options(str(each.message)) for each in caught]
 
 
 @contextmanager
@@ -94,7 +95,7 @@ def telling_errors(*, as_json: bool, code: int = 1) -> Iterator[None]:
     except (AssayError, MemoryError, RecursionError) as found:
         error = found if isinstance(found, AssayError) else _too_much(found)
         if as_json:
-            parts = {"problem": error.problem, "details": error.details, "hint": error.hint}
+            parts = dict(zip(("problem", "details", "hint"), with_options(error), strict=True))
             typer.echo(json.dumps({"error": parts}), err=True)
         else:
             _show(error)
@@ -113,11 +114,12 @@ def _too_much(error: MemoryError | RecursionError) -> AssayError:
 
 
 def _show(error: AssayError) -> None:
-    lines = Text.assemble(("error: ", "bold red"), printable(error.problem))
-    if error.details:
-        lines.append(f"\n{printable(error.details)}")
-    if error.hint:
-        lines.append_text(Text.assemble(("\nhint: ", "bold cyan"), printable(error.hint)))
+    problem, details, hint = with_options(error)
+    lines = Text.assemble(("error: ", "bold red"), printable(problem))
+    if details:
+        lines.append(f"\n{printable(details)}")
+    if hint:
+        lines.append_text(Text.assemble(("\nhint: ", "bold cyan"), printable(hint)))
     # A long path or list must stay in one piece, to be copied.
     console(stderr=True).print(lines, soft_wrap=True)
 

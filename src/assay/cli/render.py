@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from assay.cli.words import in_options
 from assay.core.goal import Goal
 from assay.results import (
     Estimate,
@@ -184,7 +185,9 @@ def estimate_view(estimate: Estimate, goal: Goal | None) -> RenderableType:
 
 def note_lines(notes: Sequence[str]) -> RenderableType:
     """Return the notes, one paragraph each."""
-    return Group(*(Text.assemble(("note: ", "yellow"), printable(note)) for note in notes))
+    return Group(
+        *(Text.assemble(("note: ", "yellow"), printable(in_options(note))) for note in notes)
+    )
 
 
 # Several metrics of a campaign as people read them in a terminal.
@@ -264,7 +267,6 @@ def _progress(estimates: Mapping[str, Estimate]) -> str:
 
 _LONGEST = 30  # cells of a name; a longer one is folded
 _GAP = 2  # cells between columns: with the numbers, a name of thirty then has room in eighty
-_SIMULTANEOUS = "simultaneous=True"
 
 
 def slices_view(slices: Slices) -> RenderableType:
@@ -272,10 +274,12 @@ def slices_view(slices: Slices) -> RenderableType:
 
     The reason has a line of its own: beside the numbers, neither it nor a name would have room.
     """
-    # What is written in Python has another name here.
-    notes = [note.replace(_SIMULTANEOUS, "--simultaneous") for note in slices.notes]
     return Group(
-        Text(printable(slices.headline), "bold"), Text(), *_lines(slices), Text(), note_lines(notes)
+        Text(printable(slices.headline), "bold"),
+        Text(),
+        *_lines(slices),
+        Text(),
+        note_lines(slices.notes),
     )
 
 

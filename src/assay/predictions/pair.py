@@ -159,7 +159,7 @@ def read_compared(
         raise PredictionsError(
             "a comparison needs ids",
             details="nothing else tells which items of the two are the same",
-            hint="say which column: id='url' (--id url)",
+            hint="say which column: id='url'",
         )
     first, second = (
         _in_memory(scan, id=id, show=show, seed=seed, **dict(columns))

@@ -134,7 +134,8 @@ def read_predictions(
         The column of scores, finite numbers. None when there are none: all items then have the
         same score, 0.
     predicted : str, optional
-        The column of predicted labels: true and false, 0 and 1, or anything with `positive`.
+        The column of predicted labels: yes and no, true and false, 1 and 0, or anything with
+        `positive`.
         When left out, a score of at least `threshold` says yes.
     id : str, optional
         The column of ids, integers of 64 bits or strings, no two alike. When left out, the id is

@@ -18,6 +18,9 @@ ScoreScale = Literal["probability", "percent", "margin"]
 SCORES_OF: tuple[str, ...] = get_args(ScoreOf)
 SCORE_SCALES: tuple[str, ...] = get_args(ScoreScale)
 PERCENT = 100.0
+YES_WORDS = ("1", "1.0", "true", "t", "yes", "y")
+NO_WORDS = ("0", "0.0", "false", "f", "no", "n")
+"""What predicted labels are written as, in small letters, where nothing says which means yes."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,24 @@ def refuse_no_column(argument: str, name: object) -> None:
             f"{argument}={name!r} is of type {type(name).__name__}",
             details="it must be the name of a column, a string",
         )
+
+
+def which_means_yes(yes: Sequence[object], unknown: Sequence[object]) -> str:
+    """Return the hint for labels of which it is not clear what they say.
+
+    Parameters
+    ----------
+    yes, unknown : sequence of object
+        Values of the column that surely mean yes, and those of which it cannot be told.
+
+    Examples
+    --------
+    >>> which_means_yes([], ["ham", "spam"])
+    "say which value means yes: positive='ham' or positive='spam'; all others mean no"
+    """
+    some = list(yes)[:1] or list(unknown)[:2]
+    told = " or ".join(f"positive={value!r}" for value in some)
+    return f"say which value means yes: {told}; all others mean no"
 
 
 def refuse_bad_show(show: object, argument: str = "show") -> None:

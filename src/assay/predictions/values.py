@@ -13,7 +13,7 @@ from assay.errors import PredictionsError, did_you_mean
 from assay.predictions.column import Arrow, Column, Loaded, examples, first_few, is_text
 from assay.predictions.doubts import Outside
 from assay.predictions.ids import Ids
-from assay.predictions.roles import Roles
+from assay.predictions.roles import NO_WORDS, YES_WORDS, Roles, which_means_yes
 
 
 def read_scores(column: Column, ids: Ids) -> Floats:
@@ -152,7 +152,7 @@ def _refuse_weights(bad: Bools, what: str, column: Column, ids: Ids) -> None:
 # The predicted labels: yes or no.
 
 
-_WRITTEN = {"1": True, "true": True, "0": False, "false": False}
+_WRITTEN = {**dict.fromkeys(YES_WORDS, True), **dict.fromkeys(NO_WORDS, False)}
 _ZERO_OR_ONE: dict[object, bool] = {0: False, 1: True}
 _SCALARS = (str, bytes, bool, int, float, date)
 
@@ -163,7 +163,8 @@ Meaning = Callable[[object], bool | None]
 def read_predicted(column: Column, positive: object, ids: Ids) -> Bools:
     """Take a column for the predicted labels.
 
-    Without `positive`, the value that means yes, it holds true and false or 0 and 1.
+    Without `positive`, the value that means yes, it holds true and false, 0 and 1, or words for
+    these: yes and no, y and n, t and f, in any case.
 
     Examples
     --------
@@ -188,9 +189,11 @@ def read_predicted(column: Column, positive: object, ids: Ids) -> Bools:
     unknown = [value for value, said in zip(values, says, strict=True) if said is None]
     if unknown:
         raise PredictionsError(
-            f"the predicted labels in {column} are neither true or false nor 0 or 1",
+            f"the predicted labels in {column} are neither yes or no, true or false, nor 1 or 0",
             details=f"got {_listed(unknown)}, of type {column.data.type}",
-            hint=f"say which value means yes, for example positive={unknown[0]!r}",
+            hint=which_means_yes(
+                [value for value, said in zip(values, says, strict=True) if said], unknown
+            ),
         )
     if positive is not None and not any(says):
         raise PredictionsError(
@@ -241,7 +244,7 @@ def refuse_contradictions(
 def _meaning(column: Column, positive: object) -> Meaning:
     """Return how one value of the column is understood."""
     if positive is None:
-        if column.untyped:
+        if column.untyped or is_text(column.data.type):
             return lambda value: _WRITTEN.get(str(value).strip().lower())
         return _ZERO_OR_ONE.get
     scalar = positive.item() if isinstance(positive, np.generic) else positive

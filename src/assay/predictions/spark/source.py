@@ -108,7 +108,7 @@ def open_rows(scan: Scan) -> SparkRows:
     if (source is None) == (scan.table is None):
         raise PredictionsError(
             "Spark needs a DataFrame, a path or a query, or else a table",
-            details=f"got source={source!r} and table={scan.table!r}",
+            details=f"got {source!r} and the table {scan.table!r}",
         )
     is_text = False
     if isinstance(source, DataFrame):

@@ -10,7 +10,7 @@ from typing import Protocol
 from assay.core.profile import ScoreCells
 from assay.errors import PredictionsError, did_you_mean
 from assay.predictions.doubts import Outside
-from assay.predictions.roles import Roles
+from assay.predictions.roles import Roles, which_means_yes
 from assay.predictions.sql.rows import RowSql, double_sql
 
 _LARGEST = 1.7976931348623157e308
@@ -105,9 +105,9 @@ def refuse_bad_rows(rows: Inspected, row: RowSql, roles: Roles, *, written: str 
     if counts["unclear label"]:
         got, values = _values(rows, str(roles.predicted), conditions["unclear label"])
         raise PredictionsError(
-            f"the predicted labels in {label} are neither true or false nor 0 or 1",
+            f"the predicted labels in {label} are neither yes or no, true or false, nor 1 or 0",
             details=got,
-            hint=f"say which value means yes, for example positive={values[0]!r}",
+            hint=which_means_yes(_values(rows, str(roles.predicted), f"{row.says} = 1")[1], values),
         )
 
 

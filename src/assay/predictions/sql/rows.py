@@ -16,7 +16,7 @@ from assay.core.bins import MARGIN_STEPS, PROBABILITY_STEPS, Rule, Scale
 from assay.core.cuts import Variable
 from assay.errors import PredictionsError
 from assay.predictions.engine import Span
-from assay.predictions.roles import Roles
+from assay.predictions.roles import NO_WORDS, YES_WORDS, Roles
 
 TRIED: dict[Rule, list[float]] = {
     "probability": [0, 5e-324, 1e-300, 2.4e-7, 1e-6, 0.1, 0.25, 0.5, 2 / 3, 0.9, 1 - 2**-53, 1],
@@ -310,8 +310,10 @@ class _Label:
             return f"CAST({self._is(scalar)} AS SMALLINT)"
         if self.family == "boolean":
             return f"CAST({self.name} AS SMALLINT)"
-        if self.family == "text" and self.is_text:
-            return _told(f"lower(trim({self.name}))", "'1', 'true'", "'0', 'false'")
+        if self.family == "text":
+            written = f"lower(trim(CAST({self.name} AS {_TEXT[self.dialect]})))"
+            yes, no = (", ".join(f"'{word}'" for word in words) for words in (YES_WORDS, NO_WORDS))
+            return _told(written, yes, no)
         if self.family in _NUMBERS:
             return _told(self.name, "1", "0")
         return f"CASE WHEN {self.name} IS NOT NULL THEN 2 END"

@@ -1,0 +1,80 @@
+"""Words of the command line: what messages call an argument in Python is an option here."""
+
+import ast
+import re
+import shlex
+
+from assay.errors import AssayError
+
+# Options that are not called as the argument is, with hyphens.
+_OTHERWISE = {
+    "slices": "--slice",
+    "classifiers": "--classifier",
+    "metrics": "--metric",
+    "labels": "--labels-from",
+}
+_SAME = (
+    *("score", "predicted", "id", "threshold", "positive", "score_of", "scale", "show"),
+    *("sample_weight", "metric", "within", "level_within", "change_within", "budget", "floor"),
+    *("confidence", "at_least", "simultaneous", "question", "reviewers_per_item", "overlap"),
+    *("answers", "names", "name", "storage", "seed", "where", "table", "engine", "spark"),
+    *("check_ids", "encoding", "map", "rename", "revise", "format", "reviewer", "previous"),
+    *("id_column", "label_column", "reviewer_column", "comment_column", "bins", "mode"),
+    *("replications", "like", "label"),
+)
+_OPTIONS = {**{name: f"--{name.replace('_', '-')}" for name in _SAME}, **_OTHERWISE}
+_TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+_VALUE = rf"{_TEXT}|\[[^\]]*\]|\{{.*?\}}\}}|\{{[^}}]*\}}|\([^)]*\)|\.\.\.|-?[\w.]*\w"
+_ARGUMENT = re.compile(rf"(?<![\w.\-'\"/`=])({'|'.join(_OPTIONS)})=({_VALUE})?")
+_REBASE = re.compile(rf"rebase_campaign\(({_TEXT}), predictions=\.\.\.\)")
+
+
+def in_options(text: str) -> str:
+    """Return a message with options in place of arguments.
+
+    Examples
+    --------
+    >>> in_options("say positive='yes' or show=['a b', 'c']")
+    "say --positive yes or --show 'a b' --show c"
+    >>> in_options("threshold=0.5 is given without score=")
+    '--threshold 0.5 is given without --score'
+    """
+    text = _REBASE.sub(lambda found: f"assay rebase FILE --name {_shell(found[1])}", text)
+    text = text.replace("predictions=[", "FILE for each of [").replace("predictions=", "FILE ")
+    return _ARGUMENT.sub(_option, text)
+
+
+def with_options(error: AssayError) -> tuple[str, str, str]:
+    """Return what an error says, in the words of the command line."""
+    return in_options(error.problem), in_options(error.details), in_options(error.hint)
+
+
+def _option(found: re.Match[str]) -> str:
+    option, value = _OPTIONS[found[1]], found[2]
+    if option == "--classifier":
+        return f"{option} NAME=SCORE,PREDICTED" if value else option
+    if value is None or value == "True":
+        return option
+    if value[0] in "[(":
+        try:
+            return " ".join(f"{option} {_quoted(each)}" for each in ast.literal_eval(value))
+        except (ValueError, SyntaxError, TypeError):
+            return f"{option} {value}"
+    return f"{option} {_shell(value)}"
+
+
+def _shell(value: str) -> str:
+    """Return a value that is written as in Python as a shell has it."""
+    if value[0] not in "'\"":
+        return value
+    try:
+        return _quoted(ast.literal_eval(value))
+    except (ValueError, SyntaxError):
+        return value
+
+
+def _quoted(value: object) -> str:
+    text = str(value)
+    if "'" in text and not set(text) & set('"$`\\!'):
+        return f'"{text}"'  # as people would write it
+    return shlex.quote(text)
