@@ -199,6 +199,23 @@ def test_files_in_and_out(enter: Enter, house: House, tmp_path: Path) -> None:
     assert Path(coming.value.path()).read_text().count("yes") > 0
 
 
+def test_a_reviewer_is_invited_with_the_keyboard(enter: Enter, house: House) -> None:
+    visit, page = owner(enter, house)
+    page.get_by_label("Their name").fill("<b>zoe")
+    page.keyboard.press("Enter")
+    link = page.get_by_role("textbox", name="The link for <b>zoe")
+    expect(link).to_be_focused()
+    expect(page.get_by_role("img", name="The link for <b>zoe as a QR code")).to_be_visible()
+    address = link.input_value()
+    page.get_by_label("Their name").fill("OWNER")
+    page.keyboard.press("Enter")
+    expect(page.locator("#invite-result")).to_contain_text("No link was made")
+    visit.context.clear_cookies()
+    page.goto(address)
+    expect(page.locator("#item")).to_be_visible()
+    expect(page.locator(".who")).to_have_text("<b>zoe")
+
+
 def test_pages_fit_a_phone_and_have_names(enter: Enter, open_house: Open) -> None:
     house = open_house(**TEAM, budget=None, within=0.05)
     disagree(house, 20)

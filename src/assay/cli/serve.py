@@ -1,9 +1,5 @@
 """``assay serve`` and ``assay token``: the page for reviewers and owner, and who may open it."""
 
-import re
-import shlex
-import unicodedata
-from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -21,9 +17,8 @@ from assay.cli.render import new_table
 from assay.distribution import install
 from assay.errors import InputError, MissingDependencyError, did_you_mean
 from assay.exchange import Content
-from assay.labelling import FROM_BEFORE, reviewer_of
 from assay.results import printable
-from assay.web import KINDS, ROLES, Options, digest_of, new_token
+from assay.web import KINDS, ROLES, Options, make_token, new_token
 
 _PACKAGES = ("starlette", "uvicorn", "jinja2")
 _LONGEST_GUIDELINES = 100_000
@@ -73,6 +68,9 @@ def serve(
         str | None,
         typer.Option(metavar="ADDRESS", help="Believe this proxy's word (X-Forwarded-Proto)."),
     ] = None,
+    all_campaigns: Annotated[
+        bool, typer.Option("--all-campaigns", help="Owners see all campaigns of the storage.")
+    ] = False,
     open_: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
     storage: StorageUrl = None,
     as_json: AsJson = False,
@@ -99,6 +97,7 @@ def serve(
             images=_shown(campaign, image or []),
             kinds=_kinds(campaign, show_as or []),
             lease=lease,
+            all_campaigns=all_campaigns,
             local_token=new_token() if alone else None,
         )
         listening = server.listen(host, port)
@@ -187,8 +186,6 @@ def _say(login: str, *, alone: bool, warnings: list[str]) -> None:
 
 # ``assay token``: who may use a campaign's page.
 
-_LONGEST_NAME = 100
-
 tokens = typer.Typer(no_args_is_help=True, help="Say who may use a campaign's page.")
 
 
@@ -210,17 +207,8 @@ def add(
                 details=f"roles: {', '.join(ROLES)}",
                 hint=did_you_mean(role, ROLES),
             )
-        if not who.strip() or len(who) > _LONGEST_NAME or not _is_visible(who):
-            raise InputError(
-                f"{who!r} is not a name",
-                details=f"names have 1 to {_LONGEST_NAME} signs, all of which can be seen",
-            )
-        who = reviewer_of(who)
-        token = new_token()
-        with campaign.store.write() as session:
-            valid = [row for row in session.tokens(name) if row.revoked_at is None]
-            _refuse_mistakable(who, role, {row.name: row.role for row in valid})
-            number = session.add_token(name, role, who, digest_of(token))
+        made = make_token(campaign.store, name, role, who, option="--who ")
+        number, who, token = made.number, made.who, made.token
         if as_json:
             emit({"campaign": name, "id": number, "role": role, "who": who, "token": token})
             return
@@ -229,82 +217,6 @@ def add(
         told = f"{printable(who)} logs in at /login#TOKEN of your server's address, as {role}."
         screen.print(Text(f"{told} It is not shown again."), soft_wrap=True)
         say_next(screen, follow_up("serve", name, storage))
-
-
-def _refuse_mistakable(who: str, role: str, known: Mapping[str, str]) -> None:
-    """Raise where a name would be taken for another's, or for no person's.
-
-    Parameters
-    ----------
-    who, role : str
-    known : mapping of str to str
-        The roles of those who have a valid token, by their names.
-    """
-    if _sound(who) == FROM_BEFORE:
-        raise InputError(
-            f"the name {who!r} is taken: labels from before a campaign carry it",
-            hint="choose another name",
-        )
-    if _sound(who) in _RESERVED:
-        raise InputError(
-            f"the name {who!r} is reserved: in a log it would not say who it was",
-            details=f"reserved: {', '.join(sorted(_RESERVED))}",
-            hint="give the person's own name, such as --who ann",
-        )
-    if len(_scripts(who)) > 1:
-        raise InputError(
-            f"the name {who!r} mixes letters that look alike: {', '.join(_scripts(who))}",
-            hint="write it in letters of one script",
-        )
-    alike = next((each for each in known if _sound(each) == _sound(who)), None)
-    if alike is not None and known[alike] != role:
-        raise InputError(
-            f"{alike!r} has a token as {known[alike]}, and {who!r} would be taken for the same",
-            details="a name is one person's, in one role",
-            hint="choose another name, or revoke that token first (assay token revoke)",
-        )
-    if alike is not None and who not in known:
-        raise InputError(
-            f"{who!r} differs from {alike!r}, who has a token, by case or spaces only",
-            details="they would count as two reviewers",
-            hint=f"for another link for the same person: --who {shlex.quote(alike)}; "
-            "for somebody else choose another name",
-        )
-
-
-# Names of roles, of programs, and of what the pages and the log call people without a name.
-_RESERVED = frozenset(
-    {
-        *("admin", "administrator", "anonymous", "assay", "everybody", "nobody", "none", "owner"),
-        *("reviewer", "root", "ruling", "server", "system", "team", "unknown", "you"),
-    }
-)
-_INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
-    "\U000e0100-\U000e01ef]"
-)
-
-
-def _is_visible(name: str) -> bool:
-    """Tell whether every sign of a name can be seen: some letters and marks have no shape."""
-    return name.isprintable() and _INVISIBLE.search(name) is None
-
-
-def _scripts(name: str) -> list[str]:
-    """Return which of three scripts that share many shapes a name has letters of.
-
-    Examples
-    --------
-    >>> _scripts("Zoë"), _scripts("\u0430nn")
-    (['LATIN'], ['CYRILLIC', 'LATIN'])
-    """
-    found = {unicodedata.name(sign, "").partition(" ")[0] for sign in name}
-    return sorted(found & {"LATIN", "CYRILLIC", "GREEK"})
-
-
-def _sound(name: str) -> str:
-    """Return what is left of a name when it is read aloud."""
-    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 @tokens.command("list")

@@ -3,13 +3,22 @@
 Nothing here is imported by the library; it needs the packages of the extra ``web``.
 """
 
-import hashlib
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from hmac import compare_digest
 
-__all__ = ["KINDS", "LOOPBACK_HOSTS", "ROLES", "Options", "digest_of", "is_same", "new_token"]
+from assay.web.tokens import MadeToken, digest_of, is_same, make_token, new_token
+
+__all__ = [
+    "KINDS",
+    "LOOPBACK_HOSTS",
+    "ROLES",
+    "MadeToken",
+    "Options",
+    "digest_of",
+    "is_same",
+    "make_token",
+    "new_token",
+]
 
 ROLES = ("owner", "reviewer")
 KINDS = ("text", "markdown", "code", "json", "conversation")
@@ -34,6 +43,8 @@ class Options:
         where it is one, and otherwise as text.
     lease : float
         Seconds for which an item is kept for the reviewer who was shown it.
+    all_campaigns : bool
+        Owners see the other campaigns of the storage, too.
     local_token : str, optional
         The token of an owner that this run has made for itself. It is kept nowhere else.
     """
@@ -44,35 +55,10 @@ class Options:
     images: tuple[str, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     lease: float = 600.0
+    all_campaigns: bool = False
     local_token: str | None = field(default=None, repr=False)
 
-
-# A token is a random text that opens a campaign's page, of which only a digest is ever stored. It
-# has 256 random bits, so that nobody guesses one, and no salt or slow hash is needed.
-
-
-def new_token() -> str:
-    """Return a new token.
-
-    Examples
-    --------
-    >>> len(new_token()), new_token() == new_token()
-    (43, False)
-    """
-    return secrets.token_urlsafe(32)
-
-
-def digest_of(token: str) -> str:
-    """Return what is stored of a token.
-
-    Examples
-    --------
-    >>> digest_of("abc")[:16]
-    'ba7816bf8f01cfea'
-    """
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def is_same(token: str, other: str) -> bool:
-    """Tell whether two tokens are the same, in a time that does not tell how alike they are."""
-    return compare_digest(digest_of(token), digest_of(other))
+    @property
+    def sees_all(self) -> bool:
+        """Whether owners see all campaigns: whoever runs a server for itself can read them."""
+        return self.all_campaigns or self.local_token is not None

@@ -17,6 +17,7 @@ from assay.core.types import read_json
 from assay.errors import AssayError, LabelConflictError, StorageError, is_storable, texts_in
 from assay.labelling import LONGEST_COMMENT, WORDS, Settings
 from assay.storage import Label
+from assay.web import Options
 
 # JSON requests, checked before anything else sees them.
 
@@ -144,7 +145,14 @@ def render(request: Request, template: str, *, status: int = 200, **values: obje
     request.state.person = person
     name = None if person is None else request.app.state.counter.name
     templates: Environment = request.app.state.templates
-    context = {"request": request, "person": person, "campaign_name": name, **values}
+    options: Options = request.app.state.options
+    context = {
+        "request": request,
+        "person": person,
+        "campaign_name": name,
+        "all_campaigns": options.sees_all,
+        **values,
+    }
     return HTMLResponse(templates.get_template(template).render(context), status)
 
 

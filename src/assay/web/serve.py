@@ -21,7 +21,7 @@ from starlette.types import ASGIApp
 
 from assay.campaign import Campaign
 from assay.errors import InputError
-from assay.web import LOOPBACK_HOSTS, Options, auth, mistakes, owner, review
+from assay.web import LOOPBACK_HOSTS, Options, auth, campaigns, invite, mistakes, owner, review
 from assay.web.connections import Limits, Listener, protocol_of
 from assay.web.http import EXCEPTION_HANDLERS, make_templates
 from assay.web.middleware import (
@@ -44,6 +44,8 @@ ROUTES: tuple[Route | Mount, ...] = (
     *review.routes,
     *owner.routes,
     *mistakes.routes,
+    *invite.routes,
+    *campaigns.routes,
     Mount(STATIC, StaticFiles(directory=Path(__file__).parent / "static")),
 )
 

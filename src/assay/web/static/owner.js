@@ -95,7 +95,7 @@ document.getElementById("upload").addEventListener("submit", async (event) => {
     [told.spare, "of the new ones are spare"],
   ];
   const words = parts.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
-  report("good", `Recorded (${told.format})`, words.join(", ") || "nothing was in it");
+  report("good", `Recorded (${told.format})`, [result], words.join(", ") || "nothing was in it");
   form.reset();
   look();
 });
@@ -110,7 +110,7 @@ document.getElementById("batch-out").addEventListener("submit", async (event) =>
   const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition"))?.[1];
   const count = Number(response.headers.get("X-Assay-Count"));
   if (count === 0) {
-    report("warn", "No items", "the campaign has none to give out just now");
+    report("warn", "No items", [result], "the campaign has none to give out just now");
     return;
   }
   const link = document.createElement("a");
@@ -118,10 +118,48 @@ document.getElementById("batch-out").addEventListener("submit", async (event) =>
   link.download = name ?? "batch";
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);
-  report("good", `${count === 1 ? "1 item" : `${count} items`} saved`, name ?? "");
+  report("good", `${count === 1 ? "1 item" : `${count} items`} saved`, [result], name ?? "");
 });
 
-async function send(form, address, body, type) {
+// The link is in this page alone, and gone when it is left.
+document.getElementById("invite").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const form = event.currentTarget;
+  const who = document.getElementById("invite-who").value;
+  const place = document.getElementById("invite-result");
+  const body = JSON.stringify({ who });
+  const response = await send(form, "/api/invite", body, "application/json", place, "No link was made");
+  if (!response) return;
+  const told = await response.json();
+  const alone = "This server can be reached from this machine only: others need one that was started with --host or behind a proxy.";
+  report("good", `A link for ${told.who}, shown this once`, [place], ...(told.alone ? [alone] : []));
+  const box = place.firstChild;
+  const link = document.createElement("input");
+  link.readOnly = true;
+  link.value = told.link;
+  link.className = "invite-link";
+  link.setAttribute("aria-label", `The link for ${told.who}`);
+  link.addEventListener("focus", () => link.select());
+  box.append(link);
+  if (told.qr) box.append(qrCode(told.qr, told.who));
+  form.reset();
+  link.focus();
+});
+
+function qrCode({ size, path }, who) {
+  const space = "http://www.w3.org/2000/svg";
+  const code = document.createElementNS(space, "svg");
+  code.setAttribute("viewBox", `0 0 ${size} ${size}`);
+  code.setAttribute("class", "qr");
+  code.setAttribute("role", "img");
+  code.setAttribute("aria-label", `The link for ${who} as a QR code`);
+  const dark = document.createElementNS(space, "path");
+  dark.setAttribute("d", path);
+  code.append(dark);
+  return code;
+}
+
+async function send(form, address, body, type, place = result, failed = "Nothing was recorded") {
   const button = form.querySelector("button");
   button.disabled = true;
   try {
@@ -130,9 +168,9 @@ async function send(form, address, body, type) {
     });
     if (response.ok) return response;
     const { error, details, hint } = await response.json();
-    report("bad", "Nothing was recorded", error, details, hint && `Hint: ${hint}`);
+    report("bad", failed, [place], error, details, hint && `Hint: ${hint}`);
   } catch {
-    report("bad", "No answer from the server", "Try again: what is sent twice counts once.");
+    report("bad", "No answer from the server", [place], "Try again: what is sent twice counts once.");
   } finally {
     button.disabled = false;
     button.focus({ preventScroll: true });
@@ -140,7 +178,7 @@ async function send(form, address, body, type) {
   return null;
 }
 
-function report(tone, title, ...lines) {
+function report(tone, title, [place], ...lines) {
   const box = document.createElement("div");
   box.className = `notice notice-${tone}`;
   for (const [place, text] of [title, ...lines].entries()) {
@@ -150,7 +188,7 @@ function report(tone, title, ...lines) {
     line.textContent = text;
     box.append(line);
   }
-  result.replaceChildren(box);
+  place.replaceChildren(box);
   box.scrollIntoView({ block: "nearest" });
 }
 

@@ -1,0 +1,80 @@
+"""All campaigns of a storage on one page, for owners where the server lets them see it."""
+
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from assay.campaign import Campaign
+from assay.errors import AssayError
+from assay.labelling import find_campaign
+from assay.results import Estimate, ends_text, metric_name, printable, state_text, value_text
+from assay.storage import Store
+from assay.web import Options
+from assay.web.auth import needs
+from assay.web.http import render
+from assay.web.queue import Counter
+
+_MOST = 100  # the newest; `assay status` lists all
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of a campaign as it is read."""
+
+    name: str
+    value: str
+    interval: str
+    state: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A campaign as it stands; `problem` says why that cannot be told."""
+
+    name: str
+    question: str = ""
+    labels: int = 0
+    stopped: str = ""
+    metrics: tuple[Metric, ...] = ()
+    problem: str = ""
+
+
+@needs("owner")
+async def show_campaigns(request: Request) -> Response:
+    """Return the page: with this campaign alone, where the server does not show others."""
+    options: Options = request.app.state.options
+    counter: Counter = request.app.state.counter
+    only = None if options.sees_all else counter.name
+    rows, count = await counter.aside(lambda campaign: _rows(campaign.store, only))
+    return render(request, "campaigns.html", rows=rows, count=count)
+
+
+def _rows(store: Store, only: str | None) -> tuple[list[Row], int]:
+    with store.read() as session:
+        names = session.names() if only is None else [only]
+    return [_row(store, name) for name in names[::-1][:_MOST]], len(names)
+
+
+def _row(store: Store, name: str) -> Row:
+    try:
+        with store.read() as session:
+            campaign = Campaign(store, *find_campaign(session, name), None)
+        estimates = campaign.estimates()
+        answers = len(campaign.answers())
+    except AssayError as error:
+        return Row(printable(name), problem=printable(error.problem))
+    stopped = next(iter(estimates.values())).stopped or ""
+    metrics = tuple(_metric(each) for each in estimates.values())
+    question = printable(campaign.settings.question)
+    return Row(printable(name), question, answers, stopped, metrics)
+
+
+def _metric(estimate: Estimate) -> Metric:
+    interval = "[{}, {}]".format(*ends_text(estimate))
+    name = printable(metric_name(estimate.metric))
+    return Metric(name, value_text(estimate), interval, state_text(estimate)[0])
+
+
+routes = [Route("/owner/campaigns", show_campaigns, methods=["GET"])]

@@ -1,0 +1,161 @@
+"""Tokens for people: random texts that open a campaign's page, under names that nobody mistakes.
+
+Of a token only a digest is ever stored. It has 256 random bits, so that nobody guesses one, and no
+salt or slow hash is needed.
+"""
+
+import hashlib
+import re
+import secrets
+import shlex
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hmac import compare_digest
+
+from assay.errors import InputError
+from assay.labelling import FROM_BEFORE, reviewer_of
+from assay.storage import Store
+
+_LONGEST_NAME = 100
+
+
+def new_token() -> str:
+    """Return a new token.
+
+    Examples
+    --------
+    >>> len(new_token()), new_token() == new_token()
+    (43, False)
+    """
+    return secrets.token_urlsafe(32)
+
+
+def digest_of(token: str) -> str:
+    """Return what is stored of a token.
+
+    Examples
+    --------
+    >>> digest_of("abc")[:16]
+    'ba7816bf8f01cfea'
+    """
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def is_same(token: str, other: str) -> bool:
+    """Tell whether two tokens are the same, in a time that does not tell how alike they are."""
+    return compare_digest(digest_of(token), digest_of(other))
+
+
+@dataclass(frozen=True)
+class MadeToken:
+    """A token that was just made: its number, whose it is, and itself, for this once."""
+
+    number: int
+    who: str
+    token: str = field(repr=False)
+
+
+def make_token(store: Store, campaign: str, role: str, who: str, *, option: str = "") -> MadeToken:
+    """Make a token for somebody; refuse names that could be taken for another's.
+
+    Parameters
+    ----------
+    store : Store
+    campaign : str
+        The campaign whose page it opens.
+    role : {"owner", "reviewer"}
+    who : str
+        The name that their answers carry.
+    option : str
+        What stands before a name where it is given, for hints.
+    """
+    if not who.strip() or len(who) > _LONGEST_NAME or not _is_visible(who):
+        raise InputError(
+            f"{who!r} is not a name",
+            details=f"names have 1 to {_LONGEST_NAME} signs, all of which can be seen",
+        )
+    who, token = reviewer_of(who), new_token()
+    with store.write() as session:
+        valid = [row for row in session.tokens(campaign) if row.revoked_at is None]
+        _refuse_mistakable(who, role, {row.name: row.role for row in valid}, option)
+        number = session.add_token(campaign, role, who, digest_of(token))
+    return MadeToken(number, who, token)
+
+
+def _refuse_mistakable(who: str, role: str, known: Mapping[str, str], option: str) -> None:
+    """Raise where a name would be taken for another's, or for no person's.
+
+    Parameters
+    ----------
+    who, role : str
+    known : mapping of str to str
+        The roles of those who have a valid token, by their names.
+    option : str
+        What stands before a name where it is given.
+    """
+    if _sound(who) == FROM_BEFORE:
+        raise InputError(
+            f"the name {who!r} is taken: labels from before a campaign carry it",
+            hint="choose another name",
+        )
+    if _sound(who) in _RESERVED:
+        raise InputError(
+            f"the name {who!r} is reserved: in a log it would not say who it was",
+            details=f"reserved: {', '.join(sorted(_RESERVED))}",
+            hint=f"give the person's own name, such as {option}ann",
+        )
+    if len(_scripts(who)) > 1:
+        raise InputError(
+            f"the name {who!r} mixes letters that look alike: {', '.join(_scripts(who))}",
+            hint="write it in letters of one script",
+        )
+    alike = next((each for each in known if _sound(each) == _sound(who)), None)
+    if alike is not None and known[alike] != role:
+        raise InputError(
+            f"{alike!r} has a token as {known[alike]}, and {who!r} would be taken for the same",
+            details="a name is one person's, in one role",
+            hint="choose another name, or revoke that token first (assay token revoke)",
+        )
+    if alike is not None and who not in known:
+        raise InputError(
+            f"{who!r} differs from {alike!r}, who has a token, by case or spaces only",
+            details="they would count as two reviewers",
+            hint=f"for another link for the same person: {option}{shlex.quote(alike)}; "
+            "for somebody else choose another name",
+        )
+
+
+# Names of roles, of programs, and of what the pages and the log call people without a name.
+_RESERVED = frozenset(
+    {
+        *("admin", "administrator", "anonymous", "assay", "everybody", "nobody", "none", "owner"),
+        *("reviewer", "root", "ruling", "server", "system", "team", "unknown", "you"),
+    }
+)
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U000e0100-\U000e01ef]"
+)
+
+
+def _is_visible(name: str) -> bool:
+    """Tell whether every sign of a name can be seen: some letters and marks have no shape."""
+    return name.isprintable() and _INVISIBLE.search(name) is None
+
+
+def _scripts(name: str) -> list[str]:
+    """Return which of three scripts that share many shapes a name has letters of.
+
+    Examples
+    --------
+    >>> _scripts("Zoë"), _scripts("\u0430nn")
+    (['LATIN'], ['CYRILLIC', 'LATIN'])
+    """
+    found = {unicodedata.name(sign, "").partition(" ")[0] for sign in name}
+    return sorted(found & {"LATIN", "CYRILLIC", "GREEK"})
+
+
+def _sound(name: str) -> str:
+    """Return what is left of a name when it is read aloud."""
+    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
