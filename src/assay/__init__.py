@@ -95,3 +95,8 @@ __all__ = [
     "verify_bundle",
     "verify_campaign",
 ]
+
+
+def __dir__() -> list[str]:
+    """Return the public names alone."""
+    return sorted(__all__)

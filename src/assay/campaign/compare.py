@@ -21,7 +21,7 @@ from assay.predictions import (
     read_compared,
     refuse_bad_show,
 )
-from assay.storage import Store, open_storage
+from assay.storage import Store, open_storage, open_store
 
 
 def compare_campaign(
@@ -105,8 +105,9 @@ def compare_campaign(
     precision:new - precision:old 0.333 [0.333, 0.333] at 95%, 2 labels: every item has been \
 looked at
     """
-    store = open_storage(storage)
     sources = [labels_from] if isinstance(labels_from, str) else list(labels_from)
+    # Without labels of campaigns that are there already, it is in memory as any new one is.
+    store = open_storage(storage) if sources else open_store(storage)
     before = _formers(store, sources)
     seed = _seed_of(before, seed)
     reviewing = _reviewing_of(before, question, reviewers_per_item, overlap)

@@ -40,7 +40,7 @@ from assay.predictions import (
     parts_in,
     refuse_bad_show,
 )
-from assay.storage import CardRow, Label, Session, Store, open_storage
+from assay.storage import CardRow, Label, Session, Store, open_storage, open_store
 
 _LONGEST_NAME = 200  # of a campaign
 
@@ -113,7 +113,8 @@ def create_campaign(
         the threshold.
     classifiers : mapping of str to mapping, optional
         Several classifiers of the same items, by name: of each its `score`, `predicted`,
-        `threshold` and `positive`, as above, those it has.
+        `threshold` and `positive`, as above, those it has; or a pair: the columns of score and
+        predicted label, ``{"cnn": ("p_cnn", "said")}``, or the column of scores and a threshold.
     metric : str
         ``precision``, ``recall``, ``f1``, ``accuracy``, ``false_omission_rate``, ``prevalence``,
         ``specificity``, ``false_positive_rate``, ``negative_predictive_value``,
@@ -145,7 +146,9 @@ def create_campaign(
         and what files hold, stays yes and no.
     name, storage : str
         What the campaign is called and where it is kept: ``sqlite:///file.db``,
-        ``postgresql://user@host/database``, the environment's ``ASSAY_STORAGE``, or else in memory.
+        ``postgresql://user@host/database``. Without it, it is in memory and gone with the process;
+        the environment's ``ASSAY_STORAGE`` is for the command line, and for campaigns that are
+        there already.
     seed : int
         Fixes every draw. The same seed and id give an item the same place in the order for ever.
 
@@ -205,7 +208,7 @@ def create_campaign(
     scans = [as_scan(predictions)]
     setup = replace(setup, columns={**setup.columns, "show": show})
     settings = settings_of(setup, scans, name=name, seed=seed, reviewing=reviewing, slices=slices)
-    return _keep(setup, settings, open_storage(storage))
+    return _keep(setup, settings, open_store(storage))
 
 
 def load_campaign(

@@ -18,6 +18,7 @@ from assay.predictions import (
     Doubt,
     MemoryPredictions,
     Predictions,
+    as_mappings,
     as_scan,
     engine_of,
     read_predictions,
@@ -171,6 +172,8 @@ def _columns_of_several(
             f"{given[0]}={own[given[0]]!r} is given beside classifiers=",
             hint=f"say whose it is: classifiers={{'cnn': {{{given[0]!r}: ...}}, ...}}",
         )
+    if isinstance(classifiers, Mapping):
+        classifiers = as_mappings(classifiers)
     found = {"classifiers": classifiers, **around}
     if slices:
         found.setdefault("groups", list(slices))

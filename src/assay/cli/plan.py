@@ -15,6 +15,11 @@ from assay.results import printable
 from assay.simulation import Planning, TextTable
 from assay.simulation import plan as plan_for
 
+_TOGETHER = (
+    "each metric is planned as a campaign of its own; in one campaign for all of them a label "
+    "counts for every metric that it is about"
+)
+
 
 def plan(
     file: options.PredictionsFile = None,
@@ -31,7 +36,10 @@ def plan(
     engine: options.EngineName = None,
     spark: options.SparkUrl = None,
     check_ids: options.CheckIds = False,
-    metric: Annotated[str, typer.Option(help=f"{', '.join(METRICS)}.")] = "precision",
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help=f"{', '.join(METRICS)}; repeatable.  [default: precision]"),
+    ] = None,
     within: Annotated[
         float | None, typer.Option(help="The half-width that is wanted; 0.02 is ±2 points.")
     ] = None,
@@ -79,25 +87,36 @@ def plan(
                 scale=cast(ScoreScale | None, scale),
             )
             _ = predictions.size  # what is read only when it is wanted is read here
-        with progress_bar("replaying evaluations") as progress:
-            found = plan_for(
-                predictions,
-                id=id_column,
-                scale=cast(ScoreScale | None, scale),
-                metric=metric,
-                within=within,
-                budget=budget,
-                confidence=confidence,
-                labels=labels,
-                like=earlier,
-                replications=replications,
-                seed=seed,
-                progress=progress,
-            )
+        plans = []
+        for each in dict.fromkeys(metric or ["precision"]):
+            with progress_bar(f"replaying evaluations of {each}") as progress:
+                found = plan_for(
+                    predictions,
+                    id=id_column,
+                    scale=cast(ScoreScale | None, scale),
+                    metric=each,
+                    within=within,
+                    budget=budget,
+                    confidence=confidence,
+                    labels=labels,
+                    like=earlier,
+                    replications=replications,
+                    seed=seed,
+                    progress=progress,
+                )
+            plans.append(found)
         if as_json:
-            emit(found.to_dict())
+            first, *others = (found.to_dict() for found in plans)
+            emit({"plans": [first, *others], "note": _TOGETHER} if others else first)
             return
-        console().print(_view(found))
+        screen = console()
+        for place, found in enumerate(plans):
+            if place:
+                screen.print(Text("\n" + "─" * 40 + "\n", "dim"))
+            screen.print(_view(found))
+        if len(plans) > 1:
+            screen.print()
+            screen.print(note_lines([_TOGETHER]))
 
 
 def _view(plan: Planning) -> RenderableType:

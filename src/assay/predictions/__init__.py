@@ -5,7 +5,7 @@ from assay.core.stratify import sides_to_cut
 from assay.predictions.contract import Card, Found, IdKind, Predictions
 from assay.predictions.doubts import Doubt
 from assay.predictions.engine import telling_progress
-from assay.predictions.judgements import Classifiers, Labelled, read_labelled
+from assay.predictions.judgements import Classifiers, Labelled, as_mappings, read_labelled
 from assay.predictions.memory import MemoryPredictions
 from assay.predictions.pair import (
     IN_NEW,
@@ -63,6 +63,7 @@ __all__ = [
     "Top",
     "UnionPredictions",
     "as_it_is_now",
+    "as_mappings",
     "as_scan",
     "engine_of",
     "from_arrays",

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from assay.predictions.values import (
     rows_in_memory,
 )
 
-Classifiers = Mapping[str, Mapping[str, object]]
+Classifiers = Mapping[str, Mapping[str, object] | Sequence[object]]
 """Of each classifier's name its `score`, `predicted`, `threshold`, `positive`, `score_of` and
 `scale`, those it has."""
 
@@ -106,6 +107,26 @@ def take_judgements(loaded: Loaded, roles: Roles, ids: Ids) -> tuple[Floats, Boo
     return score, predicted
 
 
+def as_mappings(classifiers: Classifiers) -> dict[str, Any]:
+    """Return classifiers with the columns of each by name: a pair is a score and what says yes.
+
+    What is neither is left as it is, for `roles_of` to refuse.
+
+    Examples
+    --------
+    >>> as_mappings({"a": ("p", "said"), "b": ("q", 0.5)})
+    {'a': {'score': 'p', 'predicted': 'said'}, 'b': {'score': 'q', 'threshold': 0.5}}
+    """
+    found: dict[str, Any] = dict(classifiers)
+    for name, given in found.items():
+        if isinstance(given, tuple | list) and len(given) == 2:
+            score, says_yes = given
+            number = isinstance(says_yes, Real) and not isinstance(says_yes, bool)
+            by = "threshold" if number else "predicted"
+            found[name] = {**({} if score is None else {"score": score}), by: says_yes}
+    return found
+
+
 def roles_of(classifiers: Classifiers) -> dict[str, Roles]:
     """Return the columns of each classifier, or say what is wrong with what was given."""
     if not isinstance(classifiers, Mapping):
@@ -116,12 +137,13 @@ def roles_of(classifiers: Classifiers) -> dict[str, Roles]:
         )
     refuse_bad_names(list(classifiers))
     roles = {}
-    for name, options in classifiers.items():
+    for name, options in as_mappings(classifiers).items():
         with about(name):
             if not isinstance(options, Mapping):
                 raise PredictionsError(
                     f"{options!r} is of type {type(options).__name__}",
-                    details=f"it must be a mapping of some of {', '.join(_OPTIONS)}",
+                    details=f"it must be a mapping of some of {', '.join(_OPTIONS)}; or "
+                    "a pair: the columns of score and predicted label, or a score and a threshold",
                 )
             for option in options:
                 if option not in _OPTIONS:

@@ -19,7 +19,7 @@ from assay.core.types import Ints, Words
 from assay.errors import PredictionsError
 from assay.predictions.contract import Predictions
 from assay.predictions.ids import Ids
-from assay.predictions.judgements import Classifiers, ranks_of
+from assay.predictions.judgements import Classifiers, as_mappings, ranks_of
 from assay.predictions.memory import Judged, MemoryPredictions
 from assay.predictions.read import read_predictions
 from assay.predictions.scan import Scan, as_scan
@@ -163,7 +163,7 @@ def read_compared(
         )
     first, second = (
         _in_memory(scan, id=id, show=show, seed=seed, **dict(columns))
-        for scan, columns in zip(held, classifiers.values(), strict=True)
+        for scan, columns in zip(held, as_mappings(classifiers).values(), strict=True)
     )
     one, other = classifiers
     return ComparedPredictions(first, second, (one, other))

@@ -29,6 +29,7 @@ from assay.results.progress import (
 from assay.results.slices import SliceRow, Slices
 from assay.results.text import (
     as_heading,
+    change_text,
     difference_words,
     ends_text,
     goal_words,
@@ -36,6 +37,7 @@ from assay.results.text import (
     shortened,
     state_text,
     strata_words,
+    text_table,
     value_text,
 )
 
@@ -61,6 +63,7 @@ __all__ = [
     "StratumRow",
     "Turn",
     "as_heading",
+    "change_text",
     "column_types",
     "difference_words",
     "ends_text",
@@ -80,6 +83,7 @@ __all__ = [
     "state_text",
     "strata_words",
     "stretch",
+    "text_table",
     "thinned",
     "types_of",
     "value_text",

@@ -149,5 +149,40 @@ def difference_words(estimate: Estimate) -> str:
     return f"{one} is {'better' if better else 'worse'} than {other}: the interval lies {side} 0"
 
 
+def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    r"""Return the lines of a table: words to the left, numbers to the right, remarks at the end.
+
+    Examples
+    --------
+    >>> print(*text_table(("design", "labels", ""), [("default", "90", "ours")]), sep="\n")
+    design   labels
+    default      90  ours
+    """
+    lines = [tuple(headings), *map(tuple, rows)]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(headings))]
+    texts = []
+    for line in lines:
+        first, *numbers = zip(line, widths, strict=True)
+        cells = [first[0].ljust(first[1])]
+        cells += [
+            # What is not a number, at the end, is a remark.
+            text if place == len(numbers) - 1 and not headings[-1] else text.rjust(width)
+            for place, (text, width) in enumerate(numbers)
+        ]
+        texts.append("  ".join(cells).rstrip())
+    return texts
+
+
+def change_text(share: float) -> str:
+    """Return a change in per cent, and without a sign where it is none.
+
+    Examples
+    --------
+    >>> change_text(-0.41), change_text(-0.0012), change_text(0.2)
+    ('-41%', '0%', '+20%')
+    """
+    return "0%" if round(share, 2) == 0 else f"{share:+.0%}"
+
+
 def _digits(value: float, *, signed: bool) -> str:
     return f"{value:+.3f}" if signed else f"{value:.3f}"

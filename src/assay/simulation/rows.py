@@ -10,7 +10,7 @@ import numpy as np
 from assay.core.forecast import labels_needed
 from assay.core.goal import Goal
 from assay.core.stopping import Reason
-from assay.results import html_block, html_remarks, html_table
+from assay.results import html_block, html_remarks, html_table, text_table
 from assay.simulation.recycling.designs import Sizes
 from assay.simulation.runs import Runs
 
@@ -96,6 +96,9 @@ class Row:
         return {**values, **values["metrics"][0]} if len(self.metrics) == 1 else values
 
 
+_Table = tuple[tuple[str, ...], Sequence[tuple[str, ...]]]
+
+
 @dataclass(frozen=True)
 class Simulation:
     """What `simulate` found: facts about the population, and one row a design and budget.
@@ -125,7 +128,28 @@ class Simulation:
         """What the labels of the designs are compared with."""
         return "independent samples" if not self.goal.single else "random"
 
+    def __str__(self) -> str:
+        """Return the rows as a table; `to_dict` has all figures."""
+        designs, metrics = self._tables
+        facts, more = self._remarks
+        return "\n".join([*facts, "", *text_table(*designs), "", *text_table(*metrics), *more])
+
     def _repr_html_(self) -> str:
+        designs, metrics = self._tables
+        facts, more = self._remarks
+        return html_block(
+            html_remarks(facts), html_table(*designs), html_table(*metrics), html_remarks(more)
+        )
+
+    @property
+    def _remarks(self) -> tuple[list[str], list[str]]:
+        """What is said above the tables, and below them."""
+        facts = [f"{self.population['rows']:,} items whose truth is known"]
+        return facts, ["interrupted: runs are missing"] if self.interrupted else []
+
+    @property
+    def _tables(self) -> tuple[_Table, _Table]:
+        """The labels of the designs, and how near each metric came: headings, and rows."""
         designs = [
             (
                 row.design,
@@ -147,11 +171,9 @@ class Simulation:
             for each in row.metrics
         ]
         headings = ("metric", "design", "truth", "labels", "interval covers", "error (rms)")
-        return html_block(
-            html_remarks([f"{self.population['rows']:,} items whose truth is known"]),
-            html_table(("design", "labels", f"against {self.baseline}"), designs),
-            html_table(headings, sorted(metrics, key=itemgetter(0))),
-            html_remarks(["interrupted: runs are missing"] if self.interrupted else []),
+        return (
+            (("design", "labels", f"against {self.baseline}"), designs),
+            (headings, sorted(metrics, key=itemgetter(0))),
         )
 
 

@@ -41,6 +41,8 @@ def _pays(ours: Cost, random: Cost) -> str:
     if saved >= _A_LITTLE:
         return f"stratifying by score pays a little: {numbers}, {saved:.0%} fewer"
     more = f"{-saved:.0%} more" if saved < 0 else f"only {saved:.0%} fewer"
+    if round(saved, 2) == 0:
+        more = "about as many"
     return (
         f"stratifying by score does not pay: {numbers}, {more}; "
         "the scores tell too little about where the errors are"

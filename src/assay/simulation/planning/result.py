@@ -1,10 +1,16 @@
 """Planning: the expected labels of each design, ranges, and sentences."""
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from assay.results import html_block, html_headline, html_remarks, html_table
+from assay.results import (
+    change_text,
+    html_block,
+    html_headline,
+    html_remarks,
+    html_table,
+    text_table,
+)
 
 _FEW = 0.05  # of all evaluations: the others make up the range
 
@@ -248,20 +254,10 @@ def _tables(plan: Planning) -> list[TextTable]:
 
 def _change(row: DesignRow) -> str:
     known = row.change and row.labels.beyond <= _FEW
-    return f"{row.change:+.0%}" if known else "–"
+    return change_text(row.change) if known else "–"
 
 
 def _set_in_columns(table: TextTable) -> str:
-    lines: Sequence[tuple[str, ...]] = (table.headings, *table.rows)
-    widths = [max(len(line[place]) for line in lines) for place in range(len(table.headings))]
-    texts = [table.title]
-    for line in lines:
-        first, *numbers = zip(line, widths, strict=True)
-        cells = [first[0].ljust(first[1])]
-        cells += [
-            # What is not a number, at the end, is a remark.
-            text if place == len(numbers) - 1 and not table.headings[-1] else text.rjust(width)
-            for place, (text, width) in enumerate(numbers)
-        ]
-        texts.append(("  " + "  ".join(cells)).rstrip())
-    return "\n".join(texts)
+    return "\n".join(
+        [table.title, *(f"  {line}" for line in text_table(table.headings, table.rows))]
+    )
