@@ -155,6 +155,7 @@ def test_what_a_screen_reader_is_told(house: House, enter: Callable[..., Visit])
             - button "Broken item"
             - button "Comment"
             - button "Undo" [disabled]
+            - button "Goal"
             - button "Help"
         """
     )

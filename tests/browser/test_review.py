@@ -199,3 +199,27 @@ def test_long_texts_and_other_scripts_can_be_read(
             )
             assert page.get_by_role("button", name="Yes").bounding_box() == where
         press(page, "n")
+
+
+def test_the_reviewers_own_goal_for_today(house: House, enter: Callable[..., Visit]) -> None:
+    visit = enter(house)
+    page = visit.open()
+    press(page, "y")
+    wait_until_saved(page)
+    expect(page.locator("#today")).to_be_hidden()
+    page.keyboard.press("g")
+    expect(page.get_by_label("Your goal for today")).to_be_focused()
+    page.keyboard.type("2")
+    page.keyboard.press("Escape")
+    expect(page.locator("#today-words")).to_have_text("Today 1 of 2")
+    press(page, "n")
+    expect(page.locator("#today-words")).to_have_text("Today 2 of 2: your goal")
+    expect(page.locator("#announce")).to_have_text("Your goal for today, 2, is reached.")
+    wait_until_saved(page)
+    page.reload()
+    expect(page.locator("#today-words")).to_have_text("Today 2 of 2: your goal")
+    assert "goal" not in str(house.events())
+    page.keyboard.press("g")
+    page.get_by_label("Your goal for today").fill("")
+    page.keyboard.press("Escape")
+    expect(page.locator("#today")).to_be_hidden()

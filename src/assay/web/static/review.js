@@ -1,6 +1,7 @@
 // One item at a time: what is shown, what a key or button does to it, and what the page says of it.
 
 import { Comment } from "./comment.js";
+import { Goal } from "./goal.js";
 import { itemNode } from "./item.js";
 import { Keys } from "./keys.js";
 import { Outbox } from "./outbox.js";
@@ -15,6 +16,7 @@ const byId = (id) => document.getElementById(id);
 const { campaign, campaignId, person, lease, budget } = byId("review").dataset;
 
 const outbox = new Outbox(campaign, campaignId, person);
+const goal = new Goal(campaignId, person);
 const keys = new Keys();
 const sender = new Sender({
   outbox,
@@ -35,6 +37,7 @@ let given = []; // what undo takes back: {key, card}
 let turn = null; // the server's last word
 let shown = null; // the card or view on the screen
 let trouble = false;
+let reachedBefore = null; // the goal for today, when it was last looked at
 let tall = false; // an item was not short
 let timer = 0;
 let seen = performance.now(); // when somebody last did something at this page
@@ -75,6 +78,14 @@ for (const button of document.querySelectorAll("[data-answer]")) {
 keys.bind("u", byId("undo"), undo);
 keys.bind("w", byId("comment-open"), () => comment.open(), { settles: false });
 keys.bind("?", byId("help-open"), () => byId("help").showModal(), { settles: false });
+keys.bind("g", byId("goal-open"), () => {
+  byId("help").showModal();
+  byId("goal-number").focus();
+}, { settles: false });
+byId("goal-number").addEventListener("input", (event) => {
+  goal.set(Math.trunc(Number(event.target.value)));
+  renderProgress();
+});
 byId("keys-on").addEventListener("change", (event) => {
   keys.enabled = event.target.checked;
 });
@@ -190,6 +201,20 @@ function renderProgress() {
   const most = budget ? ` of at most ${number(budget)}` : "";
   byId("progress").textContent = `You ${number(turn.yours)} · team ${number(turn.team)}${most}`;
   if (budget) byId("bar").value = turn.team;
+  renderGoal();
+}
+
+function renderGoal() {
+  const done = goal.done(turn.yours);
+  const wanted = goal.wanted;
+  byId("today").hidden = wanted === 0;
+  byId("today-words").textContent = `Today ${number(done)} of ${number(wanted)}${done >= wanted ? ": your goal" : ""}`;
+  byId("today-bar").max = Math.max(wanted, 1);
+  byId("today-bar").value = Math.min(done, wanted);
+  if (document.activeElement !== byId("goal-number")) byId("goal-number").value = wanted || "";
+  const reached = wanted > 0 && done >= wanted;
+  if (reached && reachedBefore === false) announce(`Your goal for today, ${number(wanted)}, is reached.`);
+  reachedBefore = reached;
 }
 
 function number(value) {
