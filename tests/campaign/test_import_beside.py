@@ -1,5 +1,7 @@
 """An import beside reviewers: it is checked while they go on, and is all there or not at all."""
 
+import itertools
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,8 +17,9 @@ import assay
 from assay import Campaign, Label
 from assay.campaign import import_labels
 from assay.core.answers import Answer
-from assay.labelling import Review
+from assay.labelling import kinds_of
 from assay.labelling.rounds import Rounds
+from assay.storage.chain import _CHAINED, label_content
 
 ITEMS = 3_000
 
@@ -41,17 +44,16 @@ def csv_of(items: list[Any], answer: str = "yes", who: str = "file") -> bytes:
 
 @contextmanager
 def held(monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[tuple[Event, Event]]:
-    """Hold the thread of this name when it checks the first label; give what tells, and ends it."""
+    """Hold the thread of this name when it checks the labels; give what tells, and ends it."""
     reached, go_on = Event(), Event()
-    right = Review.copy
 
-    def copy(review: Review) -> Review:
+    def check(*given: Any, **options: Any) -> Any:
         if current_thread().name.startswith(name) and not reached.is_set():
             reached.set()
             assert go_on.wait(60)
-        return right(review)
+        return kinds_of(*given, **options)
 
-    monkeypatch.setattr(Review, "copy", copy)
+    monkeypatch.setattr("assay.campaign.campaign.kinds_of", check)
     try:
         yield reached, go_on
     finally:
@@ -152,3 +154,59 @@ def test_first_answers_counted_together_are_those_counted_one_by_one() -> None:
         np.testing.assert_array_equal(getattr(rounds[0], name), getattr(rounds[1], name))
     assert one.estimate() == other.estimate()
     assert one.history() == other.history()
+
+
+@pytest.mark.parametrize(
+    ("before", "meanwhile", "counts"),
+    [("", "yes", (ITEMS - 1, 0, 1)), ("yes", "no", (0, 1, ITEMS - 1))],
+    ids=["the same, so one row is left out", "something else, so one row is put in"],
+)
+def test_what_a_reviewer_says_while_many_rows_wait(
+    storage_url: str, before: str, meanwhile: str, counts: tuple[int, int, int]
+) -> None:
+    """Rows wait outside of the lock; which of them are told is decided under it."""
+    campaign = create(storage_url, ITEMS)
+    items = campaign.ask(ITEMS)
+    if before:
+        assert import_labels(campaign, csv_of(items)).new == ITEMS
+    other = assay.load_campaign("spam", storage=storage_url)
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        held(patch, "importer") as (reached, go_on),
+        ThreadPoolExecutor(1, thread_name_prefix="importer") as pool,
+    ):
+        importing = pool.submit(import_labels, campaign, csv_of(items), revise=True)
+        assert reached.wait(60)
+        other.tell({items[5].id: meanwhile}, reviewer="file", revise=True)
+        go_on.set()
+        found = importing.result(60)
+    assert (found.new, found.revised, found.unchanged) == counts
+    assert len(campaign.events()) == ITEMS + (2 if before else 0)
+    assert set(campaign.answers().values()) == {Answer.YES}
+    assert other.answers() == campaign.answers()
+    assert assay.verify_campaign("spam", storage=storage_url).clean
+
+
+def test_a_file_that_fails_under_the_lock_leaves_nothing(
+    storage_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = create(storage_url, ITEMS)
+    items = campaign.ask(ITEMS)
+    with monkeypatch.context() as patch:
+        patch.setattr("assay.storage.session.follow", lambda *_: 1 / 0)
+        with pytest.raises((assay.StorageError, ZeroDivisionError)):
+            import_labels(campaign, csv_of(items))
+    assert campaign.events() == []
+    assert import_labels(campaign, csv_of(items)).new == ITEMS
+    assert assay.verify_campaign("spam", storage=storage_url).clean
+
+
+def test_a_link_is_a_digest_of_json() -> None:
+    """Its content is put together by hand, for speed: it is what `json` writes."""
+    texts = ["7", "", 'a "b" \\', "ümläut 🜚 \n", "\ud800", "</script>"]
+    for item_id, comment in itertools.product(texts, texts):
+        for late, key in itertools.product([False, True], [None, "k"]):
+            label = Label(item_id, "yes", comment, late=late, key=key, comment=comment)
+            row = {**label.content(), "told_at": "2026-01-01"}
+            told = {name: row[name] for name in _CHAINED}
+            assert label_content(row) == json.dumps(told).encode()

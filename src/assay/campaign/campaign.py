@@ -63,7 +63,7 @@ from assay.results import (
     html_headline,
     pace_of,
 )
-from assay.storage import Claim, Label, Session, Store, StoredLabel
+from assay.storage import Label, Session, Store, StoredLabel
 
 
 class Campaign:
@@ -330,7 +330,7 @@ class Campaign:
         with self._labelling.write() as session:
             said = told_by_one(self._labelling, given, reviewer, comments=written, revise=revise)
             self._labelling.add(session, said)
-            self._free(session, {Claim(item_id, reviewer) for item_id in given})
+            self._free(session, {(item_id, reviewer) for item_id in given})
         return self.estimate()
 
     def record(self, labels: Sequence[Label], *, revise: bool = False) -> Recorded:
@@ -361,8 +361,10 @@ class Campaign:
             known = self._labelling.last_label
             prepared = session.prepare(labels)
         kinds = kinds_of(self._labelling, labels, revise=revise)
-        answered = {Claim(label.item_id, label.reviewer) for label in labels}
-        with self._labelling.write() as session:
+        answered = {(label.item_id, label.reviewer) for label in labels}
+        said = [place for place, kind in enumerate(kinds) if kind != "unchanged"]
+        waiting = [prepared[place] for place in said]
+        with self._labelling.write(waiting) as session:
             spoken_of = {label.item_id for label in session.labels(self._labelling.key, known)}
             if spoken_of:
                 places = [place for place, each in enumerate(labels) if each.item_id in spoken_of]
@@ -370,17 +372,22 @@ class Campaign:
                 again = kinds_of(self._labelling, some, revise=revise)
                 for place, kind in zip(places, again, strict=True):
                     kinds[place] = kind
-            said = (each for each, kind in zip(prepared, kinds, strict=True) if kind != "unchanged")
-            session.put_labels(self._labelling.key, said)
+            now = [place for place, kind in enumerate(kinds) if kind != "unchanged"]
+            if now == said or set(now) < set(said):
+                left_out = {at for at, place in enumerate(said) if kinds[place] == "unchanged"}
+                session.put_waiting(self._labelling.key, waiting, left_out)
+            else:  # somebody has said something else since
+                session.put_labels(self._labelling.key, [prepared[place] for place in now])
             self._free(session, answered)
         spare = kinds.count("spare")
         new, revised, unchanged = (kinds.count(kind) for kind in ("new", "revised", "unchanged"))
         return Recorded(new + spare, revised, unchanged, spare)
 
-    def _free(self, session: Session, answered: Set[Claim]) -> None:
-        """End the claims on items that their holders have answered."""
+    def _free(self, session: Session, answered: Set[tuple[str, str]]) -> None:
+        """End the claims on items that their holders have answered: items, and who has."""
         live = session.live_claims(self._labelling.key)
-        session.give_back(self._labelling.key, [claim for claim in live if claim in answered])
+        over = [claim for claim in live if (claim.item_id, claim.reviewer) in answered]
+        session.give_back(self._labelling.key, over)
 
     def estimate(self, metric: str | None = None) -> Estimate:
         """Return what is known now of a metric.

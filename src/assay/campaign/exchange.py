@@ -24,7 +24,7 @@ from assay.exchange import (
     format_of,
     sheet_of,
 )
-from assay.labelling import SKIP, WITHDRAWN, contradicts, now_words
+from assay.labelling import SKIP, WITHDRAWN, contradicts, now_words, without_collection
 from assay.storage import LABEL_FIELDS, StoredLabel
 
 
@@ -184,24 +184,25 @@ def import_labels(
     >>> import_labels(campaign, b"id,label\n0,yes\n1,no\n2,\n")
     Imported(new=2, revised=0, unchanged=0, without_label=1, spare=0, skipped=0, format='csv')
     """
-    found = read_labels(
-        source,
-        campaign=campaign,
-        format=format,
-        id_column=id_column,
-        label_column=label_column,
-        reviewer_column=reviewer_column,
-        comment_column=comment_column,
-        reviewer=reviewer,
-        rename=rename,
-        limits=limits,
-    )
-    try:
-        recorded = campaign.record(found.rows, revise=revise)
-    except LabelConflictError:
-        raise _conflict(campaign, found) from None
-    except LabelError as error:
-        raise _with_places(campaign, error, found) from None
+    with without_collection():
+        found = read_labels(
+            source,
+            campaign=campaign,
+            format=format,
+            id_column=id_column,
+            label_column=label_column,
+            reviewer_column=reviewer_column,
+            comment_column=comment_column,
+            reviewer=reviewer,
+            rename=rename,
+            limits=limits,
+        )
+        try:
+            recorded = campaign.record(found.rows, revise=revise)
+        except LabelConflictError:
+            raise _conflict(campaign, found) from None
+        except LabelError as error:
+            raise _with_places(campaign, error, found) from None
     return Imported(
         new=recorded.new,
         revised=recorded.revised,

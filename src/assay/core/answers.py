@@ -61,12 +61,13 @@ def parse_answer(value: object) -> Answer:
     >>> parse_answer(True), parse_answer("No"), parse_answer("?")
     (<Answer.YES: 'yes'>, <Answer.NO: 'no'>, <Answer.CANNOT_JUDGE: 'cannot judge'>)
     """
-    if isinstance(value, bool | np.bool_):
+    if isinstance(value, str):
+        if (word := value.strip().lower()) in _WORDS:
+            return _WORDS[word]
+    elif isinstance(value, bool | np.bool_):
         return Answer.YES if value else Answer.NO
-    if isinstance(value, int | float | np.number) and value in (0, 1):
+    elif isinstance(value, int | float | np.number) and value in (0, 1):
         return Answer.YES if value == 1 else Answer.NO
-    if isinstance(value, str) and (word := value.strip().lower()) in _WORDS:
-        return _WORDS[word]
     raise LabelError(
         f"{value!r} is not an answer",
         details="answers: True, False, 'yes', 'no', 1, 0, 'cannot judge', 'broken'",

@@ -137,7 +137,7 @@ def unguard(text: str) -> str:
     >>> unguard("'=1+1"), unguard("'tis plain")
     ('=1+1', "'tis plain")
     """
-    return text[1:] if text.startswith("'") and text[1:].startswith(_GUARDED) else text
+    return text[1:] if text[:1] == "'" and text[1:].startswith(_GUARDED) else text
 
 
 # Files that are read.
@@ -234,7 +234,8 @@ def _parse(content: Content, limits: Limits) -> list[tuple[int, list[str]]]:
         for row in reader:
             if row:
                 limits.check_rows(len(rows), content.name)
-                limits.check_field(row, content.name, f"line {line}")
+                if max(map(len, row)) > limits.field:
+                    limits.check_field(row, content.name, f"line {line}")
                 rows.append((line, row))
             line = reader.line_num + 1
     except csv.Error as error:

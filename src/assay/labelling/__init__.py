@@ -53,7 +53,7 @@ from assay.labelling.settings import (
 )
 from assay.labelling.shown import is_whole, sealed
 from assay.labelling.slices import slices_of
-from assay.labelling.state import Labelling, ReplacedError
+from assay.labelling.state import Labelling, ReplacedError, without_collection
 
 __all__ = [
     "FROM_BEFORE",
@@ -113,4 +113,5 @@ __all__ = [
     "told_by_one",
     "waiting_in",
     "whereabouts",
+    "without_collection",
 ]

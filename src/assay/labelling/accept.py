@@ -1,15 +1,17 @@
 """Checks that answers pass before they are recorded."""
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import isfinite
 from typing import Any, Literal
 
 from assay.core.answers import Answer, parse_answer
 from assay.errors import InputError, LabelConflictError, LabelError, is_storable
 from assay.labelling.assignments import TurnRequest
-from assay.labelling.review_rule import WORDS, Review
+from assay.labelling.review_rule import ANSWERS, WORDS, Review
 from assay.labelling.state import Labelling
 from assay.storage import Label
 
@@ -96,6 +98,9 @@ def checked_request(
 
 def check_told(label: Label) -> Label:
     """Return a label from a file or a program as it is recorded; raise where it is none."""
+    plain = label.answer in ANSWERS and not label.comment and label.late is False
+    if plain and label.key is None and _is_right_name(label.reviewer):
+        return label  # as nearly all of a file are
     right: dict[str, Any] = {
         "answer": parse_answer(label.answer).value,
         "reviewer": reviewer_of(label.reviewer, empty=True),
@@ -105,6 +110,11 @@ def check_told(label: Label) -> Label:
     }
     changed = {name: value for name, value in right.items() if getattr(label, name) != value}
     return replace(label, **changed) if changed else label
+
+
+@lru_cache(maxsize=1_000)
+def _is_right_name(reviewer: str) -> bool:
+    return reviewer_of(reviewer, empty=True) == reviewer
 
 
 def told_by_one(
@@ -159,11 +169,15 @@ def kinds_of(labelling: Labelling, labels: Sequence[Label], *, revise: bool) -> 
     A ``spare`` one is new, and does not count: its item has all the answers that it wants. What is
     said of other items makes no difference.
     """
-    _refuse_unknown(labelling, dict.fromkeys(label.item_id for label in labels))
+    times = Counter([label.item_id for label in labels])
+    _refuse_unknown(labelling, times)
     reviews: dict[str, Review] = {}
     kinds: list[Kind] = []
     changed: list[tuple[Label, Label]] = []
     for label in labels:
+        if times[label.item_id] == 1 and label.item_id not in labelling.reviews:
+            kinds.append("new")  # as nearly all of a file are
+            continue
         review = reviews.get(label.item_id)
         if review is None:
             review = reviews[label.item_id] = labelling.review(label.item_id).copy()
@@ -189,7 +203,7 @@ def kinds_of(labelling: Labelling, labels: Sequence[Label], *, revise: bool) -> 
 
 
 def _refuse_unknown(labelling: Labelling, given: Iterable[str]) -> None:
-    unknown = [item_id for item_id in given if labelling.rounds.card(item_id) is None]
+    unknown = [item_id for item_id in given if item_id not in labelling.rounds]
     if unknown:
         raise LabelError(
             f"{_some(unknown)} not asked for in this campaign, so labels for them are refused",

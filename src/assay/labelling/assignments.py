@@ -302,7 +302,7 @@ class Assignments:
         others = sum(name != reviewer and name not in review.labels for name in held)
         if len(review.labels) + others >= review.wanted:
             return None
-        return -1 if reviewer in held else review.skips[reviewer or ""]
+        return -1 if reviewer in held else review.skips.get(reviewer or "", 0)
 
     def _item(self, card: CardRow) -> Item:
         settings, kept = self._labelling.settings, json.loads(card.shown)

@@ -7,8 +7,7 @@ waits for a ruling. A ruling settles it over all heads. None of this depends on 
 are, only on who gave them and in which order: which answers count cannot lean to one side.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -23,10 +22,10 @@ WITHDRAWN = "withdrawn"  # the reviewer takes back what they said
 
 WORDS = (*(answer.value for answer in Answer), SKIP, WITHDRAWN)
 
-_ANSWERS = {answer.value: answer for answer in Answer}  # faster than Answer("yes")
+ANSWERS = {answer.value: answer for answer in Answer}  # faster than Answer("yes")
 
 
-@dataclass
+@dataclass(slots=True)
 class Review:
     """What has been said of one item.
 
@@ -49,7 +48,7 @@ class Review:
 
     wanted: int
     labels: dict[str, Label] = field(default_factory=dict)  # in the order they were first given
-    skips: Counter[str] = field(default_factory=Counter)
+    skips: dict[str, int] = field(default_factory=dict)  # how often each reviewer put it aside
     ruled: Label | None = None
 
     def take(self, label: Label) -> None:
@@ -57,7 +56,7 @@ class Review:
         if label.ruling:
             self.ruled = None if label.answer == WITHDRAWN else label
         elif label.answer == SKIP:
-            self.skips[label.reviewer] += 1
+            self.skips[label.reviewer] = self.skips.get(label.reviewer, 0) + 1
         elif label.answer == WITHDRAWN:
             self.labels.pop(label.reviewer, None)
         else:
@@ -65,7 +64,7 @@ class Review:
 
     def copy(self) -> "Review":
         """Return the same, to be changed by itself."""
-        return Review(self.wanted, dict(self.labels), Counter(self.skips), self.ruled)
+        return Review(self.wanted, dict(self.labels), dict(self.skips), self.ruled)
 
     @property
     def answers(self) -> dict[str, Answer]:
@@ -110,7 +109,7 @@ class Review:
             return self.ruling
         if len(self.labels) < self.wanted:
             return None
-        counted = [_ANSWERS[label.answer] for label in islice(self.labels.values(), self.wanted)]
+        counted = [ANSWERS[label.answer] for label in islice(self.labels.values(), self.wanted)]
         agreed = all(each.outcome is counted[0].outcome for each in counted)
         return counted[0] if agreed else None
 
@@ -120,8 +119,52 @@ class Review:
         return self.complete and self.settled is None
 
 
+class Reviews(Mapping[str, Review]):
+    """What has been said of every item, in the order in which people began to speak of them.
+
+    Where there is one answer alone, its review is made when somebody looks at it: a file has a
+    hundred thousand, and reviewers wait while it is taken in.
+
+    Parameters
+    ----------
+    wanted : callable
+        Tells how many reviewers an item is for.
+    """
+
+    def __init__(self, wanted: Callable[[str], int]) -> None:
+        self._wanted = wanted
+        self._said: dict[str, Review | Label] = {}
+
+    def begin(self, labels: Mapping[str, Label]) -> None:
+        """Take in answers, no rulings, to items of which nothing was said before."""
+        self._said.update(labels)
+
+    def open(self, item_id: str) -> Review:
+        """Return the review of an item, to be changed; a new one where nothing was said yet."""
+        said = self._said.get(item_id)
+        if isinstance(said, Review):
+            return said
+        labels = {} if said is None else {said.reviewer: said}
+        made = self._said[item_id] = Review(self._wanted(item_id), labels)
+        return made
+
+    def __getitem__(self, item_id: str) -> Review:
+        if item_id not in self._said:
+            raise KeyError(item_id)
+        return self.open(item_id)
+
+    def __contains__(self, item_id: object) -> bool:
+        return item_id in self._said
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._said)
+
+    def __len__(self) -> int:
+        return len(self._said)
+
+
 def _answers(labels: Iterable[tuple[str, Label]]) -> dict[str, Answer]:
-    return {name: _ANSWERS[label.answer] for name, label in labels}
+    return {name: ANSWERS[label.answer] for name, label in labels}
 
 
 def answered(labels: Iterable[Label]) -> set[str]:

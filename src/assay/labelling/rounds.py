@@ -41,6 +41,8 @@ _ITEMS = slice(4, 10)
 _ITEMS_DEALT, _ITEMS_JUDGED, _ITEMS_UNJUDGED = range(4, 7)
 _WEIGHT_JUDGED, _WEIGHT_OUTCOMES, _WEIGHT_UNJUDGED = range(7, 10)
 
+_NO_CARDS: Ints = np.empty(0, dtype=np.int64)
+
 _Table = Floats | dict[int, Floats]  # the counts of every place, or of some
 
 
@@ -189,6 +191,9 @@ class Rounds:
         self._look_at_complete_rounds()
         return item_id in self._dealt_in and self._dealt_in[item_id][0] < self._looked
 
+    def __contains__(self, item_id: str) -> bool:
+        return item_id in self._cards
+
     def card(self, item_id: str) -> CardRow | None:
         """Return the item's card, if it was ever dealt."""
         return self._cards.get(item_id)
@@ -201,18 +206,24 @@ class Rounds:
         """Add a round's cards; those that have their answers are answered at once."""
         its = _Round(list(cards), {}, {})
         self._rounds.append(its)
+        tables, first = (its.table, self._total), (its.first, self._total_first)
+        # They are counted by kind: arrays are slow to be added to, card by card.
+        now = {card.item_id: card for card in cards}.values()
+        new = [card for card in now if card.item_id not in self._dealt_in]
+        for column, counted in ((_DEALT, cards), (_ITEMS_DEALT, new)):
+            kinds = Counter([(card.stratum, card.predicted) for card in counted])
+            for kind, times in kinds.items():
+                place = self._evaluation.place(*kind)
+                if place not in its.table:
+                    its.table[place], its.first[place] = np.zeros((2, _ITEMS.stop))
+                for table in (*tables, *first):
+                    table[place][column] += times
         for card in cards:
-            item_id, place = card.item_id, self._evaluation.place(card.stratum, card.predicted)
+            item_id = card.item_id
             dealt_in = self._dealt_in.setdefault(item_id, [])
             once = not dealt_in
             dealt_in.append(len(self._rounds) - 1)
             self._cards[item_id] = card
-            tables, first = (its.table, self._total), (its.first, self._total_first)
-            if place not in its.table:
-                its.table[place], its.first[place] = np.zeros((2, _ITEMS.stop))
-            for table in (*tables, *first):
-                table[place][_DEALT] += 1
-                table[place][_ITEMS_DEALT] += once
             if item_id in self._first_answers:
                 self._count(card, self._first_answers[item_id], +1, *first, once=once)
             if item_id in self._answers:
@@ -240,22 +251,25 @@ class Rounds:
 
     def record_all(self, answers: Mapping[str, Answer]) -> None:
         """Take the first answers to many items; it is `record` for each of them, only faster."""
-        counts: Counter[tuple[int, int, bool | None, int, int]] = Counter()
+        again = answers.keys() & self._first_answers.keys()
+        same: list[tuple[int, int, int, int | None, bool, bool | None]] = []
         for item_id, answer in answers.items():
-            if item_id in self._first_answers:
+            if item_id in again:
                 self.record(item_id, answer)
                 continue
             card = self._waiting.pop(item_id)
             self._answers[item_id] = self._first_answers[item_id] = answer
-            place = self._evaluation.place(card.stratum, card.predicted)
-            outcome = self._is_outcome(card, answer) if answer.judged else None
-            item = 1
+            # An answer's own hash is slow.
+            said = True if answer is Answer.YES else False if answer is Answer.NO else None
+            once = True
             for number in self._dealt_in[item_id]:
-                counts[number, place, outcome, item, item * (card.weight or 1)] += 1
-                self._rounds[number].missing -= 1
-                item = 0
-        for (number, place, outcome, item, weight), times in counts.items():
-            its, rows = self._rounds[number], times * _counts_of(outcome, 1, item, weight)
+                same.append((number, card.stratum, card.predicted, card.weight, once, said))
+                once = False
+        for (number, stratum, predicted, weight, once, said), times in Counter(same).items():
+            its, place = self._rounds[number], self._evaluation.place(stratum, predicted)
+            outcome = None if said is None else self._evaluation.is_outcome(predicted, said)
+            rows = times * _counts_of(outcome, 1, int(once), once * (weight or 1))
+            its.missing -= times
             of_round: tuple[_Table, ...] = (its.table, its.first)
             for table in (*of_round, self._total, self._total_first):
                 table[place] += rows
@@ -289,7 +303,8 @@ class Rounds:
             after = self._evaluation.fold(
                 self._complete,
                 self._state(self._seen, self._seen_first, self._looked),
-                self._kinds(latest),
+                # Only bets want to know every card of it.
+                _NO_CARDS if self._complete.bets is None else self._kinds(latest),
             )
             decision = self._evaluation.decide(after)
             self._complete = replace(after, streak=decision.streak)

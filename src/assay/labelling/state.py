@@ -3,9 +3,10 @@
 Every transaction begins by taking in what other processes have stored since the last one.
 """
 
+import gc
 import re
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, repeat
 
@@ -16,14 +17,39 @@ from assay.core.engine import State
 from assay.core.stopping import Reason
 from assay.errors import AssayError, StorageError
 from assay.labelling.reserve import Reserve, ShortReserveError
-from assay.labelling.review_rule import Review
+from assay.labelling.review_rule import ANSWERS, Review, Reviews
 from assay.labelling.rounds import Rounds
 from assay.labelling.settings import Settings
 from assay.predictions import Predictions
 from assay.results import REMEMBERED
-from assay.storage import CardRow, Label, News, Session, Store, StoredLabel, reading_stored
+from assay.storage import (
+    CardRow,
+    Label,
+    NewLabel,
+    News,
+    Session,
+    Store,
+    StoredLabel,
+    reading_stored,
+)
 
 _BATCH = 20  # of `Campaign.ask`
+_MANY = 1_000  # labels that are not taken in while others wait for the storage's lock
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Let Python not look for garbage: among a hundred thousand new labels there is none.
+
+    It would take as long as much else that is done with them, and reviewers wait.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class ReplacedError(StorageError):
@@ -60,7 +86,7 @@ class Labelling:
 
     def _clear(self) -> None:
         self.rounds = Rounds(self.evaluation)
-        self.reviews: dict[str, Review] = {}
+        self.reviews = Reviews(self.wanted)
         self.answers_of: Counter[str] = Counter()  # items that each reviewer has answered
         self.answered = 0  # items that anybody has answered
         self.moments: deque[str] = deque(maxlen=REMEMBERED)  # when the last of them were, first
@@ -79,14 +105,22 @@ class Labelling:
             yield session
 
     @contextmanager
-    def write(self) -> Iterator[Session]:
-        """Open a transaction that may write, up to date; refused where the campaign is over."""
+    def write(self, waiting: Sequence[NewLabel] = ()) -> Iterator[Session]:
+        """Open a transaction that may write, up to date; refused where the campaign is over.
+
+        Labels that are given wait for `Session.put_waiting`.
+        """
         try:
-            with self._store.write() as session:
+            with self._store.write(waiting) as session:
                 news = session.news(self.key)
                 self._refuse_after_rebase(session, news.name)
-                self._catch_up(session, news)
-                yield session
+                if few := news.last_label - self.last_label <= _MANY:
+                    self._catch_up(session, news)
+                    yield session
+            if not few:
+                self.catch_up()  # somebody has imported a file: nobody is to wait for this reader
+                with self.write(waiting) as session:
+                    yield session
         except BaseException:
             if self._ahead:
                 self._clear()  # what was added here may or may not be stored: look again
@@ -195,36 +229,58 @@ class Labelling:
     def _take(self, labels: Iterable[StoredLabel]) -> None:
         """Take in labels, in their order.
 
-        First answers to items are counted together at the end: of a file there are many.
+        The first answers that items have are taken in together: of a file there are many, and
+        reviewers wait meanwhile.
         """
-        first: dict[str, Answer] = {}
+        first: dict[str, StoredLabel] = {}
         for label in labels:
-            item_id, reviewer = label.item_id, label.reviewer
-            if item_id in first:
-                self.rounds.record_all(first)
+            item_id = label.item_id
+            known = item_id in first or item_id in self.reviews
+            if known or label.ruling or label.answer not in ANSWERS:
+                self._take_first(first)
                 first = {}
-            review = self.reviews.get(item_id)
-            if review is None:
-                review = self.reviews[item_id] = Review(self.wanted(item_id))
-            before, any_before = reviewer in review.labels, bool(review.labels)
-            review.take(label)
-            self.answers_of[reviewer] += (reviewer in review.labels) - before
-            self.answered += bool(review.labels) - any_before
-            if review.labels and not any_before:
-                self.moments.append(label.told_at)
-            self.last_said[reviewer] = label.told_at
-            self.last_label = label.id
-            if label.key is not None:
-                self.sent[label.key] = label
-            settled = review.settled
-            if self.rounds.card(item_id) is None:
-                if settled is not None:
-                    self._first.setdefault(item_id, settled)
-            elif settled is not None and item_id not in self.rounds.answers:
-                first[item_id] = settled
+                self._take_next(label)
             else:
-                self._record(item_id, settled)
-        self.rounds.record_all(first)
+                first[item_id] = label
+        self._take_first(first)
+
+    def _take_first(self, labels: Mapping[str, StoredLabel]) -> None:
+        """Take in answers to items of which nothing was said before: `_take_next`, only faster."""
+        if not labels:
+            return
+        told = list(labels.values())
+        self.answers_of.update([label.reviewer for label in told])
+        self.answered += len(labels)
+        self.moments.extend([label.told_at for label in told])
+        self.last_said.update([(label.reviewer, label.told_at) for label in told])
+        self.sent.update([(label.key, label) for label in told if label.key is not None])
+        self.last_label = told[-1].id
+        self.reviews.begin(labels)
+        drawn: dict[str, Answer] = {}
+        for item_id, label in labels.items():
+            if self.wanted(item_id) == 1:
+                counted = drawn if item_id in self.rounds else self._first
+                counted[item_id] = ANSWERS[label.answer]
+        self.rounds.record_all(drawn)
+
+    def _take_next(self, label: StoredLabel) -> None:
+        item_id, reviewer = label.item_id, label.reviewer
+        review = self.reviews.open(item_id)
+        before, any_before = reviewer in review.labels, bool(review.labels)
+        review.take(label)
+        self.answers_of[reviewer] += (reviewer in review.labels) - before
+        self.answered += bool(review.labels) - any_before
+        if review.labels and not any_before:
+            self.moments.append(label.told_at)
+        self.last_said[reviewer] = label.told_at
+        self.last_label = label.id
+        if label.key is not None:
+            self.sent[label.key] = label
+        settled = review.settled
+        if item_id in self.rounds:
+            self._record(item_id, settled)
+        elif settled is not None:
+            self._first.setdefault(item_id, settled)
 
     def _record(self, item_id: str, now: Answer | None) -> None:
         before = self.rounds.answers.get(item_id)
@@ -234,7 +290,8 @@ class Labelling:
             self.rounds.withdraw(item_id)
 
     def _catch_up(self, session: Session, news: News) -> None:
-        with reading_stored(f"what is stored of campaign {self.settings.name!r}"):
+        stored = reading_stored(f"what is stored of campaign {self.settings.name!r}")
+        with stored, without_collection():
             if news.rounds > len(self.items_of_rounds):
                 for counts in session.rounds(self.key, len(self.items_of_rounds)):
                     self._take_round(self._reserve.take(session, self.rounds.state.dealt, counts))

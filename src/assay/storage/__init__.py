@@ -3,7 +3,7 @@
 from assay.storage.backup import copy_backup, new_database, open_backup, place_of
 from assay.storage.chain import label_link, next_link
 from assay.storage.schema import LABEL_FIELDS, Label, StoredLabel
-from assay.storage.session import CardRow, Claim, News, Session, TokenRow
+from assay.storage.session import CardRow, Claim, NewLabel, News, Session, TokenRow
 from assay.storage.store import Store, open_storage, open_store, reading_stored
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "CardRow",
     "Claim",
     "Label",
+    "NewLabel",
     "News",
     "Session",
     "Store",

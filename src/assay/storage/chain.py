@@ -7,7 +7,9 @@ that of a backup, say.
 
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from hashlib import sha256
+from json.encoder import encode_basestring_ascii
 from typing import Any
 
 # All that a label says, and when it was told; not its number, which is another in a copy of a log.
@@ -42,5 +44,24 @@ def label_link(before: str, row: Mapping[str, Any]) -> str:
 
 
 def label_content(row: Mapping[str, Any]) -> bytes:
-    """Return what of a label's row its link is a digest of."""
-    return json.dumps({name: row[name] for name in _CHAINED}).encode()
+    """Return what of a label's row its link is a digest of.
+
+    It is JSON. Labels of a file say nearly the same of one item after the other, so all but the
+    item is written once for many.
+
+    Examples
+    --------
+    >>> label_content(dict.fromkeys(_CHAINED, "x"))[:32]
+    b'{"item_id": "x", "answer": "x", '
+    """
+    _, *further = _CHAINED
+    said = _all_but_the_item(*[row[name] for name in further])
+    item_id = row["item_id"]
+    # In a damaged storage it may be anything.
+    quoted = encode_basestring_ascii(item_id) if type(item_id) is str else json.dumps(item_id)
+    return f'{{"item_id": {quoted}, {said}'.encode()
+
+
+@lru_cache(maxsize=100, typed=True)
+def _all_but_the_item(*values: object) -> str:
+    return json.dumps(dict(zip(_CHAINED[1:], values, strict=True))).removeprefix("{")

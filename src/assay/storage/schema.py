@@ -7,6 +7,7 @@ name; a claim's time, when it is renewed or given back; and a token, when it is 
 """
 
 from dataclasses import KW_ONLY, dataclass, fields
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import (
@@ -180,11 +181,13 @@ class Label:
 
     def content(self) -> dict[str, Any]:
         """Return what is said, without where it stands, be it in the log or in a file."""
-        return {name: getattr(self, name) for name in LABEL_FIELDS}
+        return dict(zip(LABEL_FIELDS, _values_of(self), strict=True))
 
 
 LABEL_FIELDS = tuple(field.name for field in fields(Label))
 """What a label consists of. Tables, files and bundles have their columns from it."""
+
+_values_of = attrgetter(*LABEL_FIELDS)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ An acknowledged label is on disk: `write` commits before it returns.
 import os
 import sqlite3
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,7 +24,7 @@ from sqlalchemy.schema import CreateSchema
 from assay.distribution import install
 from assay.errors import AssayError, MissingDependencyError, StorageError
 from assay.storage.migrations import is_current, prepare, refuse_newer
-from assay.storage.session import Session
+from assay.storage.session import NewLabel, Session, clear_away, put_aside
 
 # The databases that can hold a store, and what each is told so that an acknowledged label stays.
 #
@@ -250,15 +250,18 @@ class Store:
             yield Session(connection)
 
     @contextmanager
-    def write(self) -> Iterator[Session]:
+    def write(self, waiting: Sequence[NewLabel] = ()) -> Iterator[Session]:
         """Open a transaction that may write; it is on disk when the block has ended.
 
         Somebody may have upgraded the database since it was opened here: what this version would
         write then, nobody knows.
+
+        Labels that are given can be put into the log by `Session.put_waiting`. What can be done
+        with them without the lock is done before it is taken.
         """
         if self._backend.only_read:
             raise self._refusal("this would change it")
-        with self._transaction(writes=True) as connection:
+        with self._transaction(writes=True, waiting=waiting) as connection:
             refuse_newer(connection)
             yield Session(connection)
 
@@ -302,14 +305,20 @@ class Store:
         )
 
     @contextmanager
-    def _transaction(self, *, writes: bool) -> Iterator[sa.Connection]:
+    def _transaction(
+        self, *, writes: bool, waiting: Sequence[NewLabel] = ()
+    ) -> Iterator[sa.Connection]:
+        engine = self._backend.engine
         try:
-            with self._alone, self._backend.engine.connect() as connection:
+            with self._alone, engine.connect() as connection:
                 options = self._backend.writing if writes else self._backend.reading
                 with connection.execution_options(**options).begin():
+                    put_aside(connection, waiting)
                     self._backend.begin(connection, writes)
                     yield connection
-        except (SQLAlchemyError, UnicodeDecodeError) as error:
+                if waiting:
+                    clear_away(connection)
+        except (SQLAlchemyError, engine.dialect.loaded_dbapi.Error, UnicodeDecodeError) as error:
             # SQLite may quote bytes of a damaged file that are no text, which Python then reports.
             raise _told(self.name, error) from error
 
