@@ -195,7 +195,7 @@ def test_everything_else(hostile: House, enter: Callable[..., Visit]) -> None:
 
 def test_a_page_that_trusts_texts_is_noticed(hostile: House, enter: Callable[..., Visit]) -> None:
     visit = enter(hostile)
-    safe = "text.append(...valueNodes(name, kind, value));"
+    safe = "text.append(...valueNodes(name, kind, value, address));"
     visit.alter("item.js", (safe, "text.innerHTML = value;"))
     page = visit.open()
     for _ in range(50):  # not until something is seen: one of them leads away from the page

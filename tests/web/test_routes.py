@@ -177,7 +177,7 @@ def test_images_of_other_sites_are_allowed_only_where_asked_for(make_web: MakeWe
     web = make_web(Options(images=("subject",)))
     policy = web.client().get("/login").headers["content-security-policy"]
     assert policy == content_policy(images=True)
-    assert "img-src 'self' https:;" in policy
+    assert "img-src 'self' data: https:;" in policy
     assert "https:" not in content_policy(images=False)
     for given in (policy, content_policy(images=False)):
         assert "unsafe" not in given

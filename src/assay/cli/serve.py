@@ -1,5 +1,6 @@
 """``assay serve`` and ``assay token``: the page for reviewers and owner, and who may open it."""
 
+import re
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from importlib.util import find_spec
@@ -44,7 +45,15 @@ def serve(
     ] = None,
     image: Annotated[
         list[str] | None,
-        typer.Option(metavar="COL", help="Show the images at a column's https addresses."),
+        typer.Option(metavar="COL", help="Show a column's images: addresses, data or files."),
+    ] = None,
+    image_host: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="The only hosts that images may come from."),
+    ] = None,
+    image_folder: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Where files are that columns of images name."),
     ] = None,
     show_as: Annotated[
         list[str] | None,
@@ -95,6 +104,8 @@ def serve(
             guidelines="" if guidelines is None else _text(guidelines),
             links=_shown(campaign, link or []),
             images=_shown(campaign, image or []),
+            image_hosts=tuple(_host(each) for each in image_host or []),
+            image_folder=_folder(image_folder),
             kinds=_kinds(campaign, show_as or []),
             lease=lease,
             all_campaigns=all_campaigns,
@@ -155,6 +166,25 @@ def _shown(campaign: Campaign, columns: list[str]) -> tuple[str, ...]:
                 hint=did_you_mean(column, shown),
             )
     return tuple(columns)
+
+
+def _host(name: str) -> str:
+    """Return a host's name; raise where it is none, as it becomes a part of the page's policy."""
+    if not re.fullmatch(r"[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?", name.lower()):
+        raise InputError(
+            f"--image-host {name!r} is no name of a host",
+            hint="give what stands between https:// and the next /, as in images.example.org",
+        )
+    return name.lower()
+
+
+def _folder(given: Path | None) -> Path | None:
+    if given is not None and not given.is_dir():
+        raise InputError(
+            f"--image-folder {printable(given)} is no folder that can be read",
+            hint="give the folder that the paths in the column of images begin from",
+        )
+    return given
 
 
 def _kinds(campaign: Campaign, given: list[str]) -> dict[str, str]:

@@ -5,6 +5,7 @@ Nothing here is imported by the library; it needs the packages of the extra ``we
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from assay.web.tokens import MadeToken, digest_of, is_same, make_token, new_token
 
@@ -38,6 +39,10 @@ class Options:
         How to judge, shown beside every item.
     links, images : tuple of str
         Columns whose https addresses are shown as links or images; all else is shown as text.
+    image_hosts : tuple of str
+        The hosts that images may come from; where none is named, any.
+    image_folder : Path, optional
+        Where the files are that columns of images name by their paths.
     kinds : mapping of str to str
         How columns are shown, of `KINDS`. What is not named is shown as a conversation or as JSON
         where it is one, and otherwise as text.
@@ -53,6 +58,8 @@ class Options:
     guidelines: str = ""
     links: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
+    image_hosts: tuple[str, ...] = ()
+    image_folder: Path | None = None
     kinds: Mapping[str, str] = field(default_factory=dict)
     lease: float = 600.0
     all_campaigns: bool = False

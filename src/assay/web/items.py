@@ -9,6 +9,7 @@ from assay.campaign import Campaign, shown_columns
 from assay.exchange import as_text
 from assay.results import Item
 from assay.web import Options
+from assay.web.images import image_address
 
 _LONGEST_RICH = 200_000  # characters; what is longer is shown as it is
 _TURN_KEYS = (("role", "content"), ("from", "value"))
@@ -28,7 +29,10 @@ def item_json(item: Item, campaign: Campaign, options: Options) -> dict[str, Any
 
 def _field(name: str, shown: Mapping[str, Any], options: Options) -> dict[str, str]:
     text = as_text(shown[name])
-    return {"name": name, "kind": kind_of(name, text, options), "value": text}
+    field = {"name": name, "kind": kind_of(name, text, options), "value": text}
+    if field["kind"] == "image":
+        field["address"] = image_address(text, options) or ""
+    return field
 
 
 def kind_of(name: str, text: str, options: Options) -> str:
@@ -43,10 +47,11 @@ def kind_of(name: str, text: str, options: Options) -> str:
     >>> kind_of("log", '{"a": 1}', Options(kinds={"log": "text"}))
     'text'
     """
-    if name in options.images or name in options.links:
-        if not is_https(text):
-            return "text"
-        return "image" if name in options.images else "link"
+    if name in options.images:
+        given = is_https(text) or not text.startswith("https:")
+        return "image" if given and image_address(text, options) is not None else "text"
+    if name in options.links:
+        return "link" if is_https(text) else "text"
     kind = options.kinds.get(name, "")
     if kind in ("text", "markdown", "code"):
         return "text" if len(text) > _LONGEST_RICH else kind

@@ -5,7 +5,7 @@ import re
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
@@ -30,20 +30,30 @@ _HEADERS = {
 }
 
 
-def content_policy(*, images: bool) -> str:
+def content_policy(*, images: bool, hosts: Sequence[str] = ()) -> str:
     """Return what a page may load: nothing but our own files, and images where they are wanted.
+
+    Parameters
+    ----------
+    images : bool
+        Whether items have images, in themselves or at https addresses.
+    hosts : sequence of str
+        Where these may be; without, anywhere.
 
     Examples
     --------
-    >>> "img-src 'self' https:;" in content_policy(images=True)
+    >>> "img-src 'self' data: https:;" in content_policy(images=True)
+    True
+    >>> "img-src 'self' data: https://a.b;" in content_policy(images=True, hosts=["a.b"])
     True
     """
+    sources = ["data:", *([f"https://{host}" for host in hosts] or ["https:"])] if images else []
     return "; ".join(
         (
             "default-src 'none'",
             "script-src 'self'",
             "style-src 'self'",
-            f"img-src 'self'{' https:' if images else ''}",
+            " ".join(["img-src 'self'", *sources]),
             "connect-src 'self'",
             "form-action 'self'",
             "base-uri 'none'",
@@ -55,9 +65,10 @@ def content_policy(*, images: bool) -> str:
 class SecurityHeaders:
     """The outermost layer: whatever answers, the headers are there."""
 
-    def __init__(self, app: ASGIApp, *, images: bool) -> None:
+    def __init__(self, app: ASGIApp, *, images: bool, hosts: Sequence[str] = ()) -> None:
         self._app = app
-        self._headers = {**_HEADERS, "Content-Security-Policy": content_policy(images=images)}
+        policy = content_policy(images=images, hosts=hosts)
+        self._headers = {**_HEADERS, "Content-Security-Policy": policy}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""

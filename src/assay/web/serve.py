@@ -21,7 +21,17 @@ from starlette.types import ASGIApp
 
 from assay.campaign import Campaign
 from assay.errors import InputError
-from assay.web import LOOPBACK_HOSTS, Options, auth, campaigns, invite, mistakes, owner, review
+from assay.web import (
+    LOOPBACK_HOSTS,
+    Options,
+    auth,
+    campaigns,
+    images,
+    invite,
+    mistakes,
+    owner,
+    review,
+)
 from assay.web.connections import Limits, Listener, protocol_of
 from assay.web.http import EXCEPTION_HANDLERS, make_templates
 from assay.web.middleware import (
@@ -45,6 +55,7 @@ ROUTES: tuple[Route | Mount, ...] = (
     *owner.routes,
     *mistakes.routes,
     *invite.routes,
+    *images.routes,
     *campaigns.routes,
     Mount(STATIC, StaticFiles(directory=Path(__file__).parent / "static")),
 )
@@ -74,7 +85,9 @@ def make_app(
     templates = {
         route.endpoint if isinstance(route, Route) else route.app: route.path for route in routes
     }
-    return SecurityHeaders(RequestLog(app, templates), images=bool(options.images))
+    return SecurityHeaders(
+        RequestLog(app, templates), images=bool(options.images), hosts=options.image_hosts
+    )
 
 
 def refuse_unguarded(routes: Sequence[Route | Mount]) -> None:

@@ -13,7 +13,7 @@ export function itemNode(item) {
   return list;
 }
 
-function fieldNode({ name, kind, value }) {
+function fieldNode({ name, kind, value, address }) {
   const term = element("dt", "", element("span", "field-name", name));
   term.dir = "auto";
   const text = element("dd");
@@ -25,7 +25,7 @@ function fieldNode({ name, kind, value }) {
     text.classList.add("rich");
     text.append(...rich);
   } else {
-    text.append(...valueNodes(name, kind, value));
+    text.append(...valueNodes(name, kind, value, address));
   }
   return element("div", `field field-${kind}`, term, text);
 }
@@ -54,12 +54,21 @@ function richNodes(kind, value) {
   }
 }
 
-function valueNodes(name, kind, value) {
-  const address = kind === "link" || kind === "image" ? safeAddress(value) : null;
-  if (kind === "link" && address) return [linkNode(address, value)];
-  if (kind === "image" && address) return [imageNode(name, address), linkNode(address, value)];
+function valueNodes(name, kind, value, address) {
+  if (kind === "image" && isHere(address)) {
+    const what = value.startsWith("data:") ? "an image in the item itself" : value;
+    return [imageNode(name, address), element("span", "muted small", what)];
+  }
+  const elsewhere = kind === "link" || kind === "image" ? safeAddress(value) : null;
+  if (kind === "link" && elsewhere) return [linkNode(elsewhere, value)];
+  if (kind === "image" && elsewhere) return [imageNode(name, elsewhere), linkNode(elsewhere, value)];
   if (value !== "") return plain(value);
   return [element("span", "muted", "(empty)")];
+}
+
+// An image that this server has, or that the value is.
+function isHere(address) {
+  return /^(?:\/image\?|data:image\/(?:png|jpeg|gif|webp);base64,)/.test(address ?? "");
 }
 
 // The server has looked at it already; what follows a link in a browser is looked at twice.

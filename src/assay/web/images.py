@@ -1,0 +1,109 @@
+"""Images in items: from hosts that the owner names, in the value itself, or from a folder here.
+
+A browser that loads an image from elsewhere tells that place who looks at which item, and when. So
+nothing is loaded but from where the owner has said, and the page's policy says the same.
+"""
+
+import re
+import secrets
+from hashlib import sha256
+from hmac import compare_digest
+from hmac import new as hmac
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from assay.web import Options
+from assay.web.auth import needs
+from assay.web.http import refuse
+
+_DATA = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}")
+_LARGEST = 20 * 1024 * 1024  # bytes of a file
+_KINDS = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
+
+# Of this process: a reviewer can ask for the files of items that they were shown, and for no other.
+_KEY = secrets.token_bytes(32)
+
+
+def image_address(text: str, options: Options) -> str | None:
+    """Return where a page loads an image from; None where a text is none that may be shown.
+
+    Examples
+    --------
+    >>> image_address("https://a.example/1.png", Options())
+    'https://a.example/1.png'
+    >>> image_address("https://b.example/1.png", Options(image_hosts=("a.example",))) is None
+    True
+    """
+    if _DATA.fullmatch(text):
+        return text
+    if text.startswith("https://"):
+        host = urlsplit(text).hostname
+        return text if not options.image_hosts or host in options.image_hosts else None
+    if options.image_folder is None or _file(options.image_folder, text) is None:
+        return None
+    return f"/image?{urlencode({'file': text, 'proof': _proof(text)})}"
+
+
+def _proof(text: str) -> str:
+    return hmac(_KEY, text.encode("utf-8", "surrogatepass"), sha256).hexdigest()
+
+
+def _file(folder: Path, text: str) -> Path | None:
+    """Return the file that a text names, if it lies in the folder, links followed."""
+    if not text or "\x00" in text:
+        return None
+    try:
+        path = (folder / text).resolve()
+        inside = path.is_relative_to(folder.resolve())
+        return path if inside and path.is_file() else None
+    except (OSError, ValueError, RuntimeError):
+        return None
+
+
+def _read(folder: Path, text: str) -> tuple[bytes, str] | None:
+    """Return an image's bytes and what they are; None where they are no image."""
+    path = _file(folder, text)
+    if path is None:
+        return None
+    try:
+        with path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
+    except OSError:
+        return None
+    if len(content) > _LARGEST:
+        return None
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return content, "image/webp"
+    kind = next((kind for begin, kind in _KINDS.items() if content.startswith(begin)), None)
+    return None if kind is None else (content, kind)
+
+
+@needs("reviewer")
+async def show_image(request: Request) -> Response:
+    """Return an image of the folder, to whoever was given its address with an item."""
+    options: Options = request.app.state.options
+    text, proof = (request.query_params.get(name, "") for name in ("file", "proof"))
+    if not text or not proof:
+        refuse("the address of an image has a file and a proof")
+    if options.image_folder is None or not compare_digest(
+        proof.encode("utf-8", "surrogatepass"), _proof(text).encode()
+    ):
+        raise HTTPException(404, "there is no such image")
+    found = await run_in_threadpool(_read, options.image_folder, text)
+    if found is None:
+        raise HTTPException(404, "there is no such image")
+    return Response(found[0], media_type=found[1])
+
+
+routes = [Route("/image", show_image, methods=["GET"])]
