@@ -1,5 +1,7 @@
 """Campaigns that have asked for every one of their items, and ids that files like to spoil."""
 
+import io
+import zipfile
 from collections.abc import Mapping, Sequence
 
 from assay.campaign.campaign import Campaign
@@ -53,3 +55,37 @@ def campaign_of(
     )
     campaign.ask(len(ids), reviewer="nobody" if per_item > 1 else None)
     return campaign
+
+
+def workbook(rows: list[list[str]]) -> bytes:
+    """Return a workbook as a spreadsheet makes one: texts apart, numbers in their cells."""
+    texts: list[str] = []
+    lines = []
+    for number, row in enumerate(rows, start=1):
+        cells = []
+        for place, value in enumerate(row):
+            name = f"{chr(65 + place)}{number}"
+            if value.replace(".", "").isdigit():
+                cells.append(f'<c r="{name}"><v>{value}</v></c>')
+            elif value:
+                texts.append(value)
+                cells.append(f'<c r="{name}" t="s"><v>{len(texts) - 1}</v></c>')
+        lines.append(f'<row r="{number}">{"".join(cells)}</row>')
+    space = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    links = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    parts = {
+        "xl/workbook.xml": f'<workbook {space} xmlns:r="{links}"><sheets>'
+        '<sheet name="Labels" sheetId="1" r:id="rId1"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": "<Relationships>"
+        '<Relationship Id="rId1" Target="worksheets/sheet1.xml"/></Relationships>',
+        "xl/sharedStrings.xml": f"<sst {space}>"
+        + "".join(f"<si><t>{text}</t></si>" for text in texts)
+        + "</sst>",
+        "xl/worksheets/sheet1.xml": f"<worksheet {space}><sheetData>{''.join(lines)}"
+        "</sheetData></worksheet>",
+    }
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in parts.items():
+            archive.writestr(name, f'<?xml version="1.0" encoding="UTF-8"?>{text}')
+    return file.getvalue()

@@ -157,9 +157,7 @@ BAD = {
     "no such column": ("id,lable\na,yes\n", "did you mean 'lable'"),
     "column twice": ("id,label,id\na,yes,b\n", "column 'id' is there more than once"),
     "nothing at all": ("", "column 'id' is not found"),
-    "semicolons": ("id;label\na;yes\n", "separated by semicolons: save it with commas"),
-    "quotes and semicolons": ('"id";"label"\n"a";"yes"\n', "separated by semicolons"),
-    "tabs": ("id\tlabel, or not\ttext\na\tyes\tx\n", "separated by tabs: save it with commas"),
+    "tabs": ("id\tlabel, or not\ttext\na\tyes\tx\n", "columns: id, label, or not, text"),
     "open quotes": ('id,label\na,"yes\n', "line 2 of .* is not CSV"),
 }
 
@@ -194,7 +192,7 @@ def test_an_error_about_a_long_text_is_short() -> None:
         assert len(str(caught.value)) < 1000
 
 
-@pytest.mark.parametrize("id", ["x", "1.0", "007", "1_000", "٣", "9" * 5000, ""])
+@pytest.mark.parametrize("id", ["x", "1.5", "007", "1_000", "٣", "9" * 5000, ""])
 def test_ids_that_are_no_whole_numbers_are_refused(id: str, tmp_path: Path) -> None:
     with pytest.raises(LabelError, match=r"line 2: .* is not a whole number"):
         import_labels(campaign_of([1, 7, 1000, 3]), written(tmp_path, f"id,label\n{id},yes\n"))
@@ -219,7 +217,7 @@ def test_a_file_that_cannot_be_read_is_an_assay_error(tmp_path: Path) -> None:
         import_labels(campaign, tmp_path)
     latin = tmp_path / "latin.csv"
     latin.write_bytes("id,label\nä,yes\n".encode("latin-1"))
-    with pytest.raises(InputError, match="byte 9 is 0xe4"):
+    with pytest.raises(InputError, match="byte 9, in line 2, is 0xe4"):
         import_labels(campaign, latin)
 
 

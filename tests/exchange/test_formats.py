@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assay.campaign.exchange import import_labels, read_labels, write_labels
 from assay.errors import AssayError, InputError
 from assay.exchange import FORMATS, LimitError, Limits
-from tests.exchange.campaigns import campaign_of
+from tests.exchange.campaigns import campaign_of, workbook
 
 KNOWN = {
     "labels.csv": ("id,label\na,yes\n", "csv"),
@@ -38,7 +38,7 @@ def test_formats_are_told_from_names_and_content(name: str, tmp_path: Path) -> N
 
 def test_what_is_no_format_is_told() -> None:
     campaign = campaign_of(["a"])
-    for content in (b"[]", b"[1]", b'[{"id": "a", "label": "yes"}]', b"[", b"[" * 100_000):
+    for content in (b"[]", b"[1]", b'[{"id": "a", "said": "yes"}]', b"[", b"[" * 100_000):
         with pytest.raises(InputError, match="like no format that is known"):
             import_labels(campaign, content)
     with pytest.raises(InputError, match="did you mean 'doccano'"):
@@ -62,6 +62,7 @@ def of_rows(rows: int, text: str = "x") -> dict[str, bytes]:
         "label-studio": json.dumps(tasks).encode(),
         "doccano": "\n".join(map(json.dumps, noted)).encode(),
         "argilla": json.dumps(records).encode(),
+        "xlsx": workbook([["id", "label", "text"], *([["a", "", text]] * rows)]),
     }
 
 

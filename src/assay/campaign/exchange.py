@@ -79,12 +79,14 @@ def read_labels(
     *,
     campaign: Campaign,
     format: str | None = None,
-    id_column: str = "id",
+    id_column: str | None = None,
     label_column: str = "label",
     reviewer_column: str | None = None,
     comment_column: str | None = None,
     reviewer: str = "",
     rename: Mapping[str, str] | None = None,
+    map: Mapping[str, object] | None = None,
+    encoding: str | None = None,
     limits: Limits | None = None,
 ) -> Labels:
     """Read and check a file of labels as `import_labels` does, without recording anything.
@@ -95,6 +97,8 @@ def read_labels(
     campaign : Campaign
         Whose items the labels are of.
     format, id_column, label_column, reviewer_column, comment_column, reviewer, rename
+        As in `import_labels`.
+    map, encoding
         As in `import_labels`.
     limits : Limits, optional
         How much the content may hold.
@@ -107,12 +111,12 @@ def read_labels(
     >>> found.format, found.rows[0].reviewer
     ('jsonl', 'ann')
     """
-    content = Content(source)
+    content = Content(source, encoding)
     found = format_of(content) if format is None else find_format(format)
     limits = limits or Limits()
     named = {"reviewer": reviewer_column, "comment": comment_column}
     columns = Columns(
-        (id_column,),
+        (id_column,) if id_column is not None else _id_columns(campaign),
         label_column,
         further=_further(campaign, found),
         named={name: column for name, column in named.items() if column is not None},
@@ -123,9 +127,16 @@ def read_labels(
         name=content.name,
         id_kind=campaign.settings.id_kind,
         limits=limits,
+        map=map,
     )
     people.check(content.name)
     return Labels(content.name, found.name, **vars(checked))
+
+
+def _id_columns(campaign: Campaign) -> tuple[str, ...]:
+    """Return what the column of ids may be called: as in the predictions, or as in an export."""
+    own = campaign.settings.source.columns["id"]
+    return tuple(dict.fromkeys([own or "id", "id"]))
 
 
 def _further(campaign: Campaign, format: Format) -> tuple[str, ...]:
@@ -143,12 +154,14 @@ def import_labels(
     source: str | PathLike[str] | bytes,
     *,
     format: str | None = None,
-    id_column: str = "id",
+    id_column: str | None = None,
     label_column: str = "label",
     reviewer_column: str | None = None,
     comment_column: str | None = None,
     reviewer: str = "",
     rename: Mapping[str, str] | None = None,
+    map: Mapping[str, object] | None = None,
+    encoding: str | None = None,
     revise: bool = False,
     limits: Limits | None = None,
 ) -> Imported:
@@ -165,12 +178,17 @@ def import_labels(
     format : str, optional
         One of `FORMATS`; by default told from the file's name and content.
     id_column, label_column, reviewer_column, comment_column : str
-        Where tables, and jsonl, have ids, answers and, if they do, who gave them (`reviewer`) and
+        Where tables, and jsonl, have ids (a column called as the predictions' ids, or else `id`,
+        when left out), answers and, if they do, who gave them (`reviewer`) and
         what was written beside them (`comment`, unless the items show a column of this name).
     reviewer : str
         Who gave the answers that the file names nobody for.
     rename : mapping of str to str, optional
         Who people are here, by their names in the file, such as `label-studio:5`.
+    map : mapping of str to answer, optional
+        What words of the file mean: ``{"spam": "yes", "ham": "no"}``.
+    encoding : str, optional
+        How the file's text is written, such as latin-1; UTF-8 when left out.
     revise : bool
         Let a reviewer's answers take the place of their different earlier ones.
     limits : Limits, optional
@@ -195,6 +213,8 @@ def import_labels(
             comment_column=comment_column,
             reviewer=reviewer,
             rename=rename,
+            map=map,
+            encoding=encoding,
             limits=limits,
         )
         try:

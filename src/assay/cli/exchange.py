@@ -30,8 +30,12 @@ def import_(
         typer.Option(metavar="FORMAT", help=f"{_READ}; by default told from the file."),
     ] = None,
     id_column: Annotated[
-        str, typer.Option(metavar="COL", help="Where tables and jsonl have the ids.")
-    ] = "id",
+        str | None,
+        typer.Option(
+            metavar="COL",
+            help="Where tables and jsonl have the ids: as in the predictions, or 'id'.",
+        ),
+    ] = None,
     label_column: Annotated[
         str, typer.Option(metavar="COL", help="And the labels: yes, no, cannot judge, broken.")
     ] = "label",
@@ -56,6 +60,16 @@ def import_(
             help="Who somebody is here, such as label-studio:5=ann; repeatable.",
         ),
     ] = None,
+    map: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map", metavar="WORD=ANSWER", help="What a word means: spam=yes; repeatable."
+        ),
+    ] = None,
+    encoding: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Of the text, such as latin-1; UTF-8 when left out."),
+    ] = None,
     revise: Annotated[
         bool, typer.Option("--revise", help="Let labels replace different earlier ones.")
     ] = False,
@@ -74,7 +88,9 @@ def import_(
             reviewer_column=reviewer_column,
             comment_column=comment_column,
             reviewer=reviewer,
-            rename=_renames(rename or []),
+            rename=_pairs("rename", rename or [], "label-studio:5=ann"),
+            map=_pairs("map", map or [], "spam=yes"),
+            encoding=encoding,
             revise=revise,
         )
         if as_json:
@@ -148,17 +164,18 @@ def export(
         _tell(written, output, config)
 
 
-def _renames(pairs: list[str]) -> dict[str, str]:
-    """Return names by the names that a tool has for them."""
+def _pairs(option: str, pairs: list[str], example: str) -> dict[str, str]:
+    """Return what names or words of a file are here."""
     names: dict[str, str] = {}
     for pair in pairs:
         there, _, here = pair.partition("=")
         if not there.strip() or not here.strip():
+            form = "TOOL=NAME" if option == "rename" else "WORD=ANSWER"
             raise InputError(
-                f"--rename {pair!r} is not TOOL=NAME", hint="such as --rename label-studio:5=ann"
+                f"--{option} {pair!r} is not {form}", hint=f"such as --{option} {example}"
             )
         if names.setdefault(there, here) != here:
-            raise InputError(f"--rename has more than one name for {there!r}")
+            raise InputError(f"--{option} has more than one name for {there!r}")
     return names
 
 

@@ -55,10 +55,13 @@ def _option(found: re.Match[str]) -> str:
         return f"{option} NAME=SCORE,PREDICTED" if value else option
     if value is None or value == "True":
         return option
-    if value[0] in "[(":
+    if value[0] in "[({":
         try:
+            if value[0] == "{":
+                pairs = ast.literal_eval(value).items()
+                return " ".join(f"{option} {_quoted(f'{word}={said}')}" for word, said in pairs)
             return " ".join(f"{option} {_quoted(each)}" for each in ast.literal_eval(value))
-        except (ValueError, SyntaxError, TypeError):
+        except (ValueError, SyntaxError, TypeError, AttributeError):
             return f"{option} {value}"
     return f"{option} {_shell(value)}"
 

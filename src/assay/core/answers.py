@@ -44,8 +44,8 @@ class Answer(StrEnum):
 
 
 _WORDS = {
-    **dict.fromkeys(("yes", "y", "true", "t", "1"), Answer.YES),
-    **dict.fromkeys(("no", "n", "false", "f", "0"), Answer.NO),
+    **dict.fromkeys(("yes", "y", "true", "t", "1", "1.0"), Answer.YES),
+    **dict.fromkeys(("no", "n", "false", "f", "0", "0.0"), Answer.NO),
     **dict.fromkeys(("cannot judge", "cannot_judge", "cannot-judge", "?"), Answer.CANNOT_JUDGE),
     "broken": Answer.BROKEN,
 }

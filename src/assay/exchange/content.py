@@ -1,5 +1,7 @@
 """Content of a file or an upload, with limits on what it may unpack to."""
 
+import codecs
+import gzip
 import io
 import os
 import sys
@@ -8,10 +10,11 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from assay.errors import AssayError, InputError, LabelError, refuse_no_file, texts_in
 
+_PACKED, _GZIP = ".gz", b"\x1f\x8b"
 _MOST_OF_FILE = 1_000_000_000  # bytes; the memory holds them, and their text beside them
 
 
@@ -21,7 +24,9 @@ class Content:
     Parameters
     ----------
     source : str, path or bytes
-        A file, or what an upload brought.
+        A file, or what an upload brought; one that gzip packed is unpacked.
+    encoding : str, optional
+        How its text is written, such as latin-1; UTF-8, or UTF-16 with a mark, when left out.
 
     Examples
     --------
@@ -29,21 +34,49 @@ class Content:
     'id,label'
     """
 
-    def __init__(self, source: str | PathLike[str] | bytes) -> None:
-        self._data = source if isinstance(source, bytes) else None
+    def __init__(self, source: str | PathLike[str] | bytes, encoding: str | None = None) -> None:
+        self._data: bytes | None = None
+        self._given = source if isinstance(source, bytes) else None
+        self._encoding = encoding
         self.path = None if isinstance(source, bytes) else Path(source)
         self.name = "the upload" if self.path is None else str(self.path)
 
     @property
     def suffix(self) -> str:
         """The end of the file's name, in small letters; an upload has none."""
-        return "" if self.path is None else self.path.suffix.lower()
+        name = "" if self.path is None else self.path.name.lower().removesuffix(_PACKED)
+        return PurePath(name).suffix
 
     def data(self) -> bytes:
         """Return all of it."""
         if self._data is None:
-            self._data = self._read()
+            given = self._read() if self._given is None else self._given
+            self._data = self._unpacked(given)
         return self._data
+
+    def _unpacked(self, data: bytes) -> bytes:
+        """Return what gzip packed, up to a limit, and anything else as it is."""
+        packed = data.startswith(_GZIP)
+        if not packed and self.path is not None and self.path.name.lower().endswith(_PACKED):
+            raise InputError(
+                f"{self.name} ends in {_PACKED}, but gzip did not pack it: it begins with "
+                f"{data[:8]!r}",
+                hint=f"name it without {_PACKED}, or pack it with gzip",
+            )
+        if not packed:
+            return data
+        most = MOST_BYTES if self.path is None else _MOST_OF_FILE
+        try:
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+                found = file.read(most + 1)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(
+                f"{self.name} is packed by gzip, and damaged: {error}",
+                hint="copy or pack it again",
+            ) from None
+        if len(found) > most:
+            raise LimitError(f"{self.name} holds more than {most:,} bytes, and is not unpacked")
+        return found
 
     def check(self) -> Path:
         """Return the path of a file that ends; raise where it is none."""
@@ -76,15 +109,36 @@ class Content:
         return data
 
     def text(self) -> str:
-        """Return it as text in UTF-8, with or without a byte order mark."""
-        try:
-            return self.data().decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"{self.name} is not UTF-8 text: "
-                f"byte {error.start} is {error.object[error.start]:#04x}",
-                hint="save it as UTF-8 (a spreadsheet calls that 'CSV UTF-8')",
-            ) from None
+        """Return it as text, without a byte order mark."""
+        return decoded(self.data(), self.name, self._encoding)
+
+
+def decoded(data: bytes, name: str, encoding: str | None = None) -> str:
+    r"""Return bytes as text, or say where they are none, and what they may be.
+
+    Examples
+    --------
+    >>> decoded("café".encode("utf-16"), "a.csv"), decoded(b"caf\xe9", "a.csv", "latin-1")
+    ('café', 'café')
+    """
+    marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        return data.decode(encoding or ("utf-16" if marked else "utf-8-sig")).removeprefix("\ufeff")
+    except LookupError:
+        raise InputError(
+            f"encoding={encoding!r} is not known",
+            details="such as utf-8, latin-1, windows-1252, utf-16, shift_jis",
+        ) from None
+    except UnicodeDecodeError as error:
+        at, what = error.start, encoding or ("UTF-16" if marked else "UTF-8")
+        line = data.count(b"\n", 0, at) + 1
+        around = data[max(at - 10, 0) : at + 10].decode("latin-1").split("\n")[-1].strip()
+        raise InputError(
+            f"{name} is not {what} text: byte {at}, in line {line}, is {data[at]:#04x}",
+            details=f"as Windows-1252 or Latin-1 it would be among {around!r}",
+            hint="if that reads well, say encoding='windows-1252'; or save it as UTF-8 (a "
+            "spreadsheet calls that 'CSV UTF-8')",
+        ) from None
 
 
 # How much a file of labels may hold.

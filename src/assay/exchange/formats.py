@@ -17,7 +17,9 @@ from assay.exchange.tables import (
     csv_rows,
     jsonl_rows,
     parquet_rows,
+    xlsx_rows,
 )
+from assay.exchange.workbook import is_workbook
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,12 @@ _ALL = (
     ),
     Format("doccano", ".jsonl", "application/jsonl", doccano.read, doccano.write_batch),
     Format("argilla", ".json", "application/json", argilla.read, argilla.write_batch),
+    Format(
+        "xlsx",
+        ".xlsx",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        xlsx_rows,
+    ),
     Format("parquet", ".parquet", "application/vnd.apache.parquet", parquet_rows),
 )
 FORMATS = {each.name: each for each in _ALL}
@@ -92,10 +100,10 @@ def format_of(content: Content) -> Format:
     >>> format_of(Content(b'{"assay_id": "7", "text": "a", "label": ["yes"]}')).name
     'doccano'
     """
-    if content.suffix in (".csv", ".parquet"):
-        return FORMATS[content.suffix[1:]]
-    if is_zip(content):  # which of all formats only doccano makes
-        return FORMATS["doccano"]
+    if content.suffix in (".csv", ".tsv", ".parquet"):
+        return FORMATS[content.suffix[1:].replace("tsv", "csv")]
+    if is_zip(content):  # which of all other formats only doccano makes
+        return FORMATS["xlsx" if is_workbook(content) else "doccano"]
     if content.data().startswith(_PARQUET):
         return FORMATS["parquet"]
     text = content.text().lstrip()
@@ -116,6 +124,8 @@ def _of_list(text: str, name: str) -> str:
         return "label-studio"
     if "fields" in keys or "_server_id" in keys or any(key.endswith(".responses") for key in keys):
         return "argilla"
+    if "label" in keys:
+        return "jsonl"
     raise InputError(
         f"{name} begins like JSON, but like no format that is known",
         details=f"formats: {', '.join(FORMATS)}",

@@ -52,6 +52,7 @@ def count(things: Sequence[object], name: str) -> str:
 
 _FLAGS = {"": False, "false": False, "true": True}
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,19})")
+_WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,14}))\.0+")  # float64 holds fifteen digits exactly
 
 
 @dataclass(slots=True)  # not frozen: that takes three times as long to make, for every row
@@ -148,7 +149,14 @@ def _or_nothing(text: object) -> str:
     return text if isinstance(text, str) and not text.isspace() else ""
 
 
-def check_rows(rows: Iterable[Row], *, name: str, id_kind: str, limits: Limits) -> Checked:
+def check_rows(
+    rows: Iterable[Row],
+    *,
+    name: str,
+    id_kind: str,
+    limits: Limits,
+    map: Mapping[str, object] | None = None,
+) -> Checked:
     """Return what rows say, or raise with those that are wrong.
 
     A row that says the same as one before it, of the same item by the same reviewer, is taken once;
@@ -162,6 +170,8 @@ def check_rows(rows: Iterable[Row], *, name: str, id_kind: str, limits: Limits) 
     id_kind : {"integer", "string"}
         What ids are here; the text 7 in a file is either.
     limits : Limits
+    map : mapping of str to answer, optional
+        What words of the file mean: yes, no, cannot judge, broken.
 
     Examples
     --------
@@ -172,6 +182,8 @@ def check_rows(rows: Iterable[Row], *, name: str, id_kind: str, limits: Limits) 
     """
     taken: dict[tuple[str, str, bool], FileLabel] = {}
     without_label, skipped, problems = 0, 0, []
+    meaning = {str(word).strip().lower(): parse_answer(said) for word, said in (map or {}).items()}
+    strange: dict[str, None] = {}
     for number, row in enumerate(rows, start=1):
         limits.check_rows(number, name)
         try:
@@ -181,7 +193,10 @@ def check_rows(rows: Iterable[Row], *, name: str, id_kind: str, limits: Limits) 
                 skipped, without_label = skipped + row.skipped, without_label + (not row.skipped)
                 continue
             item = _parse_id(row.id, id_kind)
-            now = _label(row, item)
+            label = meaning.get(str(row.label).strip().lower(), row.label)
+            if not _is_answer(label):
+                strange[shorten(str(label).strip())] = None
+            now = _label(replace(row, label=label), item)
             # Of rulings there is one, whoever gives it.
             who = "" if now.ruling else now.reviewer
             earlier = taken.setdefault((now.item_id, who, now.ruling), now)
@@ -198,9 +213,29 @@ def check_rows(rows: Iterable[Row], *, name: str, id_kind: str, limits: Limits) 
         raise LabelError(
             f"{count(problems, 'row')} of {name} cannot be taken; nothing was recorded",
             details=first(problems),
-            hint=f"answers: {answers}; leave the label empty where there is none yet",
+            hint=_say_what_it_means(list(strange))
+            or f"answers: {answers}; leave the label empty where there is none yet",
         )
     return Checked(tuple(taken.values()), without_label, skipped)
+
+
+_MAPPED = 4  # words in a hint
+
+
+def _is_answer(label: object) -> bool:
+    try:
+        parse_answer(label)
+    except LabelError:
+        return False
+    return True
+
+
+def _say_what_it_means(words: Sequence[str]) -> str:
+    """Return a hint for labels that are other words than yes and no."""
+    if not words or len(words) > _MAPPED:
+        return ""
+    said = dict.fromkeys(words, "...")
+    return f"say what each means (yes, no, cannot judge, broken): map={said!r}"
 
 
 def _label(row: Row, item: Id) -> FileLabel:
@@ -221,6 +256,8 @@ def _parse_id(item: object, id_kind: str) -> Id:
         return item
     if id_kind == "integer" and isinstance(item, str) and _INTEGER.fullmatch(item.strip()):
         return int(item)
+    if id_kind == "integer" and (whole := _WHOLE.fullmatch(str(item).strip())):
+        return int(whole[1])  # as spreadsheets and pandas write whole numbers beside missing ones
     wanted = "whole number" if id_kind == "integer" else "string"
     raise LabelError(f"{item!r} is not a {wanted}, as the ids of this campaign are")
 

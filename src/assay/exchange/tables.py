@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,10 +20,12 @@ from assay.exchange.rows import (
     as_text,
     check_rows,
     count,
+    records_of,
     records_of_lines,
     row_of,
     shorten,
 )
+from assay.exchange.workbook import workbook_rows
 from assay.results import Item, free_names
 
 # Files that are written: items to judge, and labels.
@@ -46,6 +49,7 @@ class Batch:
     items: tuple[Item, ...]
 
 
+_ANSWERS = ("yes", "no", "true", "false", "1", "0", "1.0", "0.0")
 _READ = ("id", "label", *FURTHER)  # what these columns say is read back
 
 
@@ -165,12 +169,27 @@ class Columns:
 
 
 def csv_rows(content: Content, columns: Columns, limits: Limits) -> Iterator[Row]:
-    """Yield the rows of a CSV file in UTF-8, as RFC 4180 has it."""
-    (_, header), *rows = _parse(content, limits) or [(1, [])]
-    names = [unguard(name) for name in header]
-    places = _places(content.name, names, columns)
+    """Yield the rows of a CSV file, as RFC 4180 has it, or with other separators."""
+    return _sheet_rows(_parse(content, limits), content.name, columns, "line")
+
+
+def xlsx_rows(content: Content, columns: Columns, limits: Limits) -> Iterator[Row]:
+    """Yield the rows of a workbook's first sheet."""
+    rows = workbook_rows(content)
+    limits.check_rows(len(rows) - 1, content.name)
+    for number, row in rows:
+        limits.check_field(row, content.name, f"row {number}")
+    return _sheet_rows(rows, content.name, columns, "row")
+
+
+def _sheet_rows(
+    parsed: list[tuple[int, list[str]]], name: str, columns: Columns, word: str
+) -> Iterator[Row]:
+    (_, header), *rows = parsed or [(1, [])]
+    names = [unguard(cell).strip() for cell in header]
+    places = _places(name, names, columns)
     for line, row in rows:
-        where = f"line {line}"
+        where = f"{word} {line}"
         if len(row) != len(names):
             yield Row(where, problem=f"{count(row, 'field')}, the first line has {len(names)}")
         else:
@@ -179,7 +198,9 @@ def csv_rows(content: Content, columns: Columns, limits: Limits) -> Iterator[Row
 
 def jsonl_rows(content: Content, columns: Columns, limits: Limits) -> Iterator[Row]:
     """Yield what each line says under the columns' names."""
-    for line in records_of_lines(content, limits):
+    listed = content.text().lstrip().startswith("[")
+    lines = records_of(content, limits, "row") if listed else records_of_lines(content, limits)
+    for line in lines:
         if isinstance(line, Row):
             yield line
             continue
@@ -226,11 +247,18 @@ def _row(where: str, cells: Sequence[object], places: Mapping[str, int]) -> Row:
 def _parse(content: Content, limits: Limits) -> list[tuple[int, list[str]]]:
     """Return the rows that are not blank, each with the line on which it begins."""
     text = content.text()
+    if re.match(r"\s*<(!doctype|html|table|\?xml)\b", text, re.IGNORECASE):
+        raise InputError(
+            f"{content.name} is a web page, and no table: it begins with "
+            f"{shorten(text.strip().splitlines()[0])!r}",
+            hint="export the table as CSV; what a link leads to may be a page to log in on",
+        )
+    separator = _separator(text)
     rows: list[tuple[int, list[str]]] = []
     line = 1
     limit = csv.field_size_limit(max(len(text), 1))  # the texts of items may be long
     try:
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
         for row in reader:
             if row:
                 limits.check_rows(len(rows), content.name)
@@ -239,21 +267,22 @@ def _parse(content: Content, limits: Limits) -> list[tuple[int, list[str]]]:
                 rows.append((line, row))
             line = reader.line_num + 1
     except csv.Error as error:
-        raise InputError(
-            f"line {line} of {content.name} is not CSV: {error}",
-            hint=_other_separator(text.split("\n", 1)[0]),
-        ) from None
+        raise InputError(f"line {line} of {content.name} is not CSV: {error}") from None
     finally:
         csv.field_size_limit(limit)
     return rows
 
 
-def _other_separator(names: str) -> str:
-    """Return a hint where the first line looks like it is separated by something else."""
-    for char, word in ((";", "semicolons"), ("\t", "tabs")):
-        if names.count(char) > names.count(","):
-            return f"its columns seem to be separated by {word}: save it with commas"
-    return ""
+def _separator(text: str) -> str:
+    r"""Return what stands between the columns: what the first line has most of.
+
+    Examples
+    --------
+    >>> _separator("id;label\n7;yes"), _separator("id\tlabel"), _separator("id")
+    (';', '\t', ',')
+    """
+    names = text.lstrip().split("\n", 1)[0]
+    return max(",;\t|", key=names.count)
 
 
 def _places(name: str, there: Sequence[str], columns: Columns) -> dict[str, int]:
@@ -279,8 +308,15 @@ def _place(name: str, there: Sequence[str], *wanted: str) -> int:
     raise InputError(
         f"column {' or '.join(map(repr, wanted))} is not found in {name}",
         details=shorten(f"columns: {', '.join(there)}"),
-        hint=_other_separator(",".join(there)) or did_you_mean(wanted[0], there),
+        hint=did_you_mean(wanted[0], there) or _where_it_may_be(wanted[-1], there),
     )
+
+
+def _where_it_may_be(wanted: str, there: Sequence[str]) -> str:
+    """Return a hint for a table that has other columns, or no line of names."""
+    if any(cell.strip().lower() in _ANSWERS for cell in there):
+        return "its first line seems to be a row: put the columns' names above it, as in id,label"
+    return f"say which column it is: {wanted}_column={there[-1]!r}" if any(there) else ""
 
 
 # One answer an item, from a table that somebody made before there was a campaign.
@@ -294,7 +330,7 @@ def read_label_file(
     Parameters
     ----------
     file : Path
-        A Parquet file if its name ends in .parquet; otherwise CSV in UTF-8.
+        Parquet, a workbook (.xlsx) or JSON lines if its name ends so; otherwise CSV.
     id_columns : sequence of str
         Where the ids are: the first of these that the file has.
     label_column : str
@@ -314,7 +350,9 @@ def read_label_file(
     ([('7', 'yes')], 1)
     """
     content = Content(file)
-    read = parquet_rows if content.suffix == ".parquet" else csv_rows
+    jsonl = dict.fromkeys((".jsonl", ".ndjson", ".json"), jsonl_rows)
+    readers = {".parquet": parquet_rows, ".xlsx": xlsx_rows, **jsonl}
+    read = readers.get(content.suffix, csv_rows)
     # Who gave an answer is not asked here: two people's different answers are a contradiction.
     columns = Columns(tuple(id_columns), label_column, further=())
     rows = read(content, columns, UNLIMITED)

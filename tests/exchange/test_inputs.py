@@ -1,0 +1,155 @@
+"""Files of labels as people have them: what goes out comes back, and what is odd is understood."""
+
+import gzip
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assay.campaign import Campaign, create_campaign, import_labels, write_batch, write_labels
+from assay.errors import InputError
+from assay.exchange import FORMATS
+from tests.exchange.campaigns import workbook
+
+
+def _campaign(**options: Any) -> Campaign:
+    table = {"url": [7, 8, 9], "p": [0.9, 0.8, 0.7], "text": ["a;b", "ü", "c"]}
+    given = {"id": "url", "score": "p", "threshold": 0.5, "show": ["text"], "budget": 3}
+    campaign = create_campaign(table, **{**given, **options})
+    campaign.ask(3)
+    return campaign
+
+
+ROWS = [["url", "text", "label"], ["7", "a", "1.0"], ["8", "ü", "0.0"], ["9", "", "1.0"]]
+
+
+def _csv(separator: str = ",") -> str:
+    return "".join(separator.join(row) + "\r\n" for row in ROWS)
+
+
+FILES: dict[str, tuple[bytes, dict[str, Any]]] = {
+    "own.csv": (_csv().encode(), {}),
+    "semicolons.csv": (_csv(";").encode("utf-8-sig"), {}),
+    "tabs.tsv": (_csv("\t").encode(), {}),
+    "packed.csv.gz": (gzip.compress(_csv().encode()), {}),
+    "wide.csv": (_csv().encode("utf-16"), {}),
+    "old.csv": (_csv().encode("latin-1"), {"encoding": "latin-1"}),
+    "book.xlsx": (workbook(ROWS), {}),
+    "floats.csv": (_csv().replace("\r\n7,", "\r\n7.0,").encode(), {}),
+    "words.csv": (
+        _csv().replace("1.0", "Spam").replace("0.0", "ham").encode(),
+        {"map": {"spam": "yes", "ham": "no"}},
+    ),
+    "list.json": (
+        json.dumps([dict(zip(ROWS[0], row, strict=True)) for row in ROWS[1:]]).encode(),
+        {},
+    ),
+    "lines.jsonl.gz": (
+        gzip.compress(
+            "".join(
+                json.dumps({"url": int(row[0]), "label": float(row[2])}) + "\n" for row in ROWS[1:]
+            ).encode()
+        ),
+        {},
+    ),
+    "blank lines.csv": (f"\r\n{_csv()}\r\n,,\r\n\r\n".encode(), {}),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_as_people_have_them(name: str, tmp_path: Path) -> None:
+    content, options = FILES[name]
+    path = tmp_path / name
+    path.write_bytes(content)
+    campaign = _campaign()
+    assert import_labels(campaign, path, **options).new == 3
+    assert {id: answer.value for id, answer in campaign.answers().items()} == {
+        7: "yes",
+        8: "no",
+        9: "yes",
+    }
+
+
+def test_labels_from_before_are_read_from_the_same_files(tmp_path: Path) -> None:
+    for name in ("semicolons.csv", "tabs.tsv", "book.xlsx", "packed.csv.gz", "list.json"):
+        (tmp_path / name).write_bytes(FILES[name][0])
+        campaign = _campaign(labels=tmp_path / name)
+        assert len(campaign.answers()) == 3
+
+
+@pytest.mark.parametrize("name", [each.name for each in FORMATS.values() if each.write_labels])
+def test_labels_that_were_written_are_read(name: str, tmp_path: Path) -> None:
+    first, second = _campaign(), _campaign()
+    first.tell({7: "yes", 8: "no", 9: "cannot judge"})
+    written = write_labels(first, format=name)
+    path = tmp_path / f"labels{written.suffix}"
+    path.write_bytes(written.content)
+    assert import_labels(second, path).new == 3
+    assert second.answers() == first.answers()
+
+
+@pytest.mark.parametrize("name", ["csv", "jsonl", "doccano", "argilla"])
+def test_a_batch_that_was_written_is_read(name: str, tmp_path: Path) -> None:
+    campaign = _campaign()
+    written = write_batch(campaign, 3, format=name)
+    path = tmp_path / f"batch{written.suffix}"
+    path.write_bytes(written.content)
+    found = import_labels(campaign, path)
+    assert (found.format, found.new) == (name, 0)
+
+
+def test_a_parquet_file_of_floats(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"url": [7.0, 8.0], "label": [1.0, 0.0]}), tmp_path / "labels.parquet")
+    assert import_labels(_campaign(), tmp_path / "labels.parquet").new == 2
+
+
+REFUSED: dict[str, tuple[bytes, str]] = {
+    "words": (b"id,label\n7,spam\n8,ham\n", "map={'spam': '...', 'ham': '...'}"),
+    "latin-1": ("id,label\n7,yes\n8,né\n".encode("latin-1"), "line 3|0xe9|'windows-1252'"),
+    "no names": (
+        b"7,yes\n8,no\n",
+        "column 'url' or 'id' is not found|first line seems to be a row",
+    ),
+    "other names": (b"url,verdict\n7,yes\n", "columns: url, verdict|label_column='verdict'"),
+    "a web page": (b"<!DOCTYPE html>\n<html>", "is a web page, and no table|log in"),
+    "not packed.csv.gz": (b"id,label\n7,yes\n", "gzip did not pack it|name it without .gz"),
+    "damaged.csv.gz": (gzip.compress(b"id,label\n7,yes\n" * 99)[:-20], "damaged|pack it again"),
+    "names twice": (b"id,label,label\n7,yes,no\n", "column 'label' is there more than once"),
+    "another campaign": (b"id,label\n70,yes\n", "line 2: 70"),
+    "an id as a date": (b"id,label\n7-Jan,yes\n", "line 2: '7-Jan' is not a whole number"),
+    "a large number": (b"id,label\n7e+00,yes\n", "line 2: '7e+00' is not a whole number"),
+    "an odd word": (b"id,label\n7,yes\n8,NaN\n", "line 3: 'NaN' is not an answer|map="),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_taken_is_told(name: str, tmp_path: Path) -> None:
+    content, words = REFUSED[name]
+    path = tmp_path / (name if "." in name else "labels.csv")
+    path.write_bytes(content)
+    campaign = _campaign()
+    with pytest.raises(InputError) as caught:
+        import_labels(campaign, path)
+    for word in words.split("|"):
+        assert word in str(caught.value)
+    assert not campaign.answers()
+
+
+def test_a_workbook_that_defines_entities_is_not_read() -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(workbook(ROWS))) as good, zipfile.ZipFile(file, "w") as bad:
+        for name in good.namelist():
+            text = good.read(name).decode()
+            if name.endswith("sheet1.xml"):
+                entity = '<!DOCTYPE x [<!ENTITY a "aaaa">]><worksheet'
+                text = text.replace("<worksheet", entity).replace("7</v>", "&a;</v>")
+                bad.writestr(name, text.replace("UTF-8", "UTF-16").encode("utf-16"))
+            else:
+                bad.writestr(name, text)
+    with pytest.raises(InputError, match="defines entities"):
+        import_labels(_campaign(), file.getvalue())
