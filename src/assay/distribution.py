@@ -2,6 +2,7 @@
 
 NAME = "assay-eval"  # `assay` is another project there; the package and the command are `assay`
 VERSION = "0.1.0"
+DOCUMENTS = "https://github.com/assay-eval/assay/blob/main/docs"  # read without this repository
 
 
 def install(extra: str) -> str:

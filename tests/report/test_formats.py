@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import tomllib
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 import assay
+from assay.distribution import DOCUMENTS
 from assay.report import Report
 from assay.report.blocks import markdown_of
 from assay.report.html import element
@@ -21,7 +24,23 @@ from tests.report.hostile import poisoned
 CORPUS: list[str] = json.loads((Path(__file__).parents[1] / "browser/xss.json").read_text())
 KNOWN = {
     *("html", "head", "meta", "link", "title", "style", "body", "main", "header", "footer"),
-    *("h1", "h2", "p", "section", "span", "b", "dl", "div", "dt", "dd", "ul", "li", "pre", "code"),
+    *(
+        "a",
+        "h1",
+        "h2",
+        "p",
+        "section",
+        "span",
+        "b",
+        "dl",
+        "div",
+        "dt",
+        "dd",
+        "ul",
+        "li",
+        "pre",
+        "code",
+    ),
     *("table", "caption", "thead", "tbody", "tr", "th", "td"),
     *("figure", "figcaption", "svg", "desc", "path", "details", "summary"),
 }
@@ -73,7 +92,11 @@ def unsafe(page: str) -> Iterator[str]:
         for name, value in attributes.items():
             if name.startswith("on") or name in ("style", "src", "action"):
                 yield f"{name}={value}"
-            if name == "href" and value != "data:,":
+            # A link to one of our own documents is loaded by nobody but who follows it.
+            document = tag == "a" and re.fullmatch(
+                rf"{re.escape(DOCUMENTS)}/[a-z_]+\.md", value or ""
+            )
+            if name == "href" and value != "data:," and not document:
                 yield f"href={value}"
 
 
@@ -295,3 +318,15 @@ def test_markdown_says_what_html_says(report: Report) -> None:
     for section in document.sections:
         assert section.title in page
         assert f"## {section.title}" in markdown
+
+
+def test_documents_that_are_named_can_be_read_from_outside() -> None:
+    campaign = assay.create_campaign({"p": [0.9, 0.8]}, score="p", threshold=0.5, within=0.1)
+    made = campaign.report()
+    address = tomllib.loads(Path("pyproject.toml").read_text())["project"]["urls"]["Source"]
+    page = f"{address}/blob/main/docs/certainty.md"
+    assert f'<a href="{page}" rel="noreferrer">docs/certainty.md</a>' in made.html
+    assert f"[docs/certainty.md]({page})" in made.markdown
+    for text in (made.html, made.markdown):
+        for named in re.findall(r"docs/([a-z_]+)\.md", text):
+            assert Path(f"docs/{named}.md").is_file()

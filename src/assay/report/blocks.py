@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from assay.distribution import DOCUMENTS
 from assay.results import printable
 
 
@@ -147,6 +148,26 @@ def _block(block: Block) -> str:
     return made
 
 
+# The documents that our sentences name. A reader of a report does not have them beside it.
+_PAGES = "certainty|random_labels|several|slices|weights"
+
+
+def linked(text: str) -> list[tuple[str, str | None]]:
+    """Return a text in parts, each with the address that it leads to.
+
+    Examples
+    --------
+    >>> [address for _, address in linked("see docs/certainty.md, or docs/else.md")]
+    [None, 'https://github.com/assay-eval/assay/blob/main/docs/certainty.md', None]
+    """
+    parts = re.split(rf"(docs/(?:{_PAGES})\.md)", text)
+    return [
+        (part, f"{DOCUMENTS}/{part.removeprefix('docs/')}" if place % 2 else None)
+        for place, part in enumerate(parts)
+        if part
+    ]
+
+
 def _text(text: str) -> str:
     r"""Return a text as Markdown that is read as the same text, in one line.
 
@@ -155,7 +176,9 @@ def _text(text: str) -> str:
     >>> print(_text("<b> [x](y) a_b | \n # c"))
     \<b\> \[x\](y) a\_b \| \# c
     """
-    return _SPECIAL.sub(r"\\\1", " ".join(printable(text).split()))
+    parts = linked(" ".join(printable(text).split()))
+    escaped = ((_SPECIAL.sub(r"\\\1", part), address) for part, address in parts)
+    return "".join(part if address is None else f"[{part}]({address})" for part, address in escaped)
 
 
 def _table(

@@ -17,6 +17,7 @@ from assay.report.blocks import (
     Paragraph,
     Section,
     Table,
+    linked,
 )
 from assay.report.charts import SIDE
 from assay.results import printable
@@ -115,7 +116,7 @@ def _section(place: int, section: Section) -> Html:
 def _block(block: Block, place: str) -> Html:
     match block:
         case Paragraph(text, small):
-            made = element("p", text, class_="small muted" if small else "")
+            made = element("p", *_linked(text), class_="small muted" if small else "")
         case Headline(name, value, more):
             made = element(
                 "p",
@@ -127,11 +128,11 @@ def _block(block: Block, place: str) -> Html:
                 class_="headline",
             )
         case Notice(tone, text):
-            made = element("p", text, class_=f"notice notice-{tone}")
+            made = element("p", *_linked(text), class_=f"notice notice-{tone}")
         case Pairs(rows):
             made = element("dl", *(_pair(name, value) for name, value in rows))
         case Lines(items):
-            made = element("ul", *(element("li", item, dir="auto") for item in items))
+            made = element("ul", *(element("li", *_linked(item), dir="auto") for item in items))
         case Code(text, _):
             made = element("pre", element("code", text), tabindex="0")
         case Table():
@@ -141,8 +142,16 @@ def _block(block: Block, place: str) -> Html:
     return made
 
 
+def _linked(text: str) -> list[str]:
+    """Return a text in which the documents that it names are links."""
+    return [
+        part if address is None else element("a", part, href=address, rel="noreferrer")
+        for part, address in linked(text)
+    ]
+
+
 def _pair(name: str, value: str) -> Html:
-    return element("div", element("dt", name), element("dd", value, dir="auto"))
+    return element("div", element("dt", name), element("dd", *_linked(value), dir="auto"))
 
 
 def _table(table: Table) -> Html:
