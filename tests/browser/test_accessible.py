@@ -100,7 +100,7 @@ def test_all_text_can_be_read(
     page.keyboard.press("Escape")
     page.keyboard.press("?")
     assert hard_to_read(page) == []
-    for path in ("/owner", "/owner/disputes", "/login", "/nowhere"):
+    for path in ("/owner", "/owner/campaigns", "/owner/disputes", "/login", "/nowhere"):
         page.goto(house.url + path)
         assert hard_to_read(page) == [], path
 
@@ -186,7 +186,7 @@ def test_fingers_and_small_screens(house: House, enter: Callable[..., Visit]) ->
     visit = enter(house, role="owner", viewport=PHONE, touch=True)
     page = visit.open()
     shown(page)
-    for path in ("/review", "/owner", "/owner/disputes", "/login"):
+    for path in ("/review", "/owner", "/owner/campaigns", "/owner/disputes", "/login"):
         page.goto(house.url + path)
         assert page.evaluate(SMALL) == [], path
         for width in (PHONE["width"], 320):

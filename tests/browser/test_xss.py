@@ -169,7 +169,14 @@ def look_at_every_page(visit: Visit) -> dict[str, str]:
     """Return the whole text of every page that a person may see."""
     texts = {}
     page = visit.context.new_page()
-    for path in ("/review", "/owner", "/owner/disputes", "/login", f"/{quote(ALL, safe='')}"):
+    for path in (
+        "/review",
+        "/owner",
+        "/owner/disputes",
+        "/owner/campaigns",
+        "/login",
+        f"/{quote(ALL, safe='')}",
+    ):
         page.goto(visit.house.url + path)
         if path == "/review":
             expect(
