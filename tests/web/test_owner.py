@@ -180,7 +180,7 @@ def test_several_metrics_have_a_row_each(make_web: MakeWeb) -> None:
 
 def test_labels_left_and_an_hour_and_the_bar(make_web: MakeWeb) -> None:
     web = make_web(**WITHIN)
-    assert page(web).texts["pace"] == "too few labels to say"
+    assert page(web).texts["pace"] == "not known before five labels over a minute"
     for _ in range(6):
         review(web.campaign, "ann", truth)
     with closing(sqlite3.connect(web.storage.removeprefix("sqlite:///"))) as file, file:
