@@ -47,12 +47,29 @@ def image_address(text: str, options: Options) -> str | None:
     """
     if _DATA.fullmatch(text):
         return text
-    if text.startswith("https://"):
+    if is_https(text):
         host = urlsplit(text).hostname
         return text if not options.image_hosts or host in options.image_hosts else None
     if options.image_folder is None or _file(options.image_folder, text) is None:
         return None
     return f"/image?{urlencode({'file': text, 'proof': _proof(text)})}"
+
+
+def is_https(text: str) -> bool:
+    """Tell whether a text is an https address, written so that nobody can take it for another.
+
+    Examples
+    --------
+    >>> [is_https(text) for text in ("https://a.example/x", "http://a.example", "https://u@a.b")]
+    [True, False, False]
+    """
+    if not text.isprintable() or any(sign.isspace() or sign == "\\" for sign in text):
+        return False
+    try:
+        parts = urlsplit(text)
+        return parts.scheme == "https" and bool(parts.hostname) and "@" not in parts.netloc
+    except ValueError:
+        return False
 
 
 def _proof(text: str) -> str:

@@ -3,13 +3,12 @@
 import json
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from assay.campaign import Campaign, shown_columns
 from assay.exchange import as_text
 from assay.results import Item
 from assay.web import Options
-from assay.web.images import image_address
+from assay.web.images import image_address, is_https
 
 _LONGEST_RICH = 200_000  # characters; what is longer is shown as it is
 _TURN_KEYS = (("role", "content"), ("from", "value"))
@@ -48,8 +47,7 @@ def kind_of(name: str, text: str, options: Options) -> str:
     'text'
     """
     if name in options.images:
-        given = is_https(text) or not text.startswith("https:")
-        return "image" if given and image_address(text, options) is not None else "text"
+        return "text" if image_address(text, options) is None else "image"
     if name in options.links:
         return "link" if is_https(text) else "text"
     kind = options.kinds.get(name, "")
@@ -91,20 +89,3 @@ def is_conversation(found: object) -> bool:
         )
         for who, said in _TURN_KEYS
     )
-
-
-def is_https(text: str) -> bool:
-    """Tell whether a text is an https address, written so that nobody can take it for another.
-
-    Examples
-    --------
-    >>> [is_https(text) for text in ("https://a.example/x", "http://a.example", "https://u@a.b")]
-    [True, False, False]
-    """
-    if not text.isprintable() or any(sign.isspace() or sign == "\\" for sign in text):
-        return False
-    try:
-        parts = urlsplit(text)
-        return parts.scheme == "https" and bool(parts.hostname) and "@" not in parts.netloc
-    except ValueError:
-        return False
