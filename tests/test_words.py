@@ -1,15 +1,19 @@
 """Small things that a new user meets first: names, tables, pairs of columns, and storage."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import assay
 from assay.cli import app
+from assay.cli.render import estimates_view
+from assay.results import plain_words
 
 
 def rows(size: int = 400) -> dict[str, Any]:
@@ -73,3 +77,90 @@ def test_plan_plans_every_metric(tmp_path: Path) -> None:
     assert [each["metric"] for each in told["plans"]] == ["precision", "recall"]
     one = CliRunner().invoke(app, [*words, "--replications", "3", "--json"])
     assert json.loads(one.stdout)["metric"] == "precision"
+
+
+def labelled(**goal: Any) -> assay.Campaign:
+    table = rows(6000)
+    campaign = assay.create_campaign(table, score="p", threshold=0.5, **goal)
+    while batch := campaign.ask(100):
+        campaign.tell({item.id: bool(table["truth"][item.id]) for item in batch})
+    return campaign
+
+
+def test_a_sentence_comes_first_wherever_a_result_is_shown() -> None:
+    campaign = labelled(metric="recall", within=0.04)
+    now = campaign.estimate()
+    said = plain_words(campaign.estimates())
+    assert said.startswith(
+        f"Recall is between {now.low:.3f} and {now.high:.3f}, at 95% confidence; "
+        f"the best single figure is {now.value:.3f}. {now.labels:,} labels; a random sample would"
+    )
+    lines = str(campaign).splitlines()
+    assert lines[1] == said and lines[2].startswith("recall 0.")
+    assert said in campaign._repr_html_()
+    assert said in campaign.report().markdown
+    buffer = io.StringIO()
+    Console(file=buffer, width=400).print(
+        estimates_view(campaign.estimates(), campaign.settings.goal)
+    )
+    assert buffer.getvalue().splitlines()[0].rstrip() == said
+    several = labelled(metrics=["precision", "recall"], budget=100)
+    assert str(several).count("precision:") + str(several).count("recall:") >= 4
+
+
+def test_nothing_is_said_of_a_random_sample_that_is_not_known() -> None:
+    table = rows()
+    campaign = assay.create_campaign(table, score="p", threshold=0.5, budget=30)
+    assert plain_words(campaign.estimates()) == "Precision is not known yet. 0 labels."
+    campaign.tell({item.id: True for item in campaign.ask(5)})
+    assert "random" not in str(campaign) and "So far: precision is between" in str(campaign)
+
+
+def wilson_width(among: Any, about: Any, hit: Any, size: float) -> float:
+    """Return the mean half-width of Wilson's interval in simple random samples of a size."""
+    rng, z, halves = np.random.default_rng(7), 1.959964, []
+    for _ in range(200):
+        drawn = rng.choice(among, round(size), replace=False)
+        n, share = about[drawn].sum(), hit[drawn][about[drawn]].mean()
+        halves.append(z * np.sqrt(n * share * (1 - share) + z * z / 4) / (n + z * z))
+    # Of a finite population less is left open.
+    return float(np.mean(halves) * np.sqrt(1 - size / among.size))
+
+
+@pytest.mark.parametrize("metric", ["precision", "recall"])
+def test_a_random_sample_of_the_size_that_is_told_is_as_narrow(metric: str) -> None:
+    table = rows(6000)
+    now = labelled(metric=metric, within=0.05).estimate()
+    said, everything = table["p"] >= 0.5, np.ones(6000, dtype=bool)
+    if metric == "recall":
+        drawn = (np.arange(6000), table["truth"], said)
+    else:
+        drawn = (np.flatnonzero(said), everything, table["truth"])
+    assert now.random_labels is not None
+    assert wilson_width(*drawn, now.random_labels) == pytest.approx(now.half_width, rel=0.12)
+    # Half as many, a wrong figure, is not as narrow.
+    assert wilson_width(*drawn, now.random_labels / 2) > 1.3 * now.half_width
+
+
+def test_a_yes_shows_the_one_sided_bound_that_decided() -> None:
+    table = {"p": np.linspace(0.5, 1, 3000)}
+    campaign = assay.create_campaign(table, score="p", threshold=0.5, at_least=0.9)
+    while batch := campaign.ask(20):
+        campaign.tell({item.id: item.id % 100 > 0 for item in batch})
+    now = campaign.estimate()
+    assert now.verdict is True and now.bound is not None
+    assert now.low <= 0.9 <= now.bound <= (now.value or 0)
+    assert plain_words(campaign.estimates()).startswith(
+        f"Yes: precision is at least {now.bound:.3f}"
+    )
+    assert f"one-sided bound: at least {now.bound:.3f} at 95%" in str(now)
+
+
+def test_the_note_on_sizes_of_strata_comes_only_where_they_differ_much() -> None:
+    even = {"p": np.linspace(0, 1, 4001)}
+    uneven = {"p": np.concatenate([np.full(3000, 0.75), np.linspace(0.5, 1, 1000)])}
+    told = [
+        assay.create_campaign(table, score="p", threshold=0.5, budget=9).settings.strata.notes
+        for table in (even, uneven)
+    ]
+    assert not told[0] and any("strata hold" in note for note in told[1])

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
 from assay.cli.render import (
-    estimate_view,
     estimates_view,
     facts,
     half_width_bar,
@@ -26,6 +25,10 @@ from assay.results.estimates import Estimate, StratumRow, notes_once
 
 shares = st.floats(0.0, 1.0)
 signed = st.floats(-1.0, 1.0)
+
+
+def view_of(estimate: Estimate, goal: Goal) -> RenderableType:
+    return estimates_view({estimate.metric: estimate}, goal)
 
 
 def rendered(what: RenderableType, width: int = 80) -> str:
@@ -135,7 +138,7 @@ def test_progress_gives_the_reason_of_a_stop() -> None:
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_estimate_fits_the_screen(width: int) -> None:
-    view = estimate_view(estimate_of(0.931, 0.913, 0.948), Goal("precision", within=0.01))
+    view = view_of(estimate_of(0.931, 0.913, 0.948), Goal("precision", within=0.01))
     text = rendered(view, width)
     assert "precision  0.931  [0.913, 0.948]  at 95% confidence" in text
     assert "half-width 0.0175, goal 0.01" in text
@@ -144,7 +147,7 @@ def test_estimate_fits_the_screen(width: int) -> None:
 
 
 def test_estimate_without_labels_says_so() -> None:
-    view = estimate_view(estimate_of(None, 0.0, 1.0, labels=0), Goal("precision", budget=9))
+    view = view_of(estimate_of(None, 0.0, 1.0, labels=0), Goal("precision", budget=9))
     assert "not known yet" in rendered(view)
     assert "0 of 9 answers" in rendered(view)
 
@@ -153,7 +156,7 @@ def test_estimate_reports_what_could_not_be_judged() -> None:
     unjudged = Estimate(
         **{**vars(estimate_of(0.9, 0.8, 0.95)), "cannot_judge": 3, "worst_case": (0.87, 0.91)}
     )
-    text = rendered(estimate_view(unjudged, Goal("precision", budget=200)))
+    text = rendered(view_of(unjudged, Goal("precision", budget=200)))
     assert "3: between 0.870 and 0.910 whatever they are" in text
     assert "103 of 200 answers" in text
 
@@ -212,7 +215,10 @@ GOAL = Goal(
 
 def test_several_estimates_fit_the_screen_and_say_how_each_stands() -> None:
     text = rendered(estimates_view(several(), GOAL, answers=120))
-    heading, first, second, more = text.splitlines()[:4]
+    lines = text.splitlines()
+    assert lines[0].startswith("So far: ")
+    at = next(place for place, line in enumerate(lines) if line.startswith("metric"))
+    heading, first, second, more = lines[at : at + 4]
     assert heading.split() == ["metric", "estimate", "interval", "±", "goal", "labels", "state"]
     assert first.split() == [
         "precision:cnn_2",
@@ -242,7 +248,9 @@ def test_several_estimates_fit_the_screen_and_say_how_each_stands() -> None:
 
 def test_several_estimates_at_the_end_say_which_were_missed() -> None:
     text = rendered(estimates_view(several(stopped="the budget is spent"), GOAL, answers=120))
-    assert [line.split()[-1] for line in text.splitlines()[1:3]] == ["met", "missed"]
+    lines = text.splitlines()
+    at = next(place for place, line in enumerate(lines) if line.startswith("metric"))
+    assert [line.split()[-1] for line in lines[at + 1 : at + 3]] == ["met", "missed"]
     assert "1 of 2 metrics are within their goals; the budget is spent" in text
 
 

@@ -61,7 +61,9 @@ from assay.results import (
     Turn,
     html_block,
     html_headline,
+    html_text,
     pace_of,
+    plain_words,
 )
 from assay.storage import Label, Session, Store, StoredLabel
 
@@ -644,12 +646,17 @@ class Campaign:
         keep = {"names": names, "shown": shown, "comments": comments}
         return write_bundle(self._labelling, path, **keep)
 
+    def __str__(self) -> str:
+        """Return the name, what is known in a sentence, and every metric."""
+        estimates = self.estimates()
+        return "\n".join([self.name, plain_words(estimates), str(estimates)])
+
     def __repr__(self) -> str:
         return f"<Campaign {self.name!r}: {str(self.estimates()).splitlines()[0]}>"
 
     def _repr_html_(self) -> str:
-        said = html_headline(self.name, self._settings.question)
-        return html_block(said, self.estimates()._repr_html_())
+        said, estimates = html_headline(self.name, self._settings.question), self.estimates()
+        return html_block(said, html_text(plain_words(estimates)), estimates._repr_html_())
 
     def _reason(self) -> Reason:
         self._labelling.catch_up()

@@ -21,6 +21,7 @@ from assay.results import (
     ends_text,
     goal_words,
     metric_name,
+    plain_words,
     printable,
     shortened,
     state_text,
@@ -150,39 +151,6 @@ def progress_text(estimate: Estimate, goal: Goal) -> str:
     return "; ".join(parts)
 
 
-def estimate_view(estimate: Estimate, goal: Goal | None) -> RenderableType:
-    """Return the estimate with its interval drawn, what it rests on, and what a goal still takes.
-
-    Without a goal it is final.
-    """
-    over = goal is None or estimate.stopped is not None
-    good = over and state_text(estimate)[0] != "unjudged"
-    headline = Text.assemble(
-        f"{metric_name(estimate.metric)}  ",
-        # The interval is as much the result as the value is.
-        (
-            f"{value_text(estimate)}  {interval_text(estimate)}",
-            "bold green" if good else "bold yellow",
-        ),
-        (f"  at {100 * estimate.confidence:.4g}% confidence", "dim"),
-    )
-    rows: list[tuple[str, RenderableType]] = [("labels", f"{estimate.labels:,}")]
-    if goal is not None:
-        progress = Text(progress_text(estimate, goal), "green" if good else "yellow")
-        rows.append(("done" if over else "not done", progress))
-    rows.append(("interval", estimate.interval))
-    if estimate.worst_case is not None:
-        low, high = estimate.worst_case
-        told = f"{estimate.cannot_judge:,}: between {low:.3f} and {high:.3f} whatever they are"
-        rows.insert(1, ("cannot judge", told))
-    if estimate.open:
-        rows.insert(1, ("open", f"{estimate.open:,} wait for an answer, and may be of any kind"))
-    if which := difference_words(estimate):
-        rows.insert(0, ("difference", which))
-    bar = interval_bar(estimate.low, estimate.high, estimate.value)
-    return Group(headline, bar, Text(), facts(rows))
-
-
 def note_lines(notes: Sequence[str]) -> RenderableType:
     """Return the notes, one paragraph each."""
     return Group(
@@ -190,38 +158,71 @@ def note_lines(notes: Sequence[str]) -> RenderableType:
     )
 
 
-# Several metrics of a campaign as people read them in a terminal.
-
-
 def estimates_view(
-    estimates: Mapping[str, Estimate], goal: Goal, *, answers: int
+    estimates: Mapping[str, Estimate], goal: Goal | None, *, answers: int | None = None
 ) -> RenderableType:
-    """Return all estimates, what they rest on, and what the goal still takes.
+    """Return estimates, however many: a sentence, the figures, what they rest on, what is missing.
+
+    One is drawn with its interval; more are a table.
 
     Parameters
     ----------
     estimates : mapping of str to Estimate
         As `Campaign.estimates` gives them.
-    goal : Goal
-    answers : int
-        The items that were looked at, whichever metrics they count for.
+    goal : Goal, optional
+        Without one they are final.
+    answers : int, optional
+        The items that were looked at, whichever metrics they count for; otherwise the labels.
     """
-    any_one = next(iter(estimates.values()))
-    over = any_one.stopped is not None
-    good = over and all(state_text(each)[0] != "unjudged" for each in estimates.values())
-    rows: list[tuple[str, RenderableType]] = [
-        *(("difference", told) for each in estimates.values() if (told := difference_words(each))),
-        ("answers", f"{answers:,}"),
-        ("done" if over else "not done", Text(_progress(estimates), "green" if good else "yellow")),
-        ("goal", goal_words(goal)),
-        ("interval", any_one.interval),
-    ]
-    if waiting := max(each.open for each in estimates.values()):
-        rows.insert(-2, ("open", f"up to {waiting:,} wait for an answer, and may be of any kind"))
-    blocks: list[RenderableType] = [_table(estimates), Text(), facts(rows)]
-    if any(each.worst_case is not None for each in estimates.values()):
+    every = list(estimates.values())
+    first, several = every[0], len(every) > 1
+    over = goal is None or first.stopped is not None
+    good = over and all(state_text(each)[0] != "unjudged" for each in every)
+    colour = "green" if good else "yellow"
+    blocks: list[RenderableType] = [Text(plain_words(estimates), f"bold {colour}"), Text()]
+    blocks += [_table(estimates)] if several else [_headline(first, colour), _bar(first)]
+    rows = [*_what_it_rests_on(every, answers)]
+    if goal is not None:
+        progress = _progress(estimates) if several else progress_text(first, goal)
+        rows.append(("done" if over else "not done", Text(progress, colour)))
+    if goal is not None and several:
+        rows.append(("goal", goal_words(goal)))
+    blocks += [Text(), facts([*rows, ("interval", first.interval)])]
+    if several and any(each.worst_case is not None for each in every):
         blocks += [Text(), _unjudged_table(estimates)]
     return Group(*blocks)
+
+
+def _what_it_rests_on(
+    every: Sequence[Estimate], answers: int | None
+) -> Iterator[tuple[str, RenderableType]]:
+    first, several = every[0], len(every) > 1
+    for each in every:
+        if told := difference_words(each):
+            yield "difference", told
+        if each.bound_words:
+            yield "decided by", each.bound_words.partition(": ")[2]
+    yield "answers" if several else "labels", f"{first.labels if answers is None else answers:,}"
+    if waiting := max(each.open for each in every):
+        up_to = "up to " if several else ""
+        yield "open", f"{up_to}{waiting:,} wait for an answer, and may be of any kind"
+    if not several and first.worst_case is not None:
+        low, high = first.worst_case
+        told = f"{first.cannot_judge:,}: between {low:.3f} and {high:.3f} whatever they are"
+        yield "cannot judge", told
+
+
+def _headline(estimate: Estimate, colour: str) -> Text:
+    return Text.assemble(
+        f"{metric_name(estimate.metric)}  ",
+        # The interval is as much the result as the value is.
+        (f"{value_text(estimate)}  {interval_text(estimate)}", f"bold {colour}"),
+        (f"  at {100 * estimate.confidence:.4g}% confidence", "dim"),
+    )
+
+
+def _bar(estimate: Estimate) -> Text:
+    return interval_bar(estimate.low, estimate.high, estimate.value)
 
 
 def _table(estimates: Mapping[str, Estimate]) -> Table:

@@ -12,7 +12,6 @@ from assay.campaign import estimate as estimate_from
 from assay.cli import options
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
 from assay.cli.render import (
-    estimate_view,
     estimates_view,
     interval_text,
     new_table,
@@ -131,10 +130,8 @@ def _show(campaign: Campaign, storage: str | None, slices: Slices | None) -> Non
 
 def _estimates(campaign: Campaign) -> RenderableType:
     goal, estimates = campaign.settings.goal, campaign.estimates()
-    if goal.single:
-        return estimate_view(campaign.estimate(), goal)
     if len(estimates) == 1:
-        return estimate_view(campaign.estimate(), goal.goals[0])
+        return estimates_view(estimates, goal if goal.single else goal.goals[0])
     return estimates_view(estimates, goal, answers=len(campaign.answers()))
 
 
@@ -209,6 +206,6 @@ def estimate(
             emit(found.to_dict())
             return
         screen = console()
-        screen.print(estimate_view(found, None))
+        screen.print(estimates_view({found.metric: found}, None))
         screen.print()
         screen.print(note_lines(found.notes))

@@ -9,6 +9,7 @@ holds items that it says yes to and others.
 """
 
 import operator
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -325,11 +326,11 @@ class Strata:
     def notes(self) -> tuple[str, ...]:
         """What happened while cutting, each note with what the classifiers said."""
         if not self.is_named:
-            each = [(self._said(heap), note) for heap in self.heaps for note in heap.cuts.notes]
+            each = [(self._said(heap), note) for heap in self.heaps for note in _told(heap.cuts)]
             return tuple(f"{said}: {note}" if said else note for said, note in each)
         about: dict[str, list[str]] = {}
         for heap in self.heaps:
-            for note in heap.cuts.notes:
+            for note in _told(heap.cuts):
                 about.setdefault(note, []).append(self._said(heap))
         return tuple(
             f"{first} and {len(others)} more: {note}" if others else f"{first}: {note}"
@@ -515,3 +516,13 @@ def _not_of_sizes(cuts: Cuts) -> Cuts:
 def _listed(names: Sequence[str]) -> str:
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def _told(cuts: Cuts) -> list[str]:
+    """Return the notes that matter: that of unequal sizes only where one is over twice another."""
+    found = []
+    for note in cuts.notes:
+        sizes = [int(size) for size in re.findall(r"\d+", note)[:2]]
+        if not (note.startswith(UNEVEN) and len(sizes) == 2 and sizes[1] <= 2 * sizes[0]):
+            found.append(note)
+    return found

@@ -28,6 +28,7 @@ from assay.labelling.estimates import (
     reviewers_in,
     strata_in,
     waiting_in,
+    worth_of,
 )
 from assay.labelling.judged import judged_cells, judged_columns, judged_items, mistakes_of
 from assay.labelling.reserve import (
@@ -114,4 +115,5 @@ __all__ = [
     "waiting_in",
     "whereabouts",
     "without_collection",
+    "worth_of",
 ]

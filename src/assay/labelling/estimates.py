@@ -2,15 +2,25 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from math import inf, isfinite
 from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
 from assay.core.answers import Agreement, Answer, agreement_of
+from assay.core.estimate import rates
+from assay.core.forecast import (
+    effective_labels,
+    labels_at_random,
+    labels_per_range,
+    labels_per_share,
+)
 from assay.core.intervals import INTERVALS
+from assay.core.metrics import METRICS
 from assay.core.standing import Standing
 from assay.core.stopping import Reason
+from assay.core.targets import is_difference
 from assay.errors import InputError, did_you_mean
 from assay.labelling.judged import labels_frame
 from assay.labelling.state import Labelling
@@ -42,7 +52,8 @@ def _estimate(
 ) -> Estimate:
     goal, design, now = standing.goal, labelling.settings.design, standing.look
     defined = bool(now.moments.defined)
-    return Estimate(
+    verdict = labelling.rounds.reason.verdict
+    found = Estimate(
         metric=standing.name,
         value=float(now.moments.value) if defined else None,
         low=float(now.low),
@@ -60,12 +71,14 @@ def _estimate(
             *_notes_on_weights(labelling, standing),
             *around,
         ),
-        verdict=labelling.rounds.reason.verdict,
+        verdict=verdict,
         within=goal.within,
         open=standing.open,
         could_move=standing.could_move,
         holds=design.holds,
+        bound=_bound(standing, verdict),
     )
+    return replace(found, random_labels=worth_of(labelling, standing, found)[1])
 
 
 def _notes_on_interval(labelling: Labelling, standing: Standing) -> list[str]:
@@ -136,6 +149,66 @@ def _notes_on_answers(labelling: Labelling) -> tuple[str, ...]:
             f"reviewers disagree on {disputed:,} items, which count only when somebody has ruled"
         )
     return tuple(notes)
+
+
+# What labels are worth beside a simple random sample, and what decided a yes or no.
+
+
+def worth_of(
+    labelling: Labelling, standing: Standing, estimate: Estimate
+) -> tuple[float | None, float | None]:
+    """Return the random samples that would vary as much, and have an interval as narrow.
+
+    Neither is said of a difference, for which a random sample has no formula as simple, nor
+    before anything is known, nor where no spread was seen in labels of a part.
+    """
+    metric, value = standing.goal.metric, estimate.value
+    if value is None or is_difference(standing.name) or metric not in METRICS:
+        return None, None
+    design = labelling.settings.design
+    found = rates(standing.tallies, design.estimator, replacement=design.replacement)
+    totals, kind = standing.tallies.N * found, METRICS[metric]
+    weighted = labelling.settings.strata.weighted
+    if kind.power is None:
+        denominator = float(standing.metric.denominator(totals))
+        per_share = labels_per_share(metric, value, standing.size, denominator)
+    else:
+        says_yes = standing.metric.rises(totals)
+        per_share = labels_per_range(metric, standing.tallies.N, totals, says_yes)
+    range_ = 1 - kind.lowest  # as shares of it
+    value, half_width = (value - kind.lowest) / range_, estimate.half_width / range_
+    items = inf if weighted else standing.size  # what is drawn by weight may be drawn again
+    if (standing.tallies.n + standing.tallies.u >= standing.tallies.N).all():
+        effective: float | None = items
+    elif estimate.half_width <= 0:
+        return None, None
+    else:
+        error = (estimate.standard_error or 0.0) / range_
+        effective = effective_labels(value, error, per_share=per_share, items=items)
+    at_random = labels_at_random(
+        value, half_width, confidence=estimate.confidence, per_share=per_share, items=items
+    )
+    return _finite(effective), _finite(at_random)
+
+
+def _finite(labels: float | None) -> float | None:
+    return labels if labels is not None and isfinite(labels) else None
+
+
+def _bound(standing: Standing, verdict: bool | None) -> float | None:
+    """Return the one-sided bound behind a verdict.
+
+    The two-sided interval spends half of the error on either end, a verdict all of it on one: its
+    bound is an end of the interval of confidence 2 c - 1, and no worse than the limit itself.
+    """
+    state, limit = standing.state, standing.goal.at_least
+    if verdict is None or state.bets is None or limit is None:
+        return None
+    against, in_favour = state.worst_bets or (state.bets, state.bets)
+    wider = 2 * standing.goal.confidence - 1
+    if verdict:
+        return max(float(against.ends(wider)[0]), float(standing.look.low), limit)
+    return min(float(in_favour.ends(wider)[1]), float(standing.look.high), limit)
 
 
 # Counts by stratum and by reviewer, and how far reviewers agree: all of one moment.

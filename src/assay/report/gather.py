@@ -3,24 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from math import inf, isfinite
 
 import numpy as np
 
 from assay.core.answers import Answer
 from assay.core.cuts import Cuts
-from assay.core.estimate import rates
-from assay.core.forecast import (
-    effective_labels,
-    labels_at_random,
-    labels_per_range,
-    labels_per_share,
-)
 from assay.core.intervals import wilson
-from assay.core.metrics import METRICS
-from assay.core.standing import Standing
 from assay.core.strata import Strata
-from assay.core.targets import is_difference
 from assay.distribution import VERSION
 from assay.labelling import (
     FROM_BEFORE,
@@ -35,6 +24,7 @@ from assay.labelling import (
     slices_of,
     strata_in,
     waiting_in,
+    worth_of,
 )
 from assay.report.facts import (
     AnswerFacts,
@@ -76,60 +66,19 @@ def _metrics(labelling: Labelling, estimates: Mapping[str, Estimate]) -> tuple[M
         name, estimate, now = standing.name, estimates[standing.name], HistoryPoint.of(standing)
         before = [*past.get(name, ()), *more.get(name, ())]
         history = [*(point for point in before if point.labels < now.labels), now]
-        effective, at_random = _worth(labelling, standing, estimate)
+        effective, _ = worth_of(labelling, standing, estimate)
         made.append(
             MetricFacts(
                 estimate=estimate,
                 state=state_text(estimate)[0],
                 items=standing.items,
                 effective_labels=effective,
-                random_labels=at_random,
+                random_labels=estimate.random_labels,
                 first_value=first[name],
                 history=tuple(thinned(history, points)),
             )
         )
     return tuple(made)
-
-
-def _worth(
-    labelling: Labelling, standing: Standing, estimate: Estimate
-) -> tuple[float | None, float | None]:
-    """Return the random samples that would vary as much, and have an interval as narrow.
-
-    Neither is said of a difference, for which a random sample has no formula as simple, nor
-    before anything is known, nor where no spread was seen in labels of a part.
-    """
-    metric, value = standing.goal.metric, estimate.value
-    if value is None or is_difference(standing.name) or metric not in METRICS:
-        return None, None
-    design = labelling.settings.design
-    found = rates(standing.tallies, design.estimator, replacement=design.replacement)
-    totals, kind = standing.tallies.N * found, METRICS[metric]
-    weighted = labelling.settings.strata.weighted
-    if kind.power is None:
-        denominator = float(standing.metric.denominator(totals))
-        per_share = labels_per_share(metric, value, standing.size, denominator)
-    else:
-        says_yes = standing.metric.rises(totals)
-        per_share = labels_per_range(metric, standing.tallies.N, totals, says_yes)
-    range_ = 1 - kind.lowest  # as shares of it
-    value, half_width = (value - kind.lowest) / range_, estimate.half_width / range_
-    items = inf if weighted else standing.size  # what is drawn by weight may be drawn again
-    if (standing.tallies.n + standing.tallies.u >= standing.tallies.N).all():
-        effective: float | None = items
-    elif estimate.half_width <= 0:
-        return None, None
-    else:
-        error = (estimate.standard_error or 0.0) / range_
-        effective = effective_labels(value, error, per_share=per_share, items=items)
-    at_random = labels_at_random(
-        value, half_width, confidence=estimate.confidence, per_share=per_share, items=items
-    )
-    return _finite(effective), _finite(at_random)
-
-
-def _finite(labels: float | None) -> float | None:
-    return labels if labels is not None and isfinite(labels) else None
 
 
 def _with_first_answers(labelling: Labelling) -> dict[str, float | None]:

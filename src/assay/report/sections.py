@@ -22,7 +22,14 @@ from assay.report.blocks import (
 )
 from assay.report.charts import draw_curve, draw_reliability, figure_of
 from assay.report.facts import Facts, MetricFacts
-from assay.results import as_heading, difference_words, ends_text, metric_name, value_text
+from assay.results import (
+    as_heading,
+    difference_words,
+    ends_text,
+    metric_name,
+    plain_words,
+    value_text,
+)
 
 
 def document_of(facts: Facts) -> Document:
@@ -96,7 +103,8 @@ def estimates(facts: Facts) -> Section:
     """Return the estimates, with all that makes them readable."""
     several = len(facts.metrics) > 1
     first = facts.metrics[0].estimate
-    blocks: list[Block] = [_notice(facts)]
+    said = plain_words({each.estimate.metric: each.estimate for each in facts.metrics})
+    blocks: list[Block] = [_notice(facts), Paragraph(said)]
     blocks.append(_estimates_table(facts.metrics) if several else _headline(facts.metrics[0]))
     rows = [("Interval", f"{first.interval}; {first.holds}"), ("Goal", facts.how.goal_words)]
     if not several:

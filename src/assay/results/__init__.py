@@ -10,7 +10,14 @@ from assay.results.frames import (
     types_of,
     write_whole,
 )
-from assay.results.html import html_block, html_headline, html_remarks, html_table, stretch
+from assay.results.html import (
+    html_block,
+    html_headline,
+    html_remarks,
+    html_table,
+    html_text,
+    stretch,
+)
 from assay.results.mistakes import KINDS, Kind, Mistake, Mistakes
 from assay.results.progress import (
     REMEMBERED,
@@ -34,6 +41,7 @@ from assay.results.text import (
     ends_text,
     goal_words,
     metric_name,
+    plain_words,
     shortened,
     state_text,
     strata_words,
@@ -74,10 +82,12 @@ __all__ = [
     "html_headline",
     "html_remarks",
     "html_table",
+    "html_text",
     "metric_name",
     "notes_once",
     "outlook_of",
     "pace_of",
+    "plain_words",
     "printable",
     "shortened",
     "state_text",

@@ -94,6 +94,12 @@ class Estimate:
         How far the items that could not be judged could alone move the value.
     holds : str
         When the interval is right.
+    random_labels : float or None
+        The labels of a simple random sample whose interval, looked at once, would be as narrow;
+        None where that cannot be said.
+    bound : float or None
+        Where `verdict` is known, the one-sided bound that decided it: at this confidence the metric
+        is at least this or, after a no, below it.
     """
 
     metric: str
@@ -114,6 +120,8 @@ class Estimate:
     open: int = 0
     could_move: float = 0.0
     holds: str = ""
+    random_labels: float | None = None
+    bound: float | None = None
 
     @property
     def is_near(self) -> bool:
@@ -166,7 +174,7 @@ class Estimate:
 
     @property
     def _remarks(self) -> list[str]:
-        unjudged = []
+        unjudged = [] if self.bound is None else [self.bound_words]
         if self.worst_case is not None:
             low, high = self.worst_case
             unjudged.append(
@@ -174,6 +182,18 @@ class Estimate:
                 f"between {low:.3f} and {high:.3f} whatever they are"
             )
         return [*unjudged, *(f"note: {note}" for note in self.notes)]
+
+    @property
+    def bound_words(self) -> str:
+        """What decided a yes or no; empty where nothing has."""
+        if self.bound is None or self.verdict is None:
+            return ""
+        side = "at least" if self.verdict else "below"
+        sure = f"{100 * self.confidence:g}%"
+        return (
+            f"decided by the one-sided bound: {side} {self.bound:.3f} at {sure} "
+            f"(the interval is two-sided)"
+        )
 
     @property
     def is_difference(self) -> bool:

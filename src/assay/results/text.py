@@ -4,7 +4,8 @@ What comes out of data (ids, texts, names) goes through `printable` first.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
 
 from assay.core.cut_methods import METHODS
 from assay.core.design import Design
@@ -147,6 +148,63 @@ def difference_words(estimate: Estimate) -> str:
     better = above == (METRICS[metric].better > 0)
     side = "above" if above else "below"
     return f"{one} is {'better' if better else 'worse'} than {other}: the interval lies {side} 0"
+
+
+_FEW = 20  # labels; what a random sample would have needed is not told of fewer
+_MOST = 4  # metrics in a sentence
+
+
+def plain_words(estimates: Mapping[str, Estimate]) -> str:
+    """Return what is known in sentences that need no statistics; details stand elsewhere.
+
+    Of many metrics, those that are farthest from their goals.
+
+    Examples
+    --------
+    >>> same = dict(confidence=0.95, standard_error=None, cannot_judge=0, worst_case=None,
+    ...             interval="", anytime=True)
+    >>> found = Estimate("precision", 0.947, 0.927, 0.966, labels=360, stopped="the goal is met",
+    ...                  random_labels=617.3, **same)
+    >>> print(plain_words({"precision": found}))
+    Precision is between 0.927 and 0.966, at 95% confidence; the best single figure is 0.947. 360 \
+labels; a random sample would have needed about 620.
+    """
+    every = sorted(estimates.values(), key=attrgetter("distance"), reverse=True)
+    shown = [each for each in estimates.values() if each in every[:_MOST]]
+    said = [_plainly(each) for each in shown]
+    if (more := len(every) - len(shown)) > 0:
+        said.append(f"And {more:,} more metrics.")
+    if len(shown) == 1:
+        said.append(_labels_plainly(shown[0]))
+    return " ".join(said)
+
+
+def _plainly(estimate: Estimate) -> str:
+    name = as_heading(metric_name(estimate.metric))
+    if estimate.value is None:
+        return f"{name} is not known yet."
+    (low, high), value = ends_text(estimate), value_text(estimate)
+    sure = f"{100 * estimate.confidence:.4g}% confidence"
+    if estimate.low == estimate.high:
+        return f"{name} is {value}."
+    said = f"{name} is between {low} and {high}, at {sure}; the best single figure is {value}."
+    if estimate.verdict is not None and estimate.bound is not None:
+        side = "at least" if estimate.verdict else "below"
+        answer = "Yes" if estimate.verdict else "No"
+        said = (
+            f"{answer}: {name[:1].lower()}{name[1:]} is {side} {estimate.bound:.3f}, at {sure}; "
+            f"the best single figure is {value}."
+        )
+    return said if estimate.stopped is not None else f"So far: {said[:1].lower()}{said[1:]}"
+
+
+def _labels_plainly(estimate: Estimate) -> str:
+    labels = f"{estimate.labels:,} {'label' if estimate.labels == 1 else 'labels'}"
+    at_random = estimate.random_labels
+    if at_random is None or estimate.labels < _FEW:
+        return f"{labels}."
+    step = 10 ** max(len(str(round(at_random))) - 2, 0)
+    return f"{labels}; a random sample would have needed about {round(at_random / step) * step:,}."
 
 
 def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

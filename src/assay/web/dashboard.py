@@ -26,6 +26,7 @@ from assay.results import (
     metric_name,
     notes_once,
     outlook_of,
+    plain_words,
     printable,
     shortened,
     state_text,
@@ -106,6 +107,8 @@ class Dashboard:
 
     Attributes
     ----------
+    sentence : str
+        What is known, for people who want no details.
     stopped : str or None
         Why no more labels are needed.
     met : bool
@@ -120,6 +123,7 @@ class Dashboard:
         Why reviewers can get no more items, where that is so.
     """
 
+    sentence: str
     metrics: Sequence[MetricView]
     stopped: str | None
     met: bool
@@ -165,6 +169,7 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
     farthest = sorted(estimates.values(), key=attrgetter("distance"), reverse=True)[:_PICTURES]
     drawn = {estimate.metric for estimate in farthest}
     return Dashboard(
+        sentence=plain_words(estimates),
         metrics=[
             _metric_view(each, history.get(name, ()) if name in drawn else (), at_least)
             for name, each in estimates.items()
