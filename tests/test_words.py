@@ -146,7 +146,7 @@ def test_a_yes_shows_the_one_sided_bound_that_decided() -> None:
     table = {"p": np.linspace(0.5, 1, 3000)}
     campaign = assay.create_campaign(table, score="p", threshold=0.5, at_least=0.9)
     while batch := campaign.ask(20):
-        campaign.tell({item.id: item.id % 100 > 0 for item in batch})
+        campaign.tell({item.id: int(item.id) % 100 > 0 for item in batch})
     now = campaign.estimate()
     assert now.verdict is True and now.bound is not None
     assert now.low <= 0.9 <= now.bound <= (now.value or 0)

@@ -104,7 +104,7 @@ def estimates(facts: Facts) -> Section:
     several = len(facts.metrics) > 1
     first = facts.metrics[0].estimate
     said = plain_words({each.estimate.metric: each.estimate for each in facts.metrics})
-    blocks: list[Block] = [_notice(facts), Paragraph(said)]
+    blocks: list[Block] = [Paragraph(said), _notice(facts)]
     blocks.append(_estimates_table(facts.metrics) if several else _headline(facts.metrics[0]))
     rows = [("Interval", f"{first.interval}; {first.holds}"), ("Goal", facts.how.goal_words)]
     if not several:
