@@ -207,7 +207,7 @@ def test_a_short_line_far_down_a_csv_file(tmp_path: Path) -> None:
 def test_a_csv_file_in_another_encoding(tmp_path: Path) -> None:
     path = tmp_path / "predictions.csv"
     path.write_bytes("id,score,said\né,0.5,1\n".encode("latin-1"))
-    _refused(path, "predictions.csv cannot be read | not utf-8")
+    _refused(path, "line 2 of | predictions.csv is not UTF-8 text | 0xe9 | encoding=")
 
 
 def test_parquet_files(tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ def test_paths(tmp_path: Path) -> None:
     _refused("\0.csv", "not found")
     _refused(tmp_path, "is a directory | *.parquet")
     (tmp_path / "predictions.txt").write_text("id,score,said\n")
-    _refused(tmp_path / "predictions.txt", "must end in .parquet, .csv or .csv.gz")
+    _refused(tmp_path / "predictions.txt", "must end in .parquet, .csv, .tsv")
     (tmp_path / "a.csv").write_text("id,score,said\n")
     _refused(tmp_path / "*", "all files be of one kind")
     (tmp_path / "b.csv.gz").write_bytes(b"not compressed")

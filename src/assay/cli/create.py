@@ -47,6 +47,7 @@ def create(
     engine: options.EngineName = None,
     spark: options.SparkUrl = None,
     check_ids: options.CheckIds = False,
+    encoding: options.Encoding = None,
     metric: options.Metrics = None,
     within: Annotated[
         float | None, options.about_goal("Stop at this half-width; 0.02 is ±2 points.")
@@ -98,7 +99,13 @@ def create(
             )
         metrics = metric or ["precision"]
         scan = options.scan_of(
-            file, engine=engine, where=where, table=table, spark=spark, check_ids=check_ids
+            file,
+            engine=engine,
+            where=where,
+            table=table,
+            spark=spark,
+            check_ids=check_ids,
+            encoding=encoding,
         )
         make = partial(
             create_campaign,

@@ -300,6 +300,10 @@ SparkUrl = Annotated[
     str | None,
     about_data("Read with this Spark: spark://host:7077, sc://host:15002.", metavar="URL"),
 ]
+Encoding = Annotated[
+    str | None,
+    about_data("Of CSV files: latin-1, windows-1252; UTF-8 when left out.", metavar="NAME"),
+]
 CheckIds = Annotated[
     bool,
     about_data(
@@ -316,12 +320,13 @@ def scan_of(
     table: str | None,
     spark: str | None,
     check_ids: bool,
+    encoding: str | None = None,
 ) -> Scan:
     """Return what the options say; raise where they name nothing to read."""
     if file is None and (table is None or (spark is None and engine != "spark")):
         raise typer.BadParameter("no predictions are named: give FILE, or with --spark a --table")
     chosen = cast(Engine | None, engine)  # what is not one is refused by name
-    return Scan(file, table, where, chosen, spark, check_ids)
+    return Scan(file, table, where, chosen, spark, check_ids, encoding)
 
 
 def other_scan(

@@ -36,6 +36,7 @@ def plan(
     engine: options.EngineName = None,
     spark: options.SparkUrl = None,
     check_ids: options.CheckIds = False,
+    encoding: options.Encoding = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(help=f"{', '.join(METRICS)}; repeatable.  [default: precision]"),
@@ -72,7 +73,13 @@ def plan(
     """
     with telling_errors(as_json=as_json):
         scan = options.scan_of(
-            file, engine=engine, where=where, table=table, spark=spark, check_ids=check_ids
+            file,
+            engine=engine,
+            where=where,
+            table=table,
+            spark=spark,
+            check_ids=check_ids,
+            encoding=encoding,
         )
         earlier = None if like is None else options.open_campaign(like, storage)
         with options.reading(file or str(table)):

@@ -1,5 +1,6 @@
 """A column as it was read, and how an error points into it."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -74,6 +75,25 @@ class Loaded:
     show: Show
 
 
+def not_numbers(value: object, what: str) -> str:
+    """Return a hint for text that should be a number.
+
+    Examples
+    --------
+    >>> not_numbers("95%", "score")
+    "write 95 in place of '95%', and say scale='percent'"
+    """
+    text = str(value).strip()
+    if re.fullmatch(r"[\d.,]+\s*%", text):
+        more = ", and say scale='percent'" if what == "score" else ""
+        return f"write {text.rstrip('% ').replace(',', '.')} in place of {value!r}{more}"
+    if re.fullmatch(r"-?\d{1,3}(,\d{3})+\.\d+|-?\d{1,3}(,\d{3}){2,}", text):
+        return f"write {text.replace(',', '')} in place of {value!r}, without separators"
+    if re.fullmatch(r"-?\d*,\d+", text):
+        return f"write {text.replace(',', '.')} in place of {value!r}: a point, not a comma"
+    return "is another column meant? If not, mend or drop these rows"
+
+
 def is_text(kind: pa.DataType) -> bool:
     """Tell whether an Arrow type is one of those for text.
 
@@ -132,5 +152,12 @@ def refuse_missing_columns(wanted: Sequence[str], known: Sequence[str], source: 
             raise PredictionsError(
                 f"column {name!r} not found in {source}",
                 details=f"columns: {', '.join(known)}",
-                hint=did_you_mean(name, known),
+                hint=did_you_mean(name, known) or _no_names(known),
             )
+
+
+def _no_names(known: Sequence[str]) -> str:
+    """Return a hint where the names of columns look like values."""
+    if any(re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", name.strip()) for name in known):
+        return "the first line seems to be a row: put the columns' names above it"
+    return ""

@@ -38,6 +38,9 @@ class Scan:
         When left out, the active session.
     check_ids : bool
         Look at every id for repetitions. Without it DuckDB and Spark look at those drawn only.
+    encoding : str, optional
+        How the text of CSV files is written, such as latin-1 or windows-1252; UTF-8 when left out.
+        Of another one a copy in UTF-8 is made while they are read.
 
     Examples
     --------
@@ -51,6 +54,7 @@ class Scan:
     engine: Engine | None = None
     spark: object = None
     check_ids: bool = False
+    encoding: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse an engine that is none, and conditions that are no text."""
@@ -100,6 +104,7 @@ class Scan:
             "where": self.where,
             "engine": self.engine,
             "spark": self.spark,
+            "encoding": self.encoding,
         }
         return {name: value for name, value in told.items() if value is not None}
 

@@ -10,7 +10,15 @@ import pyarrow.compute as pc
 
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import PredictionsError, did_you_mean
-from assay.predictions.column import Arrow, Column, Loaded, examples, first_few, is_text
+from assay.predictions.column import (
+    Arrow,
+    Column,
+    Loaded,
+    examples,
+    first_few,
+    is_text,
+    not_numbers,
+)
 from assay.predictions.doubts import Outside
 from assay.predictions.ids import Ids
 from assay.predictions.roles import NO_WORDS, YES_WORDS, Roles, which_means_yes
@@ -74,7 +82,7 @@ def _parse(column: Column, ids: Ids, what: str) -> Arrow:
         raise PredictionsError(
             f"{bad.sum():,} of {bad.size:,} {what}s in {column} are not numbers",
             details=examples(rows, id=ids.at(rows), **{what: column.at(rows)}),
-            hint="is another column meant? If not, mend or drop these rows",
+            hint=not_numbers(column.at(rows)[0], what),
         )
     return pa.chunked_array([pa.array(numbers, pa.float64())])
 

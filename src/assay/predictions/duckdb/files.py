@@ -160,7 +160,8 @@ def _struct(types: Mapping[str, str]) -> str:
 # it is empty; a field with nothing in it is missing. Columns of several files go by their names.
 _CSV = (
     "all_varchar = true, allow_quoted_nulls = false, quote = '\"', escape = '\"', comment = '', "
-    "skip = 0, union_by_name = true"
+    "skip = 0, union_by_name = true, max_line_size = 16000000, "
+    "buffer_size = 32000000"
 )
 
 
@@ -204,6 +205,12 @@ def _csv(connection: duckdb.DuckDBPyConnection, files: Files, wanted: Sequence[s
     if not schemas:
         raise nothing_in(files.label)
     first = next(iter(schemas))
+    if first[0][0].lower().startswith(("<!doctype", "<html", "<?xml", "<table")):
+        raise PredictionsError(
+            f"{files.label} is a web page, and no table",
+            details=f"it begins with {first[0][0]!r}",
+            hint="export the table as CSV; what a link leads to may be a page to log in on",
+        )
     if len(first) == 1 and first[0][0] not in wanted:
         raise PredictionsError(
             f"{files.label} cannot be read as a CSV file of several columns",

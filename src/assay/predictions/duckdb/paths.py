@@ -17,12 +17,12 @@ Kind = Literal["Parquet", "CSV", "JSON"]
 
 _ENDINGS: dict[Kind, tuple[str, ...]] = {
     "Parquet": (".parquet",),
-    "CSV": (".csv", ".csv.gz"),
+    "CSV": (".csv", ".csv.gz", ".tsv", ".tsv.gz"),
     "JSON": (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz"),
 }
 _NEEDED = (
-    "the name must end in .parquet, .csv or .csv.gz, or in .jsonl, .ndjson or .json, with .gz too, "
-    "and all files be of one kind"
+    "the name must end in .parquet, .csv, .tsv, .jsonl, .ndjson or .json, the text files with .gz "
+    "too, and all files be of one kind"
 )
 
 
@@ -138,8 +138,16 @@ def _of_one_kind(label: str, paths: tuple[str, ...], *, is_named: bool) -> Files
     raise PredictionsError(
         f"{label} is not of a kind that can be read",
         details=f"{_NEEDED}; got {', '.join(there) or 'no file'}",
-        hint="name those that are meant by a pattern: */*.parquet" if len(counts) > 1 else "",
+        hint="name those that are meant by a pattern: */*.parquet"
+        if len(counts) > 1
+        else _spreadsheet(paths),
     )
+
+
+def _spreadsheet(paths: tuple[str, ...]) -> str:
+    if paths and _name(paths[0]).lower().endswith((".xlsx", ".xls", ".ods")):
+        return "open it in a spreadsheet and save it as .csv in UTF-8 ('CSV UTF-8')"
+    return ""
 
 
 def _name(path: str) -> str:

@@ -11,6 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from assay.errors import AssayError, PredictionsError
+from assay.predictions.duckdb.csv_lines import refuse_bad_text
 
 # What a confined DuckDB (`assay.predictions.duckdb.confined`) says.
 _UNNAMED = re.compile(r'Cannot access \w+ "([^"]*)" - file system operations are disabled')
@@ -74,6 +75,7 @@ def reading(label: str) -> Iterator[None]:
     except (duckdb.Error, pa.ArrowException, OSError, RuntimeError, ValueError) as error:
         # Of a damaged file not even the names of the columns need be text; what DuckDB raises then
         # is not always its own error.
+        refuse_bad_text(error, label)
         extension = re.search(r'"INSTALL (\w+)"', str(error))
         if extension:
             name = extension[1]

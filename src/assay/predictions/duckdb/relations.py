@@ -37,6 +37,7 @@ from assay.predictions.duckdb.readable import (
     nothing_in,
     reading,
 )
+from assay.predictions.duckdb.text import in_utf8
 from assay.predictions.engine import polled
 from assay.predictions.ids import Ids
 from assay.predictions.scan import Scan
@@ -197,6 +198,8 @@ def _readable(
         confine(connection, named_in(connection, path) | beside, folder)
         return readable_query(connection, path, wanted)
     files = find_files(connection, path)
+    if scan.encoding is not None:
+        files = in_utf8(files, scan.encoding, folder)
     confine(connection, beside, folder, files=files.paths)
     return readable_files(connection, files, wanted, whole=scan.where is not None)
 

@@ -222,8 +222,10 @@ def _read(session: "SparkSession", scan: Scan) -> tuple["DataFrame", bool]:
         one = path.strip().rstrip(";").rstrip()
         return session.sql(f"(\n{one}\n)"), False
     name = path.lower().rstrip("/").removesuffix(".gz")
-    if name.endswith(".csv"):
-        return session.read.options(**_CSV).csv(path), True
+    if name.endswith((".csv", ".tsv")):
+        further = {"encoding": scan.encoding} if scan.encoding is not None else {}
+        separator = "\t" if name.endswith(".tsv") else ","
+        return session.read.options(**_CSV, **further, sep=separator).csv(path), True
     if name.endswith(_JSON):
         return session.read.json(path), False
     return session.read.parquet(path), False

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from assay.core.profile import ScoreCells
 from assay.errors import PredictionsError, did_you_mean
+from assay.predictions.column import not_numbers
 from assay.predictions.doubts import Outside
 from assay.predictions.roles import Roles, which_means_yes
 from assay.predictions.sql.rows import RowSql, double_sql
@@ -86,7 +87,9 @@ def refuse_bad_rows(rows: Inspected, row: RowSql, roles: Roles, *, written: str 
             f"{counts['no number']:,} of {size:,} scores in {_column(roles.score, rows)} are not "
             "numbers",
             details=_examples(rows, judged, conditions["no number"]),
-            hint="is another column meant? If not, mend or drop these rows",
+            hint=not_numbers(
+                rows.first([str(roles.score)], conditions["no number"])[0][0], "score"
+            ),
         )
     if counts["bad score"]:
         raise PredictionsError(
