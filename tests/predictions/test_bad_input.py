@@ -258,7 +258,7 @@ def test_paths(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,score,said\n")
     _refused(tmp_path / "*", "all files be of one kind")
     (tmp_path / "b.csv.gz").write_bytes(b"not compressed")
-    _refused(tmp_path / "b.csv.gz", "b.csv.gz cannot be read")
+    _refused(tmp_path / "b.csv.gz", "b.csv.gz ends in .gz, but gzip did not pack it")
 
 
 _ANYTHING = st.one_of(
