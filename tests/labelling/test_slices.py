@@ -169,7 +169,7 @@ def test_slices_outlive_a_rebase_and_new_items(tmp_path: Path) -> None:
     again = assay.load_campaign(storage=storage)
     assert again.slices("lang").to_dict() == campaign.slices("lang").to_dict()
     assert set(again.slices("lang")) == {"de", "en", "fr"}
-    assert again.settings.source.kept == ["lang"]
+    assert again.settings.source.kept == ["lang", "p"]  # the score, for mistakes
 
 
 def test_missing_values_are_a_slice_and_unjudged_items_are_counted() -> None:
