@@ -12,6 +12,7 @@ import pytest
 
 import assay
 from assay.audit.bundle import packed
+from assay.distribution import NAME
 from assay.exchange import content as zips
 from assay.exchange.content import LimitError
 from tests.audit.zips import members, sealed
@@ -275,7 +276,7 @@ def by_another(files: Files, version: str) -> Files:
     """Return a bundle as another version would write it that words all as this one does."""
     manifest = json.loads(files["manifest.json"])
     ours, manifest["versions"]["assay"] = manifest["versions"]["assay"], version
-    readme = files["README.txt"].replace(f"assay=={ours}".encode(), f"assay=={version}".encode())
+    readme = files["README.txt"].replace(f"{NAME}=={ours}".encode(), f"{NAME}=={version}".encode())
     report = {**json.loads(files["report.json"]), "assay": version}
     return {
         **files,

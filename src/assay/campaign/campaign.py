@@ -5,12 +5,14 @@ from numbers import Integral
 from operator import attrgetter
 from os import PathLike
 from typing import Any
+from warnings import warn
 
 from assay.audit import Bundle, write_bundle
+from assay.campaign.recut import next_cut, recut
 from assay.core.answers import Agreement, Answer, parse_answer, parse_answers
 from assay.core.deck import Id
 from assay.core.stopping import Reason
-from assay.errors import InputError, LabelError, did_you_mean
+from assay.errors import AssayWarning, InputError, LabelError, PredictionsError, did_you_mean
 from assay.labelling import (
     LEASE_SECONDS,
     WITHDRAWN,
@@ -78,8 +80,13 @@ class Campaign:
     def __init__(
         self, store: Store, key: int, settings: Settings, predictions: Predictions | None
     ) -> None:
-        self._settings, self._store = settings, store
-        self._labelling = Labelling(store, key, settings, predictions)
+        self._store = store
+        self._recut_tried = 0  # the labels that there were when strata were last to be cut anew
+        self._take(key, settings, predictions)
+
+    def _take(self, key: int, settings: Settings, predictions: Predictions | None) -> None:
+        self._settings = settings
+        self._labelling = Labelling(self._store, key, settings, predictions)
         self._assignments = Assignments(self._labelling)
 
     @property
@@ -157,7 +164,49 @@ class Campaign:
                 "who asks",
                 hint="ask(..., reviewer='ann') and tell(..., reviewer='ann')",
             )
+        self._labelling.catch_up()
+        if self.recut_is_due and not self._labelling.rounds.outstanding:
+            self._recut_or_warn()
         return self._assignments.ask(int(n), reviewer=reviewer, lease=lease)
+
+    def _recut_or_warn(self) -> None:
+        try:
+            self.recut()
+        except PredictionsError as error:  # the strata as they are do, too
+            warn(f"the strata were not cut anew: {error}", AssayWarning, stacklevel=3)
+
+    @property
+    def recut_is_due(self) -> bool:
+        """Whether there are labels enough to see what the columns of `aux` tell."""
+        if not self._settings.source.aux or self._labelling.rounds.reason is not Reason.GO_ON:
+            return False
+        return self._labelling.answered >= next_cut(self._settings, self._recut_tried)
+
+    def put_off_recut(self) -> None:
+        """Let it not be due again before there are twice as many labels: somebody else does it."""
+        self._recut_tried = self._labelling.answered
+
+    def recut(self) -> bool:
+        """Learn from the labels what the columns of `aux` tell, and cut the strata anew by that.
+
+        `ask` does so by itself at numbers of labels that are fixed beforehand. All labels are
+        kept, and most of them count at once.
+
+        Returns
+        -------
+        bool
+            Whether the strata are others now. They stay where the columns tell no more than the
+            score.
+        """
+        self._labelling.catch_up()
+        self.put_off_recut()
+        found = recut(self._labelling)
+        if found is None:
+            return False
+        key, settings, predictions, sizes = found
+        self._take(key, settings, predictions)
+        self.recall(sizes)
+        return True
 
     def review(
         self,

@@ -14,14 +14,13 @@ from warnings import warn
 import numpy as np
 
 from assay.campaign.campaign import Campaign
-from assay.errors import AssayWarning, PredictionsError, StorageError
+from assay.campaign.replacement import put_in_place
+from assay.errors import AssayWarning, PredictionsError
 from assay.labelling import (
     FROM_BEFORE,
     Before,
-    Labelling,
     Review,
     Settings,
-    ShortReserveError,
     answered,
     confirm_source,
     depth,
@@ -57,27 +56,7 @@ def replace_campaign(
     confirmed : bool
         Whether all places that it names were given or confirmed by the user.
     """
-    name = settings.name
-    with store.write() as session:
-        if session.name_of(former) != name:
-            raise StorageError(
-                f"somebody else has rebased or extended campaign {name!r} meanwhile",
-                hint="look at it with `assay status`, and do it again if it is still needed",
-            )
-        events = session.labels(former)
-        judged = answered(events)
-        before = Before(session.retire(name), len(judged), gone)
-        settings = sealed(replace(settings, before=before), cards)
-        key = session.create(name, settings.to_dict())
-        session.add_strata(key, settings.strata.sizes.tolist())
-        session.add_cards(key, cards)
-        session.copy_labels([former], key)
-        session.copy_claims(former, key)
-        sizes = [sum(counts) for counts in session.rounds(former, 0) if any(counts)]
-        # In the same transaction: who is killed after it has left nothing undone, and nobody sees
-        # the new campaign without its labels. It takes what is in the reserve.
-        with suppress(ShortReserveError):
-            Labelling(store, key, settings, None).recall(session, sizes)
+    key, settings, events, sizes = put_in_place(store, former, settings, cards, gone=gone)
     if confirmed:
         confirm_source(store, settings)
     _warn_of_labels_before(events)

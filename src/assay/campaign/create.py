@@ -57,6 +57,7 @@ def create_campaign(
     show: Sequence[str] = (),
     slices: Sequence[str] = (),
     sample_weight: str | None = None,
+    aux: Sequence[str] = (),
     scale: ScoreScale | None = None,
     classifiers: Classifiers | None = None,
     metric: str = "precision",
@@ -108,6 +109,11 @@ def create_campaign(
         The column with the items' weights (traffic, impressions), finite and not negative: the
         metric is over weighted items, which are drawn in proportion to weight. All predictions are
         read into memory.
+    aux : sequence of str
+        Columns with second opinions: another model's score, a judge's verdict, metadata; numbers,
+        true and false, or categories, which may be missing. From the campaign's own labels it is
+        learned what they tell, and labels go where it helps. They are never taken for truth, and
+        reviewers never see them.
     scale : {"probability", "percent", "margin"}, optional
         What the score is; otherwise told by its range. Percentages are divided by 100, and so is
         the threshold.
@@ -187,6 +193,8 @@ def create_campaign(
     }
     further = {"score_of": score_of, "scale": scale, "sample_weight": sample_weight}
     columns |= {name: value for name, value in further.items() if value is not None}
+    if aux:
+        columns["aux"] = list(aux)
     setup = set_up(
         predictions,
         columns,

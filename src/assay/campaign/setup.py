@@ -1,8 +1,8 @@
 """Setup of a new campaign: predictions read and cut into strata, for one metric or several."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from assay.campaign.prior_labels import PriorLabels, find_prior_labels
 from assay.core.bins import Scale, scale_of
@@ -88,11 +88,15 @@ def set_up(
         read, scores = _with_scores(predictions, columns)
         found = read_predictions(predictions, **read, seed=seed)
         kind = scale_of(*found.score_range) if scale is None else _known_scale(scale)
-        variable, strata = design.variable, _strata_of_one(found, goal, design, kind)
+        if columns.get("aux"):
+            refuse_unfit_for_model(design, columns)
+        variable, strata = design.variable, strata_of_one(found, goal, design, kind)
         sides = strata.sides
     else:
         if at_least is not None:
             refuse_yes_or_no(at_least)
+        if columns.get("aux"):
+            _refuse_aux(columns["aux"])
         wanted: Iterable[str] | Mapping[str, float] = [metric]
         if metrics is not None:  # it is gone through twice
             wanted = metrics if isinstance(metrics, str | Mapping) else list(metrics)
@@ -150,13 +154,27 @@ def _with_scores(
     return {**columns, "show": list(dict.fromkeys([*show, *scores]))}, scores
 
 
-def _strata_of_one(found: Predictions, goal: Goal, design: Design, scale: Scale) -> Strata:
-    """Cut the predictions of one classifier for one metric."""
+def strata_of_one(
+    found: Predictions, goal: Goal, design: Design, scale: Scale, method: str | None = None
+) -> Strata:
+    """Cut the predictions of one classifier for one metric.
+
+    Parameters
+    ----------
+    found : Predictions
+    goal, design : Goal, Design
+        What for, and how.
+    scale : {"probability", "margin"}
+        What the scores are.
+    method : str, optional
+        How they are cut, where not as the design has it.
+    """
     sides = sides_to_cut(
         design, goal.metric, positives=found.positives, size=found.size, source=found.source
     )
     profiles = found.profile(design.variable, scale, sides)
-    return stratify(profiles, variable=design.variable, method=design.strata, bins=design.bins)
+    method = design.strata if method is None else method
+    return stratify(profiles, variable=design.variable, method=method, bins=design.bins)
 
 
 def _columns_of_several(
@@ -178,6 +196,38 @@ def _columns_of_several(
     if slices:
         found.setdefault("groups", list(slices))
     return found
+
+
+def refuse_unfit_for_model(design: Design, columns: Mapping[str, Any]) -> None:
+    """Raise where strata cannot be cut anew by a model of the outcome during a campaign."""
+    aux = list(columns["aux"])
+    if columns.get("sample_weight") is not None:
+        raise DesignError(
+            f"aux={aux!r} is given for items that have weights",
+            details="where items arrive by weight, an item may be drawn several times, and answers "
+            "from before strata were cut anew would count too often",
+            hint="leave out aux=, or sample_weight=",
+        )
+    if design.bets:
+        raise DesignError(
+            f"aux={aux!r} is given for a guaranteed campaign",
+            details="its theorem is about bets on strata that are fixed before the first label",
+            hint="leave out aux=, or the guarantee",
+        )
+    if design.variable != "score":
+        raise DesignError(
+            f"aux={aux!r} is given for a design that cuts by {design.variable}",
+            details="a model of the outcome takes the place of the score",
+            hint="leave out aux=, or take a design that cuts by the score",
+        )
+
+
+def _refuse_aux(aux: Sequence[str]) -> NoReturn:
+    raise DesignError(
+        f"aux={list(aux)!r} goes with one metric of one classifier",
+        details="several are cut by what all of them say, and by their ranks",
+        hint="leave out aux=, or make a campaign for that metric alone",
+    )
 
 
 def _checked(design: object) -> Design:

@@ -43,6 +43,14 @@ SliceColumns = Annotated[
     list[str] | None,
     about_data("A column of slices, for status --by; unseen by reviewers; repeatable.", "--slice"),
 ]
+AuxColumns = Annotated[
+    list[str] | None,
+    about_data(
+        "A second opinion (score, verdict, metadata) that says where labels go; unseen by "
+        "reviewers; repeatable.",
+        "--aux",
+    ),
+]
 ScaleName = Annotated[
     str | None,
     about_data(f"{', '.join(SCORE_SCALES)}; told by their range when left out.", metavar="SCALE"),

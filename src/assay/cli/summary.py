@@ -160,6 +160,9 @@ def document(campaign: Campaign, *, scale_given: bool) -> dict[str, Any]:
     }
 
 
+_AUX = "what they tell is learned from the labels, at 100, 200, 400 of them and so on"
+
+
 def _what_for(settings: Settings, *, scale_given: bool) -> list[RenderableType]:
     """Return what was read and what is wanted of it, in blocks."""
     source, goal, strata = settings.source, settings.goal, settings.strata
@@ -179,9 +182,12 @@ def _facts(
     design, scale = settings.design, settings.source.scale
     weight = settings.source.columns.get("sample_weight")
     by_weight = [("weights", f"{weight}: items are drawn in proportion to it")] if weight else []
+    aux = ", ".join(settings.source.aux)
+    seconds = [("aux", f"{aux}: {_AUX}")] if aux else []
     return [
         ("metric", f"{metric_name(goal.metric)}: {METRICS[goal.metric].text}"),
         *by_weight,
+        *seconds,
         ("goal", _goal_text(goal)),
         ("strata", _strata_text(settings)),
         ("cut by", _variable_text(settings)),

@@ -15,6 +15,8 @@ References
    web-scale. CIKM, section 5.
 .. [2] Kumar and Raj. Classifier risk estimation under limited labeling resources, section 3.5.
 .. [3] Hansen, Hurwitz and Madow (1953). Sample Survey Methods and Theory. Wiley.
+.. [4] Dalenius and Gurney (1951). The problem of optimum stratification II. Skand. Aktuarietidskr.
+   34.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +24,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
+from scipy.special import expit
 
+from assay.core.bins import scale_of
 from assay.core.clustering import equal_root_parts, gaussian_mixture, kmeans
 from assay.core.cuts import Cuts
 from assay.core.profile import Profile
@@ -41,10 +45,14 @@ METHODS: Mapping[str, str] = MappingProxyType(
         "km": "K-means clusters of the scores (Kumar and Raj)",
         "gmm": "components of a Gaussian mixture of the scores (Kumar and Raj)",
         "depth": "strata that widen away from the threshold",
+        "spread": "strata of equal total sqrt(q (1 - q)), q the chance that the score is, or whose "
+        "log odds it is (Dalenius and Gurney)",
         "auto": "strata of equal size for a metric of one predicted label; for one of both, half "
         "as many for each, that widen away from the threshold",
     }
 )
+
+_SUREST = 0.02
 
 _ALIASES = {"eqwd": "equal", "eqsz": "perc"}
 
@@ -183,6 +191,22 @@ def _depth(profile: Profile, K: int, facing: Facing) -> Ints:
     return _equal_parts(np.abs(np.diff(np.log1p(k / max(facing.others, 1)))), K)
 
 
+def spread_of(profile: Profile) -> Floats:
+    """Return what each cell adds to the total of sqrt(q (1 - q)).
+
+    q is the score itself where all scores lie between 0 and 1, and otherwise the chance whose log
+    odds it is. Where a model is all but sure, it may be wrong: no chance is taken to be nearer to
+    0 or 1 than one in fifty.
+    """
+    is_chance = scale_of(profile.min, profile.max) == "probability"
+    q = np.clip(profile.mean if is_chance else expit(profile.mean), _SUREST, 1 - _SUREST)
+    return np.asarray(profile.count * np.sqrt(q * (1 - q)))
+
+
+def _spread(profile: Profile, K: int) -> _Numbered:
+    return _equal_parts(spread_of(profile), K), []
+
+
 def _sqrt(profile: Profile, K: int) -> _Numbered:
     return _equal_root_parts(profile, K, 2)
 
@@ -249,6 +273,7 @@ _CUT: dict[str, Callable[[Profile, int], _Numbered]] = {
     "wtmn": _wtmn,
     "km": _km,
     "gmm": _gmm,
+    "spread": _spread,
 }
 
 

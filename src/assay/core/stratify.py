@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from assay.core.cells import Heap, Part, cut_heaps, merge_cells
-from assay.core.cut_methods import Facing, canonical_method, cut
+from assay.core.cut_methods import Facing, canonical_method, cut, spread_of
 from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.joint import Joint, Parts
@@ -233,7 +233,8 @@ def stratify(
     method : str
         One of `METHODS`.
     bins : int
-        The number of strata for each predicted label; for ``auto`` for both together.
+        The number of strata for each predicted label; for ``auto`` and ``spread`` for both
+        together.
 
     Returns
     -------
@@ -249,10 +250,16 @@ def stratify(
     (array([1, 2, 1, 1]), array([ True,  True, False, False]))
     """
     facing = _facing(profiles)
+    number = dict.fromkeys(profiles, bins)
     if canonical_method(method) == "auto" and facing:
-        method, bins = "depth", max(bins // 2, 1)
+        method, number = "depth", dict.fromkeys(profiles, max(bins // 2, 1))
+    elif canonical_method(method) == "spread":
+        total = {side: float(spread_of(profile).sum()) for side, profile in profiles.items()}
+        every = sum(total.values())
+        number = {side: max(2, round(bins * each / every)) for side, each in total.items()}
     cuts = {
-        side: cut(profile, method, bins, facing.get(side)) for side, profile in profiles.items()
+        side: cut(profile, method, number[side], facing.get(side))
+        for side, profile in profiles.items()
     }
     sizes = [size for side, each in cuts.items() for size in each.sizes(profiles[side]).tolist()]
     return Strata.of_sides(variable, cuts, sizes)

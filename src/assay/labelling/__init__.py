@@ -46,6 +46,7 @@ from assay.labelling.rounds import Rounds
 from assay.labelling.settings import (
     Before,
     Part,
+    Recut,
     Reviewing,
     Series,
     Settings,
@@ -68,6 +69,7 @@ __all__ = [
     "Frame",
     "Labelling",
     "Part",
+    "Recut",
     "ReplacedError",
     "Review",
     "Reviewing",

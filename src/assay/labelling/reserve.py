@@ -170,7 +170,7 @@ class Reserve:
             if any(held[stratum] > end for stratum, end in [*self._ends.items()]):
                 return  # somebody else has put down cards since
             lying = self._lying(session, [(0, stop) for stop in held])
-        found = self._source(store)
+        found = self.source(store)
         check_same(self._settings, found)
         cards = more_cards(self._settings, found, wanted, lying)
         if not cards:
@@ -185,7 +185,7 @@ class Reserve:
                 new = [card for card in some if card.position >= held[card.stratum]]
                 session.add_cards(self._key, new)
 
-    def _source(self, store: Store) -> Predictions:
+    def source(self, store: Store) -> Predictions:
         """Return the predictions as they are now."""
         if self._predictions is not None:
             self._predictions = as_it_is_now(self._predictions)

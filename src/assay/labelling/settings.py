@@ -12,6 +12,7 @@ from assay.core.bins import Scale
 from assay.core.cuts import Variable
 from assay.core.deck import NUMBERS, Id, number
 from assay.core.design import Design
+from assay.core.error_model import Model
 from assay.core.evaluation import Evaluation, Prior
 from assay.core.goal import Goal
 from assay.core.strata import Strata
@@ -101,9 +102,20 @@ class Source:
 
     @property
     def judgements(self) -> tuple[str, ...]:
-        """The columns that tell what a classifier said of an item."""
+        """The columns that tell what a classifier, or somebody else, said of an item."""
         said = (each.get(role) for each in self._classifiers for role in ("score", "predicted"))
-        return tuple(dict.fromkeys(name for name in said if name is not None))
+        return tuple(dict.fromkeys(name for name in (*said, *self.aux) if name is not None))
+
+    @property
+    def aux(self) -> tuple[str, ...]:
+        """The columns that a model of the outcome may use beside the score."""
+        return tuple(self.columns.get("aux", ()))
+
+    @property
+    def model(self) -> Model | None:
+        """The model whose log odds take the score's place, if there is one by now."""
+        stored = self.columns.get("model")
+        return None if stored is None else Model.from_dict(stored)
 
     @property
     def compares(self) -> bool:
@@ -125,12 +137,10 @@ class Source:
     def roles(self) -> tuple[Roles | None, ...]:
         """What each classifier's columns are, in their order; None where it has no score."""
         names = ("score", "predicted", "threshold", "positive", "score_of", "scale")
-        return tuple(
-            None
-            if each.get("score") is None
-            else Roles(id=None, **{name: each.get(name) for name in names})
-            for each in self._classifiers
-        )
+        given: list[dict[str, Any]] = [
+            {name: each.get(name) for name in names} for each in self._classifiers
+        ]
+        return tuple(None if each["score"] is None else Roles(id=None, **each) for each in given)
 
     @property
     def _classifiers(self) -> list[Mapping[str, Any]]:
@@ -305,6 +315,23 @@ class Series:
 
 
 @dataclass(frozen=True)
+class Recut:
+    """What a campaign was before its strata were cut anew by a model of the outcome.
+
+    Parameters
+    ----------
+    cuts : int
+        How often they were.
+    budget : int, optional
+        What people may be asked in all. Answers that are not drawn again were asked for, too, so
+        the goal's own budget is smaller by their number.
+    """
+
+    cuts: int
+    budget: int | None = None
+
+
+@dataclass(frozen=True)
 class Settings:
     """The frozen part of a campaign: of one metric, or of several targets at once."""
 
@@ -318,6 +345,7 @@ class Settings:
     reviewing: Reviewing = Reviewing()
     series: Series | None = None
     prior: Prior | None = None
+    recut: Recut | None = None
 
     def evaluation(self) -> Evaluation:
         """Return what a campaign with these settings runs, before its first answer."""
@@ -400,7 +428,11 @@ class Settings:
             "reviewing": self.reviewing.to_dict(),
             **{
                 name: asdict(each)
-                for name, each in (("series", self.series), ("prior", self.prior))
+                for name, each in (
+                    ("series", self.series),
+                    ("prior", self.prior),
+                    ("recut", self.recut),
+                )
                 if each is not None
             },
         }
@@ -409,7 +441,7 @@ class Settings:
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the settings that `to_dict` was called on."""
         goal, strata, before = values["goal"], values["strata"], values.get("before")
-        series, prior = values.get("series"), values.get("prior")
+        series, prior, recut = (values.get(name) for name in ("series", "prior", "recut"))
         return cls(
             name=values["name"],
             design=Design.from_dict(values["design"]),
@@ -421,6 +453,7 @@ class Settings:
             reviewing=Reviewing(**values.get("reviewing", {})),
             series=None if series is None else Series(**series),
             prior=None if prior is None else Prior(*map(tuple, prior.values())),
+            recut=None if recut is None else Recut(**recut),
         )
 
 

@@ -203,6 +203,10 @@ class Labelling:
         }
         return self.evaluation.decide(self.rounds.state_if(first)).reason is Reason.GO_ON
 
+    def predictions(self) -> Predictions:
+        """Return the predictions as they are now; not in a transaction, because they are read."""
+        return self._reserve.source(self._store)
+
     def grow(self, short: ShortReserveError) -> None:
         """Put down more cards; not in a transaction, because the predictions are read."""
         try:

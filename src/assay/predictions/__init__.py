@@ -7,6 +7,7 @@ from assay.predictions.doubts import Doubt
 from assay.predictions.engine import telling_progress
 from assay.predictions.judgements import Classifiers, Labelled, as_mappings, read_labelled
 from assay.predictions.memory import MemoryPredictions
+from assay.predictions.opinions import Opinionated, fold_of
 from assay.predictions.pair import (
     IN_NEW,
     IN_OLD,
@@ -54,6 +55,7 @@ __all__ = [
     "IdKind",
     "Labelled",
     "MemoryPredictions",
+    "Opinionated",
     "Predictions",
     "Roles",
     "Scan",
@@ -66,6 +68,7 @@ __all__ = [
     "as_mappings",
     "as_scan",
     "engine_of",
+    "fold_of",
     "from_arrays",
     "joint_fingerprint",
     "listed",

@@ -92,8 +92,8 @@ def doubts_of(cells: ScoreCells, roles: Roles, source: str, outside: Outside) ->
     'scores of a.csv are higher where the prediction is no than where it is yes'
     """
     low, high = cells.score_range
-    if roles.score is None or low == high:
-        return ()
+    if roles.score is None or low == high or roles.model is not None:
+        return ()  # the log odds of a model are not what was given
     found = (_off_scale(cells, roles, source, outside), _out_of_order(cells, roles, source))
     return tuple(doubt for doubt in found if doubt is not None)
 

@@ -34,7 +34,8 @@ Classifiers = Mapping[str, Mapping[str, object] | Sequence[object]]
 """Of each classifier's name its `score`, `predicted`, `threshold`, `positive`, `score_of` and
 `scale`, those it has."""
 
-_OPTIONS = [field.name for field in fields(Roles) if field.name != "id"]
+_SHARED = ("id", "aux", "model")  # not one classifier's
+_OPTIONS = [field.name for field in fields(Roles) if field.name not in _SHARED]
 _NO_SCORE = 0.5  # every item's rank where no classifier has a score
 
 

@@ -11,6 +11,7 @@ from assay.core import deck
 from assay.core.bins import Scale
 from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
 from assay.core.cuts import VARIABLES, Variable, confidence
+from assay.core.error_model import Model
 from assay.core.profile import Profile, ScoreCells, cells_of
 from assay.core.strata import UNNAMED, Side, Strata
 from assay.core.targets import NO_GROUPS, Groups
@@ -21,6 +22,7 @@ from assay.predictions.column import Show
 from assay.predictions.contract import Card, Found, IdKind
 from assay.predictions.doubts import Doubt
 from assay.predictions.ids import Ids
+from assay.predictions.opinions import Opinions, Values
 from assay.predictions.roles import refuse_distant, refuse_improbable, refuse_unknown_variable
 
 # The first cards of every deck, without sorting the decks.
@@ -182,6 +184,8 @@ class MemoryPredictions:
         Of all that was read: a rank depends on many scores, and does not tell one from a like one.
     doubts : callable
         Returns what looks wrong with the scores, from their counts.
+    opinions : Opinions, optional
+        Columns for a model of the outcome.
     """
 
     def __init__(
@@ -198,8 +202,10 @@ class MemoryPredictions:
         groups: Groups = NO_GROUPS,
         fingerprint: str | None = None,
         doubts: Callable[[ScoreCells], tuple[Doubt, ...]] = lambda _: (),
+        opinions: Opinions | None = None,
     ) -> None:
         self.source = source
+        self._opinions = opinions
         self.threshold = threshold
         self.classifiers, self.groups = classifiers, groups
         self._read_fingerprint, self._doubts_of = fingerprint, doubts
@@ -377,6 +383,26 @@ class MemoryPredictions:
         values = self._values(variable, scale)[rows].tolist()
         found = dict(zip(there, map(Found, self._cards([rows])[0], values), strict=True))
         return [found.get(id) for id in ids]
+
+    def opinions(self, ids: Sequence[deck.Id]) -> dict[str, Values]:
+        """Return what the score and every column for a model say of some items."""
+        digests = deck.digest(list(ids))
+        order = np.argsort(self._ids.digest, kind="stable")
+        rows = order[np.searchsorted(self._ids.digest, digests, sorter=order)]
+        return {} if self._opinions is None else self._opinions.at(rows)
+
+    def with_model(self, model: Model) -> "MemoryPredictions":
+        """Return the same predictions with a model's log odds in the score's place."""
+        if self._opinions is None:
+            raise PredictionsError(f"{self.source} was read without columns for a model")
+        return MemoryPredictions(
+            source=self.source,
+            ids=self._ids,
+            score=self._opinions.log_odds(model, self._ids.digest),
+            predicted=self._said,
+            show=self._show,
+            opinions=self._opinions,
+        )
 
     def cells(self) -> dict[int, int]:
         """Return what the items with each code that occurs count for."""

@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import inf
+from typing import Any
 
 import duckdb
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assay.core.error_model import SAID, Model
 from assay.core.strata import UNNAMED
 from assay.core.targets import Groups, refuse_bad_names
-from assay.core.types import Floats
+from assay.core.types import Bools, Floats
 from assay.errors import PredictionsError
 from assay.predictions.column import Loaded
 from assay.predictions.contract import Predictions
@@ -30,6 +33,7 @@ from assay.predictions.judgements import (
     take_judgements,
 )
 from assay.predictions.memory import MemoryPredictions, fingerprint_of, judged_words
+from assay.predictions.opinions import Opinions, opinion_values
 from assay.predictions.roles import (
     Roles,
     ScoreOf,
@@ -118,6 +122,8 @@ def read_predictions(
     show: Sequence[str] = (),
     groups: Sequence[str] = (),
     sample_weight: str | None = None,
+    aux: Sequence[str] = (),
+    model: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> Predictions:
     """Read the predictions of one classifier or several, and check them.
@@ -165,6 +171,12 @@ def read_predictions(
     sample_weight : str, optional
         The column of weights, finite numbers that are not negative: an item counts as much as its
         weight, and not at all where that is 0. All is then read into memory.
+    aux : sequence of str
+        Columns that a model of the outcome may use beside the score: numbers, true and false, or
+        categories, which may be missing.
+    model : mapping, optional
+        What `assay.core.error_model.Model.to_dict` returned: its log odds take the place of the
+        score in everything but the predicted label.
     seed : int
         With which cards will be dealt. Where the predictions stay where they are, the first pass
         over them then brings these cards along.
@@ -207,8 +219,10 @@ def read_predictions(
     if isinstance(held, Predictions) and (classifiers is None or held.classifiers != UNNAMED):
         return held
     if classifiers is None:
-        alone = score, predicted, id, threshold, positive, score_of, scale
-        roles = dict.fromkeys(UNNAMED, Roles(*alone))
+        refuse_bad_show(aux, "aux")
+        fitted = None if model is None else Model.from_dict(model)
+        told = score, predicted, id, threshold, positive, score_of, scale, tuple(aux), fitted
+        roles = dict.fromkeys(UNNAMED, Roles(*told))
     elif isinstance(held, MemoryPredictions) and len(classifiers) == 1 and not groups:
         return _named(held, next(iter(classifiers)))
     else:
@@ -222,19 +236,37 @@ def read_predictions(
         _refuse_engine(scan, engine, sample_weight)
     elif engine != "memory" and _can_stay(scan, engine, roles, groups):
         ((name, role),) = roles.items()
+        role = replace(role, id=id)
         with about(name):
             return ScannedPredictions(
-                open_scanner(scan, engine, replace(role, id=id), show),
-                threshold=role.limit,
+                open_scanner(scan, engine, role, show),
+                threshold=None if role.model is not None else role.limit,
                 seed=seed,
                 check_ids=scan.check_ids,
                 classifiers=(name,),
+                reopen=partial(_reopened, scan, engine, role, show) if aux else None,
             )
     # The order of the columns is that in which errors name them.
     before = [id] if classifiers is not None else roles[UNNAMED[0]].columns
     around = [name for name in (*before, sample_weight) if name is not None]
     loaded = load_columns(scan, roles, [*around, *slice_columns(groups)], show, id)
     return _in_memory(loaded, roles, id, groups, sample_weight)
+
+
+def _reopened(
+    scan: Scan, engine: Engine, roles: Roles, show: Sequence[str], model: Model | None
+) -> Scanner:
+    """Open predictions by a model, or without one to see what it takes.
+
+    Parameters
+    ----------
+    scan, engine, roles, show
+        As in `open_scanner`.
+    model : Model, optional
+        What takes the score's place.
+    """
+    said = [name for name in (roles.score, *roles.aux) if name is not None]
+    return open_scanner(scan, engine, replace(roles, model=model), said if model is None else show)
 
 
 def from_arrays(
@@ -340,7 +372,10 @@ def _in_memory(
             doubts=lambda cells: doubts_of(
                 cells, role, loaded.source, rows_in_memory(loaded, role, score, ids)
             ),
+            opinions=_opinions(loaded, role, predicted) if role.aux else None,
         )
+        if role.model is not None:
+            return alone.with_model(role.model)
         return alone if names == UNNAMED else _named(alone, name)
     judged = judge(loaded, roles, ids)
     codes, words = judged.codes, judged.words
@@ -362,6 +397,13 @@ def _in_memory(
         fingerprint=fingerprint_of(words[there]),
         doubts=lambda _: judged.doubts,
     )
+
+
+def _opinions(loaded: Loaded, roles: Roles, predicted: Bools) -> Opinions:
+    """Return the columns for a model as they were read, the score's among them."""
+    names = [name for name in (*roles.aux, roles.score) if name is not None]
+    values = {name: opinion_values(loaded.columns[name]) for name in names}
+    return Opinions({**values, SAID: predicted})
 
 
 def _weights(loaded: Loaded, column: str | None, ids: Ids) -> Floats | None:

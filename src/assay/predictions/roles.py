@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from assay.core.error_model import Model
 from assay.core.types import Bools, Floats
 from assay.errors import PredictionsError, did_you_mean
 
@@ -27,6 +28,9 @@ NO_WORDS = ("0", "0.0", "false", "f", "no", "n")
 class Roles:
     """The arguments of `assay.predictions.read.read_predictions`, checked against each other.
 
+    `aux` are columns that a model of the outcome may use beside the score; with a `model`, its log
+    odds take the score's place in everything but the predicted label.
+
     Examples
     --------
     >>> Roles(score="p", predicted=None, id="url", threshold=0.5, positive=None).columns
@@ -40,6 +44,8 @@ class Roles:
     positive: object
     score_of: ScoreOf | None = None
     scale: ScoreScale | None = None
+    aux: tuple[str, ...] = ()
+    model: Model | None = None
 
     def __post_init__(self) -> None:
         for argument in ("score", "predicted", "id"):
@@ -131,7 +137,7 @@ class Roles:
     @property
     def columns(self) -> list[str]:
         """The columns that are needed, each once."""
-        names = (self.id, self.score, self.predicted)
+        names = (self.id, self.score, self.predicted, *self.aux)
         return list(dict.fromkeys(name for name in names if name is not None))
 
 

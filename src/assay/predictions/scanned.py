@@ -6,7 +6,7 @@ what is cut by rank can be dealt by score.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
@@ -19,6 +19,7 @@ from assay.core import deck
 from assay.core.bins import Scale, bins_of
 from assay.core.cells import Heap, Part, count_parts
 from assay.core.cuts import VARIABLES, Cuts, Variable, rank
+from assay.core.error_model import Model
 from assay.core.profile import Profile, ScoreCells
 from assay.core.strata import UNNAMED, Side, Strata
 from assay.core.targets import NO_GROUPS
@@ -29,7 +30,10 @@ from assay.predictions.doubts import Doubt
 from assay.predictions.engine import Scanner, Span, Survey
 from assay.predictions.ids import Ids
 from assay.predictions.memory import TOP, checked_counts, first_cards, first_shares, limits
+from assay.predictions.opinions import Values
 from assay.predictions.roles import refuse_distant, refuse_improbable, refuse_unknown_variable
+
+Reopen = Callable[[Model | None], Scanner]
 
 
 class ScannedPredictions:
@@ -48,6 +52,9 @@ class ScannedPredictions:
         Whether to look at every id for repetitions, not only at those drawn.
     classifiers : tuple of str
         The name of the only one.
+    reopen : callable, optional
+        Opens the predictions with a model's log odds in the score's place, or with what the score
+        and the columns for a model say in place of what people see.
     """
 
     weighted = False
@@ -61,7 +68,9 @@ class ScannedPredictions:
         seed: int,
         check_ids: bool,
         classifiers: tuple[str, ...] = UNNAMED,
+        reopen: Reopen | None = None,
     ) -> None:
+        self._reopen = reopen
         self.threshold, self.classifiers = threshold, classifiers
         self._scanner, self._seed = scanner, seed
         if check_ids:
@@ -118,7 +127,29 @@ class ScannedPredictions:
             seed=self._seed,
             check_ids=False,
             classifiers=self.classifiers,
+            reopen=self._reopen,
         )
+
+    def opinions(self, ids: Sequence[deck.Id]) -> dict[str, Values]:
+        """Return what the score and every column for a model say of some items: a pass."""
+        shown = self._opened(None).show(ids)
+        return {name: [each[name] for each in shown] for name in (shown[0] if shown else ())}
+
+    def with_model(self, model: Model) -> "ScannedPredictions":
+        """Return the same predictions with a model's log odds in the score's place: a pass."""
+        return ScannedPredictions(
+            self._opened(model),
+            threshold=None,
+            seed=self._seed,
+            check_ids=False,
+            classifiers=self.classifiers,
+            reopen=self._reopen,
+        )
+
+    def _opened(self, model: Model | None) -> Scanner:
+        if self._reopen is None:
+            raise PredictionsError(f"{self.source} was read without columns for a model")
+        return self._reopen(model)
 
     def fingerprint(self) -> str:
         """Return a text that changes when an id, a predicted label or the bin of a score does."""

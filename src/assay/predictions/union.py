@@ -11,6 +11,7 @@ from assay.core.bins import Rule, Scale, bins_of, scale_of
 from assay.core.cells import Heap, Part
 from assay.core.cuts import Variable
 from assay.core.deck import Id, number
+from assay.core.error_model import Model
 from assay.core.profile import HEAVY, Profile
 from assay.core.strata import UNNAMED, Side, Strata
 from assay.core.targets import NO_GROUPS
@@ -18,6 +19,7 @@ from assay.core.types import Ints
 from assay.errors import PredictionsError
 from assay.predictions.contract import Card, Found, IdKind, Predictions
 from assay.predictions.doubts import Doubt
+from assay.predictions.opinions import Opinionated, Values
 from assay.predictions.scanned import ScannedPredictions
 
 
@@ -158,6 +160,25 @@ class UnionPredictions:
             next((item for item in found if item is not None), None)
             for found in zip(*answers, strict=True)
         ]
+
+    def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
+        """Return what the score and every column for a model say of some items."""
+        every = dict.fromkeys(ids)
+        told: dict[Id, dict[str, object]] = {}
+        for part in self._opinionated:
+            there = part.find([*every], variable="score", scale="margin")
+            its = [id for id, found in zip(every, there, strict=True) if found is not None]
+            said = part.opinions(its)
+            told |= {id: {name: said[name][at] for name in said} for at, id in enumerate(its)}
+        return {name: [told[id][name] for id in ids] for name in next(iter(told.values()), ())}
+
+    def with_model(self, model: Model) -> "UnionPredictions":
+        """Return the same predictions with a model's log odds in the score's place."""
+        return UnionPredictions([part.with_model(model) for part in self._opinionated])
+
+    @property
+    def _opinionated(self) -> list[Opinionated]:
+        return [part for part in self.parts if isinstance(part, Opinionated)]
 
 
 def as_it_is_now(predictions: Predictions) -> Predictions:

@@ -120,7 +120,11 @@ def _design_words(settings: Settings) -> str:
     design, strata = settings.design, settings.strata
     number = f"{strata.n_strata:,} strata" if strata.n_strata > 1 else "one stratum"
     parts = [f"{number} by {strata.variable}: {strata_words(settings.design, strata)}"]
-    if not settings.source.has_score or strata.n_strata == 1:
+    model = settings.source.model
+    if model is not None:
+        told = ", ".join(model.columns)
+        parts = [f"{number} by a model of the outcome that {model.labels:,} labels taught: {told}"]
+    elif not settings.source.has_score or strata.n_strata == 1:
         parts = [number]
     joint = not settings.goal.single
     parts.append(_JOINT if joint else _SHARED_OUT[design.allocation])

@@ -176,11 +176,18 @@ def _said(strata: Strata) -> Sequence[bool | None]:
     return [bool(says) for says in strata.says_yes.tolist()]
 
 
+def _variable(settings: Settings) -> str:
+    if settings.source.model is not None:
+        return "log odds"
+    return settings.strata.variable if settings.source.has_score else ""
+
+
 def _ranges(settings: Settings) -> list[tuple[Range, ...]]:
     strata = settings.strata
     least: dict[bool | None, float | None] = {}
     most: dict[bool | None, float | None] = {}
-    if strata.variable == "score":  # the threshold ends what is predicted yes, or no
+    by_score = strata.variable == "score" and settings.source.model is None
+    if by_score:  # the threshold ends what is predicted yes, or no
         least[True] = most[False] = settings.source.columns.get("threshold")
     return [
         ranges
@@ -246,7 +253,7 @@ def facts_of(labelling: Labelling, *, names: bool) -> Facts:
         answers=_answers(labelling),
         # Where strata straddle predicted labels, what is counted is whether these were correct.
         outcome="correct" if settings.strata.straddles else "yes",
-        variable=settings.strata.variable if settings.source.has_score else "",
+        variable=_variable(settings),
         is_probability=settings.source.scale == "probability"
         and settings.strata.variable in ("score", "confidence"),
         # Where items have weights, draws are not items.

@@ -29,6 +29,8 @@ def metric_name(metric: str) -> str:
 
 def strata_words(design: Design, strata: Strata) -> str:
     """Return how strata were made; of ``auto``, what it came to."""
+    if all(heap.cuts.method == "spread" for heap in strata.heaps):
+        return METHODS["spread"]
     if design.strata != "auto":
         return METHODS[design.strata]
     if all(heap.cuts.method != "depth" for heap in strata.heaps):

@@ -8,11 +8,13 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Generic, TypeVar, cast
 
 from assay.campaign import Campaign
+from assay.errors import AssayError
 from assay.labelling import ReplacedError, TurnReply, TurnRequest, find_campaign
 from assay.results import Turn
 from assay.storage import Store, TokenRow
@@ -211,6 +213,16 @@ class Counter:
                 self._growing = self._grower.submit(campaign.grow, missing)
             elif campaign.soon_short is not None:
                 self._growing = self._grower.submit(campaign.grow_early)
+            elif campaign.recut_is_due:
+                # By another reading of the campaign: reviewers go on with this one until the new
+                # one has taken its place.
+                campaign.put_off_recut()
+                self._growing = self._grower.submit(self._recut)
+
+    def _recut(self) -> None:
+        """Cut the strata anew, if the labels say so; what fails is tried again with more labels."""
+        with suppress(AssayError):
+            self._read_anew().recut()
 
 
 def _result_of(function: Callable[..., T], *given: object) -> T | Exception:

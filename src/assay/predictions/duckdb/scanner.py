@@ -14,6 +14,7 @@ import pyarrow as pa
 from assay.core.bins import Rule, Scale, bins_of, scale_of
 from assay.core.cuts import Variable
 from assay.core.deck import Id
+from assay.core.error_model import Model
 from assay.core.profile import ScoreCells, evenest
 from assay.core.types import Bools, Ints, Words
 from assay.errors import PredictionsError
@@ -29,6 +30,7 @@ from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows_of
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
+from assay.predictions.sql.model import model_sql
 from assay.predictions.sql.rows import TRIED, case_sql, double_sql, row_sql, spread_sql, value_sql
 
 # What is wrong with rows that DuckDB reads, when something is.
@@ -170,6 +172,8 @@ class DuckScanner:
             "SET enable_progress_bar = true; SET enable_progress_bar_print = false"
         )
         self._ids = DuckIds(relation, str(roles.id), self._row.id)
+        if roles.model is not None:
+            self._row = replace(self._row, score=self._log_odds(roles.model))
         self._inspected = DuckInspected(relation, self._row.id)
 
     @property
@@ -276,7 +280,9 @@ class DuckScanner:
     def _size_and_rule(self) -> tuple[int, Rule]:
         """Return the number of rows and the bin rule; of Parquet files without reading the rows."""
         score = self._row.score
-        as_it_is = not self._roles.turns and self._roles.scale != "percent"
+        as_it_is = (
+            not self._roles.turns and self._roles.scale != "percent" and self._roles.model is None
+        )
         if self._roles.score is not None and as_it_is and not self._relation.is_text:
             score = identifier(self._roles.score)  # without a cast the files' own statistics answer
         ends = f"count(*), min({score})::DOUBLE, max({score})::DOUBLE"
@@ -338,6 +344,18 @@ class DuckScanner:
         of_text = self._roles.score is not None and self._relation.is_text
         written = identifier(str(self._roles.score)) if of_text else None
         refuse_bad_rows(self._inspected, self._row, self._roles, written=written)
+
+    def _log_odds(self, model: Model) -> str:
+        """Return what takes the score's place: the log odds by the model of the row's fold."""
+        first, second = model_sql(
+            model,
+            {name: identifier(name) for name in self._relation.types},
+            self._relation.types,
+            says=self._row.says,
+            dialect="duckdb",
+        )
+        number = duckdb_keyed(self._digest, model.seed)
+        return f"CASE WHEN {number} < {2**63}::UBIGINT THEN {first} ELSE {second} END"
 
     @property
     def _digest(self) -> str:

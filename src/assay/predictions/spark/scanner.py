@@ -9,6 +9,7 @@ import pyarrow as pa
 from assay.core.bins import Rule, Scale, scale_of
 from assay.core.cuts import Variable
 from assay.core.deck import Id
+from assay.core.error_model import Model
 from assay.core.profile import ScoreCells, evenest
 from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
@@ -28,6 +29,7 @@ from assay.predictions.spark.columns import (
 )
 from assay.predictions.spark.source import SparkRows, column_name, open_rows, reading_with_spark
 from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows_of, usable_sql
+from assay.predictions.sql.model import model_sql
 from assay.predictions.sql.rows import RowSql, case_sql, row_sql, value_sql
 from assay.predictions.tables import shown_values
 
@@ -132,12 +134,27 @@ class SparkScanner:
             source=rows.source,
         )
         self._ids = SparkIds(rows, str(roles.id))
-        self._items = rows.frame.selectExpr(
-            f"{self._ids.sql} AS id",
-            f"{self._row.score} AS score",
-            f"{self._row.says} AS says",
-            *(f"{column_name(name)} AS shown_{i}" for i, name in enumerate(show)),
+        shown = [f"{column_name(name)} AS shown_{i}" for i, name in enumerate(show)]
+        told = [f"{self._ids.sql} AS id", f"{self._row.says} AS says", *shown]
+        self._items = (
+            rows.frame.selectExpr(*told, f"{self._row.score} AS score")
+            if roles.model is None
+            else self._by_model(roles.model, told)
         )
+
+    def _by_model(self, model: Model, told: Sequence[str]) -> "DataFrame":
+        """Return the items with the log odds by the model of their fold in the score's place."""
+        first, second = model_sql(
+            model,
+            {name: column_name(name) for name in self._rows.types},
+            self._rows.types,
+            says=self._row.says,
+            dialect="spark",
+        )
+        both = self._rows.frame.selectExpr(*told, f"{first} AS score", f"{second} AS other")
+        score = "CASE WHEN place < 0 THEN score ELSE other END AS score"
+        keep = [name for name in both.columns if name not in ("score", "other")]
+        return with_place(both, "id", self.id_kind, model.seed).selectExpr(*keep, score)
 
     @property
     def source(self) -> str:

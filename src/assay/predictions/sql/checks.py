@@ -134,8 +134,8 @@ def refuse_bad_cells(cells: ScoreCells, rows: Inspected, row: RowSql, roles: Rol
             ),
         )
     threshold = roles.limit
-    if threshold is None or roles.predicted is None:
-        return
+    if threshold is None or roles.predicted is None or roles.model is not None:
+        return  # with a model, the cells are not of the score
     # A score equal to the threshold goes with either label.
     if not ((cells.yes & (cells.low < threshold)) | (~cells.yes & (cells.high > threshold))).any():
         return

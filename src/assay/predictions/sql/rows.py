@@ -294,6 +294,19 @@ def _score(name: str, family: Family, dialect: Dialect, *, is_text: bool) -> str
     return f"CAST({name} AS DOUBLE)" if family in _NUMBERS else ""
 
 
+def number_sql(name: str, family: Family, dialect: Dialect) -> str:
+    """Return a column as a DOUBLE, also where it holds numbers as text; NULL for what is none.
+
+    Examples
+    --------
+    >>> number_sql("judge", "text", "duckdb"), number_sql("judge", "boolean", "duckdb")
+    ('TRY_CAST(trim(judge) AS DOUBLE)', 'CAST(judge AS DOUBLE)')
+    """
+    if family in ("float", "boolean"):
+        return f"CAST({name} AS DOUBLE)"
+    return _score(name, family, dialect, is_text=True)
+
+
 @dataclass(frozen=True)
 class _Label:
     """The column of predicted labels."""

@@ -1,0 +1,53 @@
+"""Replacement of a campaign in the store by one with other strata and the same labels."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from assay.errors import StorageError
+from assay.labelling import Before, Labelling, Settings, ShortReserveError, answered, sealed
+from assay.storage import CardRow, Store, StoredLabel
+
+
+def put_in_place(
+    store: Store, former: int, settings: Settings, cards: Sequence[CardRow], *, gone: int
+) -> tuple[int, Settings, list[StoredLabel], list[int]]:
+    """Put a campaign in the place of another, all at once.
+
+    Parameters
+    ----------
+    former : int
+        The other's number in the store. It is kept under another name.
+    settings, cards
+        What is fixed of the new one, and its reserve.
+    gone : int
+        How many judged items the metric is no longer about.
+
+    Returns
+    -------
+    tuple
+        The new one's number and settings, the labels it goes on with, and the sizes of the rounds
+        from before.
+    """
+    name = settings.name
+    with store.write() as session:
+        if session.name_of(former) != name:
+            raise StorageError(
+                f"somebody else has rebased or extended campaign {name!r} meanwhile",
+                hint="look at it with `assay status`, and do it again if it is still needed",
+            )
+        events = session.labels(former)
+        judged = answered(events)
+        before = Before(session.retire(name), len(judged), gone)
+        settings = sealed(replace(settings, before=before), cards)
+        key = session.create(name, settings.to_dict())
+        session.add_strata(key, settings.strata.sizes.tolist())
+        session.add_cards(key, cards)
+        session.copy_labels([former], key)
+        session.copy_claims(former, key)
+        sizes = [sum(counts) for counts in session.rounds(former, 0) if any(counts)]
+        # In the same transaction: who is killed after it has left nothing undone, and nobody sees
+        # the new campaign without its labels. It takes what is in the reserve.
+        with suppress(ShortReserveError):
+            Labelling(store, key, settings, None).recall(session, sizes)
+    return key, settings, events, sizes

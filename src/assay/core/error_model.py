@@ -1,0 +1,397 @@
+"""Model of the outcome: the chance that an item is positive, by its score and by other columns.
+
+A second opinion (another model's score, a judge's verdict, a language) tells where errors are, and
+so where labels are worth most. It never enters as truth: the model only cuts the items into strata,
+and whatever the strata are, a random sample of each is honest. Three things keep it so.
+
+* **Cross-fitting.** Every item is in one of two folds, by its permanent number under a key of its
+  own. The model that places an item has learned from labels of the other fold alone, so an item's
+  label has no part in where the item is put [1]_.
+* **A choice by held-out labels.** The columns are used only where the deviance of labels that the
+  model has not seen is smaller with them than with the score alone. A column of noise is left out.
+* **Plain arithmetic.** Features are made with +, -, *, / and square roots only, so that numpy,
+  DuckDB and Java compute the same bits (see `assay.core.bins`).
+
+References
+----------
+.. [1] Wager, Du, Taylor and Tibshirani (2016). High-dimensional regression adjustments in
+   randomized experiments. PNAS 113.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy.special import expit
+
+from assay.core.types import Bools, Floats, Ints
+
+FOLDS = 2
+SAID = ""  # the column that is the predicted label; no column has this name
+
+Kind = Literal["number", "share", "level", "said"]
+
+_PENALTIES = (1.0, 10.0)  # on coefficients of features whose standard deviation is 1
+_GAIN = 2.0  # of the held-out deviance, in natural units: what Akaike asks of one parameter more
+_MOST_LEVELS, _LEAST_OF_A_LEVEL = 12, 5
+_MOST_CROSSED = 4
+_STEPS = 100
+
+
+@dataclass(frozen=True)
+class Input:
+    """A column as numbers that the model multiplies and adds.
+
+    Parameters
+    ----------
+    column : str
+        Its name; `SAID` for the predicted label.
+    kind : {"number", "share", "level", "said"}
+        ``number``: d / sqrt(1 + abs(d)) with d = (x - centre) / width, which is linear near the
+        centre and grows like a square root far from it. ``share``, for numbers between 0 and 1:
+        r(x) - r(1 - x), r the eighth root, which tells 0.99 from 0.9999. ``level``: 1 where the
+        column has this value. ``said``: 1 where the classifier said yes.
+    centre, width : float
+        Of a number.
+    level : str or bool, optional
+        The value of a level; None for a missing one.
+    """
+
+    column: str
+    kind: Kind
+    centre: float = 0.0
+    width: float = 1.0
+    level: str | bool | None = None
+
+    def values(self, column: Sequence[object] | Floats | Bools) -> Floats:
+        """Return the numbers of a column; 0 where a number is missing.
+
+        Examples
+        --------
+        >>> Input("judge", "number", centre=1.0).values([4.0, None])
+        array([1.5, 0. ])
+        >>> Input("lang", "level", level="de").values(["de", "en"])
+        array([1., 0.])
+        """
+        if self.kind == "said":
+            return np.asarray(column, dtype=np.float64)
+        if self.kind == "level":
+            return np.fromiter((_same(value, self.level) for value in column), dtype=np.float64)
+        given = as_numbers(column)
+        there = np.isfinite(given)
+        x = np.where(there, given, 0.5 if self.kind == "share" else self.centre)
+        if self.kind == "share":
+            x = np.clip(x, 0.0, 1.0)
+            return _root(x) - _root(1.0 - x)
+        d = (x - self.centre) / self.width
+        return np.asarray(d / np.sqrt(1.0 + np.abs(d)))
+
+
+@dataclass(frozen=True)
+class Model:
+    """The log odds that an item is positive: a sum of terms, one sum for each fold.
+
+    Parameters
+    ----------
+    inputs : tuple of Input
+        What the terms are made of.
+    terms : tuple of tuple of int
+        The inputs that each term is the product of; the first is the constant, of none.
+    weights : tuple of tuple of float
+        Of each fold, the weight of every term.
+    labels : int
+        How many labels it was fitted to.
+    seed : int
+        Of the numbers that put items into folds.
+    """
+
+    inputs: tuple[Input, ...]
+    terms: tuple[tuple[int, ...], ...]
+    weights: tuple[tuple[float, ...], ...]
+    labels: int
+    seed: int = 0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it reads, each once."""
+        named = (each.column for each in self.inputs if each.column != SAID)
+        return tuple(dict.fromkeys(named))
+
+    def log_odds(
+        self, columns: Mapping[str, Sequence[object] | Floats | Bools], fold: Bools
+    ) -> Floats:
+        """Return the log odds of items.
+
+        Parameters
+        ----------
+        columns : mapping of str to array, shape (N,)
+            By name, with the predicted labels under `SAID`.
+        fold : array of bool, shape (N,)
+            Whether an item is in the second fold.
+        """
+        numbers = [each.values(columns[each.column]) for each in self.inputs]
+        found = np.zeros((FOLDS, fold.size))
+        for number, weights in enumerate(self.weights):
+            # One operation after the other, in the order in which SQL has them.
+            total = np.full(fold.size, weights[0])
+            for weight, term in zip(weights[1:], self.terms[1:], strict=True):
+                total = total + weight * _product(numbers, term, fold.size)
+            found[number] = total
+        chosen: Floats = np.where(fold, found[1], found[0])
+        return chosen
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can carry; `from_dict` restores it exactly."""
+        return {
+            "inputs": [asdict(each) for each in self.inputs],
+            "terms": [list(term) for term in self.terms],
+            "weights": [list(weights) for weights in self.weights],
+            "labels": self.labels,
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Restore what `to_dict` returned."""
+        return cls(
+            tuple(Input(**each) for each in stored["inputs"]),
+            tuple(tuple(int(place) for place in term) for term in stored["terms"]),
+            tuple(tuple(float(weight) for weight in each) for each in stored["weights"]),
+            int(stored["labels"]),
+            int(stored["seed"]),
+        )
+
+
+def fit(
+    columns: Mapping[str, Sequence[object] | Floats | Bools],
+    own: str | None,
+    positive: Bools,
+    fold: Bools,
+    *,
+    seed: int = 0,
+) -> Model | None:
+    """Fit a model to labels, or return None where the other columns tell no more than the score.
+
+    Parameters
+    ----------
+    columns : mapping of str to array, shape (n,)
+        Of the labelled items, by name, with the predicted labels under `SAID`.
+    own : str or None
+        The column of the classifier's own score.
+    positive : array of bool, shape (n,)
+        What the items are.
+    fold : array of bool, shape (n,)
+        Whether an item is in the second fold.
+    seed : int
+        Of the numbers that put items into folds.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> judge, score = rng.normal(size=300), rng.normal(size=300)
+    >>> positive = judge + 0.3 * rng.normal(size=300) > 0
+    >>> columns = {"": score > 0, "score": score, "judge": judge}
+    >>> model = fit(columns, "score", positive, rng.random(300) < 0.5)
+    >>> model.columns
+    ('score', 'judge')
+    >>> noise = {**columns, "judge": rng.normal(size=300)}
+    >>> fit(noise, "score", positive, rng.random(300) < 0.5) is None
+    True
+    """
+    if any(np.unique(positive[fold == each]).size < 2 for each in range(FOLDS)):
+        return None
+    first = [column for column in (SAID, own) if column is not None]
+    alone = [each for column in first for each in inputs_of(column, columns[column])]
+    others = [column for column in columns if column not in first]
+    every = alone + [each for column in others for each in inputs_of(column, columns[column])]
+    tried = [
+        _fitted(columns, inputs, positive, fold, penalty)
+        for inputs in (alone, every)
+        for penalty in _PENALTIES
+    ]
+    without = min(deviance for deviance, _ in tried[: len(_PENALTIES)])
+    deviance, model = min(tried[len(_PENALTIES) :], key=lambda each: each[0])
+    return replace(model, seed=seed) if deviance < without - _GAIN else None
+
+
+def inputs_of(column: str, values: Sequence[object] | Floats | Bools) -> list[Input]:
+    """Return the inputs that a column becomes, by the values that it has; none for a constant.
+
+    Examples
+    --------
+    >>> [each.kind for each in inputs_of("judge", [0.2, 0.9, None])]
+    ['share', 'level']
+    >>> [each.level for each in inputs_of("lang", ["de"] * 5 + ["en"] * 9 + ["nl"])]
+    ['en', 'de']
+    """
+    if column == SAID:
+        return [Input(SAID, "said")] if len(set(np.asarray(values).tolist())) > 1 else []
+    plain: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    there = [value for value in plain if not _missing(value)]
+    missing = [Input(column, "level")] if 0 < len(there) < len(plain) else []
+    if len(set(there)) <= 1:
+        return missing
+    if all(isinstance(value, bool) for value in there):
+        return [Input(column, "level", level=True), *missing]
+    numbers = as_numbers(there)
+    if np.isfinite(numbers).all():
+        return [_number_input(column, numbers), *missing]
+    often = Counter(str(value) for value in there).most_common(_MOST_LEVELS)
+    levels = [level for level, times in often if times >= _LEAST_OF_A_LEVEL]
+    return [*(Input(column, "level", level=level) for level in levels), *missing]
+
+
+def _number_input(column: str, numbers: Floats) -> Input:
+    if numbers.min() >= 0.0 and numbers.max() <= 1.0:
+        return Input(column, "share")
+    centre = float(np.median(numbers))
+    width = float(np.median(np.abs(numbers - centre))) or float(numbers.std())
+    return Input(column, "number", centre, width)
+
+
+def _fitted(
+    columns: Mapping[str, Sequence[object] | Floats | Bools],
+    inputs: Sequence[Input],
+    positive: Bools,
+    fold: Bools,
+    penalty: float,
+) -> tuple[float, Model]:
+    """Fit both folds' models; return the deviance of each fold by the model of the other."""
+    numbers = [each.values(columns[each.column]) for each in inputs]
+    terms = list(_terms(inputs))
+    design = np.column_stack([_product(numbers, term, positive.size) for term in terms])
+    centre, width = design[:, 1:].mean(axis=0), design[:, 1:].std(axis=0)
+    kept = width > 1e-9
+    width = np.where(kept, width, 1.0)
+    scaled = np.column_stack([design[:, 0], np.where(kept, (design[:, 1:] - centre) / width, 0.0)])
+    weights, deviance = [], 0.0
+    for each in range(FOLDS):  # the items of this fold, by the labels of the other
+        learned, placed = fold != each, fold == each
+        found = ridge_logistic(scaled[learned], positive[learned], penalty)
+        chance = np.clip(expit(scaled[placed] @ found), 1e-6, 1 - 1e-6)
+        deviance -= float(np.log(np.where(positive[placed], chance, 1 - chance)).sum())
+        raw = np.where(kept, found[1:] / width, 0.0)
+        weights.append((float(found[0] - raw @ centre), *raw.tolist()))
+    return deviance, Model(tuple(inputs), tuple(terms), tuple(weights), int(positive.size))
+
+
+def _terms(inputs: Sequence[Input]) -> Iterator[tuple[int, ...]]:
+    """Yield the constant, the inputs, squares of numbers, and crossings of the first numbers."""
+    yield ()
+    numbers = [place for place, each in enumerate(inputs) if each.kind in ("number", "share")]
+    yield from ((place,) for place in range(len(inputs)))
+    yield from ((place, place) for place in numbers)
+    yield from combinations(numbers[:_MOST_CROSSED], 2)
+
+
+def share_left(log_odds: Floats, stratum: Ints, sizes: Ints) -> float:
+    """Return the share of the labels that fine strata by a model would take, by the model itself.
+
+    (sum N_h mean sqrt(q (1 - q)))^2 / (sum N_h sqrt(mean q (1 - mean q)))^2, the variances of the
+    best allocation to infinitely fine strata and to those that are there.
+
+    Parameters
+    ----------
+    log_odds, stratum : array, shape (n,)
+        Of labelled items, which are random samples of the strata.
+    sizes : array, shape (H,)
+        The strata's items.
+
+    Examples
+    --------
+    >>> share_left(np.array([4.0, -4.0]), np.array([0, 0]), np.array([50])).__round__(3)
+    0.071
+    >>> share_left(np.array([0.3, 0.3]), np.array([0, 0]), np.array([50]))
+    1.0
+    """
+    q = expit(log_odds)
+    labels = np.maximum(np.bincount(stratum, minlength=sizes.size), 1)
+    mean = np.bincount(stratum, q, minlength=sizes.size) / labels
+    fine = np.bincount(stratum, np.sqrt(q * (1 - q)), minlength=sizes.size) / labels
+    coarse = float(sizes @ np.sqrt(mean * (1 - mean)))
+    return float(sizes @ fine / coarse) ** 2 if coarse > 0 else 1.0
+
+
+def ridge_logistic(design: Floats, positive: Bools, penalty: float) -> Floats:
+    """Return the weights that minimise the deviance plus half the penalty times their squares.
+
+    By Newton's steps, halved until they improve. The first column is the constant, which has no
+    penalty but one in a thousand, so that there is a minimum for outcomes that are all alike.
+
+    Parameters
+    ----------
+    design : array, shape (n, k)
+        Features; the first is 1.
+    positive : array of bool, shape (n,)
+    penalty : float
+        scikit-learn's 1/C.
+    """
+    y = positive.astype(np.float64)
+    ridge = np.full(design.shape[1], penalty)
+    ridge[0] = 1e-3
+    weights = np.zeros(design.shape[1])
+
+    def loss(w: Floats) -> float:
+        margin = design @ w
+        return float(np.logaddexp(0.0, margin).sum() - y @ margin + 0.5 * ridge @ w**2)
+
+    now = loss(weights)
+    for _ in range(_STEPS):
+        chance = expit(design @ weights)
+        slope = design.T @ (chance - y) + ridge * weights
+        curve = (design.T * (chance * (1 - chance))) @ design + np.diag(ridge)
+        step = np.linalg.solve(curve, slope)
+        while (after := loss(weights - step)) > now and np.abs(step).max() > 1e-12:
+            step = step / 2
+        weights, now = weights - step, min(after, now)
+        if np.abs(step).max() < 1e-9:
+            break
+    return weights
+
+
+def _product(numbers: Sequence[Floats], term: tuple[int, ...], size: int) -> Floats:
+    if not term:
+        return np.ones(size)
+    product = numbers[term[0]]
+    for place in term[1:]:
+        product = product * numbers[place]
+    return product
+
+
+def as_numbers(values: Sequence[object] | Floats | Bools) -> Floats:
+    """Return values as numbers, also those that are written as text; NaN for all else.
+
+    Examples
+    --------
+    >>> as_numbers([1, " 2.5", None, "de"])
+    array([1. , 2.5, nan, nan])
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
+        return np.asarray(values, dtype=np.float64)
+    return np.fromiter((_number(value) for value in values), dtype=np.float64)
+
+
+def _number(value: object) -> float:
+    if isinstance(value, str | int | float):
+        try:
+            return float(value)
+        except (ValueError, OverflowError):
+            return np.nan
+    return np.nan
+
+
+def _root(x: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.sqrt(np.sqrt(x))))
+
+
+def _missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and not np.isfinite(value))
+
+
+def _same(value: object, level: str | bool | None) -> bool:
+    if level is None:
+        return _missing(value)
+    return value is level if isinstance(level, bool) else value == level

@@ -1,0 +1,93 @@
+"""SQL of a model of the outcome: its log odds of a row, for DuckDB and Spark.
+
+The same operations in the same order as `assay.core.error_model` has them, so that the bits are the
+same.
+"""
+
+from collections.abc import Mapping
+
+from assay.core.error_model import SAID, Input, Model
+from assay.predictions.sql.rows import Dialect, double_sql, family_of, number_sql, quoted
+
+_LARGEST = double_sql(1.7976931348623157e308)
+
+
+def model_sql(
+    model: Model,
+    names: Mapping[str, str],
+    types: Mapping[str, str],
+    *,
+    says: str,
+    dialect: Dialect,
+) -> list[str]:
+    """Return the log odds by the model of each fold.
+
+    Parameters
+    ----------
+    model : Model
+    names : mapping of str to str
+        Of each column its name as SQL, quoted.
+    types : mapping of str to str
+        Of each column its type, as the engine names it.
+    says : str
+        What the classifier says, 0 or 1.
+    dialect : {"duckdb", "spark"}
+        Whose SQL it is.
+
+    Examples
+    --------
+    >>> model = Model((Input("n", "number", 2.0, 4.0),), ((), (0,)), ((0.5, 1.0), (0.5, 2.0)), 9)
+    >>> first, second = model_sql(model, {"n": "n"}, {"n": "DOUBLE"}, says="q", dialect="duckdb")
+    >>> import duckdb
+    >>> duckdb.sql(f"SELECT {first}, {second} FROM (VALUES (14.0::DOUBLE)) AS rows(n)").fetchall()
+    [(2.0, 3.5)]
+    """
+    numbers = [
+        says_sql(says) if each.column == SAID else _input(each, names, types, dialect)
+        for each in model.inputs
+    ]
+    sums = []
+    for weights in model.weights:
+        total = double_sql(weights[0])
+        for weight, term in zip(weights[1:], model.terms[1:], strict=True):
+            product = numbers[term[0]]
+            for place in term[1:]:
+                product = f"({product} * {numbers[place]})"
+            total = f"({total} + {double_sql(weight)} * {product})"
+        sums.append(total)
+    return sums
+
+
+def says_sql(says: str) -> str:
+    """Return what the classifier says as a number."""
+    return f"CAST({says} AS DOUBLE)"
+
+
+def _input(
+    each: Input, names: Mapping[str, str], types: Mapping[str, str], dialect: Dialect
+) -> str:
+    name, family = names[each.column], family_of(types[each.column])
+    if each.kind == "level":
+        return f"CASE WHEN {_is_level(each, name, family, dialect)} THEN 1e0 ELSE 0e0 END"
+    x = number_sql(name, family, dialect)
+    # NaN is larger than any number in both engines, and a comparison with NULL is not true.
+    there = f"abs({x}) <= {_LARGEST}"
+    if each.kind == "share":
+        x = f"CASE WHEN {there} THEN greatest(least({x}, 1e0), 0e0) ELSE 5e-1 END"
+        return f"({_root(x)} - {_root(f'(1e0 - {x})')})"
+    x = f"CASE WHEN {there} THEN {x} ELSE {double_sql(each.centre)} END"
+    d = f"(({x} - {double_sql(each.centre)}) / {double_sql(each.width)})"
+    return f"({d} / sqrt(1e0 + abs({d})))"
+
+
+def _is_level(each: Input, name: str, family: str, dialect: Dialect) -> str:
+    if each.level is None:
+        missing = f"{name} IS NULL"
+        return f"{missing} OR NOT abs({name}) <= {_LARGEST}" if family == "float" else missing
+    if isinstance(each.level, bool):
+        return f"{name} = {str(each.level).upper()}"
+    return f"{name} = {quoted(each.level, dialect)}"
+
+
+def _root(x: str) -> str:
+    return f"sqrt(sqrt(sqrt({x})))"
