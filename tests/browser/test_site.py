@@ -77,6 +77,21 @@ def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
     assert loads.search('<script src="https://cdn.example/mathjax.js">')
 
 
+def test_search_works_when_the_site_is_opened_from_a_folder(site: Path, chromium: Browser) -> None:
+    page = chromium.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{site.as_uri()}/howto/rare_recall.html")  # in a folder: paths are relative
+    page.get_by_placeholder("Search").click()
+    page.get_by_placeholder("Search").press_sequentially("kappa")
+    found = page.locator(".md-search-result__link[href*='/reviewing.html']")
+    expect(found.first).to_be_visible(timeout=20_000)
+    found.first.click()
+    expect(page).to_have_url(re.compile("^file:.*/reviewing.html"))
+    page.close()
+    assert [url for url in asked if not url.startswith(site.as_uri())] == []
+
+
 @pytest.mark.parametrize("scheme", BACKGROUND)
 def test_a_browser_shows_it_and_says_nothing(
     address: str, chromium: Browser, scheme: Scheme

@@ -43,6 +43,26 @@ def test_json_has_the_estimate_and_the_strata(create: Fixture, run: Fixture) -> 
     assert sum(row["positives"] for row in document["strata"]) == 15
 
 
+def test_it_shows_how_far_reviewers_agree_and_what_waits(create: Fixture, run: Fixture) -> None:
+    create("--reviewers-per-item", "2", "--overlap", "1")
+    told = run("status", "spam").stdout
+    assert "reviewers  no item was judged by two reviewers yet" in told
+    run("label", "spam", "--reviewer", "ann", input="y\ny\ny\ny\nq\n")
+    run("label", "spam", "--reviewer", "bob", input="y\nn\ny\nn\nq\n")
+    told = " ".join(run("status", "spam").stdout.split())
+    assert "reviewers 2 reviewers, 4 items judged by two or more: two of them agree on 50" in told
+    assert "kappa 0.00; 2 items wait for a ruling" in told
+    document = json.loads(run("status", "spam", "--json").stdout)
+    assert (document["agreement"]["raw"], document["disputes"]) == (0.5, 2)
+
+
+def test_where_items_are_for_one_reviewer_agreement_is_not_spoken_of(
+    create: Fixture, run: Fixture
+) -> None:
+    create()
+    assert "reviewers" not in run("status", "spam").stdout
+
+
 def test_all_campaigns_are_listed(create: Fixture, run: Fixture) -> None:
     create()
     words = ["--score", "p", "--threshold", "0.5", "--within", "0.1", "--metric", "f1"]

@@ -117,6 +117,9 @@ def _show(campaign: Campaign, storage: str | None, slices: Slices | None) -> Non
     )
     screen.print()
     screen.print(_estimates(campaign))
+    if said := _reviewers(campaign):
+        screen.print()
+        screen.print(said)
     screen.print()
     screen.print(strata_table(campaign.strata()) if slices is None else slices_view(slices))
     if notes := (*settings.notes, *notes_once(estimates)):
@@ -126,6 +129,17 @@ def _show(campaign: Campaign, storage: str | None, slices: Slices | None) -> Non
     screen.print(commitment_line(settings), soft_wrap=True)
     if not campaign.done:
         say_next(screen, options.follow_up("label", campaign.name, storage))
+
+
+def _reviewers(campaign: Campaign) -> Text | None:
+    """Return how far reviewers agree, and what waits for a ruling; None where items are for one."""
+    if campaign.settings.reviewing.per_item == 1:
+        return None
+    told = Text.assemble(("reviewers  ", "cyan"), str(campaign.agreement()))
+    if disputes := len(campaign.disputes()):
+        items = "1 item waits" if disputes == 1 else f"{disputes:,} items wait"
+        told.append(f"; {items} for a ruling", "yellow")
+    return told
 
 
 def _estimates(campaign: Campaign) -> RenderableType:
@@ -146,6 +160,8 @@ def _document(campaign: Campaign) -> dict[str, object]:
         "goal": settings.goal.to_dict(),
         "design": settings.design.to_dict(),
         "strata": [asdict(row) for row in campaign.strata()],
+        "agreement": asdict(campaign.agreement()),
+        "disputes": len(campaign.disputes()),
         "strata_notes": list(settings.strata.notes),
         "score_notes": list(settings.source.doubts),
         "source": {"description": settings.source.description, "rows": settings.source.rows},
