@@ -44,7 +44,7 @@ def test_hints_are_formed_in_one_place_and_name_extras_that_there_are() -> None:
         name for file in SOURCE for name in re.findall(r"install\(\"(\w+)\"\)", file.read_text())
     }
     assert told <= set(EXTRAS)
-    assert told >= {"web", "postgres", "spark", "plot", "mlflow"}
+    assert told >= {"web", "postgres", "spark", "plot", "mlflow", "notebook"}
     written = [file.name for file in SOURCE if f"pip install '{NAME}" in file.read_text()]
     assert written == ["distribution.py"]
     assert install("web") == f"pip install '{NAME}[web]'"

@@ -81,7 +81,8 @@ def test_optional_packages_and_what_is_slow_to_load_are_not_imported() -> None:
     script = (
         "import sys, assay, assay.cli; print([m for m in "
         "('pandas', 'polars', 'sklearn', 'matplotlib', 'pyspark', 'psycopg', 'starlette', "
-        "'mlflow', 'scipy.stats', 'scipy.optimize', 'scipy.integrate') if m in sys.modules])"
+        "'mlflow', 'anywidget', 'scipy.stats', 'scipy.optimize', 'scipy.integrate') "
+        "if m in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
@@ -91,6 +92,7 @@ def test_optional_packages_and_what_is_slow_to_load_are_not_imported() -> None:
 
 # Packages of extras, and of those that the tests need.
 _NOT_IN_BASE = (
+    *("anywidget", "ipywidgets", "traitlets"),
     *("alembic", "jinja2", "matplotlib", "mlflow", "pandas", "polars", "psycopg", "pyspark"),
     *("sklearn", "starlette", "uvicorn", "yaml"),
 )

@@ -15,6 +15,8 @@ from assay.demo import make_population
 from assay.storage import Label
 from assay.web import Options
 from tests.browser.house import PHONE, House, Visit
+from tests.browser.test_widget import show
+from tests.web.serving import make_campaign
 
 GUIDELINES = """# What is spam
 A message that was sent to many people who did not ask for it, and wants something from them.
@@ -115,6 +117,31 @@ def report_pictures(chromium: Browser, folder: Path) -> None:
     (folder / "report.html").unlink()
 
 
+def widget_picture(chromium: Browser, folder: Path, storage: str) -> None:
+    """Take a picture of the widget of a notebook."""
+    texts = [MESSAGES[number % len(MESSAGES)] for number in range(60)]
+    columns = {
+        "id": [f"m{number}" for number in range(60)],
+        "p": [0.5 + number / 130 for number in range(60)],
+        "title": [title for title, _ in texts],
+        "text": [text for _, text in texts],
+    }
+    campaign = make_campaign(
+        storage,
+        predictions=columns,
+        show=["title", "text"],
+        question="Is this message spam?",
+        answers=("Spam", "Not spam"),
+    )
+    page = chromium.new_page(viewport={"width": 900, "height": 480})
+    show(page, campaign)
+    for key in "ny":
+        page.wait_for_timeout(400)
+        page.locator(".assay-label").press(key)
+    page.wait_for_timeout(400)
+    page.screenshot(path=folder / "widget.png", clip={"x": 0, "y": 0, "width": 882, "height": 414})
+
+
 def launched(playwright: Playwright) -> Browser:
     """Return the system's browser."""
     return playwright.chromium.launch(
@@ -128,6 +155,7 @@ def main() -> None:
         browser = launched(playwright)
         pictures(browser, Path(sys.argv[1]), f"sqlite:///{folder}/labels.db")
         report_pictures(browser, Path(sys.argv[1]))
+        widget_picture(browser, Path(sys.argv[1]), f"sqlite:///{folder}/widget.db")
         browser.close()
 
 

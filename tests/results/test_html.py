@@ -105,6 +105,31 @@ def _check(view: str) -> None:
     assert HOSTILE in page.words
 
 
+def test_a_campaign_shows_its_curve_and_the_labels_left() -> None:
+    """The line of the estimate ends at the estimate, read by the numbers at the picture's edges."""
+    score = np.linspace(0.1, 1, 3000)
+    campaign = assay.create_campaign({"p": score}, score="p", threshold=0.5, within=0.03)
+    begun = campaign._repr_html_()
+    assert "Labels left: too few labels to say" in begun and 'viewBox="0 0 1000' not in begun
+    for _ in range(4):
+        campaign.tell({item.id: int(item.id) % 7 > 0 for item in campaign.ask(20)})
+    view, now = campaign._repr_html_(), campaign.estimate()
+    left = campaign.outlook()
+    assert left.answers is not None and left.answers > 50
+    assert f"Labels left: about {left.answers:,} (a forecast" in view
+    texts = re.findall(r'text-anchor="(\w+)"[^>]*>([\d.,]+)<', view)
+    upwards = [float(text) for side, text in texts if side == "end"]
+    top, bottom = upwards[1], upwards[-1]  # the first is the start of the bar's scale
+    most = float([text for side, text in texts if side == "middle"][-1].replace(",", ""))
+    line = re.search(r'<path d="M([^"]+)"[^>]*stroke-width="1.6"', view)
+    assert line is not None
+    x, y = map(float, line[1].split()[-1].split(","))
+    assert x / 1000 * most == pytest.approx(now.labels, abs=0.1)
+    assert top - y / 1000 * (top - bottom) == pytest.approx(now.value, abs=1e-3)
+    assert f"after {now.labels:,} from {now.low:.3f} to {now.high:.3f}" in view
+    assert not {"script", "style", "image", "a"} & Reader(view).tags
+
+
 def test_a_view_says_what_print_says() -> None:
     words = " ".join(Reader(VIEWS["estimate"]).words.split())
     for line in str(ESTIMATE).splitlines():

@@ -45,7 +45,7 @@ from assay.labelling import (
     waiting_in,
 )
 from assay.predictions import Predictions
-from assay.report import Report, report_of
+from assay.report import Report, curve_of, curve_svg, report_of
 from assay.results import (
     Backend,
     Dispute,
@@ -54,6 +54,7 @@ from assay.results import (
     HistoryPoint,
     Item,
     Mistakes,
+    Outlook,
     Pace,
     Receipt,
     Recorded,
@@ -63,11 +64,16 @@ from assay.results import (
     Turn,
     html_block,
     html_headline,
+    html_remarks,
     html_text,
+    metric_name,
+    outlook_of,
     pace_of,
     plain_words,
 )
 from assay.storage import Label, Session, Store, StoredLabel
+
+_LOOKS = 20  # at rounds that wait for answers, for the picture in a notebook
 
 
 class Campaign:
@@ -215,6 +221,7 @@ class Campaign:
         reviewer: str,
         want: int = 0,
         lease: float = LEASE_SECONDS,
+        blind: bool = False,
     ) -> Turn:
         """Take what one reviewer's page sends, and give it the next items, all at once.
 
@@ -231,6 +238,9 @@ class Campaign:
             their leases are renewed.
         lease : float
             For how many seconds nobody else is given them.
+        blind : bool
+            Whether the reviewer must not learn what another answer would have done: answers of a
+            round that is complete are then closed to them, as on the web page.
 
         Examples
         --------
@@ -244,7 +254,23 @@ class Campaign:
         >>> campaign.review([answer], reviewer="ann").receipts[0].status
         'again'
         """
-        return self._assignments.turn(checked_request(labels, reviewer, want, lease))
+        return self._assignments.turn(checked_request(labels, reviewer, want, lease, blind=blind))
+
+    def widget(self, reviewer: str) -> Any:
+        """Return a widget to label in a notebook, for the last line of a cell.
+
+        It shows one item at a time, with the columns of `show` and nothing that the classifier
+        said. Every answer is stored at once, under the reviewer's name. It needs the extra
+        ``notebook``.
+
+        Parameters
+        ----------
+        reviewer : str
+            Whose labels they are.
+        """
+        from assay.campaign.widget import widget_of
+
+        return widget_of(self, reviewer)
 
     def review_together(self, requests: Sequence[TurnRequest]) -> list[TurnReply]:
         """Do what `review` does for several reviewers at once, in one transaction: all or nothing.
@@ -316,6 +342,25 @@ class Campaign:
         """
         self._labelling.catch_up()
         return pace_of(self._labelling.moments)
+
+    def outlook(self) -> Outlook:
+        """Return how many more answers the goal is likely to take, and how that is known.
+
+        Examples
+        --------
+        >>> import assay
+        >>> campaign = assay.create_campaign(
+        ...     {"p": [0.9, 0.8, 0.7]}, score="p", threshold=0.5, budget=2)
+        >>> campaign.outlook()
+        Outlook(answers=2, words='to the end of the budget')
+        """
+        estimates = self.estimates()
+        return outlook_of(
+            estimates,
+            answers=len(self._labelling.rounds.answers),
+            items=int(self._settings.strata.sizes.sum()),
+            budget=self._settings.goal.budget,
+        )
 
     def agreement(self) -> Agreement:
         """Return how often reviewers agree, on the items that were meant for several of them.
@@ -705,7 +750,15 @@ class Campaign:
 
     def _repr_html_(self) -> str:
         said, estimates = html_headline(self.name, self._settings.question), self.estimates()
-        return html_block(said, html_text(plain_words(estimates)), estimates._repr_html_())
+        left = html_text(self.outlook().text)
+        shown = [said, html_text(plain_words(estimates)), left, estimates._repr_html_()]
+        name, farthest = max(estimates.items(), key=lambda each: each[1].distance)
+        past = self.history(unfinished=_LOOKS).get(name, ())
+        if curve := curve_of(farthest, past, at_least=self._settings.goal.at_least):
+            which = ", which is farthest from its goal" if len(estimates) > 1 else ""
+            about = f"{metric_name(name)}{which}: estimate and interval against labels so far"
+            shown += [html_remarks([about]), curve_svg(curve, name)]
+        return html_block(*shown)
 
     def _reason(self) -> Reason:
         self._labelling.catch_up()

@@ -6,7 +6,7 @@
 JSON is the facts as they are; so whatever a page says can be recomputed from the store.
 """
 
-from assay.report.charts import Curve, draw_curve
+from assay.report.charts import Curve, curve_of, curve_svg, draw_curve
 from assay.report.report import SUFFIXES, Report, kind_of, report_of
 from assay.report.trend_chart import Mark, draw_trend
 
@@ -15,6 +15,8 @@ __all__ = [
     "Curve",
     "Mark",
     "Report",
+    "curve_of",
+    "curve_svg",
     "draw_curve",
     "draw_trend",
     "kind_of",

@@ -12,7 +12,7 @@ from typing import Self
 
 from assay.report.blocks import Figure, Table
 from assay.report.facts import Facts, Range, StratumFacts
-from assay.results import HistoryPoint, thinned
+from assay.results import Estimate, HistoryPoint, html_text, metric_name, thinned
 
 SIDE = 1000  # of the square
 _POINTS = 200  # at most; no screen shows more
@@ -92,6 +92,83 @@ def draw_curve(
         across=tuple(f"{labels:,}" for labels in across),
         upwards=tuple(f"{round(share, 6) + 0.0:.{digits}f}" for share in upwards),  # no "-0.00"
         rows=tuple(thinned(known, _ROWS)),
+    )
+
+
+def curve_of(
+    estimate: Estimate, past: Sequence[HistoryPoint], *, at_least: float | None = None
+) -> Curve | None:
+    """Draw how an estimate came to be what it is; None where there is no past to speak of.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        As it is now.
+    past : sequence of HistoryPoint
+        As `Campaign.history` has it; what is as late as the estimate is left out.
+    at_least : float, optional
+        The limit, where that is the goal.
+    """
+    if not past:
+        return None
+    now = HistoryPoint(estimate.labels, estimate.value, estimate.low, estimate.high)
+    points = [*(point for point in past if point.labels < now.labels), now]
+    return draw_curve(points, within=estimate.within, at_least=at_least)
+
+
+# The picture in a notebook: no style sheet is around it, so it has its numbers in itself.
+
+_PAINT = {
+    "grid": 'stroke="currentColor" stroke-opacity=".18"',
+    "band": 'fill="currentColor" fill-opacity=".18" stroke="none"',
+    "goal": 'stroke="currentColor" stroke-opacity=".7" stroke-dasharray="4 4"',
+    "line": 'stroke="currentColor" stroke-width="1.6"',
+    "last": 'stroke="currentColor" stroke-width="7" stroke-linecap="round"',
+}
+_LEFT, _TOP, _WIDE, _HIGH = 46, 10, 360, 150  # where the square is drawn, stretched
+
+
+def curve_svg(curve: Curve, metric: str) -> str:
+    """Return the picture of a metric as SVG, in the colour of the text around it, without script.
+
+    Parameters
+    ----------
+    curve : Curve
+    metric : str
+        Its name.
+    """
+    first, last = curve.rows[0], curve.rows[-1]
+    told = (
+        f"{metric_name(metric)}: after {first.labels:,} labels from {first.low:.3f} to "
+        f"{first.high:.3f}, after {last.labels:,} from {last.low:.3f} to {last.high:.3f}"
+    )
+    paths = "".join(
+        f'<path d="{path}" fill="none" vector-effect="non-scaling-stroke" {paint}/>'
+        if "fill" not in paint
+        else f'<path d="{path}" {paint}/>'
+        for name, paint in _PAINT.items()
+        if (path := getattr(curve, name))
+    )
+    texts: list[tuple[float, float, str, str]] = [
+        (_LEFT - 6, _TOP + 4 + _HIGH * i / (len(curve.upwards) - 1), "end", text)
+        for i, text in enumerate(curve.upwards)
+    ]
+    texts += [
+        (_LEFT + _WIDE * i / (len(curve.across) - 1), _TOP + _HIGH + 17, "middle", text)
+        for i, text in enumerate(curve.across)
+    ]
+    texts.append((_LEFT + _WIDE + 24, _TOP + _HIGH + 17, "start", "labels"))
+    numbers = "".join(
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="12" '
+        f'fill="currentColor">{text}</text>'
+        for x, y, anchor, text in texts
+    )
+    width, height = _LEFT + _WIDE + 70, _TOP + _HIGH + 24
+    return (
+        f'<svg role="img" aria-label="{html_text(told)}" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" style="max-width:100%;height:auto">'
+        f'<svg x="{_LEFT}" y="{_TOP}" width="{_WIDE}" height="{_HIGH}" overflow="visible" '
+        f'viewBox="0 0 {SIDE} {SIDE}" preserveAspectRatio="none">{paths}</svg>{numbers}</svg>'
     )
 
 

@@ -70,6 +70,20 @@ class Outlook:
     answers: int | None
     words: str
 
+    @property
+    def text(self) -> str:
+        """Both in a sentence.
+
+        Examples
+        --------
+        >>> Outlook(240, "a forecast").text, Outlook(None, "too few labels to say").text
+        ('Labels left: about 240 (a forecast)', 'Labels left: too few labels to say')
+        """
+        if self.answers is None:
+            return f"Labels left: {self.words}"
+        about = "about " if self.words.startswith("a forecast") else ""
+        return f"Labels left: {about}{self.answers:,} ({self.words})"
+
 
 def outlook_of(
     estimates: Mapping[str, Estimate], *, answers: int, items: int, budget: int | None

@@ -12,7 +12,7 @@ from assay.core.answers import Agreement, Answer
 from assay.core.metrics import METRICS
 from assay.core.subgroups import clopper_pearson
 from assay.errors import DesignError
-from assay.report import Curve, draw_curve
+from assay.report import Curve, curve_of
 from assay.results import (
     Estimate,
     HistoryPoint,
@@ -25,7 +25,6 @@ from assay.results import (
     goal_words,
     metric_name,
     notes_once,
-    outlook_of,
     plain_words,
     printable,
     shortened,
@@ -178,12 +177,7 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
         met=stopped is not None and all(_is_met(each, at_least) for each in estimates.values()),
         answers=answers.total(),
         budget=budget,
-        outlook=outlook_of(
-            estimates,
-            answers=answers.total(),
-            items=int(settings.strata.sizes.sum()),
-            budget=budget,
-        ),
+        outlook=campaign.outlook(),
         pace=campaign.pace(),
         unjudged={each.value: answers[each] for each in Answer if not each.judged},
         disputes=len(campaign.disputes()),
@@ -250,8 +244,6 @@ def _slice_bar(row: SliceRow, lowest: float) -> Bar | None:
 def _metric_view(
     estimate: Estimate, past: Sequence[HistoryPoint], at_least: float | None
 ) -> MetricView:
-    now = HistoryPoint(estimate.labels, estimate.value, estimate.low, estimate.high)
-    points = [*(point for point in past if point.labels < now.labels), now] if past else []
     state, colour = state_text(estimate)
     return MetricView(
         name=printable(metric_name(estimate.metric)),
@@ -260,7 +252,7 @@ def _metric_view(
         estimate=estimate,
         state=state,
         tone=_TONES[colour],
-        curve=draw_curve(points, within=estimate.within, at_least=at_least),
+        curve=curve_of(estimate, past, at_least=at_least),
     )
 
 

@@ -1,0 +1,147 @@
+"""Widget to label a campaign's items in a notebook, one at a time and blind.
+
+The page and the kernel talk by messages alone. Nothing of an item is kept in the widget's state,
+which notebooks save with their cells.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from importlib.resources import files
+from typing import Any
+
+from assay.campaign.campaign import Campaign
+from assay.campaign.exchange import shown_columns
+from assay.distribution import install
+from assay.errors import AssayError, InputError, MissingDependencyError, PredictionsError
+from assay.exchange import as_text
+from assay.labelling import reviewer_of
+from assay.results import Item
+from assay.storage import Label
+
+_HELD = 3  # items that the page has at hand, so that the next appears at once
+_MOST = 500  # answers in one message
+_NO_MORE_ITEMS = "there are no more items just now; campaign.trouble says why"
+
+
+class Labeller:
+    """What the widget does with messages of its page; it needs no notebook.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    reviewer : str
+        Whose labels they are.
+    """
+
+    def __init__(self, campaign: Campaign, reviewer: str) -> None:
+        self._campaign, self.reviewer = campaign, reviewer_of(reviewer)
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """What the page shows of the campaign: the question, and the words for yes and no."""
+        settings = self._campaign.settings
+        yes, no = settings.reviewing.answers or ("Yes", "No")
+        texts = {"question": settings.question, "yes": yes, "no": no, "reviewer": self.reviewer}
+        return {name: _sendable(text) for name, text in texts.items()}
+
+    def reply(self, message: object) -> dict[str, Any]:
+        """Record the answers in a message, and return what the page shows next.
+
+        Parameters
+        ----------
+        message : object
+            ``{"turn": 3, "submits": [{"key": …, "item": …, "answer": …}]}``. Keys tell what was
+            sent before, so that a page may send again what it has heard nothing of.
+
+        Returns
+        -------
+        dict
+            The `turn` that is answered; receipts by key, the items, the state and the counts, as
+            `Campaign.review` has them; or an error, and then nothing was recorded.
+        """
+        turn = message.get("turn") if isinstance(message, Mapping) else None
+        about = {"turn": turn if isinstance(turn, int) else 0}
+        try:
+            return about | self._taken(message)
+        except PredictionsError:
+            # Its words tell of the predictions, and whoever labels is to know nothing of them.
+            return about | {"error": _NO_MORE_ITEMS}
+        except AssayError as error:
+            return about | {"error": _sendable(str(error))}
+
+    def _taken(self, message: object) -> dict[str, Any]:
+        labels = _labels_in(message)
+        turn = self._campaign.review(labels, reviewer=self.reviewer, want=_HELD, blind=True)
+        if self._campaign.recut_is_due:
+            with suppress(AssayError):  # the strata as they are do, too
+                self._campaign.recut()
+        return {
+            "receipts": [asdict(receipt) for receipt in turn.receipts],
+            "items": [self._item(item) for item in turn.items],
+            "state": turn.state,
+            "yours": turn.yours,
+            "team": turn.team,
+            "budget": self._campaign.settings.goal.budget,
+        }
+
+    def _item(self, item: Item) -> dict[str, Any]:
+        """Return an item for the page: nothing of it that would sway a reviewer."""
+        names = [name for name in shown_columns(self._campaign) if name in item.shown]
+        fields = [[_sendable(name), _sendable(as_text(item.shown[name]))] for name in names]
+        return {"id": str(item.id), "fields": fields}
+
+
+def _labels_in(message: object) -> list[Label]:
+    given = message.get("submits", []) if isinstance(message, Mapping) else None
+    wanted = ("item", "answer", "key")
+    if (
+        not isinstance(given, list)
+        or len(given) > _MOST
+        or not all(
+            isinstance(each, Mapping) and all(isinstance(each.get(name), str) for name in wanted)
+            for each in given
+        )
+    ):
+        raise InputError(
+            "the labelling widget has sent something that is no list of answers",
+            details=f"'submits' has at most {_MOST} objects with {', '.join(wanted)}, all texts",
+            hint="run the cell with campaign.widget(...) again",
+        )
+    return [Label(each["item"], each["answer"], key=each["key"]) for each in given]
+
+
+def _sendable(text: str) -> str:
+    r"""Return a text that a notebook's messages can hold: half a surrogate pair is replaced.
+
+    Examples
+    --------
+    >>> _sendable("Ω \ud800!") == "Ω \ufffd!"
+    True
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def widget_of(campaign: Campaign, reviewer: str) -> Any:
+    """Return the widget, for the last line of a cell."""
+    labeller = Labeller(campaign, reviewer)
+    try:
+        from anywidget import AnyWidget
+        from traitlets import Dict
+    except ImportError:
+        raise MissingDependencyError(
+            "to label in a notebook needs anywidget, which is not installed",
+            hint=install("notebook"),
+        ) from None
+    here = files("assay.campaign")
+
+    class LabelWidget(AnyWidget):
+        """One item at a time, with buttons and keys; every answer is saved at once."""
+
+        _esm = here.joinpath("widget.js").read_text(encoding="utf-8")
+        _css = here.joinpath("widget.css").read_text(encoding="utf-8")
+        words = Dict(labeller.words).tag(sync=True)
+
+    widget = LabelWidget()
+    widget.on_msg(lambda _, message, __: widget.send(labeller.reply(message)))
+    return widget
