@@ -1,4 +1,4 @@
-"""Assay: how good is a classifier, from as few human labels as the mathematics allows."""
+"""Assay: how good is a classifier, with an interval, from few human labels."""
 
 from assay.audit import backup_storage, restore_storage, verify_bundle, verify_campaign
 from assay.campaign import (

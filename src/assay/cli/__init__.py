@@ -75,7 +75,7 @@ def assay(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """How good is your classifier? From as few human labels as the mathematics allows."""
+    """How good is your classifier? An estimate with an interval, from few human labels."""
 
 
 def main() -> None:

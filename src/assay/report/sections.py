@@ -347,7 +347,7 @@ def _deviations(facts: Facts) -> Section:
     if found.before is not None:
         rows.append(_before(found.before))
         rows.append(("Earlier answers that wait to be drawn", f"{found.waiting:,}"))
-    return Section("What did not go straight", (Pairs(tuple(rows)),))
+    return Section("Corrections, rulings and late answers", (Pairs(tuple(rows)),))
 
 
 def _before(before: Mapping[str, Any]) -> tuple[str, str]:
