@@ -1,6 +1,7 @@
 """Strata cut anew during a campaign, by what second opinions turn out to tell."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,10 +34,10 @@ def population(size: int = 20_000, seed: int = 0) -> tuple[Table, dict[object, b
     return table, dict(zip(table["url"], truth.tolist(), strict=True))
 
 
-def run(table: object, truth: dict[object, bool], **options: object) -> tuple[assay.Campaign, int]:
+def run(table: object, truth: dict[object, bool], **options: Any) -> tuple[assay.Campaign, int]:
     """Label until a campaign is done; return it, and how many labels people gave."""
     settings = {"metric": "accuracy", "within": 0.03, "threshold": 0.5, **options}
-    campaign = assay.create_campaign(table, id="url", score="p", **settings)  # type: ignore[arg-type]
+    campaign = assay.create_campaign(table, id="url", score="p", **settings)
     asked = 0
     while not campaign.done:
         batch = campaign.ask(20)
@@ -92,6 +93,7 @@ def test_a_campaign_goes_on_in_another_process(tmp_path: Path) -> None:
             campaign.tell({item.id: truth[item.id] for item in batch})
             asked += [item.id for item in batch]
         assert campaign.settings.recut is not None
+        assert assay.verify_campaign(storage=storage).clean
         drawn.append(asked)
     assert drawn[0] == drawn[1]
 
@@ -120,7 +122,7 @@ def test_reviewers_do_not_see_second_opinions() -> None:
         ({"design": assay.Design.kumar_raj()}, "cuts by confidence"),
     ],
 )
-def test_where_a_model_cannot_be_used_it_says_why(options: dict[str, object], why: str) -> None:
+def test_where_a_model_cannot_be_used_it_says_why(options: dict[str, Any], why: str) -> None:
     table, _ = population(100)
     table["noise"] = [1.0] * 100
     with pytest.raises(DesignError, match=why):
@@ -131,7 +133,7 @@ def test_where_a_model_cannot_be_used_it_says_why(options: dict[str, object], wh
             threshold=0.5,
             aux=["judge"],
             budget=9,
-            **options,  # type: ignore[arg-type]
+            **options,
         )
 
 

@@ -32,7 +32,7 @@ from assay.predictions import Opinionated, Predictions, fold_of, parts_in
 from assay.storage import CardRow, open_store
 
 FIRST = 100  # labels; then twice as many each time
-_WORTH_IT = 0.9  # of the labels: what is not drawn again of the answers so far costs some, too
+WORTH_IT = 0.9  # of the labels: what is not drawn again of the answers so far costs some, too
 
 
 def next_cut(settings: Settings, tried: int) -> int:
@@ -115,7 +115,7 @@ def _fitted(labelling: Labelling, found: Opinionated) -> Model | None:
         return None
     stratum = np.array([card.stratum for card in cards])
     rest = share_left(model.log_odds(columns, fold), stratum, settings.strata.sizes)
-    return model if rest <= _WORTH_IT else None
+    return model if rest <= WORTH_IT else None
 
 
 def _cut_by(model: Model, placed: Predictions, settings: Settings) -> Settings:

@@ -1,0 +1,102 @@
+"""A model's log odds: the same bits in memory, in DuckDB and in Spark."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assay.core.error_model import SAID, Input, Model
+from assay.predictions import Opinionated, Predictions, Scan, read_predictions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+MODEL = Model(
+    inputs=(
+        Input(SAID, "said"),
+        Input("p", "share"),
+        Input("judge", "number", centre=0.3, width=1.7),
+        Input("judge", "level"),
+        Input("lang", "level", level="it's"),
+        Input("ok", "level", level=True),
+        Input("text", "number", centre=10.0, width=3.0),
+        Input("narrow", "number", centre=-1.0, width=0.1),
+    ),
+    terms=((), (0,), (1,), (2,), (3,), (4,), (5,), (6,), (7,), (1, 1), (2, 2), (1, 2), (2, 6)),
+    weights=(
+        tuple(np.random.default_rng(1).normal(size=13).tolist()),
+        tuple(np.random.default_rng(2).normal(size=13).tolist()),
+    ),
+    labels=100,
+    seed=11,
+)
+AUX = ["judge", "lang", "ok", "text", "narrow"]
+
+
+def table(size: int = 3_000) -> "pa.Table":
+    """Return items with numbers far apart, missing and not finite, and text that holds numbers."""
+    rng = np.random.default_rng(5)
+    judge = (rng.standard_t(1, size) * 10.0 ** rng.integers(-6, 6, size)).tolist()
+    judge[:4] = [None, float("nan"), float("inf"), 0.3]
+    p = rng.beta(0.1, 0.2, size)
+    p[:3] = [0.0, 1.0, 1e-300]
+    return pa.table(
+        {
+            "id": [f"item {i}" for i in range(size)],
+            "p": p,
+            "said": p > 0.5,
+            "judge": pa.array(judge, pa.float64()),
+            "lang": rng.choice(["it's", "de", None], size).tolist(),
+            "ok": rng.choice([True, False, None], size).tolist(),
+            "text": rng.choice(["7", " 12.5", "none", None], size).tolist(),
+            "narrow": pa.array(rng.normal(size=size).astype(np.float32)),
+        }
+    )
+
+
+def read(source: object, *, model: Model | None = MODEL) -> Predictions:
+    stored = None if model is None else model.to_dict()
+    return read_predictions(
+        source, id="id", score="p", predicted="said", aux=AUX, model=stored, seed=3
+    )
+
+
+def values(found: Predictions) -> list[float]:
+    ids = [f"item {i}" for i in range(3_000)]
+    there = found.find(ids, variable="score", scale="margin")
+    return [item.value for item in there if item is not None]
+
+
+def test_duckdb_computes_what_numpy_does(tmp_path: "Path") -> None:
+    pq.write_table(table(), tmp_path / "a.parquet")
+    memory, duck = read(table()), read(Scan(tmp_path / "a.parquet", engine="duckdb"))
+    assert values(memory) == values(duck)
+    assert memory.fingerprint() == duck.fingerprint()
+    assert len(set(values(memory))) > 2_900
+    # Given later, the model is the same as given at once.
+    for plain in (read(table(), model=None), read(Scan(tmp_path / "a.parquet"), model=None)):
+        assert isinstance(plain, Opinionated)
+        assert plain.fingerprint() != memory.fingerprint()
+        assert plain.with_model(MODEL).fingerprint() == memory.fingerprint()
+        assert list(plain.opinions(["item 3"])["judge"]) == [0.3]
+
+
+def test_spark_computes_what_numpy_does(spark: "SparkSession") -> None:
+    memory, far = read(table()), read(spark.createDataFrame(table()))
+    assert values(memory) == values(far)
+    assert memory.fingerprint() == far.fingerprint()
+
+
+def test_another_order_of_operations_is_noticed() -> None:
+    """The last bit counts: products in another order give other fingerprints."""
+    turned = Model(
+        MODEL.inputs,
+        (*MODEL.terms[:1], *reversed(MODEL.terms[1:])),
+        tuple((each[0], *reversed(each[1:])) for each in MODEL.weights),
+        MODEL.labels,
+        MODEL.seed,
+    )
+    assert values(read(table())) != values(read(table(), model=turned))
