@@ -28,7 +28,7 @@ from assay.core.error_model import SAID, fit, share_left
 from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.metrics import sides
-from assay.core.profile import profile_of
+from assay.core.profile import Profile, profile_of
 from assay.core.stopping import Reason
 from assay.core.strata import Strata
 from assay.core.stratify import stratify
@@ -73,7 +73,9 @@ class Items:
     def cut(self, by: Floats, design: Design, method: str) -> tuple[Ints, Strata]:
         """Return the stratum of every item, and the strata."""
         there = [side for side in (True, False) if (self.predicted == side).any()]
-        profiles = {side: profile_of(by[self.predicted == side]) for side in there}
+        profiles: dict[bool | None, Profile] = {
+            side: profile_of(by[self.predicted == side]) for side in there
+        }
         strata = stratify(profiles, variable="score", method=method, bins=design.bins)
         return strata.assign(by, self.predicted), strata
 
@@ -128,7 +130,11 @@ class Campaign:
     def _recut(self, stratum: Ints, strata: Strata) -> tuple[Ints, Strata]:
         """Cut the strata anew where a model says so."""
         known, items = np.flatnonzero(self.known), self.items
-        columns = {SAID: items.predicted, "score": items.score, "second": items.second}
+        columns: dict[str, Floats | Bools] = {
+            SAID: items.predicted,
+            "score": items.score,
+            "second": items.second,
+        }
         told = {name: values[known] for name, values in columns.items()}
         model = fit(told, "score", items.positive[known], self.fold[known])
         if model is None:
@@ -166,9 +172,11 @@ def study(items: Items, pair: Pair, kind: str | None, runs: int) -> Iterator[tup
     """Yield the labels of each run, and whether its interval holds the truth."""
     goal = Goal(pair.metric, within=pair.within)
     stratum, strata = items.cut(items.score, Design(), "perc")
-    outcomes = np.bincount(stratum, items.positive, minlength=strata.n_strata)
+    outcomes = np.bincount(stratum, items.positive.astype(np.float64), strata.n_strata)
     sizes = strata.sizes.astype(np.float64)
-    truth = float(ratio(pair.metric, sizes, strata.says_yes).value(outcomes))
+    truth = float(
+        ratio(pair.metric, sizes, strata.says_yes).value(np.asarray(outcomes, dtype=np.float64))
+    )
     for run in range(runs):
         rng = np.random.default_rng([20261117, run])
         campaign = Campaign(items if kind is None else seconds(items, kind, rng), goal, rng)

@@ -43,15 +43,19 @@ def table(size: int = 3_000) -> "pa.Table":
     judge[:4] = [None, float("nan"), float("inf"), 0.3]
     p = rng.beta(0.1, 0.2, size)
     p[:3] = [0.0, 1.0, 1e-300]
+
+    def some(*values: object) -> list[object]:
+        return [values[place] for place in rng.integers(len(values), size=size)]
+
     return pa.table(
         {
             "id": [f"item {i}" for i in range(size)],
-            "p": p,
-            "said": p > 0.5,
+            "p": p.tolist(),
+            "said": (p > 0.5).tolist(),
             "judge": pa.array(judge, pa.float64()),
-            "lang": rng.choice(["it's", "de", None], size).tolist(),
-            "ok": rng.choice([True, False, None], size).tolist(),
-            "text": rng.choice(["7", " 12.5", "none", None], size).tolist(),
+            "lang": some("it's", "de", None),
+            "ok": some(True, False, None),
+            "text": some("7", " 12.5", "none", None),
             "narrow": pa.array(rng.normal(size=size).astype(np.float32)),
         }
     )
