@@ -26,6 +26,12 @@ def test_the_name_and_the_version_have_one_source() -> None:
     assert assay.__version__ == VERSION
 
 
+def test_what_an_extra_installs_is_there_for_the_tests() -> None:
+    known = {re.split(r"[\[<>=]", each)[0] for each in _WRITTEN["dependency-groups"]["dev"]}
+    wanted = {re.split(r"[\[<>=]", each)[0] for extra in EXTRAS.values() for each in extra}
+    assert wanted - {NAME} <= known
+
+
 def test_nobody_is_told_to_install_another_project() -> None:
     texts = {page: page.read_text() for page in (*SOURCE, *PAGES)}
     assert [page.name for page, text in texts.items() if OTHER_PROJECT.search(text)] == []
