@@ -174,7 +174,7 @@ WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "not said": (
         {"y_pred": np.where(PREDICTED, "spam", "ham"), "y_true": TRUTH},
         PredictionsError,
-        "which value means yes, for example pos_label=",
+        "which value means yes: pos_label='ham'",
     ),
     "spelling": (
         {

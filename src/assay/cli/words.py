@@ -20,7 +20,7 @@ _SAME = (
     *("answers", "names", "name", "storage", "seed", "where", "table", "engine", "spark"),
     *("check_ids", "encoding", "map", "rename", "revise", "format", "reviewer", "previous"),
     *("id_column", "label_column", "reviewer_column", "comment_column", "bins", "mode"),
-    *("replications", "like", "label"),
+    *("replications", "like", "label", "aux"),
 )
 _OPTIONS = {**{name: f"--{name.replace('_', '-')}" for name in _SAME}, **_OTHERWISE}
 _TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""

@@ -24,7 +24,7 @@ def refuse_yes_or_no(at_least: float) -> NoReturn:
     raise DesignError(
         f"at_least={at_least!r} goes with one metric of one classifier",
         details=f"a sure yes or no rests on bets: {BETS_ARE_ON_ONE}",
-        hint="leave out at_least, or ask it of that metric alone",
+        hint="leave out at_least=, or ask it of that metric alone",
     )
 
 
