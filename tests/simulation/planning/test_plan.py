@@ -210,7 +210,7 @@ def test_the_same_from_a_file_as_from_memory(tmp_path: Path) -> None:
         ({"metric": "presicion"}, "unknown metric 'presicion'"),
         ({"score": "q"}, "column 'q' not found"),
         ({"score": None, "predicted": "said", "threshold": None}, "there are no scores"),
-        ({"scale": "percent"}, "unknown scale 'percent'"),
+        ({"scale": "per mille"}, "unknown scale 'per mille'"),
         ({"replications": 0}, "replications must be a whole number of at least 1"),
         ({"labels": {}}, "there are no labels"),
         ({"labels": {99: True}}, "1 of 1 labels in the mapping are of items that are not among"),
