@@ -238,7 +238,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--millions", type=int, default=100)
     parser.add_argument("--late", type=int, default=20_000)
-    parser.add_argument("--submits", type=int, default=1_000)
+    parser.add_argument("--submits", type=int, default=900, choices=range(1, 901), metavar="N")
     settings = parser.parse_args()
     settings.folder.mkdir(parents=True, exist_ok=True)
     with storages(settings.folder) as kinds:

@@ -116,13 +116,41 @@ def population(name: str, metric: str, design: Design, rng: np.random.Generator)
     odds = steep * np.log(score / (1 - score)) + SHIFTS[slices] + 0.5
     positive = rng.random(ITEMS) < 1 / (1 + np.exp(-odds))
     says = score >= 0.5
+    return stratified(
+        score, says, metric, design, slices=slices, positive=positive, kinds=len(SHARES)
+    )
+
+
+def stratified(
+    score: Floats,
+    says: Bools,
+    metric: str,
+    design: Design,
+    *,
+    slices: Ints,
+    positive: Bools,
+    kinds: int,
+) -> Cut:
+    """Cut items into strata as a campaign would, and count them.
+
+    Parameters
+    ----------
+    score, says : array, shape (N,)
+        Of the classifier.
+    metric, design
+        What the campaign is to estimate, and how.
+    slices, positive : array, shape (N,)
+        The slice and the truth of each item.
+    kinds : int
+        How many slices there are.
+    """
     found = from_arrays(y_score=score, y_pred=says)
     sides = sides_to_cut(
         design, metric, positives=found.positives, size=found.size, source=found.source
     )
     profiles = found.profile(design.variable, "probability", sides)
     strata = stratify(profiles, variable=design.variable, method=design.strata, bins=design.bins)
-    items = np.zeros((strata.n_strata, len(SHARES), 2), dtype=np.int64)
+    items = np.zeros((strata.n_strata, kinds, 2), dtype=np.int64)
     at = strata.assign(score, says)
     np.add.at(items, (at[at >= 0], slices[at >= 0], positive[at >= 0].astype(np.int64)), 1)
     return Cut(strata, items)

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from assay.distribution import NAME
+from assay.errors import NAME
 from tests.docs.test_docs import unknown
 
 ROOT = Path(__file__).parents[1]

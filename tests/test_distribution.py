@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay.distribution import NAME, VERSION, install
+from assay.errors import NAME, VERSION, install
 from tests.docs import first
 
 ROOT = Path(__file__).parents[1]
@@ -52,7 +52,7 @@ def test_hints_are_formed_in_one_place_and_name_extras_that_there_are() -> None:
     assert told <= set(EXTRAS)
     assert told >= {"web", "postgres", "spark", "plot", "mlflow", "notebook"}
     written = [file.name for file in SOURCE if f"pip install '{NAME}" in file.read_text()]
-    assert written == ["distribution.py"]
+    assert written == ["errors.py"]
     assert install("web") == f"pip install '{NAME}[web]'"
 
 

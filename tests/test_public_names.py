@@ -49,6 +49,7 @@ PROMISED = [
     "load_campaign",
     "log_to_mlflow",
     "plan",
+    "read_judgements",
     "rebase_campaign",
     "restore_storage",
     "simulate",

@@ -18,8 +18,8 @@ from assay.campaign import (
 from assay.core.answers import Answer
 from assay.core.design import Design
 from assay.core.goal import Goal
-from assay.distribution import VERSION
 from assay.errors import (
+    VERSION,
     AssayError,
     AssayWarning,
     DesignError,
@@ -30,6 +30,7 @@ from assay.errors import (
     PredictionsError,
     StorageError,
 )
+from assay.exchange import read_judgements
 from assay.predictions import Predictions, Scan, from_arrays
 from assay.report import Report
 from assay.results import Estimate, Estimates, Item, SliceRow, Slices, StratumRow
@@ -87,6 +88,7 @@ __all__ = [
     "load_campaign",
     "log_to_mlflow",
     "plan",
+    "read_judgements",
     "rebase_campaign",
     "restore_storage",
     "simulate",

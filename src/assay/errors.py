@@ -9,6 +9,7 @@
     │   └── LabelError              a label that is none, or for an item that was not asked for
     │       └── LabelConflictError  another label than the one already given
     ├── StorageError                a storage URL, a campaign's name, a database
+    ├── ServiceError                a server that does not answer just now, and may later
     └── MissingDependencyError      an optional package that is not installed
 
     UserWarning
@@ -24,6 +25,23 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
+
+# What is installed: its name on the package index, its version, and how an extra is installed.
+
+NAME = "assay-eval"  # `assay` is another project there; the package and the command are `assay`
+VERSION = "0.1.0"
+DOCUMENTS = "https://github.com/assay-eval/assay/blob/main/docs"  # read without this repository
+
+
+def install(extra: str) -> str:
+    """Return the command that installs an extra, for the hint of an error.
+
+    Examples
+    --------
+    >>> install("spark")
+    "pip install 'assay-eval[spark]'"
+    """
+    return f"pip install '{NAME}[{extra}]'"
 
 
 class AssayError(Exception):
@@ -78,6 +96,10 @@ class LabelConflictError(LabelError):
 
 class StorageError(AssayError):
     """The storage cannot be opened, or does not hold what was asked of it."""
+
+
+class ServiceError(AssayError):
+    """A server of somebody else's does not answer, or fails; another try may well do."""
 
 
 class MissingDependencyError(AssayError, ImportError):

@@ -12,7 +12,7 @@ import pytest
 
 import assay
 from assay.audit.bundle import packed
-from assay.distribution import NAME
+from assay.errors import NAME
 from assay.exchange import content as zips
 from assay.exchange.content import LimitError
 from tests.audit.zips import members, sealed

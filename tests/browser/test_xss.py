@@ -1,7 +1,7 @@
 """Hostile texts wherever a person or a file can put one: nothing runs, all is shown as it is."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -200,16 +200,24 @@ def test_everything_else(hostile: House, enter: Callable[..., Visit]) -> None:
         assert normalize("NFC", text).strip() in texts["/owner"]  # as reviewers are called
 
 
+def was_blocked(trouble: Sequence[str]) -> bool:
+    """Whether the policy stopped a script: by our own listener's line, or by the browser's.
+
+    The listener's comes later, and not at all where the page is left before.
+    """
+    return any("CSP violation" in each or "Content Security Policy" in each for each in trouble)
+
+
 def test_a_page_that_trusts_texts_is_noticed(hostile: House, enter: Callable[..., Visit]) -> None:
     visit = enter(hostile)
     safe = "text.append(...valueNodes(name, kind, value, address));"
     visit.alter("item.js", (safe, "text.innerHTML = value;"))
     page = visit.open()
     for _ in range(50):  # not until something is seen: one of them leads away from the page
-        if not visit.trouble:
+        if not was_blocked(visit.trouble):
             page.wait_for_timeout(100)
     wrong = visit.leave()
-    assert any("CSP violation" in each for each in wrong), wrong
+    assert was_blocked(wrong), wrong
 
 
 def test_templates_that_trust_texts_are_noticed(
@@ -220,4 +228,4 @@ def test_templates_that_trust_texts_are_noticed(
     visit = enter(open_house(question=ALL))
     visit.open()
     wrong = visit.leave()
-    assert any("CSP violation" in each for each in wrong), wrong
+    assert was_blocked(wrong), wrong

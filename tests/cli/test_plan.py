@@ -72,3 +72,13 @@ def test_a_file_that_is_not_there(run: Run) -> None:
     result = run("plan", "nothing.parquet", *COLUMNS, "--within", "0.1")
     assert result.exit_code == 1
     assert "nothing.parquet" in result.output
+
+
+def test_a_judge_that_costs_money(run: Run) -> None:
+    words = ("--within", "0.1", *QUICK, "--aux", "judge", "--judge-cost", "0.01")
+    result = run("plan", "predictions.csv", *COLUMNS, *words, "--label-cost", "1.5")
+    assert result.exit_code == 0, result.output
+    assert "what judge would save, at 0.01 a judgement and 1.5 a label" in result.output
+    result = run("plan", "predictions.csv", *COLUMNS, *words)
+    assert result.exit_code == 1
+    assert "--judge-cost 0.01 is given without --label-cost" in " ".join(result.output.split())

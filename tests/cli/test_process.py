@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.distribution import VERSION
+from assay.errors import VERSION
 
 
 def assay(*words: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from assay.distribution import NAME
+from assay.errors import NAME
 from tests.docs.blocks import ROOT, Block, blocks_of, matches
 from tests.docs.prepare import first
 from tests.docs.running import KEYS

@@ -118,6 +118,40 @@ def three_models(folder: Path) -> None:
     pq.write_table(pa.table({"url": url, "is_spam": spam}), folder / "truth.parquet")
 
 
+def opinions(folder: Path) -> None:
+    """Write predictions with an older model's score and metadata, a judge's log, and the truth.
+
+    What fools the classifier on short pages fools the judge, too, which was run on two thirds of
+    all. Shops are spam more often than the text tells, and news less often.
+    """
+    rng = np.random.default_rng(6)
+    quality, fools = rng.normal(size=(2, _ROWS))
+    lang = rng.choice(["en", "fr", "de"], _ROWS, p=[0.6, 0.3, 0.1])
+    length = np.exp(rng.normal(6, 1, _ROWS)).astype(np.int64)
+    short = length < 250
+    site = rng.choice(["forum", "news", "shop"], _ROWS)
+    true = quality + np.select([site == "news", site == "shop"], [-0.8, 0.8])
+    spam = rng.random(_ROWS) < 1 / (1 + np.exp(-20 * true))
+    said = true + np.where(short, 0.6, 0.1) * fools + 0.2 * (lang == "fr")
+    url = [f"https://example.org/{number}" for number in range(_ROWS)]
+    table = {
+        "url": url,
+        "title": [f"Page {number}" for number in range(_ROWS)],
+        "lang": lang,
+        "length": length,
+        "site": site,
+        "p_spam": 1 / (1 + np.exp(-2 * (quality + np.where(short, 4.0, 0.15) * fools))),
+        "p_old": 1 / (1 + np.exp(-2 * (true + 0.3 * rng.normal(size=_ROWS)))),
+    }
+    pq.write_table(pa.table(table), folder / "predictions.parquet")
+    pq.write_table(pa.table({"url": url, "is_spam": spam}), folder / "truth.parquet")
+    with (folder / "judge.jsonl").open("w") as log:
+        for number in np.flatnonzero(rng.random(_ROWS) < 2 / 3):
+            score = round(float(1 / (1 + np.exp(-4 * said[number]))), 3)
+            verdict = "spam" if score >= 0.5 else "fine"
+            log.write(json.dumps({"id": url[number], "verdict": verdict, "score": score}) + "\n")
+
+
 def two_weeks(folder: Path) -> None:
     """Write the pages of two weeks, a fifth of them new and often misjudged, and the truth."""
     first, later = _pages(seed=1), _pages(seed=2, day=1)
@@ -188,6 +222,9 @@ FILES: dict[str, Callable[[Path], None]] = {
     "docs/any_size.md": days,
     "docs/howto/csv_and_colleagues.md": spreadsheet,
     "docs/howto/every_week.md": two_weeks,
+    "docs/howto/llm_judge.md": opinions,
+    "docs/howto/metadata.md": opinions,
+    "docs/howto/old_model.md": opinions,
     "docs/howto/pull_request.md": two_weeks,
     "docs/howto/random_labels.md": random_labels,
     "docs/howto/rare_recall.md": predictions,
@@ -201,7 +238,21 @@ FILES: dict[str, Callable[[Path], None]] = {
 }
 """By page: what is there before its first block."""
 
+
+def judged(folder: Path) -> None:
+    """Fill in what the judge says of the items that went out to it."""
+    log = (json.loads(line) for line in (folder / "judge.jsonl").read_text().splitlines())
+    said = {each["id"]: "yes" if each["verdict"] == "spam" else "no" for each in log}
+    with (folder / "todo.csv").open(newline="") as out:
+        rows = list(csv.DictReader(out))
+    with (folder / "judged.csv").open("w", newline="") as back:
+        writer = csv.DictWriter(back, list(rows[0]))
+        writer.writeheader()
+        writer.writerows({**row, "verdict": said.get(row["id"], "no")} for row in rows)
+
+
 BEFORE: dict[str, Callable[[Path], None]] = {
+    "assay import pages --judge judged.csv": judged,
     "assay import spam ann.csv": spreadsheets_back,
     "assay import spam-week-46 export.json": label_studio,
     "assay extend 'preds/day=8/*.parquet'": lambda folder: day(folder, 8),

@@ -7,10 +7,9 @@ import signal
 import socket
 import subprocess
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ class LabelStudio:
     """Its API, with the rights of the first user."""
 
     def __init__(self, address: str, token: str) -> None:
-        self.address, self._token = address, token
+        self.address, self.token = address, token
 
     def call(self, method: str, path: str, body: object = None) -> Any:
         """Send JSON and return what comes back."""
@@ -30,7 +29,7 @@ class LabelStudio:
 
     def raw(self, method: str, path: str, data: bytes | None, kind: str) -> bytes:
         """Send bytes and return those that come back."""
-        headers = {"Authorization": f"Token {self._token}", "Content-Type": kind}
+        headers = {"Authorization": f"Token {self.token}", "Content-Type": kind}
         request = urllib.request.Request(
             f"{self.address}{path}", data=data, method=method, headers=headers
         )
@@ -65,47 +64,61 @@ def answered(choice: str) -> dict[str, object]:
     }
 
 
+class Server(LabelStudio):
+    """A server with a database in a folder, that can be killed and started again where it was."""
+
+    def __init__(self, program: str, folder: Path, **environment: str) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        super().__init__(f"http://127.0.0.1:{port}", secrets.token_hex(20))
+        where = ["--internal-host", "127.0.0.1", "--port", str(port)]
+        self._command = [program, "start", "--no-browser", *where]
+        self._folder = folder
+        self._environment = {
+            **os.environ,
+            "LABEL_STUDIO_BASE_DATA_DIR": str(folder),
+            "LABEL_STUDIO_USERNAME": "owner@example.org",
+            "LABEL_STUDIO_PASSWORD": secrets.token_hex(20),
+            "LABEL_STUDIO_USER_TOKEN": self.token,
+            "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true",
+            "COLLECT_ANALYTICS": "false",
+            **environment,
+        }
+
+    def start(self) -> None:
+        """Start it, and wait until it takes requests."""
+        self._process = subprocess.Popen(
+            self._command,
+            cwd=self._folder,
+            env=self._environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self.call("GET", "/health")
+            except (OSError, ValueError):
+                assert self._process.poll() is None, "Label Studio ended"
+                assert time.monotonic() < deadline, f"Label Studio is not up after {PATIENCE:g} s"
+                time.sleep(0.5)
+            else:
+                return
+
+    def kill(self) -> None:
+        """End it, and all it started, as ``kill -9`` does."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+
 @contextmanager
-def running(program: str, folder: Path) -> Iterator[LabelStudio]:
-    """Start a server with a database in the folder; end it, and all it started, with the block."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    token = secrets.token_hex(20)
-    environment = {
-        **os.environ,
-        "LABEL_STUDIO_BASE_DATA_DIR": str(folder),
-        "LABEL_STUDIO_USERNAME": "owner@example.org",
-        "LABEL_STUDIO_PASSWORD": secrets.token_hex(20),
-        "LABEL_STUDIO_USER_TOKEN": token,
-        "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true",
-        "COLLECT_ANALYTICS": "false",
-    }
-    where = ["--internal-host", "127.0.0.1", "--port", str(port)]
-    with subprocess.Popen(
-        [program, "start", "--no-browser", *where],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    ) as process:
-        try:
-            server = LabelStudio(f"http://127.0.0.1:{port}", token)
-            wait_until_up(server, process)
-            yield server
-        finally:
-            os.killpg(process.pid, signal.SIGKILL)
-
-
-def wait_until_up(server: LabelStudio, process: "subprocess.Popen[bytes]") -> None:
-    """Wait for the server to take requests."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        try:
-            server.call("GET", "/health")
-        except (OSError, ValueError):
-            assert process.poll() is None, "Label Studio ended"
-            assert time.monotonic() < deadline, f"Label Studio is not up after {PATIENCE:g} s"
-            time.sleep(0.5)
-        else:
-            return
+def running(program: str, folder: Path, **environment: str) -> Iterator[Server]:
+    """Start a server; end it with the block."""
+    server = Server(program, folder, **environment)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.kill()

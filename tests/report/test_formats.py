@@ -12,7 +12,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 import assay
-from assay.distribution import DOCUMENTS
+from assay.errors import DOCUMENTS
 from assay.report import Report
 from assay.report.blocks import markdown_of
 from assay.report.html import element

@@ -13,8 +13,7 @@ from typing import Any
 
 from assay.audit.members import CAMPAIGNS, MANIFEST, manifest_of, tables_of
 from assay.audit.snapshot import Snapshot, campaigns_of, check_draws, laid_out, take
-from assay.distribution import NAME, VERSION
-from assay.errors import InputError
+from assay.errors import NAME, VERSION, InputError
 from assay.exchange import MOST_BYTES
 from assay.labelling import Labelling, Settings
 from assay.report import Report, report_of

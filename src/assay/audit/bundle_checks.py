@@ -24,8 +24,7 @@ from assay.audit.members import FORMAT, FORMAT_VERSION, MANIFEST, manifest_of, v
 from assay.audit.parsing import json_of, snapshot_of
 from assay.audit.recount import check_answers, check_estimates, check_values
 from assay.audit.snapshot import Snapshot, restore
-from assay.distribution import NAME
-from assay.errors import AssayError, InputError
+from assay.errors import NAME, AssayError, InputError
 from assay.exchange import Content, is_zip, unzip
 from assay.labelling import Labelling
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.audit.snapshot import Snapshot
 from assay.core.deck import number
-from assay.distribution import VERSION
+from assay.errors import VERSION
 from assay.exchange import guard
 from assay.labelling import Labelling, estimates_of, strata_in
 from assay.results import Estimate, Estimates, StratumRow

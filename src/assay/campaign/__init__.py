@@ -4,19 +4,31 @@ from assay.campaign.arrays import evaluate
 from assay.campaign.campaign import Campaign
 from assay.campaign.compare import compare_campaign
 from assay.campaign.create import create_campaign, load_campaign
-from assay.campaign.exchange import Written, import_labels, shown_columns, write_batch, write_labels
+from assay.campaign.exchange import (
+    Written,
+    import_labels,
+    shown_columns,
+    write_batch,
+    write_labels,
+    write_unjudged,
+)
 from assay.campaign.extend import extend_campaign, rebase_campaign
 from assay.campaign.mistakes import MISTAKE_FORMATS, write_mistakes
 from assay.campaign.mlflow import log_to_mlflow
 from assay.campaign.prior_labels import find_prior_labels
 from assay.campaign.random_labels import estimate
 from assay.campaign.series import follow_campaign
+from assay.campaign.studio import Connection, Standing
 from assay.campaign.trends import PeriodRow, Trend, trend
+from assay.campaign.verdicts import Taken, import_verdicts
 
 __all__ = [
     "MISTAKE_FORMATS",
     "Campaign",
+    "Connection",
     "PeriodRow",
+    "Standing",
+    "Taken",
     "Trend",
     "Written",
     "compare_campaign",
@@ -27,6 +39,7 @@ __all__ = [
     "find_prior_labels",
     "follow_campaign",
     "import_labels",
+    "import_verdicts",
     "load_campaign",
     "log_to_mlflow",
     "rebase_campaign",
@@ -35,4 +48,5 @@ __all__ = [
     "write_batch",
     "write_labels",
     "write_mistakes",
+    "write_unjudged",
 ]

@@ -1,16 +1,18 @@
 """Campaign: ask for items, record their labels, estimate, and stop."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from numbers import Integral
 from operator import attrgetter
 from os import PathLike
-from typing import Any
+from typing import Any, TypeVar
 from warnings import warn
 
 from assay.audit import Bundle, write_bundle
-from assay.campaign.recut import next_cut, recut
+from assay.campaign.recut import recut, successor
+from assay.campaign.unjudged import unjudged_in
 from assay.core.answers import Agreement, Answer, parse_answer, parse_answers
 from assay.core.deck import Id
+from assay.core.error_model import scheduled
 from assay.core.stopping import Reason
 from assay.errors import AssayWarning, InputError, LabelError, PredictionsError, did_you_mean
 from assay.labelling import (
@@ -19,6 +21,7 @@ from assay.labelling import (
     Assignments,
     Frame,
     Labelling,
+    ReplacedError,
     Review,
     Settings,
     ShortReserveError,
@@ -32,6 +35,7 @@ from assay.labelling import (
     checked_request,
     comment_of,
     estimates_of,
+    judge_of,
     judged_cells,
     judged_columns,
     judged_items,
@@ -39,6 +43,7 @@ from assay.labelling import (
     mistakes_of,
     reviewer_of,
     reviewers_in,
+    savings_of,
     slices_of,
     strata_in,
     told_by_one,
@@ -53,12 +58,14 @@ from assay.results import (
     Estimates,
     HistoryPoint,
     Item,
+    JudgeQuality,
     Mistakes,
     Outlook,
     Pace,
     Receipt,
     Recorded,
     ReviewerRow,
+    Savings,
     Slices,
     StratumRow,
     Turn,
@@ -72,6 +79,8 @@ from assay.results import (
     plain_words,
 )
 from assay.storage import Label, Session, Store, StoredLabel
+
+T = TypeVar("T")
 
 _LOOKS = 20  # at rounds that wait for answers, for the picture in a notebook
 
@@ -87,13 +96,35 @@ class Campaign:
         self, store: Store, key: int, settings: Settings, predictions: Predictions | None
     ) -> None:
         self._store = store
-        self._recut_tried = 0  # the labels that there were when strata were last to be cut anew
+        self._recut_tried = 0  # of the numbers of labels to cut strata anew at: the last
         self._take(key, settings, predictions)
 
     def _take(self, key: int, settings: Settings, predictions: Predictions | None) -> None:
         self._settings = settings
         self._labelling = Labelling(self._store, key, settings, predictions)
         self._assignments = Assignments(self._labelling)
+
+    def _catch_up(self) -> None:
+        """Take in what others have stored, and follow them if they have cut the strata anew."""
+        self._labelling.catch_up()
+        if self._labelling.name != self.name and self._follow():
+            self._labelling.catch_up()
+
+    def _follow(self) -> bool:
+        """Go on with what has taken this campaign's place, if only its strata were cut anew."""
+        found = successor(self._labelling)
+        if found is not None:
+            self._take(*found)
+        return found is not None
+
+    def _following(self, work: Callable[[], T]) -> T:
+        """Do something; once more where others have cut the strata anew meanwhile."""
+        while True:
+            try:
+                return work()
+            except ReplacedError:
+                if not self._follow():
+                    raise
 
     @property
     def name(self) -> str:
@@ -134,7 +165,7 @@ class Campaign:
     @property
     def version(self) -> str:
         """A text that changes whenever something is stored that estimates and counts rest on."""
-        self._labelling.catch_up()
+        self._catch_up()
         return self._labelling.version
 
     def ask(
@@ -170,10 +201,12 @@ class Campaign:
                 "who asks",
                 hint="ask(..., reviewer='ann') and tell(..., reviewer='ann')",
             )
-        self._labelling.catch_up()
+        self._catch_up()
         if self.recut_is_due and not self._labelling.rounds.outstanding:
             self._recut_or_warn()
-        return self._assignments.ask(int(n), reviewer=reviewer, lease=lease)
+        return self._following(
+            lambda: self._assignments.ask(int(n), reviewer=reviewer, lease=lease)
+        )
 
     def _recut_or_warn(self) -> None:
         try:
@@ -186,17 +219,20 @@ class Campaign:
         """Whether there are labels enough to see what the columns of `aux` tell."""
         if not self._settings.source.aux or self._labelling.rounds.reason is not Reason.GO_ON:
             return False
-        return self._labelling.answered >= next_cut(self._settings, self._recut_tried)
+        model = self._settings.source.model
+        done = max(self._recut_tried, 0 if model is None else model.labels)
+        return scheduled(self._labelling.answered) > done
 
     def put_off_recut(self) -> None:
         """Let it not be due again before there are twice as many labels: somebody else does it."""
-        self._recut_tried = self._labelling.answered
+        self._recut_tried = scheduled(self._labelling.answered)
 
     def recut(self) -> bool:
         """Learn from the labels what the columns of `aux` tell, and cut the strata anew by that.
 
-        `ask` does so by itself at numbers of labels that are fixed beforehand. All labels are
-        kept, and most of them count at once.
+        `ask` does so by itself at numbers of labels that are fixed beforehand: 100, 200, 400 and so
+        on. The last of these that was reached counts, and nothing is done before the first. All
+        labels are kept, and most of them count at once.
 
         Returns
         -------
@@ -204,9 +240,14 @@ class Campaign:
             Whether the strata are others now. They stay where the columns tell no more than the
             score.
         """
-        self._labelling.catch_up()
+        self._catch_up()
         self.put_off_recut()
-        found = recut(self._labelling)
+        try:
+            found = recut(self._labelling, self._recut_tried) if self._recut_tried else None
+        except ReplacedError:  # somebody else has done it meanwhile
+            if self._follow():
+                return True
+            raise
         if found is None:
             return False
         key, settings, predictions, sizes = found
@@ -254,7 +295,8 @@ class Campaign:
         >>> campaign.review([answer], reviewer="ann").receipts[0].status
         'again'
         """
-        return self._assignments.turn(checked_request(labels, reviewer, want, lease, blind=blind))
+        request = checked_request(labels, reviewer, want, lease, blind=blind)
+        return self._following(lambda: self._assignments.turn(request))
 
     def widget(self, reviewer: str) -> Any:
         """Return a widget to label in a notebook, for the last line of a cell.
@@ -315,12 +357,13 @@ class Campaign:
         said = WITHDRAWN if answer == WITHDRAWN else parse_answer(answer).value
         who = reviewer_of(reviewer)
         ruling = Label(str(item), said, who, ruling=True, key=key, comment=comment)
-        return self._assignments.rule(check_sent(ruling))
+        checked = check_sent(ruling)
+        return self._following(lambda: self._assignments.rule(checked))
 
     @property
     def half_reviewed(self) -> int:
         """How many items have an answer, and wait for another reviewer's."""
-        self._labelling.catch_up()
+        self._catch_up()
         waiting = (
             self._labelling.review(card.item_id) for card in self._labelling.rounds.outstanding
         )
@@ -332,7 +375,7 @@ class Campaign:
 
     def reviewers(self) -> list[ReviewerRow]:
         """Return what each reviewer has done."""
-        self._labelling.catch_up()
+        self._catch_up()
         return reviewers_in(self._labelling)
 
     def pace(self) -> Pace | None:
@@ -340,7 +383,7 @@ class Campaign:
 
         None where too few were to say, or where all came from files.
         """
-        self._labelling.catch_up()
+        self._catch_up()
         return pace_of(self._labelling.moments)
 
     def outlook(self) -> Outlook:
@@ -357,17 +400,25 @@ class Campaign:
         estimates = self.estimates()
         return outlook_of(
             estimates,
-            answers=len(self._labelling.rounds.answers),
+            answers=len(self._labelling.rounds.answers) + self._labelling.rounds.state.elsewhere,
             items=int(self._settings.strata.sizes.sum()),
             budget=self._settings.goal.budget,
         )
+
+    def savings(self) -> Savings | None:
+        """Return what second opinions save in labels; None where strata are by the score.
+
+        Also where fewer than 50 judged items are known, or the scores were not kept with them.
+        """
+        self._catch_up()
+        return savings_of(self._labelling)
 
     def agreement(self) -> Agreement:
         """Return how often reviewers agree, on the items that were meant for several of them.
 
         Rulings do not matter here, nor do answers of more reviewers than an item wants.
         """
-        self._labelling.catch_up()
+        self._catch_up()
         return agreement_in(self._labelling)
 
     def recall(self, sizes: Sequence[int]) -> None:
@@ -423,10 +474,16 @@ class Campaign:
                 details=f"{len(lost)} such in all, nothing was recorded",
                 ids=lost,
             )
-        with self._labelling.write() as session:
-            said = told_by_one(self._labelling, given, reviewer, comments=written, revise=revise)
-            self._labelling.add(session, said)
-            self._free(session, {(item_id, reviewer) for item_id in given})
+
+        def tell() -> None:
+            with self._labelling.write() as session:
+                every = told_by_one(
+                    self._labelling, given, reviewer, comments=written, revise=revise
+                )
+                self._labelling.add(session, every)
+                self._free(session, {(item_id, reviewer) for item_id in given})
+
+        self._following(tell)
         return self.estimate()
 
     def record(self, labels: Sequence[Label], *, revise: bool = False) -> Recorded:
@@ -450,7 +507,10 @@ class Campaign:
         >>> campaign.record(said)
         Recorded(new=2, revised=0, unchanged=0, spare=0)
         """
-        labels = [check_told(label) for label in labels]
+        checked = [check_told(label) for label in labels]
+        return self._following(lambda: self._record(checked, revise=revise))
+
+    def _record(self, labels: Sequence[Label], *, revise: bool) -> Recorded:
         # A file may have a hundred thousand: they are checked while others go on writing, and in
         # the transaction only those are checked again whose items others have spoken of since.
         with self._labelling.read() as session:
@@ -504,12 +564,12 @@ class Campaign:
 
     def estimates(self) -> Estimates:
         """Return what is known now of every metric that was asked for, by its name."""
-        self._labelling.catch_up()
+        self._catch_up()
         return estimates_of(self._labelling)
 
     def strata(self) -> list[StratumRow]:
         """Return one row a stratum: what it is, its size, and its labels so far."""
-        self._labelling.catch_up()
+        self._catch_up()
         return strata_in(self._labelling)
 
     def slices(
@@ -545,7 +605,7 @@ class Campaign:
         >>> round(slices["en"].value, 3), slices["en"].verdict, list(slices)
         (0.667, 'too few to say: 2 of 30 labels', ['en', '(missing)'])
         """
-        self._labelling.catch_up()
+        self._catch_up()
         return slices_of(
             self._labelling,
             column,
@@ -592,7 +652,7 @@ class Campaign:
         >>> [(each.id, each.kind, each.score, each.shown["text"]) for each in mistakes][:2]
         [(0, 'false positive', 0.9, 'ab'), (3, 'false negative', 0.2, 'gh')]
         """
-        self._labelling.catch_up()
+        self._catch_up()
         return mistakes_of(
             self._labelling,
             kind=kind,
@@ -600,6 +660,74 @@ class Campaign:
             classifier=classifier,
             predictions=predictions,
         )
+
+    def judge(
+        self,
+        column: str,
+        *,
+        at: float | None = None,
+        by: str | None = None,
+        predictions: object = None,
+    ) -> JudgeQuality:
+        """Return how good a judge is whose verdicts are in a column, from the labels so far.
+
+        Its sensitivity, specificity, agreement and Cohen's kappa, with people's answers as the
+        truth, and how far metrics by its verdicts are from those by people's answers.
+
+        Parameters
+        ----------
+        column : str
+            Of `aux`, or any column as in `slices`: true and false, yes and no, or numbers. Items
+            without a value are left out.
+        at : float, optional
+            The number from which on the verdict is yes.
+        by : str, optional
+            A column of slices, to have all of it in each.
+        predictions : optional
+            Where to look the items up, as in `load_campaign`.
+
+        Examples
+        --------
+        >>> import assay
+        >>> pages = {"p": [0.9, 0.8, 0.3, 0.2], "judge": [0.7, 0.9, 0.6, 0.1]}
+        >>> campaign = assay.create_campaign(
+        ...     pages, score="p", threshold=0.5, aux=["judge"], metric="accuracy", budget=4)
+        >>> estimate = campaign.tell({item.id: item.id < 2 for item in campaign.ask(4)})
+        >>> quality = campaign.judge("judge", at=0.5)
+        >>> quality.sensitivity.value, quality.specificity.value, quality.kappa.value
+        (1.0, 0.5, 0.5)
+        >>> print(quality.gaps[0])
+        accuracy: the judge says 0.750, people say 1.000; -0.250 [-0.250, -0.250], the judge is too
+        hard on it
+        """
+        self._catch_up()
+        return judge_of(self._labelling, column, at=at, by=by, predictions=predictions)
+
+    def unjudged(self, n: int, *, column: str | None = None) -> list[Item]:
+        """Return items that a judge was not asked about yet, to have a part of all items judged.
+
+        They are the first in an order of their own, which has nothing to do with that of the
+        labels: a random part of the items that the metric is about. Those that have a verdict in
+        the column are passed over, so that the next ones come when the verdicts are there. What
+        they show is what reviewers see.
+
+        Parameters
+        ----------
+        n : int
+        column : str, optional
+            Of `aux`, with the verdicts so far. When left out: its only one, or none yet.
+
+        Examples
+        --------
+        >>> import assay
+        >>> pages = {"p": [0.9, 0.8, 0.7, 0.6], "judge": [1, None, 0, None]}
+        >>> campaign = assay.create_campaign(
+        ...     pages, score="p", threshold=0.5, aux=["judge"], budget=4)
+        >>> sorted(item.id for item in campaign.unjudged(10))
+        [1, 3]
+        """
+        self._catch_up()
+        return unjudged_in(self._labelling, n, column)
 
     def judged_table(self, taken: Sequence[str] = ()) -> tuple[tuple[str, ...], dict[Id, Any]]:
         """Return what is known of every item with an answer, as cells under columns.
@@ -611,7 +739,7 @@ class Campaign:
         taken : sequence of str
             Names that columns of what items show must not have.
         """
-        self._labelling.catch_up()
+        self._catch_up()
         cells = {
             item.id: judged_cells(self._labelling, item) for item in judged_items(self._labelling)
         }
@@ -640,7 +768,7 @@ class Campaign:
         >>> [point.labels for point in campaign.history()["precision"]]
         [1, 2]
         """
-        self._labelling.catch_up()
+        self._catch_up()
         past, more = self._labelling.rounds.history, self._labelling.rounds.unfinished(unfinished)
         return {name: (*past.get(name, ()), *more.get(name, ())) for name in {**past, **more}}
 
@@ -675,19 +803,35 @@ class Campaign:
 
     def reviews(self) -> dict[Id, Review]:
         """Return what reviewers have said of every item that was drawn, by the rule's book."""
-        self._labelling.catch_up()
+        self._catch_up()
         return {
             self._settings.item_id(item_id): review.copy()
             for item_id, review in self._labelling.reviews.items()
             if self._labelling.rounds.card(item_id) is not None
         }
 
+    def reviews_of(self, item_ids: Iterable[str]) -> dict[str, Review]:
+        """Return what has been said of some items, by their ids as text; only of those asked for.
+
+        An item of which nothing was said yet has a review that holds nothing.
+        """
+        self._catch_up()
+        asked = (each for each in item_ids if self._labelling.was_asked(each))
+        return {item_id: self._labelling.review(item_id).copy() for item_id in asked}
+
+    def is_counted(self, item_id: str) -> bool:
+        """Tell whether the stopping rule has looked at an item's round, by the item's id as text.
+
+        Whoever gave its answer has seen since whether more items came, and may not choose again.
+        """
+        return self._labelling.rounds.is_looked_at(item_id)
+
     def waiting_answers(self) -> dict[Id, Answer]:
         """Return answers from before a rebase to items that have not been drawn since.
 
         They count as soon as their items are drawn, if these are still among the predictions.
         """
-        self._labelling.catch_up()
+        self._catch_up()
         return {
             self._settings.item_id(item_id): answer
             for item_id, answer in waiting_in(self._labelling).items()
@@ -761,5 +905,5 @@ class Campaign:
         return html_block(*shown)
 
     def _reason(self) -> Reason:
-        self._labelling.catch_up()
+        self._catch_up()
         return self._labelling.rounds.reason

@@ -210,12 +210,15 @@ def create_campaign(
         design=design,
         labels=labels,
         seed=seed,
+        bind=True,
     )
     for caution in setup.cautions:
         warn(caution, AssayWarning, stacklevel=2)
     scans = [as_scan(predictions)]
     setup = replace(setup, columns={**setup.columns, "show": show})
-    settings = settings_of(setup, scans, name=name, seed=seed, reviewing=reviewing, slices=slices)
+    settings = settings_of(
+        setup, scans, name=name, seed=setup.seed, reviewing=reviewing, slices=slices
+    )
     return _keep(setup, settings, open_store(storage))
 
 
@@ -290,6 +293,7 @@ def settings_of(
         slices=tuple(slices),
         doubts=tuple(doubt.finding for doubt in setup.doubts),
         scores=tuple(dict.fromkeys([*setup.scores, *scores])),
+        opinions="" if setup.opinions is None else f"{setup.opinions:016x}",
     )
     return Settings(
         name=name,

@@ -1,8 +1,12 @@
 """Import and export of labels: all rows of a file or, with an error, none."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
+from typing import Any
+
+import narwhals as nw
 
 from assay.campaign.campaign import Campaign
 from assay.errors import InputError, LabelConflictError, LabelError
@@ -25,7 +29,11 @@ from assay.exchange import (
     sheet_of,
 )
 from assay.labelling import SKIP, WITHDRAWN, contradicts, now_words, without_collection
+from assay.results import free_names
 from assay.storage import LABEL_FIELDS, StoredLabel
+
+_FILES = (str, bytes, PathLike)
+_OF_A_JUDGE = ("csv", "jsonl")  # formats of items for a judge
 
 
 @dataclass(frozen=True)
@@ -75,7 +83,7 @@ class Imported:
 
 
 def read_labels(
-    source: str | PathLike[str] | bytes,
+    source: Any,
     *,
     campaign: Campaign,
     format: str | None = None,
@@ -93,7 +101,7 @@ def read_labels(
 
     Parameters
     ----------
-    source : path or bytes
+    source : path, bytes or DataFrame
     campaign : Campaign
         Whose items the labels are of.
     format, id_column, label_column, reviewer_column, comment_column, reviewer, rename
@@ -111,8 +119,11 @@ def read_labels(
     >>> found.format, found.rows[0].reviewer
     ('jsonl', 'ann')
     """
-    content = Content(source, encoding)
-    found = format_of(content) if format is None else find_format(format)
+    content = _content(source, encoding)
+    if format is None:
+        found = format_of(content) if isinstance(source, _FILES) else FORMATS["jsonl"]
+    else:
+        found = find_format(format)
     limits = limits or Limits()
     named = {"reviewer": reviewer_column, "comment": comment_column}
     columns = Columns(
@@ -133,6 +144,24 @@ def read_labels(
     return Labels(content.name, found.name, **vars(checked))
 
 
+def _content(source: Any, encoding: str | None) -> Content:
+    """Return what is to be read; a DataFrame as the lines of JSON that it could be."""
+    if isinstance(source, _FILES):
+        return Content(source, encoding)
+    try:
+        rows = nw.from_native(source, eager_only=True).to_arrow().to_pylist()
+    except TypeError:
+        raise InputError(
+            f"labels are not read from {type(source).__name__}",
+            details="a path, bytes, or a DataFrame of pandas, polars or pyarrow",
+            hint="a mapping of ids and answers goes to campaign.tell()",
+        ) from None
+    lines = [json.dumps(row, default=str) for row in rows]
+    content = Content("\n".join([*lines, ""]).encode())
+    content.name = "the DataFrame"
+    return content
+
+
 def _id_columns(campaign: Campaign) -> tuple[str, ...]:
     """Return what the column of ids may be called: as in the predictions, or as in an export."""
     own = campaign.settings.source.columns["id"]
@@ -151,7 +180,7 @@ def _further(campaign: Campaign, format: Format) -> tuple[str, ...]:
 
 def import_labels(
     campaign: Campaign,
-    source: str | PathLike[str] | bytes,
+    source: Any,
     *,
     format: str | None = None,
     id_column: str | None = None,
@@ -173,8 +202,9 @@ def import_labels(
     ----------
     campaign : Campaign
         The one that asked for the items.
-    source : str, path or bytes
-        A file, or the bytes of one. Rows without a label are left out, other columns ignored.
+    source : str, path, bytes or DataFrame
+        A file, the bytes of one, or a table of pandas, polars or pyarrow. Rows without a label are
+        left out, other columns ignored.
     format : str, optional
         One of `FORMATS`; by default told from the file's name and content.
     id_column, label_column, reviewer_column, comment_column : str
@@ -344,6 +374,41 @@ def write_batch(
     return Written(content, sheet_of(batch), found.suffix, found.media_type, config)
 
 
+def write_unjudged(
+    campaign: Campaign, size: int, *, column: str | None = None, format: str = "csv"
+) -> Written:
+    r"""Return items for a judge, as a file with an empty column for its verdict.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    size : int
+        How many items.
+    column : str, optional
+        As in `Campaign.unjudged`.
+    format : {"csv", "jsonl"}
+
+    Examples
+    --------
+    >>> from assay.campaign.create import create_campaign
+    >>> campaign = create_campaign({"p": [0.9]}, score="p", threshold=0.5, budget=1)
+    >>> write_unjudged(campaign, 1).content
+    b'id,verdict\r\n0,\r\n'
+    """
+    found = find_format(format)
+    if found.name not in _OF_A_JUDGE:
+        raise _cannot(found, "items for a judge", [FORMATS[name] for name in _OF_A_JUDGE])
+    shown = tuple(shown_columns(campaign))
+    names = free_names(shown, ("id", "verdict", "score"))
+    rows = (
+        (item.id, *(item[name] for name in shown), None)
+        for item in campaign.unjudged(size, column=column)
+    )
+    sheet = Sheet(("id", *names, "verdict"), tuple(rows))
+    content = sheet.to_csv() if found.name == "csv" else sheet.to_jsonl()
+    return Written(content, sheet, found.suffix, found.media_type)
+
+
 def write_labels(campaign: Campaign, *, format: str = "csv") -> Written:
     r"""Return what every reviewer says now, as a file.
 
@@ -429,6 +494,4 @@ def shown_columns(campaign: Campaign) -> list[str]:
 
     Who knows the prediction judges differently. The id is shown anyway.
     """
-    source = campaign.settings.source
-    kept_back = (source.columns["id"], *source.judgements)
-    return [name for name in source.columns["show"] if name not in kept_back]
+    return campaign.settings.source.seen

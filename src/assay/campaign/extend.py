@@ -1,6 +1,7 @@
 """Campaigns that go on with other predictions and all labels: extended by new ones, or rebased."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from warnings import warn
 
@@ -189,7 +190,11 @@ def _still_gone(judged: set[str], new: Predictions, settings: Settings) -> int:
 
 
 def rebase_campaign(
-    name: str = "campaign", *, storage: str | None = None, predictions: object = None
+    name: str = "campaign",
+    *,
+    storage: str | None = None,
+    predictions: object = None,
+    aux: Sequence[str] | None = None,
 ) -> Campaign:
     """Go on with a campaign on predictions that have changed, and keep all labels.
 
@@ -207,6 +212,9 @@ def rebase_campaign(
         The predictions as they are now; when left out, they are read from where they were. A list
         may hold several parts. Where the campaign was made with a condition on the rows
         (`assay.Scan`), it holds for a path, too.
+    aux : sequence of str, optional
+        The columns that are second opinions from now on; when left out, those of before. What they
+        tell is learned anew, from the labels so far. None may have been made with these labels.
 
     Returns
     -------
@@ -244,6 +252,8 @@ def rebase_campaign(
         scans = _where_they_were(store, old)
     else:
         scans = scans_of(predictions, old.source)
+    if aux is not None:
+        old = _with_aux(old, aux)
     found = read_again(scans, old)
     refuse_other_ids(found, old)
     if old.source.columns["id"] is None and not isinstance(predictions, Predictions):
@@ -280,6 +290,18 @@ def rebase_campaign(
         predictions=found,
         confirmed=True,
     )
+
+
+def _with_aux(settings: Settings, aux: Sequence[str]) -> Settings:
+    """Return the settings with other columns for a model, and without one of before."""
+    if isinstance(aux, str):
+        raise DesignError(f"aux={aux!r} is one text", hint=f"give a list: aux=[{aux!r}]")
+    source = settings.source
+    columns = {name: each for name, each in source.columns.items() if name not in ("aux", "model")}
+    # Strata by a model are of margins; the score's own scale was given, or is told by its range.
+    scale = source.scale if source.model is None else columns.get("scale", "probability")
+    again = replace(source, columns=columns | ({"aux": list(aux)} if aux else {}), scale=scale)
+    return replace(settings, source=again)
 
 
 def _where_they_were(store: Store, settings: Settings) -> list[Scan]:

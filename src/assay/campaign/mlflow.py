@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from assay.campaign.campaign import Campaign
-from assay.distribution import VERSION, install
-from assay.errors import InputError, MissingDependencyError, StorageError
+from assay.errors import VERSION, InputError, MissingDependencyError, StorageError, install
 from assay.results import Estimate, HistoryPoint, goal_words, printable, thinned
 
 _POINTS = 100  # of a metric's history, at most; a chart shows no more

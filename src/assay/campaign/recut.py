@@ -1,56 +1,69 @@
 """Strata cut anew during a campaign, by a model of the outcome that its own labels have taught.
 
-It happens at numbers of labels that are fixed beforehand: 100, 200, 400 and so on. The campaign is
-replaced by one with other strata and all labels, as a rebase does: an item's place in the order is
-permanent, so the new strata deal mostly items that are judged already, and these cost nothing
-(`assay.campaign.carry_over`). Each stratum's answers are those of its first items in an order that
-knows neither labels nor columns, and an item's own label had no part in where it was put
+It happens at numbers of labels that are fixed beforehand: 100, 200, 400 and so on, and the model is
+taught by the first so many. Whoever looks later, in another process, comes to the same result. The
+campaign is replaced by one with other strata and all labels, as a rebase does: an item's place in
+the order is permanent, so the new strata deal mostly items that are judged already, and these cost
+nothing (`assay.campaign.carry_over`). Each stratum's answers are those of its first items in an
+order that knows neither labels nor columns, and an item's own label had no part in where it was put
 (`assay.core.error_model`): they are a random sample of the stratum.
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
 from assay.campaign.replacement import put_in_place
 from assay.campaign.setup import strata_of_one
 from assay.core.answers import Answer
-from assay.core.error_model import SAID, Model, fit, share_left
+from assay.core.deck import Id
+from assay.core.error_model import SAID, Model, learn
+from assay.errors import PredictionsError
 from assay.labelling import (
     Labelling,
-    Recut,
     Settings,
-    ShortReserveError,
+    check_same,
     confirm_source,
     depth,
+    find_campaign,
     more_cards,
-    waiting_in,
 )
 from assay.predictions import Opinionated, Predictions, fold_of, parts_in
-from assay.storage import CardRow, open_store
-
-FIRST = 100  # labels; then twice as many each time
-WORTH_IT = 0.9  # of the labels: what is not drawn again of the answers so far costs some, too
 
 
-def next_cut(settings: Settings, tried: int) -> int:
-    """Return the number of labels at which the strata may be cut anew.
+def successor(labelling: Labelling) -> tuple[int, Settings, Predictions | None] | None:
+    """Return what has taken a campaign's place, where only its strata were cut anew.
 
-    `tried` is the number of labels at the last attempt, which may have come to nothing.
+    Returns
+    -------
+    tuple or None
+        Its number, its settings, and its predictions where the former's were at hand; None where
+        nothing has, or where somebody has rebased the campaign.
     """
-    before = max(tried, 0 if settings.source.model is None else settings.source.model.labels)
-    due = FIRST
-    while due <= before:
-        due *= 2
-    return due
+    settings = labelling.settings
+    if not settings.source.aux:
+        return None
+    with labelling.store.read() as session:
+        if session.name_of(labelling.key) == settings.name:
+            return None
+        key, now = find_campaign(session, settings.name)
+    model = now.source.model
+    if model is None or _without_model(now) != _without_model(settings):
+        return None
+    at_hand = labelling.predictions_at_hand
+    return key, now, at_hand.with_model(model) if isinstance(at_hand, Opinionated) else None
 
 
-def recut(
-    labelling: Labelling,
-) -> tuple[int, Settings, Predictions, list[int]] | None:
-    """Cut the strata of a campaign anew, if its labels say that this saves some.
+def _without_model(settings: Settings) -> object:
+    """Return what predictions a campaign is about: what a recut leaves as it is."""
+    columns = {name: each for name, each in settings.source.columns.items() if name != "model"}
+    return columns, [(part.scan, part.rows) for part in settings.source.parts]
+
+
+def recut(labelling: Labelling, labels: int) -> tuple[int, Settings, Predictions, list[int]] | None:
+    """Cut the strata of a campaign anew, if its first labels say that this saves some.
 
     Returns
     -------
@@ -62,15 +75,14 @@ def recut(
     found = labelling.predictions()
     if not isinstance(found, Opinionated):
         return None
-    model = _fitted(labelling, found)
+    check_same(settings, found)
+    _refuse_other_opinions(settings, found)
+    model = _fitted(labelling, found, labels)
     if model is None:
         return None
     placed = found.with_model(model)
     settings = _cut_by(model, placed, settings)
     cards = more_cards(settings, placed, depth(settings))
-    if settings.recut is not None and settings.recut.budget is not None:
-        budget = settings.recut.budget - _not_drawn_again(labelling, settings, cards)
-        settings = replace(settings, goal=replace(settings.goal, budget=max(budget, 1)))
     gone = 0 if settings.before is None else settings.before.gone
     key, settings, _, sizes = put_in_place(
         labelling.store, labelling.key, settings, cards, gone=gone
@@ -79,43 +91,58 @@ def recut(
     return key, settings, placed, sizes
 
 
-def _not_drawn_again(labelling: Labelling, settings: Settings, cards: Sequence[CardRow]) -> int:
-    """Return how many answers would wait for their items to be drawn: tried in memory."""
-    with labelling.read() as session:
-        labels = session.labels(labelling.key)
-        sizes = [sum(counts) for counts in session.rounds(labelling.key, 0) if any(counts)]
-    store = open_store(None)
-    with store.write() as session:
-        key = session.create(settings.name, settings.to_dict())
-        session.add_strata(key, settings.strata.sizes.tolist())
-        session.add_cards(key, cards)
-        session.add_labels(key, labels)
-        tried = Labelling(store, key, settings, None)
-        with suppress(ShortReserveError):
-            tried.recall(session, sizes)
-    return len(waiting_in(tried))
+def _refuse_other_opinions(settings: Settings, found: Opinionated) -> None:
+    """Raise where the columns are not those that the order of the items was made to depend on."""
+    before = settings.source.opinions
+    if before and f"{found.opinions_digest():016x}" != before:
+        raise PredictionsError(
+            f"the columns {', '.join(settings.source.aux)} of {found.source} have changed since "
+            f"campaign {settings.name!r} was made",
+            details="columns that were made after the first labels may know them",
+            hint="strata stay as they are; make a new campaign to use the new columns",
+        )
 
 
-def _fitted(labelling: Labelling, found: Opinionated) -> Model | None:
+def _fitted(labelling: Labelling, found: Opinionated, labels: int) -> Model | None:
     """Return a model of the outcome, if strata by it would save labels; otherwise None."""
     settings = labelling.settings
+    first = {
+        item_id: labelling.reviews[item_id].settled for item_id in islice(labelling.reviews, labels)
+    }
     said = {
-        item_id: answer is Answer.YES
-        for item_id, answer in labelling.rounds.answers.items()
+        settings.item_id(item_id): answer is Answer.YES
+        for item_id, answer in first.items()
         if answer in (Answer.YES, Answer.NO)
     }
-    cards = [card for item_id in said if (card := labelling.rounds.card(item_id)) is not None]
-    ids = [settings.item_id(card.item_id) for card in cards]
+    predicted = _predicted(labelling, found, list(said))
+    ids = list(predicted)
     seed = settings.seed ^ 3  # beside the seeds of the order within a batch, and of the overlap
     fold = np.array([fold_of(id, seed) for id in ids])
-    columns = {**found.opinions(ids), SAID: np.array([bool(card.predicted) for card in cards])}
-    own = settings.source.columns.get("score")
-    model = fit(columns, own, np.array([said[card.item_id] for card in cards]), fold, seed=seed)
-    if model is None:
-        return None
-    stratum = np.array([card.stratum for card in cards])
-    rest = share_left(model.log_odds(columns, fold), stratum, settings.strata.sizes)
-    return model if rest <= WORTH_IT else None
+    columns = {**found.opinions(ids), SAID: np.array(list(predicted.values()))}
+    cards = [labelling.rounds.card(str(id)) for id in ids]
+    model = learn(
+        columns,
+        settings.source.columns.get("score"),
+        np.array([said[id] for id in ids]),
+        fold,
+        stratum=np.array([-1 if card is None else card.stratum for card in cards]),
+        sizes=settings.strata.sizes,
+        seed=seed,
+    )
+    return None if model is None else replace(model, labels=labels)
+
+
+def _predicted(labelling: Labelling, found: Opinionated, ids: Sequence[Id]) -> dict[Id, bool]:
+    """Return the predicted labels of items; of some that were not drawn again they are read."""
+    known = {id: labelling.rounds.card(str(id)) for id in ids}
+    waiting = [id for id, card in known.items() if card is None]
+    read = found.find(waiting, variable="score", scale="margin") if waiting else []
+    told = {id: bool(card.predicted) for id, card in known.items() if card is not None}
+    return told | {
+        id: bool(each.card.predicted)
+        for id, each in zip(waiting, read, strict=True)
+        if each is not None
+    }
 
 
 def _cut_by(model: Model, placed: Predictions, settings: Settings) -> Settings:
@@ -130,10 +157,8 @@ def _cut_by(model: Model, placed: Predictions, settings: Settings) -> Settings:
         scale="margin",
         shown="",  # other cards come first
     )
-    before = settings.recut or Recut(0, settings.goal.budget)
     return replace(
         settings,
         strata=strata_of_one(placed, settings.goal, settings.design, "margin", "spread"),
         source=source,
-        recut=replace(before, cuts=before.cuts + 1),
     )

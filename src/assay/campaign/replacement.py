@@ -4,8 +4,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from assay.errors import StorageError
-from assay.labelling import Before, Labelling, Settings, ShortReserveError, answered, sealed
+from assay.labelling import (
+    Before,
+    Labelling,
+    ReplacedError,
+    Settings,
+    ShortReserveError,
+    answered,
+    sealed,
+)
 from assay.storage import CardRow, Store, StoredLabel
 
 
@@ -32,7 +39,7 @@ def put_in_place(
     name = settings.name
     with store.write() as session:
         if session.name_of(former) != name:
-            raise StorageError(
+            raise ReplacedError(
                 f"somebody else has rebased or extended campaign {name!r} meanwhile",
                 hint="look at it with `assay status`, and do it again if it is still needed",
             )

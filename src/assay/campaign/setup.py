@@ -17,9 +17,11 @@ from assay.predictions import (
     Classifiers,
     Doubt,
     MemoryPredictions,
+    Opinionated,
     Predictions,
     as_mappings,
     as_scan,
+    bound_seed,
     engine_of,
     read_predictions,
 )
@@ -34,7 +36,8 @@ class Setup:
 
     `columns` are what the predictions were read with, and `scores` what was read beside them, to be
     kept with the cards; `prior_labels` are labels from before, if any; `cautions` are what one
-    should be warned of, and `doubts` what looks wrong with the scores.
+    should be warned of, and `doubts` what looks wrong with the scores; `seed` is that of the draw,
+    and `opinions` the digest of the columns for a model that it depends on.
     """
 
     predictions: Predictions
@@ -47,6 +50,8 @@ class Setup:
     cautions: tuple[str, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     scores: tuple[str, ...] = ()
+    seed: int = 0
+    opinions: int | None = None
 
 
 def set_up(
@@ -65,6 +70,7 @@ def set_up(
     design: Design | None = None,
     labels: object = None,
     seed: int = 0,
+    bind: bool = False,
     doubted: bool = True,
 ) -> Setup:
     """Read predictions, and cut them for what is asked of them.
@@ -79,14 +85,20 @@ def set_up(
         As in `create_campaign`.
     scale, design, labels, seed
         As in `create_campaign`.
+    bind : bool
+        Whether the seed is to depend on the columns of `aux`, as of a new campaign.
     doubted : bool
         Whether to refuse scores that look wrong. Where a campaign goes on they were taken before.
     """
+    opinions = None
     if classifiers is None and metrics is None and "[" not in metric:
         goal = Goal(metric, within=within, budget=budget, confidence=confidence, at_least=at_least)
         design = fitted(_checked(default_design(goal) if design is None else design), goal)
         read, scores = _with_scores(predictions, columns)
-        found = read_predictions(predictions, **read, seed=seed)
+        found = read_predictions(predictions, **read, seed=seed, bind=bind)
+        if bind and isinstance(found, Opinionated) and columns.get("aux"):
+            opinions = found.opinions_digest()
+            seed = bound_seed(seed, opinions)
         kind = scale_of(*found.score_range) if scale is None else _known_scale(scale)
         if columns.get("aux"):
             refuse_unfit_for_model(design, columns)
@@ -129,7 +141,18 @@ def set_up(
         cautions += [_all_alike(prior_labels, strata), prior_labels.doubt]
     told = tuple(text for text in cautions if text)
     return Setup(
-        found, columns, design, goal, strata, kind, prior_labels, told, found.doubts, scores
+        found,
+        columns,
+        design,
+        goal,
+        strata,
+        kind,
+        prior_labels,
+        told,
+        found.doubts,
+        scores,
+        seed,
+        opinions,
     )
 
 

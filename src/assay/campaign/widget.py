@@ -12,8 +12,7 @@ from typing import Any
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.exchange import shown_columns
-from assay.distribution import install
-from assay.errors import AssayError, InputError, MissingDependencyError, PredictionsError
+from assay.errors import AssayError, InputError, MissingDependencyError, PredictionsError, install
 from assay.exchange import as_text
 from assay.labelling import reviewer_of
 from assay.results import Item

@@ -11,9 +11,11 @@ from typer.exceptions import TyperException
 from assay.cli.backup import backup, restore
 from assay.cli.compare import compare
 from assay.cli.confirm import confirm
+from assay.cli.connect import connect
 from assay.cli.create import create
 from assay.cli.demo import demo
 from assay.cli.exchange import export, import_
+from assay.cli.judge import judge, judgements
 from assay.cli.label import label
 from assay.cli.mistakes import errors
 from assay.cli.plan import plan
@@ -23,7 +25,7 @@ from assay.cli.series import extend, follow, rebase
 from assay.cli.serve import serve, tokens
 from assay.cli.simulate import simulate
 from assay.cli.status import estimate, status
-from assay.distribution import VERSION
+from assay.errors import VERSION
 
 __all__ = ["app", "main"]
 
@@ -47,8 +49,11 @@ for name, command in (
     ("extend", extend),
     ("import", import_),
     ("export", export),
+    ("connect", connect),
     ("status", status),
     ("errors", errors),
+    ("judge", judge),
+    ("judgements", judgements),
     ("estimate", estimate),
     ("report", report),
     ("verify", verify),

@@ -1,21 +1,44 @@
 """``assay import`` and ``assay export``: labels in and out, for spreadsheets and other tools."""
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
-from assay.campaign import Written, import_labels, write_batch, write_labels
-from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
-from assay.cli.output import AsJson, console, emit, say_next, telling_errors
+from assay.campaign import (
+    Written,
+    import_labels,
+    import_verdicts,
+    write_batch,
+    write_labels,
+    write_unjudged,
+)
+from assay.cli.options import (
+    CampaignName,
+    Renamed,
+    StorageUrl,
+    existing,
+    follow_up,
+    open_campaign,
+)
+from assay.cli.output import (
+    AsJson,
+    collecting_warnings,
+    console,
+    emit,
+    say_next,
+    telling_errors,
+    working,
+)
 from assay.errors import InputError, did_you_mean
 from assay.exchange import FORMATS
 from assay.results import printable
 
-_WHAT = ("labels", "batch")
+_WHAT = ("labels", "batch", "judge")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _READ = ", ".join(FORMATS)
 _WRITTEN = ", ".join(name for name, format in FORMATS.items() if format.write_batch)
@@ -23,8 +46,31 @@ _WRITTEN = ", ".join(name for name, format in FORMATS.items() if format.write_ba
 
 def import_(
     name: CampaignName,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file with labels.")],
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="A file with labels.")] = None,
     *,
+    judge: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--judge",
+            metavar="FILE",
+            help="A judge's verdicts instead: .csv, .parquet, .jsonl, .eval; repeatable.",
+        ),
+    ] = None,
+    column: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="With --judge: what they are called.  [default: judge]"),
+    ] = None,
+    verdict_column: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="With --judge: where the verdicts are."),
+    ] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.parquet",
+            help="With --judge: where they are kept; beside the storage when left out.",
+        ),
+    ] = None,
     format: Annotated[
         str | None,
         typer.Option(metavar="FORMAT", help=f"{_READ}; by default told from the file."),
@@ -53,13 +99,7 @@ def import_(
     reviewer: Annotated[
         str, typer.Option(metavar="WHO", help="Who gave the labels that have no name with them.")
     ] = "",
-    rename: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="TOOL=NAME",
-            help="Who somebody is here, such as label-studio:5=ann; repeatable.",
-        ),
-    ] = None,
+    rename: Renamed = None,
     map: Annotated[
         list[str] | None,
         typer.Option(
@@ -76,8 +116,29 @@ def import_(
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take labels from a file: all of them or, with an error, none."""
+    """Take labels from a file: all of them or, with an error, none.
+
+    With --judge, take a judge's verdicts, and go on with them as a second opinion (--aux).
+    """
     with telling_errors(as_json=as_json):
+        of_judge = {"column": column, "verdict_column": verdict_column, "into": into}
+        of_labels = {
+            "format": format,
+            "reviewer_column": reviewer_column,
+            "reviewer": reviewer,
+            "comment_column": comment_column,
+            "rename": rename,
+            "encoding": encoding,
+            "revise": revise,
+        }
+        _refuse_beside(file, judge, of_labels if judge else of_judge)
+        if file is None:
+            given = {name: value for name, value in of_judge.items() if value is not None}
+            if id_column is not None:
+                given["id_column"] = id_column
+            said = pairs_of("map", map or [], "pass=yes")
+            _take_verdicts(name, judge or [], storage, {**given, "map": said}, as_json=as_json)
+            return
         campaign = open_campaign(name, storage)
         result = import_labels(
             campaign,
@@ -88,8 +149,8 @@ def import_(
             reviewer_column=reviewer_column,
             comment_column=comment_column,
             reviewer=reviewer,
-            rename=_pairs("rename", rename or [], "label-studio:5=ann"),
-            map=_pairs("map", map or [], "spam=yes"),
+            rename=pairs_of("rename", rename or [], "label-studio:5=ann"),
+            map=pairs_of("map", map or [], "spam=yes"),
             encoding=encoding,
             revise=revise,
         )
@@ -103,17 +164,67 @@ def import_(
         say_next(screen, follow_up("status", name, storage))
 
 
+def _refuse_beside(
+    file: Path | None, judge: list[Path] | None, others: Mapping[str, object]
+) -> None:
+    """Raise where neither labels nor verdicts are given, or both, or options of the other."""
+    if (file is None) == (not judge):
+        raise InputError(
+            "there is no file to take" if file is None else "labels and verdicts are both given",
+            hint="assay import NAME FILE takes labels, assay import NAME --judge FILE verdicts",
+        )
+    for option, value in others.items():
+        if value:
+            what = "labels" if judge else "a judge's verdicts"
+            raise InputError(f"--{option.replace('_', '-')} is about {what}", hint="leave it out")
+
+
+def _take_verdicts(
+    name: str, logs: list[Path], storage: str | None, given: dict[str, Any], *, as_json: bool
+) -> None:
+    url = existing(storage)
+    with collecting_warnings() as warnings, working("reading verdicts and predictions"):
+        taken = import_verdicts(name, *logs, storage=url, **given)
+    if as_json:
+        emit({**taken.to_dict(), "done": taken.campaign.done, "warnings": warnings})
+        return
+    screen = console()
+    counts = ", ".join(
+        f"{getattr(taken, what):,} {what}{' a verdict' if what == 'without' else ''}"
+        for what in ("new", "replaced", "unchanged", "without")
+        if getattr(taken, what) or what == "new"
+    )
+    place = taken.file.name if taken.file.parent == Path.cwd() else taken.file
+    told = f"{taken.in_all:,} verdicts in {printable(place)}: {counts}"
+    screen.print(Text.assemble(("saved: ", "green"), told), soft_wrap=True)
+    screen.print(
+        Text(f"{printable(name)} goes on, with {printable(taken.column)} as a second opinion")
+    )
+    for warning in warnings:
+        screen.print(Text(f"warning: {printable(warning)}", "yellow"))
+    say_next(screen, follow_up("status" if taken.campaign.done else "label", name, storage))
+
+
 def export(
     name: CampaignName,
     *,
     what: Annotated[
         str,
-        typer.Option(help="labels: what everybody says now; batch: the next items to judge."),
+        typer.Option(
+            help="labels: what everybody says now; batch: the next items for people to judge; "
+            "judge: items without a judge's verdict, a random part of all."
+        ),
     ] = "labels",
     format: Annotated[
         str, typer.Option(metavar="FORMAT", help=f"A batch: {_WRITTEN}; labels: csv, jsonl.")
     ] = "csv",
-    size: Annotated[int, typer.Option(help="How many items make a batch.")] = 20,
+    size: Annotated[
+        int, typer.Option("--size", "-n", help="How many items: of a batch, or for a judge.")
+    ] = 20,
+    column: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="With --what judge: its column, of several of --aux."),
+    ] = None,
     reviewer: Annotated[
         str | None,
         typer.Option(metavar="WHO", help="Who will judge the batch: nobody else is given it."),
@@ -138,7 +249,7 @@ def export(
 ) -> None:
     """Write labels, or the next items to judge, for a spreadsheet or another tool."""
     with telling_errors(as_json=as_json):
-        _check(what, reviewer=reviewer, hold=hold)
+        _check(what, reviewer=reviewer, hold=hold, column=column)
         seconds = _seconds("1d" if hold is None else hold)
         if config is None and output is not None and format in FORMATS and FORMATS[format].config:
             config = Path(f"{output}.config.xml")
@@ -147,6 +258,9 @@ def export(
         campaign = open_campaign(name, storage)
         if what == "labels":
             written = write_labels(campaign, format=format)
+        elif what == "judge":
+            with working("reading predictions"):
+                written = write_unjudged(campaign, size, column=column, format=format)
         else:
             written = write_batch(campaign, size, format=format, reviewer=reviewer, lease=seconds)
         if config is not None and written.config is None:
@@ -164,7 +278,7 @@ def export(
         _tell(written, output, config)
 
 
-def _pairs(option: str, pairs: list[str], example: str) -> dict[str, str]:
+def pairs_of(option: str, pairs: list[str], example: str) -> dict[str, str]:
     """Return what names or words of a file are here."""
     names: dict[str, str] = {}
     for pair in pairs:
@@ -207,7 +321,7 @@ def _counts(result: dict[str, object]) -> str:
     )
 
 
-def _check(what: str, *, reviewer: str | None, hold: str | None) -> None:
+def _check(what: str, *, reviewer: str | None, hold: str | None, column: str | None) -> None:
     if what not in _WHAT:
         raise InputError(
             f"there is no {what!r} to export",
@@ -216,6 +330,8 @@ def _check(what: str, *, reviewer: str | None, hold: str | None) -> None:
         )
     if reviewer is not None and what != "batch":
         raise InputError("--reviewer is about a batch to judge", hint="add --what batch")
+    if column is not None and what != "judge":
+        raise InputError("--column is about items for a judge", hint="add --what judge")
     if hold is not None and reviewer is None:
         raise InputError("--hold keeps a batch for somebody", hint="say for whom: --reviewer WHO")
 
@@ -237,6 +353,17 @@ def refuse_what_is_there(file: Path | None) -> None:
             f"{file} is there already, and may hold labels",
             hint="choose another name, or move it away",
         )
+
+
+def format_of_name(file: Path, formats: Sequence[str]) -> str:
+    """Return the format that a file is to be written in, by how its name ends."""
+    ending = file.suffix.lower().removeprefix(".")
+    if ending not in formats:
+        raise InputError(
+            f"{file} says not what to write",
+            details=f"a name that ends in {', '.join(f'.{each}' for each in formats)}",
+        )
+    return ending
 
 
 def write_new(file: Path, content: bytes) -> None:

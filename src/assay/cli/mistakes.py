@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from assay.campaign import MISTAKE_FORMATS, write_mistakes
-from assay.cli.exchange import refuse_what_is_there, write_new
+from assay.cli.exchange import format_of_name, refuse_what_is_there, write_new
 from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
 from assay.cli.render import note_lines
@@ -68,7 +68,7 @@ def errors(
     They are for the campaign's owner: a reviewer who knows them judges otherwise.
     """
     with telling_errors(as_json=as_json):
-        format = None if output is None else _format(output)
+        format = None if output is None else format_of_name(output, MISTAKE_FORMATS)
         refuse_what_is_there(output)
         where = dict(map(_slice, by or []))
         campaign = open_campaign(name, storage)
@@ -132,13 +132,3 @@ def _slice(text: str) -> tuple[str, str]:
     if not is_there or not column:
         raise InputError(f"--by {text!r} is not COLUMN=VALUE", hint="such as --by lang=de")
     return column, value
-
-
-def _format(file: Path) -> str:
-    ending = file.suffix.lower().removeprefix(".")
-    if ending not in MISTAKE_FORMATS:
-        raise InputError(
-            f"{file} says not what to write",
-            details=f"a name that ends in {', '.join(f'.{each}' for each in MISTAKE_FORMATS)}",
-        )
-    return ending

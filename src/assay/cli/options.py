@@ -89,6 +89,12 @@ _DEFAULT = "sqlite:///assay.db"
 
 CampaignName = Annotated[str, typer.Argument(metavar="NAME", help="The campaign's name.")]
 NameOption = Annotated[str, typer.Option("--name", metavar="NAME", help="The campaign's name.")]
+Renamed = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="TOOL=NAME", help="Who somebody is here, such as label-studio:5=ann; repeatable."
+    ),
+]
 StorageUrl = Annotated[
     str | None,
     typer.Option(

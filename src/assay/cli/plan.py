@@ -60,6 +60,24 @@ def plan(
         ),
     ] = None,
     storage: options.StorageUrl = None,
+    aux: Annotated[
+        list[str] | None,
+        typer.Option("--aux", metavar="COL", help="The judge's column; it need not be there yet."),
+    ] = None,
+    judge_cost: Annotated[
+        float | None,
+        typer.Option(metavar="PRICE", help="Of one judgement: how many are worth their money?"),
+    ] = None,
+    label_cost: Annotated[
+        float | None, typer.Option(metavar="PRICE", help="Of one label, in the same currency.")
+    ] = None,
+    rho: Annotated[
+        float | None,
+        typer.Option(
+            metavar="R",
+            help="Correlation of verdict and outcome at one score.  [default: 0.5, 0.7, 0.9]",
+        ),
+    ] = None,
     replications: Annotated[
         int, typer.Option(help="Evaluations that are replayed for each number.")
     ] = 50,
@@ -107,6 +125,10 @@ def plan(
                     confidence=confidence,
                     labels=labels,
                     like=earlier,
+                    aux=aux or (),
+                    judge_cost=judge_cost,
+                    label_cost=label_cost,
+                    rho=rho,
                     replications=replications,
                     seed=seed,
                     progress=progress,

@@ -282,6 +282,7 @@ def rebase(
     table: options.TableName = None,
     engine: options.EngineName = None,
     spark: options.SparkUrl = None,
+    aux: options.AuxColumns = None,
     name: options.NameOption = "campaign",
     storage: options.StorageUrl = None,
     as_json: AsJson = False,
@@ -290,6 +291,6 @@ def rebase(
     with telling_errors(as_json=as_json):
         url = options.existing(storage)
         scan = options.other_scan(file, engine=engine, where=where, table=table, spark=spark)
-        make = partial(rebase_campaign, name, storage=url, predictions=scan)
+        make = partial(rebase_campaign, name, storage=url, predictions=scan, aux=aux)
         what = file or "the predictions"
         make_campaign(make, what, _document, render_succession, storage, as_json=as_json)

@@ -15,8 +15,7 @@ from assay.cli.confirm import ask_to_confirm
 from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.cli.render import new_table
-from assay.distribution import install
-from assay.errors import InputError, MissingDependencyError, did_you_mean
+from assay.errors import InputError, MissingDependencyError, did_you_mean, install
 from assay.exchange import Content
 from assay.results import printable
 from assay.web import KINDS, ROLES, Options, make_token, new_token

@@ -75,6 +75,7 @@ def simulate(
         str | None, _data("The value of label and predicted that means yes.", "VALUE")
     ] = None,
     classifier: options.ClassifierColumns = None,
+    aux: options.AuxColumns = None,
     metric: options.Metrics = None,
     within: Annotated[
         float | None, options.about_goal("Stop at this half-width; 0.01 is ±1 point.")
@@ -126,8 +127,10 @@ def simulate(
         if classifier:
             options.refuse_beside_classifiers(**own)
             columns["classifiers"] = options.parse_classifiers(classifier, positive=positive)
+            if aux:
+                raise DesignError("--aux goes with one classifier, not with --classifier")
         else:
-            columns |= own
+            columns |= own | {"aux": aux or ()}
         names = None if design is None else _words(design)
         if not classifier and options.is_one_metric([*metrics]):
             _refuse_of_one(parent=parent, assume=assume, simultaneous=simultaneous or None)

@@ -22,6 +22,7 @@ from assay.cli.render import (
 from assay.cli.summary import commitment_line
 from assay.core.metrics import METRICS
 from assay.errors import DesignError
+from assay.labelling import listed_names
 from assay.predictions import ScoreOf, ScoreScale
 from assay.results import Slices, metric_name, notes_once, printable, value_text
 from assay.storage import open_store
@@ -82,7 +83,7 @@ def status(
 def _list(url: str, *, as_json: bool) -> None:
     store = open_store(url)
     with store.read() as session:
-        names = session.names()
+        names = listed_names(session)
     campaigns = [load_campaign(name, storage=url) for name in names]
     if as_json:
         emit({"storage": store.name, "campaigns": [_document(campaign) for campaign in campaigns]})
@@ -122,7 +123,9 @@ def _show(campaign: Campaign, storage: str | None, slices: Slices | None) -> Non
         screen.print(said)
     screen.print()
     screen.print(strata_table(campaign.strata()) if slices is None else slices_view(slices))
-    if notes := (*settings.notes, *notes_once(estimates)):
+    savings = campaign.savings()
+    saved = () if savings is None else (savings.words,)
+    if notes := (*settings.notes, *notes_once(estimates), *saved):
         screen.print()
         screen.print(note_lines(notes))
     screen.print()
@@ -166,6 +169,7 @@ def _document(campaign: Campaign) -> dict[str, object]:
         "score_notes": list(settings.source.doubts),
         "source": {"description": settings.source.description, "rows": settings.source.rows},
         "commitment": settings.commitment,
+        **({} if (savings := campaign.savings()) is None else {"savings": asdict(savings)}),
     }
 
 

@@ -75,6 +75,35 @@ def parse_answer(value: object) -> Answer:
     )
 
 
+def parse_verdict(value: object, at: float | None = None) -> bool | None:
+    """Return what a judge says of an item; None where it says neither yes nor no.
+
+    Parameters
+    ----------
+    value : object
+        What `parse_answer` takes; or a number, with `at`. A missing value is no verdict.
+    at : float, optional
+        The number from which on it is a yes.
+
+    Examples
+    --------
+    >>> parse_verdict("Yes"), parse_verdict(0.7, at=0.5), parse_verdict(None), parse_verdict("?")
+    (True, True, None, None)
+    """
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    if isinstance(value, float | np.floating) and np.isnan(value):
+        return None
+    if at is None:
+        return parse_answer(value).outcome
+    if isinstance(value, str | int | float | np.number | np.bool_):
+        try:
+            return float(value) >= at
+        except (ValueError, OverflowError):
+            pass
+    raise LabelError(f"{value!r} is no number, and at={at:g} is for numbers")
+
+
 def parse_answers(labels: object, id_kind: str) -> dict[str, Answer]:
     """Return what a mapping, or pairs, of ids and answers say, by the ids' texts.
 

@@ -67,6 +67,8 @@ class State:
     open : array, optional
         The cards that wait for an answer, counted as the tallies are. Nothing is decided by them,
         but what is shown takes them at their worst (`worst`). None: there is none.
+    elsewhere : int
+        Answers that people gave to items that are not in the sample; a budget is of these, too.
     """
 
     tallies: Tallies
@@ -80,6 +82,7 @@ class State:
     once: DistinctItems | None = None
     possible: tuple[Floats, Floats] | None = None
     open: Floats | None = None
+    elsewhere: int = 0
 
     @classmethod
     def start(cls, sizes: ArrayLike, *, replacement: bool) -> Self:

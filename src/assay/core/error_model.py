@@ -30,6 +30,8 @@ from scipy.special import expit
 from assay.core.types import Bools, Floats, Ints
 
 FOLDS = 2
+LARGEST = 1.7976931348623157e308  # of all numbers that are finite
+FIRST = 100  # labels, before which nothing is learned; then twice as many each time
 SAID = ""  # the column that is the predicted label; no column has this name
 
 Kind = Literal["number", "share", "level", "said"]
@@ -39,6 +41,7 @@ _GAIN = 2.0  # of the held-out deviance, in natural units: what Akaike asks of o
 _MOST_LEVELS, _LEAST_OF_A_LEVEL = 12, 5
 _MOST_CROSSED = 4
 _STEPS = 100
+_WORTH_IT = 0.9  # of the labels: what is not drawn again of the answers so far costs some, too
 
 
 @dataclass(frozen=True)
@@ -163,6 +166,58 @@ class Model:
             int(stored["labels"]),
             int(stored["seed"]),
         )
+
+
+def columns_at(
+    columns: Mapping[str, Sequence[object] | Floats | Bools], rows: Ints
+) -> dict[str, Sequence[object] | Floats | Bools]:
+    """Return what columns say of the items of some rows."""
+    return {
+        name: values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
+        for name, values in columns.items()
+    }
+
+
+def scheduled(answered: int) -> int:
+    """Return the last number of labels, of those fixed beforehand, that has been reached; or 0.
+
+    Examples
+    --------
+    >>> [scheduled(answered) for answered in (99, 100, 199, 399, 400)]
+    [0, 100, 100, 200, 400]
+    """
+    times = answered // FIRST
+    return FIRST << (times.bit_length() - 1) if times else 0
+
+
+def learn(
+    columns: Mapping[str, Sequence[object] | Floats | Bools],
+    own: str | None,
+    positive: Bools,
+    fold: Bools,
+    *,
+    stratum: Ints,
+    sizes: Ints,
+    seed: int = 0,
+) -> Model | None:
+    """Fit a model to labels, or return None where strata by it would not save a tenth of them.
+
+    Parameters
+    ----------
+    columns, own, positive, fold, seed
+        As in `fit`.
+    stratum : array of int, shape (n,)
+        Of the labelled items, which are random samples of the strata; -1 where an item was judged
+        and is not in the sample.
+    sizes : array, shape (H,)
+        The strata's items.
+    """
+    model = fit(columns, own, positive, fold, seed=seed)
+    if model is None:
+        return None
+    drawn = stratum >= 0
+    rest = share_left(model.log_odds(columns, fold)[drawn], stratum[drawn], sizes)
+    return model if rest <= _WORTH_IT else None
 
 
 def fit(

@@ -139,7 +139,7 @@ class Evaluation:
         """Return how many cards of each stratum the next round deals."""
         there = self._at(state)
         dealt = None if state.once is None else state.once.dealt
-        budget = self._in_draws(state.dealt, dealt)
+        budget = self._in_draws(state.dealt, dealt, state.elsewhere)
         draws = ceil(asked / self._share_of_new(there))
         if self._joint is not None:
             joint = self._joint.with_budget(budget)
@@ -198,7 +198,7 @@ class Evaluation:
     def _looked(self, state: State) -> JointLook:
         told, once, there = state.tallies, state.once, self._at(state)
         answered = None if once is None else once.judged + once.unjudged
-        budget = self._in_draws(told.n + told.u, answered)
+        budget = self._in_draws(told.n + told.u, answered, state.elsewhere)
         if self._joint is not None:
             return self._joint.with_budget(budget).look(there)
         mine, metric = self._views[0].seen(there)
@@ -211,7 +211,7 @@ class Evaluation:
             return None
         told = (state.tallies.n, state.tallies.x, state.tallies.u, state.dealt, state.streak)
         once = vars(state.once).values() if state.once and self._strata.weighted else ()
-        return (state.rounds, *(counts.tobytes() for counts in (*told, *once)))
+        return (state.rounds, state.elsewhere, *(each.tobytes() for each in (*told, *once)))
 
     # Where items have weights.
 
@@ -232,12 +232,14 @@ class Evaluation:
         old = np.where(open_, answered, 0.0).sum() / max(there.sum(), 1.0)
         return max(1.0 - float(old), 1 / _DRAWS_AN_ANSWER)
 
-    def _in_draws(self, draws: Floats, items: Floats | None) -> int | None:
-        """Return the budget in draws: those that came again cost nothing.
+    def _in_draws(self, draws: Floats, items: Floats | None, elsewhere: int) -> int | None:
+        """Return the budget in draws: those that came again cost nothing; answers elsewhere do.
 
         Where almost all weight is a few items', another one may come after millions of draws.
         """
         budget, every = self._goal.budget, int(self._strata.sizes.sum())
+        if budget is not None:
+            budget = max(budget - elsewhere, 1)
         if items is None or not self._strata.weighted:
             return budget
         if budget is None:

@@ -337,8 +337,8 @@ class Strata:
             for note, (first, *others) in about.items()
         )
 
-    def describe(self) -> list[str]:
-        """Return one short text for each stratum."""
+    def describe(self, variable: str | None = None) -> list[str]:
+        """Return one short text for each stratum; `variable` is what it is called, if otherwise."""
         texts = []
         for heap in self.heaps:
             said = self._said(heap)
@@ -346,7 +346,9 @@ class Strata:
                 texts.append(said)
                 continue
             before = f"{said}{';' if self.is_named else ','} " if said else ""
-            texts += [f"{before}{self.variable} {text}" for text in heap.cuts.describe()]
+            texts += [
+                f"{before}{variable or self.variable} {text}" for text in heap.cuts.describe()
+            ]
         return texts
 
     def _said(self, heap: Heap) -> str:

@@ -2,6 +2,15 @@
 
 from assay.exchange.content import MOST_BYTES, Content, LimitError, Limits, is_zip, unzip
 from assay.exchange.formats import FORMATS, Format, find_format, format_of
+from assay.exchange.judgements import (
+    JUDGEMENT_FORMATS,
+    Judgement,
+    Judgements,
+    read_judgements,
+)
+from assay.exchange.label_studio import ID as TASK_ID
+from assay.exchange.label_studio import config as task_config
+from assay.exchange.label_studio import write_batch as write_tasks
 from assay.exchange.rows import (
     FURTHER,
     FileLabel,
@@ -11,6 +20,7 @@ from assay.exchange.rows import (
     count,
     first,
 )
+from assay.exchange.studio import HEADER, GoneError, LabelStudio, Task
 from assay.exchange.tables import (
     Batch,
     Columns,
@@ -20,20 +30,30 @@ from assay.exchange.tables import (
     sheet_of,
     unguard,
 )
+from assay.exchange.webhook import Webhook
 
 __all__ = [
     "FORMATS",
     "FURTHER",
+    "HEADER",
+    "JUDGEMENT_FORMATS",
     "MOST_BYTES",
+    "TASK_ID",
     "Batch",
     "Columns",
     "Content",
     "FileLabel",
     "Format",
+    "GoneError",
+    "Judgement",
+    "Judgements",
+    "LabelStudio",
     "LimitError",
     "Limits",
     "People",
     "Sheet",
+    "Task",
+    "Webhook",
     "as_text",
     "check_rows",
     "count",
@@ -42,8 +62,11 @@ __all__ = [
     "format_of",
     "guard",
     "is_zip",
+    "read_judgements",
     "read_label_file",
     "sheet_of",
+    "task_config",
     "unguard",
     "unzip",
+    "write_tasks",
 ]

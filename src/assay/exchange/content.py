@@ -4,13 +4,16 @@ import codecs
 import gzip
 import io
 import os
+import struct
 import sys
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path, PurePath
+
+import pyarrow as pa
 
 from assay.errors import AssayError, InputError, LabelError, refuse_no_file, texts_in
 
@@ -190,10 +193,12 @@ UNLIMITED = Limits(rows=sys.maxsize, field=sys.maxsize)
 MOST_BYTES = 100_000_000  # of all that a zip holds
 _MOST_FILES = 1_000
 _ZIPS = (b"PK\x03\x04", b"PK\x05\x06")  # what files begin with; the second is empty
+_FILE, _HEAD = b"PK\x03\x04", 30  # what stands before each file: its beginning, its bytes
 _ENTRY = b"PK\x01\x02"  # what each entry of the table of contents begins with
 _ENCRYPTED = 1  # the bit of an entry's flags
 # Of these alone Python unpacks no more than it is asked for: bzip2 and LZMA fill the memory.
 _BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_ZSTD = 93  # Zstandard, by APPNOTE 4.4.5
 _UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError),
     *(ValueError, OverflowError, OSError),  # names that are no text, places outside of the file
@@ -207,16 +212,40 @@ def is_zip(content: Content) -> bool:
 
 def unzip(content: Content, suffix: str) -> list[tuple[str, Content]]:
     """Return the files of a zip whose names end so; raise rather than unpack a bomb."""
+
+    def wanted(info: zipfile.ZipInfo) -> bool:
+        return info.filename.endswith(suffix)
+
+    return [(name, Content(data)) for name, data in unzip_each(content, wanted)]
+
+
+def unzip_each(
+    content: Content,
+    wanted: Callable[[zipfile.ZipInfo], bool],
+    *,
+    most_files: int = _MOST_FILES,
+    zstd: bool = False,
+) -> Iterator[tuple[str, bytes]]:
+    """Yield files of a zip one after the other; raise rather than unpack a bomb.
+
+    Parameters
+    ----------
+    content : Content
+    wanted : callable
+        Tells which of its entries are.
+    most_files : int
+        How many files a zip may hold, wanted or not.
+    zstd : bool
+        Whether files may be compressed by Zstandard, which Python unpacks from 3.14 on.
+    """
     # Counted before the table of contents is read, which would itself fill the memory.
-    if content.data().count(_ENTRY) > _MOST_FILES:
+    if content.data().count(_ENTRY) > most_files:
         raise LimitError(
-            f"{content.name} holds more than {_MOST_FILES:,} files, and is not unpacked"
+            f"{content.name} holds more than {most_files:,} files, and is not unpacked"
         )
     try:
         with zipfile.ZipFile(io.BytesIO(content.data())) as archive:
-            return [
-                (info.filename, Content(data)) for info, data in _unpack(archive, content, suffix)
-            ]
+            yield from _unpack(archive, content, wanted, zstd=zstd)
     except AssayError:  # an InputError is a ValueError, too
         raise
     except _UNREADABLE as error:
@@ -224,24 +253,43 @@ def unzip(content: Content, suffix: str) -> list[tuple[str, Content]]:
 
 
 def _unpack(
-    archive: zipfile.ZipFile, content: Content, suffix: str
-) -> Iterator[tuple[zipfile.ZipInfo, bytes]]:
+    archive: zipfile.ZipFile,
+    content: Content,
+    wanted: Callable[[zipfile.ZipInfo], bool],
+    *,
+    zstd: bool,
+) -> Iterator[tuple[str, bytes]]:
     left = MOST_BYTES
-    for info in archive.infolist():
-        if not info.filename.endswith(suffix):
-            continue
-        if info.flag_bits & _ENCRYPTED or info.compress_type not in _BOUNDED:
+    for info in filter(wanted, archive.infolist()):
+        unusual = info.compress_type not in _BOUNDED and not (zstd and info.compress_type == _ZSTD)
+        if info.flag_bits & _ENCRYPTED or unusual:
             how = "encrypted" if info.flag_bits & _ENCRYPTED else "compressed in an unusual way"
             raise InputError(
                 f"{info.filename!r} in {content.name} is {how}, and is not unpacked",
                 hint="unpack it yourself, and take its files one by one",
             )
-        with archive.open(info) as file:
-            data = file.read(left + 1)
+        if info.compress_type == _ZSTD:
+            data = _by_zstd(content.data(), info, left + 1)
+        else:
+            with archive.open(info) as file:
+                data = file.read(left + 1)
         left -= len(data)
         if left < 0:
             raise LimitError(
                 f"{content.name} holds more than {MOST_BYTES:,} bytes, and is not unpacked",
                 hint="take its files one by one",
             )
-        yield info, data
+        yield info.filename, data
+
+
+def _by_zstd(zipped: bytes, info: zipfile.ZipInfo, most: int) -> bytes:
+    """Return at most so many bytes of a file in a zip that Zstandard compressed."""
+    head = zipped[info.header_offset : info.header_offset + _HEAD]
+    if len(head) < _HEAD or not head.startswith(_FILE):
+        raise zipfile.BadZipFile(f"{info.filename!r} is not where the table of contents says")
+    start = info.header_offset + _HEAD + sum(struct.unpack("<HH", head[-4:]))  # name, and more
+    packed = pa.BufferReader(zipped[start : start + info.compress_size])
+    data: bytes = pa.CompressedInputStream(packed, "zstd").read(most)
+    if len(data) < most and zlib.crc32(data) != info.CRC:
+        raise zipfile.BadZipFile(f"{info.filename!r} is damaged")
+    return data

@@ -25,6 +25,10 @@ from assay.exchange.tables import Batch, Columns
 ID = "assay_id"
 _CONTROL, _COMMENT = "answer", "comment"
 _KEYS = {Answer.YES: "y", Answer.NO: "n", Answer.CANNOT_JUDGE: "c", Answer.BROKEN: "b"}
+_NO_ANSWERS = (
+    "there are no annotations: it is a task as it went out. When people have answered, export the "
+    "project from Label Studio as JSON, and import that"
+)
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
@@ -88,7 +92,7 @@ def _rows(where: str, task: dict[str, Any]) -> Iterable[Row]:
         return [Row(where, problem=f"there is no {ID!r} in its data: it is no task of ours")]
     given = task.get("annotations", task.get("completions"))
     if given is None:
-        return [Row(where, problem="there are no annotations: is this the export, as JSON?")]
+        return [Row(where, problem=_NO_ANSWERS)]
     if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
         return [Row(where, problem="its annotations are not a list of objects")]
     latest: dict[str, tuple[datetime, Row]] = {}

@@ -216,6 +216,29 @@ def jsonl_rows(content: Content, columns: Columns, limits: Limits) -> Iterator[R
         yield row_of(where, id=record[key], label=record[columns.label], **further)
 
 
+def table_records(content: Content, limits: Limits) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield the place and the cells by name of each row of a table: CSV, a workbook or Parquet."""
+    if content.suffix == ".parquet":
+        try:
+            file = pq.ParquetFile(content.check())
+            limits.check_rows(file.metadata.num_rows, content.name)
+            records = file.read().to_pylist()
+        except AssayError:  # an InputError is a ValueError, too
+            raise
+        except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+            raise InputError(f"{content.name} cannot be read: {error}") from None
+        yield from ((f"row {number}", record) for number, record in enumerate(records, start=1))
+        return
+    is_book = content.suffix == ".xlsx"
+    parsed = workbook_rows(content) if is_book else _parse(content, limits)
+    limits.check_rows(len(parsed) - 1, content.name)
+    (_, header), *rows = parsed or [(1, [])]
+    names = [unguard(cell).strip() for cell in header]
+    for line, row in rows:
+        cells = [unguard(cell) for cell in row]
+        yield f"{'row' if is_book else 'line'} {line}", dict(zip(names, cells, strict=False))
+
+
 def parquet_rows(content: Content, columns: Columns, limits: Limits) -> Iterator[Row]:
     """Yield the rows of a Parquet file; not of an upload, which a few bytes could make endless."""
     if content.path is None:

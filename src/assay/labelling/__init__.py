@@ -30,6 +30,7 @@ from assay.labelling.estimates import (
     waiting_in,
     worth_of,
 )
+from assay.labelling.judge import judge_of
 from assay.labelling.judged import judged_cells, judged_columns, judged_items, mistakes_of
 from assay.labelling.reserve import (
     ShortReserveError,
@@ -43,15 +44,16 @@ from assay.labelling.reserve import (
 )
 from assay.labelling.review_rule import FROM_BEFORE, SKIP, WITHDRAWN, WORDS, Review, answered
 from assay.labelling.rounds import Rounds
+from assay.labelling.savings import savings_of
 from assay.labelling.settings import (
     Before,
     Part,
-    Recut,
     Reviewing,
     Series,
     Settings,
     Source,
     find_campaign,
+    listed_names,
 )
 from assay.labelling.shown import is_whole, sealed
 from assay.labelling.slices import slices_of
@@ -69,7 +71,6 @@ __all__ = [
     "Frame",
     "Labelling",
     "Part",
-    "Recut",
     "ReplacedError",
     "Review",
     "Reviewing",
@@ -97,10 +98,12 @@ __all__ = [
     "find_campaign",
     "is_confirmed",
     "is_whole",
+    "judge_of",
     "judged_cells",
     "judged_columns",
     "judged_items",
     "kinds_of",
+    "listed_names",
     "mistakes_of",
     "more_cards",
     "now_words",
@@ -108,6 +111,7 @@ __all__ = [
     "refuse_unconfirmed",
     "reviewer_of",
     "reviewers_in",
+    "savings_of",
     "scans_of",
     "sealed",
     "slices_of",

@@ -203,7 +203,7 @@ def kinds_of(labelling: Labelling, labels: Sequence[Label], *, revise: bool) -> 
 
 
 def _refuse_unknown(labelling: Labelling, given: Iterable[str]) -> None:
-    unknown = [item_id for item_id in given if item_id not in labelling.rounds]
+    unknown = [item_id for item_id in given if not labelling.was_asked(item_id)]
     if unknown:
         raise LabelError(
             f"{_some(unknown)} not asked for in this campaign, so labels for them are refused",

@@ -230,7 +230,7 @@ def strata_in(labelling: Labelling) -> list[StratumRow]:
     return [
         StratumRow(text, size, int(yes + no), int(yes), int(unjudged), share)
         for text, size, (yes, no, unjudged), share in zip(
-            strata.describe(), strata.sizes.tolist(), counts.T, shares, strict=True
+            labelling.settings.strata_words, strata.sizes.tolist(), counts.T, shares, strict=True
         )
     ]
 

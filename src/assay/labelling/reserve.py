@@ -72,6 +72,11 @@ class Reserve:
         self._arrivals: dict[int, Arrivals] = {}
         self._met: dict[int, list[CardRow]] = {}  # of each deck, those that have arrived
 
+    @property
+    def at_hand(self) -> Predictions | None:
+        """The predictions, where they were given or have been read."""
+        return self._predictions
+
     def take(self, session: Session, dealt: Floats, counts: Sequence[int]) -> list[CardRow]:
         """Return the next cards of every deck; raise `ShortReserveError` where some are missing.
 

@@ -18,7 +18,7 @@ nobody is asked twice.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -89,14 +89,17 @@ class Rounds:
     ----------
     evaluation : Evaluation
         What the answers are counted for.
+    elsewhere : callable, optional
+        Tells how many answers people gave to items that are not dealt, and that a budget is of.
     """
 
     _complete: State  # after the last complete round
     _stood: tuple[Standing, ...] | None  # how targets stood then, where it was asked for
     _reason: Reason
 
-    def __init__(self, evaluation: Evaluation) -> None:
+    def __init__(self, evaluation: Evaluation, elsewhere: Callable[[], int] | None = None) -> None:
         self._evaluation = evaluation
+        self._elsewhere = elsewhere
         self._cards: dict[str, CardRow] = {}
         self._dealt_in: dict[str, list[int]] = {}  # the rounds of each item, in their order
         self._waiting: dict[str, CardRow] = {}
@@ -348,6 +351,7 @@ class Rounds:
             first=self._tallies(first),
             once=DistinctItems(*table[_ITEMS].copy()),
             open=waiting if waiting.any() else None,
+            elsewhere=0 if self._elsewhere is None else self._elsewhere(),
         )
 
     def _tallies(self, table: Floats) -> Tallies:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from numbers import Real
@@ -17,7 +18,7 @@ from assay.core.evaluation import Evaluation, Prior
 from assay.core.goal import Goal
 from assay.core.strata import Strata
 from assay.core.types import between
-from assay.errors import DesignError, InputError, LabelError
+from assay.errors import DesignError, InputError, LabelError, StorageError
 from assay.predictions import Roles, joint_fingerprint, listed
 from assay.storage import Session, reading_stored
 
@@ -48,7 +49,8 @@ class Source:
     arguments of `read_predictions`; `slices` are columns whose values are kept with the cards, too,
     and which no reviewer sees; so are `scores`, the columns of the classifiers' scores. `shown`
     seals what was kept with the first cards (`assay.labelling.shown`). Campaigns of before have
-    neither scores nor a seal. `doubts` are what looked wrong with the scores.
+    neither scores nor a seal. `doubts` are what looked wrong with the scores, `opinions` is the
+    digest of the columns of `aux` that the seed depends on.
     """
 
     parts: tuple[Part, ...]
@@ -59,10 +61,11 @@ class Source:
     shown: str = ""
     doubts: tuple[str, ...] = ()
     scores: tuple[str, ...] = ()
+    opinions: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values; what came later is left out where there is none."""
-        later = ("shown", "doubts", "scores")
+        later = ("shown", "doubts", "scores", "opinions")
         return {name: value for name, value in asdict(self).items() if name not in later or value}
 
     @classmethod
@@ -72,6 +75,7 @@ class Source:
         for name in ("slices", "scores"):
             shared[name] = tuple(values.get(name, ()))
         shared["shown"] = values.get("shown", "")
+        shared["opinions"] = values.get("opinions", "")
         shared["doubts"] = tuple(values.get("doubts", ()))
         if "parts" in values:
             return cls(tuple(Part(**part) for part in values["parts"]), **shared)
@@ -105,6 +109,12 @@ class Source:
         """The columns that tell what a classifier, or somebody else, said of an item."""
         said = (each.get(role) for each in self._classifiers for role in ("score", "predicted"))
         return tuple(dict.fromkeys(name for name in (*said, *self.aux) if name is not None))
+
+    @property
+    def seen(self) -> list[str]:
+        """The columns that reviewers may see: those chosen, but not what anybody said."""
+        kept_back = (self.columns["id"], *self.judgements)
+        return [name for name in self.columns["show"] if name not in kept_back]
 
     @property
     def aux(self) -> tuple[str, ...]:
@@ -315,23 +325,6 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Recut:
-    """What a campaign was before its strata were cut anew by a model of the outcome.
-
-    Parameters
-    ----------
-    cuts : int
-        How often they were.
-    budget : int, optional
-        What people may be asked in all. Answers that are not drawn again were asked for, too, so
-        the goal's own budget is smaller by their number.
-    """
-
-    cuts: int
-    budget: int | None = None
-
-
-@dataclass(frozen=True)
 class Settings:
     """The frozen part of a campaign: of one metric, or of several targets at once."""
 
@@ -345,7 +338,6 @@ class Settings:
     reviewing: Reviewing = Reviewing()
     series: Series | None = None
     prior: Prior | None = None
-    recut: Recut | None = None
 
     def evaluation(self) -> Evaluation:
         """Return what a campaign with these settings runs, before its first answer."""
@@ -383,6 +375,11 @@ class Settings:
     def variable(self) -> Variable:
         """What the items are cut by."""
         return self.design.variable if self.goal.single else "rank"
+
+    @property
+    def strata_words(self) -> list[str]:
+        """What each stratum is, for people."""
+        return self.strata.describe(None if self.source.model is None else "log odds")
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -428,11 +425,7 @@ class Settings:
             "reviewing": self.reviewing.to_dict(),
             **{
                 name: asdict(each)
-                for name, each in (
-                    ("series", self.series),
-                    ("prior", self.prior),
-                    ("recut", self.recut),
-                )
+                for name, each in (("series", self.series), ("prior", self.prior))
                 if each is not None
             },
         }
@@ -441,7 +434,7 @@ class Settings:
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the settings that `to_dict` was called on."""
         goal, strata, before = values["goal"], values["strata"], values.get("before")
-        series, prior, recut = (values.get(name) for name in ("series", "prior", "recut"))
+        series, prior = values.get("series"), values.get("prior")
         return cls(
             name=values["name"],
             design=Design.from_dict(values["design"]),
@@ -453,7 +446,6 @@ class Settings:
             reviewing=Reviewing(**values.get("reviewing", {})),
             series=None if series is None else Series(**series),
             prior=None if prior is None else Prior(*map(tuple, prior.values())),
-            recut=None if recut is None else Recut(**recut),
         )
 
 
@@ -465,3 +457,18 @@ def find_campaign(session: Session, name: str) -> tuple[int, Settings]:
             return key, Settings.from_dict({**values, "name": name})
         except InputError as error:  # nobody has given it: it was stored
             raise ValueError(error.problem) from error
+
+
+def listed_names(session: Session) -> list[str]:
+    """Return the names of campaigns for people to choose from.
+
+    Not of those whose strata were cut anew since: what took their place has all their labels.
+    """
+    names = session.names()
+    replaced = set()
+    for name in names:
+        with suppress(StorageError):  # whoever lists them tells which cannot be read
+            settings = find_campaign(session, name)[1]
+            if settings.source.model is not None and settings.before is not None:
+                replaced.add(settings.before.campaign)
+    return [name for name in names if name not in replaced]

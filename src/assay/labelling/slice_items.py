@@ -14,6 +14,7 @@ from typing import Self
 import numpy as np
 
 from assay.core.strata import Strata
+from assay.core.subgroups import Domain, Share, domain
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import AssayError, PredictionsError, did_you_mean
 from assay.labelling.confirmation import refuse_unconfirmed
@@ -105,6 +106,103 @@ class SliceAnswers:
         return replace(self, times=counts * each[self.stratum], looked=looked)
 
 
+@dataclass(frozen=True, eq=False)
+class SliceCounts:
+    """Labels of S slices by stratum and by what they count as, and what the strata are.
+
+    Only strata are here that hold items of any kind. Those without labels have joined the nearest
+    that are alike; where there is none, nothing counts.
+
+    Parameters
+    ----------
+    sizes, labels, left : array, shape (H,)
+        Their sizes, labels, and the share of the variance that is left.
+    counts : array, shape (S, H, K)
+    items : array, shape (S,)
+        The items behind the labels that count.
+    possible : array of bool, shape (H, K)
+    """
+
+    sizes: Floats
+    labels: Floats
+    left: Floats
+    counts: Floats
+    items: Floats
+    possible: Bools
+
+    @property
+    def sums(self) -> Floats:
+        """The items of each kind in each slice, estimated: of shape (S, K)."""
+        weight = self.sizes / np.maximum(self.labels, 1.0)
+        return np.asarray((weight[:, None] * self.counts).sum(axis=-2))
+
+    def domain(self, share: Share, confidence: float) -> Domain:
+        """Return what the labels say of a share in each slice."""
+        return domain(
+            self.sizes,
+            np.broadcast_to(self.labels, self.counts.shape[:-1]),
+            self.counts,
+            possible=self.possible,
+            confidence=confidence,
+            share=share,
+            left=self.left,
+            items=self.items,
+        )
+
+
+def count_slices(
+    labelling: Labelling,
+    answered: SliceAnswers,
+    slots: Ints,
+    kind: Ints,
+    *,
+    n_slices: int,
+    possible: Bools,
+    alike: Ints,
+) -> SliceCounts:
+    """Count labels by slice, stratum and kind.
+
+    Parameters
+    ----------
+    labelling : Labelling
+    answered : SliceAnswers
+    slots, kind : array of int
+        The slice of each item, and as what it counts, -1 where it does not.
+    n_slices : int
+    possible : array of bool, shape (H, K)
+        The strata that may hold items that count so.
+    alike : array of int, shape (H,)
+        Equal where a stratum without labels may lean on another.
+    """
+    matters, number = possible.any(axis=-1), possible.shape[-1]
+    labels = answered.labels[matters]
+    sizes = labelling.evaluation.by_stratum(labelling.evaluation.sizes)[matters]
+    sizes, complete = _covered(sizes, labels, alike[matters])
+    counts = np.zeros((n_slices, matters.size, number))
+    counted = answered.judged & (kind >= 0) & complete
+    place = (slots[counted], answered.stratum[counted], kind[counted])
+    np.add.at(counts, place, answered.times[counted])
+    return SliceCounts(
+        sizes=sizes,
+        labels=labels,
+        left=1 - np.minimum(answered.looked[matters] / np.maximum(sizes, 1.0), 1.0),
+        counts=counts[:, matters],
+        items=np.bincount(slots[counted], minlength=n_slices).astype(np.float64),
+        possible=possible[matters],
+    )
+
+
+def _covered(sizes: Floats, n: Floats, kind: Ints) -> tuple[Floats, bool]:
+    """Let strata without labels join the nearest of their kind; tell whether each found one."""
+    covered, labelled = np.where(n > 0, sizes, 0.0), np.flatnonzero(n > 0)
+    for empty in np.flatnonzero(n == 0):
+        alike = labelled[kind[labelled] == kind[empty]]
+        if not alike.size:
+            return sizes, False
+        covered[alike[np.abs(alike - empty).argmin()]] += sizes[empty]
+    return covered, True
+
+
 # Which slice an item is in: the value of a column, kept with its card or looked up.
 
 
@@ -188,6 +286,6 @@ def _scans(labelling: Labelling, column: str, predictions: object) -> list[Scan]
 
 def _remedy(column: str) -> str:
     return (
-        f"slices({column!r}, predictions=...) looks the items up; a campaign made with "
+        f"with predictions=... the items are looked up; a campaign made with "
         f"slices=[{column!r}], or --slice {column}, keeps the values"
     )

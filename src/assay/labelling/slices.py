@@ -12,11 +12,12 @@ import numpy as np
 
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
-from assay.core.subgroups import Domain, Doubt, as_metric, domain, doubts, kinds, share_of
+from assay.core.subgroups import Domain, Doubt, as_metric, doubts, kinds, share_of
+from assay.core.targets import Target
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import DesignError, InputError, did_you_mean
 from assay.labelling.settings import Settings
-from assay.labelling.slice_items import SliceAnswers, slice_values
+from assay.labelling.slice_items import SliceAnswers, SliceCounts, count_slices, slice_values
 from assay.labelling.state import Labelling
 from assay.results import SliceRow, Slices
 
@@ -30,7 +31,7 @@ _WHY = {
 
 
 @dataclass(frozen=True)
-class _Target:
+class CountedTarget:
     """A metric that a campaign estimates: its confidence, and which items it is about.
 
     `bit` is the classifier's in what was predicted of an item; `among` are the bits that are set
@@ -80,7 +81,7 @@ def slices_of(
     values = slice_values(labelling, items, column, predictions)
     answered = SliceAnswers.on(labelling, items)
     about = target.about(answered.predicted)
-    slots, names, others = _slots(values, about, answered.judged)
+    slots, names, others = slots_of(values, about, answered.judged)
     confidence = 1 - (1 - target.confidence) / (max(len(names), 1) if simultaneous else 1)
     found, share = _estimate(
         labelling, target, answered, slots, n_slices=len(names), confidence=confidence
@@ -123,7 +124,7 @@ def slices_of(
     return Slices(column, target.name, target.confidence, simultaneous, rows, notes)
 
 
-def _slots(values: Sequence[str], about: Bools, judged: Bools) -> tuple[Ints, list[str], int]:
+def slots_of(values: Sequence[str], about: Bools, judged: Bools) -> tuple[Ints, list[str], int]:
     """Return the slice of each item, the slices' names, and how many were put together.
 
     Those with most labels come first.
@@ -139,7 +140,7 @@ def _slots(values: Sequence[str], about: Bools, judged: Bools) -> tuple[Ints, li
     return slots, [*kept, f"({others:,} others)"] if others else kept, others
 
 
-def _target(settings: Settings, metric: str | None) -> _Target:
+def _target(settings: Settings, metric: str | None) -> CountedTarget:
     """Find the metric among those that the campaign estimates; by default the first that can be."""
     goal, strata = settings.goal, settings.strata
     names = [target.name for target in goal.targets]
@@ -153,9 +154,14 @@ def _target(settings: Settings, metric: str | None) -> _Target:
             hint="name one that the campaign estimates, metric='precision:new'; for differences in "
             "a slice, make the slice a target: 'precision:new[lang=de] - precision:old[lang=de]'",
         )
+    return counted_target(strata, target, goal.goals[at].confidence)
+
+
+def counted_target(strata: Strata, target: Target, confidence: float) -> CountedTarget:
+    """Return which items a metric of one classifier is about."""
     bits = strata.groups.bits(len(strata.classifiers), target.classifier or "", target.slice)
     bit = strata.classifiers.index(target.classifier) if target.classifier else 0
-    return _Target(target.name, target.metric, goal.goals[at].confidence, bit, bits)
+    return CountedTarget(target.name, target.metric, confidence, bit, bits)
 
 
 def _refuse_unknown(metric: str | None, names: Sequence[str]) -> None:
@@ -169,7 +175,7 @@ def _refuse_unknown(metric: str | None, names: Sequence[str]) -> None:
 
 def _estimate(
     labelling: Labelling,
-    target: _Target,
+    target: CountedTarget,
     answered: SliceAnswers,
     slots: Ints,
     *,
@@ -177,38 +183,27 @@ def _estimate(
     confidence: float,
 ) -> tuple[Domain, Floats]:
     """Return what is known of each slice, and its share of the items that the metric is about."""
-    strata, stratum, judged = labelling.settings.strata, answered.stratum, answered.judged
     number, share_of_counts = share_of(target.metric)
-    possible = _possible(strata, target, number)
-    matters = possible.any(axis=-1)
+    possible = possible_kinds(labelling.settings.strata, target, number)
 
-    def tally(which: Bools) -> Floats:
-        counts = np.zeros((n_slices, strata.n_strata))
-        np.add.at(counts, (slots[which], stratum[which]), answered.times[which])
-        return counts[:, matters]
+    def counted(kind: Ints) -> SliceCounts:
+        return count_slices(
+            labelling,
+            answered,
+            slots,
+            kind,
+            n_slices=n_slices,
+            possible=possible,
+            alike=possible @ (1 << np.arange(number)),
+        )
 
-    kind = target.kinds(answered.predicted, answered.positive)
-    n = answered.labels[matters]
-    sizes = labelling.evaluation.by_stratum(labelling.evaluation.sizes)[matters]
-    sizes, complete = _covered(sizes, n, possible[matters] @ (1 << np.arange(number)))
-    usable = judged & complete
-    found = domain(
-        sizes,
-        np.broadcast_to(n, (n_slices, n.size)),
-        np.stack([tally((kind == each) & usable) for each in range(number)], axis=-1),
-        possible=possible[matters],
-        confidence=confidence,
-        share=share_of_counts,
-        left=1 - np.minimum(answered.looked[matters] / np.maximum(sizes, 1.0), 1.0),
-        items=np.bincount(slots[(kind >= 0) & usable], minlength=n_slices).astype(np.float64),
-    )
-    about = tally(target.about(answered.predicted) & usable)
-    items = (sizes / np.maximum(n, 1.0) * about).sum(axis=-1)
+    found = counted(target.kinds(answered.predicted, answered.positive))
+    items = counted(np.where(target.about(answered.predicted), 0, -1)).sums[:, 0]
     share = items / max(items.sum(), 1.0)
-    return as_metric(target.metric, found), share
+    return as_metric(target.metric, found.domain(share_of_counts, confidence)), share
 
 
-def _possible(strata: Strata, target: _Target, number: int) -> Bools:
+def possible_kinds(strata: Strata, target: CountedTarget, number: int) -> Bools:
     """Return which strata may hold items that count as each of so many kinds, (H, K)."""
     stratum, code = np.array(strata.held, dtype=np.int64).T
     possible = np.zeros((strata.n_strata, number), dtype=np.bool_)
@@ -216,17 +211,6 @@ def _possible(strata: Strata, target: _Target, number: int) -> Bools:
         kind = target.kinds(code, np.full(code.shape, positive))
         possible[stratum[kind >= 0], kind[kind >= 0]] = True
     return possible
-
-
-def _covered(sizes: Floats, n: Floats, kind: Ints) -> tuple[Floats, bool]:
-    """Let strata without labels join the nearest of their kind; tell whether each found one."""
-    covered, labelled = np.where(n > 0, sizes, 0.0), np.flatnonzero(n > 0)
-    for empty in np.flatnonzero(n == 0):
-        alike = labelled[kind[labelled] == kind[empty]]
-        if not alike.size:
-            return sizes, False
-        covered[alike[np.abs(alike - empty).argmin()]] += sizes[empty]
-    return covered, True
 
 
 def _row(
@@ -241,7 +225,6 @@ def _row(
     waiting: int,
 ) -> SliceRow:
     effective, counts = float(found.effective[at]), int(found.labels[at])
-    why = _WHY.get(Doubt(int(doubts(found, lowest)[at])), "")
     return SliceRow(
         slice=name,
         value=float(found.value[at]) if effective else None,
@@ -253,9 +236,15 @@ def _row(
         effective=effective if np.isfinite(effective) else None,
         share=float(share),
         cannot_judge=cannot_judge,
-        doubt=why.format(counted=counts, effective=effective),
+        doubt=doubt_of(found, at, lowest),
         open=waiting,
     )
+
+
+def doubt_of(found: Domain, at: int, lowest: float) -> str:
+    """Return why a slice has too few labels to say, in words; nothing where it has enough."""
+    why = _WHY.get(Doubt(int(doubts(found, lowest)[at])), "")
+    return why.format(counted=int(found.labels[at]), effective=float(found.effective[at]))
 
 
 def _notes(slices: int, confidence: float, *, others: int, simultaneous: bool) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from assay.errors import AssayError, StorageError
 from assay.labelling.reserve import Reserve, ShortReserveError
 from assay.labelling.review_rule import ANSWERS, Review, Reviews
 from assay.labelling.rounds import Rounds
-from assay.labelling.settings import Settings
+from assay.labelling.settings import Settings, find_campaign
 from assay.predictions import Predictions
 from assay.results import REMEMBERED
 from assay.storage import (
@@ -34,7 +34,7 @@ from assay.storage import (
 )
 
 _BATCH = 20  # of `Campaign.ask`
-_MANY = 1_000  # labels that are not taken in while others wait for the storage's lock
+_MANY = 5_000  # labels that are not taken in while others wait for the lock: some 60 ms
 
 
 @contextmanager
@@ -77,6 +77,8 @@ class Labelling:
         self.trouble = ""  # why no more cards could be put down
         self.soon_short: ShortReserveError | None = None
         self._may_be_early = True
+        self.name = settings.name  # as it was stored when last looked at: a rebase changes it
+        self._dealt_before: frozenset[str] | None = None
         self._clear()
 
     @property
@@ -85,7 +87,9 @@ class Labelling:
         return self._store
 
     def _clear(self) -> None:
-        self.rounds = Rounds(self.evaluation)
+        # Answers to items that are not drawn again since strata were cut anew were asked for, too.
+        recut = self.settings.source.model is not None
+        self.rounds = Rounds(self.evaluation, (lambda: len(self._first)) if recut else None)
         self.reviews = Reviews(self.wanted)
         self.answers_of: Counter[str] = Counter()  # items that each reviewer has answered
         self.answered = 0  # items that anybody has answered
@@ -136,6 +140,10 @@ class Labelling:
         """Take in what was stored since the last time."""
         with self.read():
             pass
+
+    def was_asked(self, item_id: str) -> bool:
+        """Tell whether an item was drawn, be it before the strata were cut anew."""
+        return item_id in self.rounds or item_id in (self._dealt_before or ())
 
     def review(self, item_id: str) -> Review:
         """Return what has been said of an item."""
@@ -202,6 +210,11 @@ class Labelling:
             if review.answers
         }
         return self.evaluation.decide(self.rounds.state_if(first)).reason is Reason.GO_ON
+
+    @property
+    def predictions_at_hand(self) -> Predictions | None:
+        """The predictions, where they were given or have been read."""
+        return self._reserve.at_hand
 
     def predictions(self) -> Predictions:
         """Return the predictions as they are now; not in a transaction, because they are read."""
@@ -295,7 +308,10 @@ class Labelling:
 
     def _catch_up(self, session: Session, news: News) -> None:
         stored = reading_stored(f"what is stored of campaign {self.settings.name!r}")
+        self.name = news.name
         with stored, without_collection():
+            if self._dealt_before is None:
+                self._dealt_before = _dealt_before(session, self.settings)
             if news.rounds > len(self.items_of_rounds):
                 for counts in session.rounds(self.key, len(self.items_of_rounds)):
                     self._take_round(self._reserve.take(session, self.rounds.state.dealt, counts))
@@ -326,3 +342,18 @@ class Labelling:
                 details=f"labels from before are kept; what it was is called {now!r} now",
                 hint=f"go on with load_campaign({name!r})",
             )
+
+
+def _dealt_before(session: Session, settings: Settings) -> frozenset[str]:
+    """Return the items that were drawn before the strata were cut anew, however often they were.
+
+    Whoever has one of them before them may still answer.
+    """
+    dealt: set[str] = set()
+    while settings.source.model is not None and settings.before is not None:
+        if settings.before.campaign not in session.names():
+            break  # as in a bundle, which has one campaign
+        key, settings = find_campaign(session, settings.before.campaign)
+        for stratum, counts in enumerate(zip(*session.rounds(key, 0), strict=True)):
+            dealt.update(card.item_id for card in session.cards(key, stratum, 0, sum(counts)))
+    return frozenset(dealt)

@@ -4,10 +4,11 @@ from assay.core.strata import Side
 from assay.core.stratify import sides_to_cut
 from assay.predictions.contract import Card, Found, IdKind, Predictions
 from assay.predictions.doubts import Doubt
+from assay.predictions.duckdb.joined import joined_with
 from assay.predictions.engine import telling_progress
 from assay.predictions.judgements import Classifiers, Labelled, as_mappings, read_labelled
 from assay.predictions.memory import MemoryPredictions
-from assay.predictions.opinions import Opinionated, fold_of
+from assay.predictions.opinions import Opinionated, bound_seed, fold_of
 from assay.predictions.pair import (
     IN_NEW,
     IN_OLD,
@@ -67,9 +68,11 @@ __all__ = [
     "as_it_is_now",
     "as_mappings",
     "as_scan",
+    "bound_seed",
     "engine_of",
     "fold_of",
     "from_arrays",
+    "joined_with",
     "joint_fingerprint",
     "listed",
     "merge",

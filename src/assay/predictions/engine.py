@@ -121,6 +121,9 @@ class Scanner(Protocol):
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
         """Return what people see of the items with these ids, in their order."""
 
+    def opinions_digest(self) -> int:
+        """Return 64 bits that change when what a column for a model says of an item does."""
+
     def refuse_repeated_ids(self) -> None:
         """Look at every id, and raise `PredictionsError` with examples where one repeats."""
 

@@ -20,7 +20,8 @@ from assay.predictions.doubts import Doubt, doubts_of
 from assay.predictions.duckdb.loading import read_scan
 from assay.predictions.ids import Ids, read_ids
 from assay.predictions.memory import judged_words
-from assay.predictions.roles import Roles, refuse_no_column
+from assay.predictions.opinions import Opinions, take_opinions
+from assay.predictions.roles import Roles, refuse_bad_show, refuse_no_column
 from assay.predictions.scan import as_scan
 from assay.predictions.tables import read_mapping, read_table
 from assay.predictions.values import (
@@ -274,6 +275,8 @@ class Labelled:
         Of a single classifier; the mean rank by the scores of several. 0 where there is none.
     threshold : float or None
         Of a single classifier.
+    opinions : Opinions or None
+        What columns for a model of the outcome say.
     """
 
     source: str
@@ -282,6 +285,7 @@ class Labelled:
     truth: Bools
     score: Floats
     threshold: float | None = None
+    opinions: Opinions | None = None
 
     @cached_property
     def predicted(self) -> Bools:
@@ -305,6 +309,7 @@ def read_labelled(
     threshold: float | None = None,
     positive: object = None,
     classifiers: Classifiers | None = None,
+    aux: Sequence[str] = (),
 ) -> Labelled:
     """Read predictions whose truth is known.
 
@@ -319,6 +324,8 @@ def read_labelled(
     classifiers : mapping of str to mapping, optional
         In place of `score`, `predicted` and `threshold`, as in `read_predictions`; each has a
         `positive` of its own.
+    aux : sequence of str
+        Columns for a model of the outcome, as in `read_predictions`; of a single classifier.
 
     Examples
     --------
@@ -331,9 +338,13 @@ def read_labelled(
     """
     if classifiers is None:
         of_predicted = None if predicted is None else positive
-        roles = {ALONE: Roles(score, predicted, None, threshold, of_predicted)}
+        refuse_bad_show(aux, "aux")
+        told = score, predicted, None, threshold, of_predicted
+        roles = {ALONE: Roles(*told, aux=tuple(aux))}
     else:
         roles = roles_of(classifiers)
+        if aux:
+            raise PredictionsError(f"aux={list(aux)!r} goes with one classifier, without a name")
     refuse_no_column("label", label)
     loaded = load_columns(source, roles, [label], (), None)
     ids = take_ids(loaded, None)
@@ -346,4 +357,6 @@ def read_labelled(
     with about(names[0]):
         scores, says_yes = take_judgements(loaded, role, ids)
     truth = read_predicted(loaded.columns[label], positive, ids)
-    return Labelled(loaded.source, names, says_yes.astype(np.int64), truth, scores, role.limit)
+    opinions = take_opinions(loaded, role, says_yes) if role.aux else None
+    codes = says_yes.astype(np.int64)
+    return Labelled(loaded.source, names, codes, truth, scores, role.limit, opinions)

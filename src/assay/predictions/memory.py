@@ -391,6 +391,10 @@ class MemoryPredictions:
         rows = order[np.searchsorted(self._ids.digest, digests, sorter=order)]
         return {} if self._opinions is None else self._opinions.at(rows)
 
+    def opinions_digest(self) -> int:
+        """Return 64 bits that change when what a column for a model says of an item does."""
+        return 0 if self._opinions is None else self._opinions.digest(self._ids.digest)
+
     def with_model(self, model: Model) -> "MemoryPredictions":
         """Return the same predictions with a model's log odds in the score's place."""
         if self._opinions is None:

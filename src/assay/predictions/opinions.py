@@ -5,6 +5,7 @@ They are read where labels go, never shown, and never counted as answers.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -12,10 +13,11 @@ import pyarrow as pa
 
 from assay.core import deck
 from assay.core.deck import Id
-from assay.core.error_model import SAID, Model
+from assay.core.error_model import SAID, Model, as_numbers, columns_at
 from assay.core.types import Bools, Floats, Ints, Words
-from assay.predictions.column import Column
+from assay.predictions.column import Column, Loaded
 from assay.predictions.contract import Predictions
+from assay.predictions.roles import Roles
 
 Values: TypeAlias = "Sequence[object] | Floats | Bools"
 
@@ -29,23 +31,38 @@ class Opinionated(Predictions, Protocol):
     def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
         """Return what is said of some items: by the score, by every column; not the label."""
 
+    def opinions_digest(self) -> int:
+        """Return 64 bits that change when what a column says of an item does."""
+
     def with_model(self, model: Model) -> Predictions:
         """Return the same predictions with a model's log odds in the score's place."""
 
 
 @dataclass(frozen=True, eq=False)
 class Opinions:
-    """The columns of all items in memory: by name, with the predicted labels under `SAID`."""
+    """The columns of all items in memory: by name, with the predicted labels under `SAID`.
+
+    `own` is the name of the score's, and `aux` are those of the others.
+    """
 
     columns: Mapping[str, Values]
+    own: str | None
+    aux: tuple[str, ...]
 
     def at(self, rows: Ints) -> dict[str, Values]:
         """Return what is said of the items of some rows, without the predicted labels."""
-        return {
-            name: values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
-            for name, values in self.columns.items()
-            if name != SAID
-        }
+        said = {name: values for name, values in self.columns.items() if name != SAID}
+        return columns_at(said, rows)
+
+    def digest(self, ids: Words) -> int:
+        """Return 64 bits that change when what a column of `aux` says of an item does.
+
+        `ids` are the digests of the items' ids.
+        """
+        word = ids
+        for name in self.aux:
+            word = deck.mix(word ^ column_words(self.columns[name]))
+        return int(np.bitwise_xor.reduce(word))
 
     def log_odds(self, model: Model, digest: Words) -> Floats:
         """Return a model's log odds of every item; `digest` is of their ids."""
@@ -62,6 +79,52 @@ def fold_of(id: Id, seed: int) -> bool:
     (True, False)
     """
     return deck.number(id, seed) >= _MIDDLE
+
+
+def bound_seed(seed: int, digest: int) -> int:
+    """Return the seed of a campaign with second opinions, from the seed that was given.
+
+    Strata by columns that know the order of the items would hide errors: a judge that was taught by
+    the first items in that order is right about these alone. So the order depends on the columns,
+    and whoever makes them cannot know it.
+
+    Examples
+    --------
+    >>> bound_seed(1, 0), bound_seed(1, 1)
+    (596173967063439470, 871539801579693287)
+    """
+    text = f"assay-opinions-1:{seed}:{digest}".encode("ascii")
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "little") % 2**63
+
+
+def column_words(values: Values) -> Words:
+    """Return what a column says of each item: h of a number's bits, or the digest of a text.
+
+    What is missing counts as NaN.
+
+    Examples
+    --------
+    >>> column_words([0.5, "0.5", None, "de"])
+    array([14878752034231939099, 14878752034231939099,  9170934016072976158,
+           10780005436216037208], dtype=uint64)
+    """
+    numbers = as_numbers(values) + 0.0  # -0.0 becomes 0.0
+    missing = np.isnan(numbers)
+    numbers[missing] = np.nan  # of the many that there are, one
+    words = deck.mix(numbers.view(np.uint64))
+    if not isinstance(values, np.ndarray):
+        digests: dict[str, int] = {}
+        for place in np.flatnonzero(missing).tolist():
+            text = values[place]
+            if isinstance(text, str) and not _is_nan(text):
+                if text not in digests:
+                    digests[text] = int(deck.digest([text])[0])
+                words[place] = digests[text]
+    return words
+
+
+def _is_nan(text: str) -> bool:
+    return text.strip().lower().lstrip("+-") == "nan"
 
 
 def opinion_values(column: Column) -> Values:
@@ -82,3 +145,10 @@ def opinion_values(column: Column) -> Values:
         return numbers
     values = data.to_pylist()
     return [value if value is None or isinstance(value, bool) else str(value) for value in values]
+
+
+def take_opinions(loaded: Loaded, roles: Roles, predicted: Bools) -> Opinions:
+    """Return the columns for a model as they were read, the score's among them."""
+    names = [name for name in (*roles.aux, roles.score) if name is not None]
+    values = {name: opinion_values(loaded.columns[name]) for name in names}
+    return Opinions({**values, SAID: predicted}, roles.score, roles.aux)

@@ -10,10 +10,10 @@ import duckdb
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.core.error_model import SAID, Model
+from assay.core.error_model import Model
 from assay.core.strata import UNNAMED
 from assay.core.targets import Groups, refuse_bad_names
-from assay.core.types import Bools, Floats
+from assay.core.types import Floats
 from assay.errors import PredictionsError
 from assay.predictions.column import Loaded
 from assay.predictions.contract import Predictions
@@ -33,7 +33,7 @@ from assay.predictions.judgements import (
     take_judgements,
 )
 from assay.predictions.memory import MemoryPredictions, fingerprint_of, judged_words
-from assay.predictions.opinions import Opinions, opinion_values
+from assay.predictions.opinions import take_opinions
 from assay.predictions.roles import (
     Roles,
     ScoreOf,
@@ -125,6 +125,7 @@ def read_predictions(
     aux: Sequence[str] = (),
     model: Mapping[str, Any] | None = None,
     seed: int = 0,
+    bind: bool = False,
 ) -> Predictions:
     """Read the predictions of one classifier or several, and check them.
 
@@ -180,6 +181,8 @@ def read_predictions(
     seed : int
         With which cards will be dealt. Where the predictions stay where they are, the first pass
         over them then brings these cards along.
+    bind : bool
+        Whether that seed is to depend on what the columns of `aux` say (`bound_seed`).
 
     Returns
     -------
@@ -245,6 +248,7 @@ def read_predictions(
                 check_ids=scan.check_ids,
                 classifiers=(name,),
                 reopen=partial(_reopened, scan, engine, role, show) if aux else None,
+                bind=bind and bool(aux),
             )
     # The order of the columns is that in which errors name them.
     before = [id] if classifiers is not None else roles[UNNAMED[0]].columns
@@ -372,7 +376,7 @@ def _in_memory(
             doubts=lambda cells: doubts_of(
                 cells, role, loaded.source, rows_in_memory(loaded, role, score, ids)
             ),
-            opinions=_opinions(loaded, role, predicted) if role.aux else None,
+            opinions=take_opinions(loaded, role, predicted) if role.aux else None,
         )
         if role.model is not None:
             return alone.with_model(role.model)
@@ -397,13 +401,6 @@ def _in_memory(
         fingerprint=fingerprint_of(words[there]),
         doubts=lambda _: judged.doubts,
     )
-
-
-def _opinions(loaded: Loaded, roles: Roles, predicted: Bools) -> Opinions:
-    """Return the columns for a model as they were read, the score's among them."""
-    names = [name for name in (*roles.aux, roles.score) if name is not None]
-    values = {name: opinion_values(loaded.columns[name]) for name in names}
-    return Opinions({**values, SAID: predicted})
 
 
 def _weights(loaded: Loaded, column: str | None, ids: Ids) -> Floats | None:

@@ -30,7 +30,7 @@ from assay.predictions.doubts import Doubt
 from assay.predictions.engine import Scanner, Span, Survey
 from assay.predictions.ids import Ids
 from assay.predictions.memory import TOP, checked_counts, first_cards, first_shares, limits
-from assay.predictions.opinions import Values
+from assay.predictions.opinions import Values, bound_seed
 from assay.predictions.roles import refuse_distant, refuse_improbable, refuse_unknown_variable
 
 Reopen = Callable[[Model | None], Scanner]
@@ -55,6 +55,8 @@ class ScannedPredictions:
     reopen : callable, optional
         Opens the predictions with a model's log odds in the score's place, or with what the score
         and the columns for a model say in place of what people see.
+    bind : bool
+        Whether the seed is to depend on the columns for a model (`bound_seed`).
     """
 
     weighted = False
@@ -69,10 +71,12 @@ class ScannedPredictions:
         check_ids: bool,
         classifiers: tuple[str, ...] = UNNAMED,
         reopen: Reopen | None = None,
+        bind: bool = False,
     ) -> None:
         self._reopen = reopen
         self.threshold, self.classifiers = threshold, classifiers
-        self._scanner, self._seed = scanner, seed
+        self._scanner = scanner
+        self._seed = seed = bound_seed(seed, self.opinions_digest()) if bind else seed
         if check_ids:
             scanner.refuse_repeated_ids()
         self._survey = scanner.survey(seed)
@@ -134,6 +138,14 @@ class ScannedPredictions:
         """Return what the score and every column for a model say of some items: a pass."""
         shown = self._opened(None).show(ids)
         return {name: [each[name] for each in shown] for name in (shown[0] if shown else ())}
+
+    def opinions_digest(self) -> int:
+        """Return 64 bits that change when what a column for a model says does: a pass."""
+        return self._opinions_digest
+
+    @cached_property
+    def _opinions_digest(self) -> int:
+        return self._scanner.opinions_digest()
 
     def with_model(self, model: Model) -> "ScannedPredictions":
         """Return the same predictions with a model's log odds in the score's place: a pass."""

@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from hashlib import sha256
+from operator import xor
 
 import numpy as np
 
@@ -171,6 +173,10 @@ class UnionPredictions:
             said = part.opinions(its)
             told |= {id: {name: said[name][at] for name in said} for at, id in enumerate(its)}
         return {name: [told[id][name] for id in ids] for name in next(iter(told.values()), ())}
+
+    def opinions_digest(self) -> int:
+        """Return 64 bits that change when what a column for a model says of an item does."""
+        return reduce(xor, (part.opinions_digest() for part in self._opinionated), 0)
 
     def with_model(self, model: Model) -> "UnionPredictions":
         """Return the same predictions with a model's log odds in the score's place."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from assay.distribution import DOCUMENTS
+from assay.errors import DOCUMENTS
 from assay.results import printable
 
 

@@ -10,7 +10,7 @@ from assay.core.answers import Answer
 from assay.core.cuts import Cuts
 from assay.core.intervals import wilson
 from assay.core.strata import Strata
-from assay.distribution import VERSION
+from assay.errors import VERSION
 from assay.labelling import (
     FROM_BEFORE,
     SKIP,
@@ -21,6 +21,7 @@ from assay.labelling import (
     agreement_in,
     estimates_of,
     reviewers_in,
+    savings_of,
     slices_of,
     strata_in,
     waiting_in,
@@ -263,8 +264,14 @@ def facts_of(labelling: Labelling, *, names: bool) -> Facts:
         agreement=agreement if agreement.items else None,
         deviations=_deviations(labelling, events),
         slices=_slices(settings, labelling),
-        notes=(*settings.notes, *notes_once(estimates)),
+        notes=(*settings.notes, *notes_once(estimates), *_saved(labelling)),
     )
+
+
+def _saved(labelling: Labelling) -> tuple[str, ...]:
+    """Return what second opinions save, in words."""
+    savings = savings_of(labelling)
+    return () if savings is None else (savings.words,)
 
 
 def _slices(settings: Settings, labelling: Labelling) -> tuple[Slices, ...]:

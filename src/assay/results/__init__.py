@@ -18,6 +18,7 @@ from assay.results.html import (
     html_text,
     stretch,
 )
+from assay.results.judge import JudgeFigure, JudgeGap, JudgeQuality
 from assay.results.mistakes import KINDS, Kind, Mistake, Mistakes
 from assay.results.progress import (
     REMEMBERED,
@@ -28,6 +29,7 @@ from assay.results.progress import (
     Receipt,
     Recorded,
     ReviewerRow,
+    Savings,
     Turn,
     outlook_of,
     pace_of,
@@ -58,6 +60,9 @@ __all__ = [
     "Estimates",
     "HistoryPoint",
     "Item",
+    "JudgeFigure",
+    "JudgeGap",
+    "JudgeQuality",
     "Kind",
     "Mistake",
     "Mistakes",
@@ -66,6 +71,7 @@ __all__ = [
     "Receipt",
     "Recorded",
     "ReviewerRow",
+    "Savings",
     "SliceRow",
     "Slices",
     "StratumRow",

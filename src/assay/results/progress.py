@@ -50,6 +50,47 @@ def thinned(points: Sequence[HistoryPoint], at_most: int) -> list[HistoryPoint]:
     return list(by_stretch.values())
 
 
+@dataclass(frozen=True)
+class Savings:
+    """What second opinions save in labels.
+
+    Attributes
+    ----------
+    share : float
+        The labels that strata by them take, as a share of those that strata by the score would
+        take, each with its best allocation.
+    low, high : float
+        The ends of its interval, by drawing the judged items again. It is rough: of 26 simulated
+        campaigns of 160 to 400 labels, 21 had the truth in it.
+    not_drawn : int
+        Answers that were asked for before strata were cut anew, and are not drawn again.
+
+    Examples
+    --------
+    >>> Savings(0.42, 0.35, 0.5, 12).words
+    'second opinions: strata by them take about 42% (35% to 50%) of the labels that strata by the \
+score would; 12 answers from before are not drawn again'
+    """
+
+    share: float
+    low: float
+    high: float
+    not_drawn: int
+
+    @property
+    def words(self) -> str:
+        """What people are told."""
+        told = (
+            f"second opinions: strata by them take about {self.share:.0%} ({self.low:.0%} to "
+            f"{self.high:.0%}) of the labels that strata by the score would"
+        )
+        if not self.not_drawn:
+            return told
+        answers = "1 answer" if self.not_drawn == 1 else f"{self.not_drawn:,} answers"
+        verb = "is" if self.not_drawn == 1 else "are"
+        return f"{told}; {answers} from before {verb} not drawn again"
+
+
 # What a goal is still likely to take.
 
 _LEAST = 20  # labels; with fewer, the interval tells more about them than about what is to come

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.core.goal import Goal
-from assay.distribution import install
-from assay.errors import MissingDependencyError
+from assay.errors import MissingDependencyError, install
 from assay.simulation.named_designs import SEVERAL_DESIGNS
 from assay.simulation.rows import Simulation
+from assay.simulation.second_opinion import AUX
 from assay.simulation.sweeps import (
     LIMIT,
     AtThreshold,
@@ -128,6 +128,8 @@ def draw(
         curves = labels_by_value(question, at_threshold)
         if curves.x.size > 1:
             figures["labels_by_value"] = _labels_by_value(question, curves)
+    if any(AUX in row.design for row in result.rows) and question.within:
+        figures["second_opinion"] = second_opinion_figure(question, result)
     grid = budget_grid(question, result)
     figures["half_width"] = _half_width(question, widths_by_labels(question, grid[-1]))
     if question.designs:
@@ -178,6 +180,32 @@ def _half_width(question: Question, paths: Mapping[str, Trajectory]) -> "Figure"
     axes.set_ylim(0, 2.5 * max(path.mean[-1] for path in paths.values()))
     _count_axis(axes, "x")
     figure.legend(loc="outside right upper", frameon=False)
+    return figure
+
+
+def second_opinion_figure(question: Question, result: Simulation) -> "Figure":
+    """Draw labels with and without second opinions; the whiskers are 95% of the means' error."""
+    names = [row.design for row in result.rows]
+    labels = np.array([row.labels_mean for row in result.rows])
+    error = 1.96 * np.array([row.labels_se for row in result.rows])
+    figure, (axes,) = new_figure(height=1.3 + 0.4 * len(names))
+    colours = [_line(question, name.removesuffix(AUX))["color"] for name in names]
+    bars = axes.barh(names, labels, xerr=error, color=colours, height=0.6)
+    for bar, name in zip(bars, names, strict=True):
+        bar.set_alpha(1.0 if AUX in name or name == "random" else 0.5)
+    told = [f"{each:,.0f}" for each in labels]
+    for place, name in enumerate(names):
+        if AUX in name:
+            change = labels[place] / labels[names.index(name.removesuffix(AUX))] - 1
+            told[place] += f" ({change:+.0%})"
+    axes.bar_label(bars, told, padding=6)
+    axes.set_xlim(0, 1.2 * float((labels + error).max()))
+    axes.invert_yaxis()
+    axes.set_axisbelow(True)
+    axes.grid(visible=False, axis="y")
+    axes.set_title(f"Labels to ±{question.within:g}, with and without second opinions", loc="left")
+    axes.set_xlabel("labels, mean; in brackets: against the same design without")
+    _count_axis(axes, "x")
     return figure
 
 

@@ -17,10 +17,11 @@ from assay.core.bins import Scale, scale_of
 from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
 from assay.core.cuts import Variable, confidence
 from assay.core.design import Design
+from assay.core.error_model import columns_at
 from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.joint import Parts
-from assay.core.metrics import canonical_metric
+from assay.core.metrics import canonical_metric, sides
 from assay.core.profile import Profile, cells_of, profile_of
 from assay.core.strata import Side, Strata
 from assay.core.stratify import sides_to_cut, stratify
@@ -29,6 +30,7 @@ from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
 from assay.errors import InputError
 from assay.predictions import Classifiers, Labelled, read_labelled
+from assay.simulation.second_opinion import OpinedItems
 
 Arrays = ArrayLike | Mapping[str, ArrayLike]
 """One classifier's, or those of several by name."""
@@ -115,6 +117,8 @@ class Population:
         The score from which on a single one says yes; may stand in for `y_pred`.
     scale : {"probability", "margin"}, optional
         What the scores of a single one are; otherwise told by their range.
+    aux : mapping of names to arrays, optional
+        Second opinions on a single one, as in `create_campaign`.
 
     Examples
     --------
@@ -141,6 +145,7 @@ class Population:
         y_pred: Arrays | None = None,
         threshold: float | None = None,
         scale: Scale | None = None,
+        aux: Mapping[str, ArrayLike] | None = None,
     ) -> None:
         if isinstance(y_pred, Mapping) or isinstance(y_score, Mapping):
             if threshold is not None:
@@ -148,18 +153,21 @@ class Population:
                     f"threshold={threshold!r} is of one classifier, and several are given",
                     hint="say what each of them said: y_pred={'cnn': ..., 'mve': ...}",
                 )
+            if aux:
+                raise InputError("aux= goes with one classifier, and several are given")
             columns, classifiers = _by_name(y_pred, y_score)
             labelled = read_labelled(
                 {"y_true": y_true, **columns}, label="y_true", classifiers=classifiers
             )
         else:
-            given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred}
+            given = {**(aux or {}), "y_true": y_true, "y_score": y_score, "y_pred": y_pred}
             labelled = read_labelled(
                 {name: values for name, values in given.items() if values is not None},
                 label="y_true",
                 score="y_score" if y_score is not None else None,
                 predicted="y_pred" if y_pred is not None else None,
                 threshold=threshold,
+                aux=list(aux or ()),
             )
         self._take(labelled, scale)
 
@@ -175,6 +183,7 @@ class Population:
         positive: object = None,
         scale: Scale | None = None,
         classifiers: Classifiers | None = None,
+        aux: Sequence[str] = (),
     ) -> Self:
         """Read a population from a file or table; the columns are as in `create_campaign`.
 
@@ -184,7 +193,7 @@ class Population:
             As the predictions of `create_campaign`.
         label : str
             The column of what the items are.
-        score, predicted, threshold, positive, scale, classifiers
+        score, predicted, threshold, positive, scale, classifiers, aux
             As in `create_campaign`.
         """
         population = cls.__new__(cls)
@@ -196,6 +205,7 @@ class Population:
             threshold=threshold,
             positive=positive,
             classifiers=classifiers,
+            aux=aux,
         )
         population._take(labelled, scale)
         return population
@@ -331,6 +341,15 @@ class Population:
             parts.append(np.sqrt(forecast.least_variance(slope * count, np.sqrt(eta * (1 - eta)))))
         random = self.random_variance(metric)
         return float(np.sum(parts) ** 2 / random) if random > 0 else 1.0
+
+    def opined(self, metric: str) -> OpinedItems | None:
+        """Return the items that a metric needs, with second opinions; None where there are none."""
+        given = self._of_one
+        if given.opinions is None:
+            return None
+        rows = np.flatnonzero(np.isin(given.predicted, list(sides(canonical_metric(metric)))))
+        columns = columns_at(given.opinions.columns, rows)
+        return OpinedItems(given.truth[rows], given.score[rows], columns, given.opinions.own)
 
     def frame(self, design: Design, metric: str) -> Frame:
         """Cut the population as the design does, and count the truth in each stratum."""

@@ -21,6 +21,7 @@ from assay.simulation.population import Population
 from assay.simulation.recycling.designs import SharedSamples, Sizes, plan_sizes
 from assay.simulation.recycling.route import Route, choose_parent
 from assay.simulation.rows import Simulation, Wanted, summarise
+from assay.simulation.second_opinion import AUX, RecutTask
 from assay.simulation.workers import JointTask, Replayed, Task, run_tasks
 
 # Designs that leave out the finite population correction, as the papers' do, are compared with
@@ -55,7 +56,8 @@ def simulate(
     Parameters
     ----------
     population : Population
-        Predictions with the truth.
+        Predictions with the truth. With second opinions, a design whose strata are cut anew by them
+        has another row, ``default + aux``.
     designs : sequence of names, or mapping of names to designs, optional
         Of one metric of one classifier, names as `named_design` has them; left out, ``default`` and
         ``perc-opt``, with a budget ``km-opt-a2``, too; with `at_least`, ``guaranteed``.
@@ -201,19 +203,42 @@ def _of_one(
         for goal in goals:
             check_together(design, goal, frames[label].strata.n_strata)
     spread = population.random_variance(name)
-    labels = list(chosen)
-    for round_, goal in enumerate(goals):
+    opined = population.opined(name)
+    recut = {label for label, design in chosen.items() if opined and _takes_opinions(label, design)}
+    if opined is not None and not recut:
+        raise DesignError(
+            f"none of the designs {', '.join(each for each in chosen if each not in _BASELINES)} "
+            "can use second opinions",
+            details="strata by the score that are cut anew, without replacement, can: default",
+            hint="name the design default, or leave out aux",
+        )
+    place = 0
+    for goal in goals:
+        at: dict[str, int] = {}
         for label, design in chosen.items():
-            frame = frames[label]
+            frame, at[label] = frames[label], place
             compared = _RANDOM
             if design.replacement and _WITH_REPLACEMENT in chosen:
                 compared = _WITH_REPLACEMENT
+            place += 1
             yield _Entry(
                 label,
                 Task(label, frame, design, goal, batch),
                 (Wanted(name, frame.value, goal, spread, frame.least_variance),),
-                round_ * len(labels) + labels.index(compared),
+                at[compared],
             )
+            if opined is not None and label in recut:
+                task = RecutTask(label + AUX, opined, design, goal, batch)
+                place += 1
+                yield _Entry(
+                    task.name, task, (Wanted(name, frame.value, goal, spread),), at[_RANDOM]
+                )
+
+
+def _takes_opinions(label: str, design: Design) -> bool:
+    """Tell whether a campaign with this design cuts its strata anew by second opinions."""
+    fit = design.variable == "score" and not design.bets and not design.replacement
+    return fit and label not in _BASELINES
 
 
 def _designs_of_one(

@@ -21,8 +21,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 from sqlalchemy.schema import CreateSchema
 
-from assay.distribution import install
-from assay.errors import AssayError, MissingDependencyError, StorageError
+from assay.errors import AssayError, MissingDependencyError, StorageError, install
 from assay.storage.migrations import is_current, prepare, refuse_newer
 from assay.storage.session import NewLabel, Session, clear_away, put_aside
 

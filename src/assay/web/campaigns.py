@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from assay.campaign import Campaign
 from assay.errors import AssayError
-from assay.labelling import find_campaign
+from assay.labelling import find_campaign, listed_names
 from assay.results import Estimate, ends_text, metric_name, printable, state_text, value_text
 from assay.storage import Store
 from assay.web import Options
@@ -53,7 +53,7 @@ async def show_campaigns(request: Request) -> Response:
 
 def _rows(store: Store, only: str | None) -> tuple[list[Row], int]:
     with store.read() as session:
-        names = session.names() if only is None else [only]
+        names = listed_names(session) if only is None else [only]
     return [_row(store, name) for name in names[::-1][:_MOST]], len(names)
 
 

@@ -188,8 +188,14 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
         confidence=settings.goal.confidence,
         reviewers=campaign.reviewers(),
         agreement=campaign.agreement(),
-        notes=[*settings.notes, *notes_once(estimates)],
+        notes=[*settings.notes, *notes_once(estimates), *_saved(campaign)],
     )
+
+
+def _saved(campaign: Campaign) -> list[str]:
+    """Return what second opinions save, in words."""
+    savings = campaign.savings()
+    return [] if savings is None else [savings.words]
 
 
 def _strata(rows: Sequence[StratumRow], confidence: float) -> list[StratumView]:

@@ -1,6 +1,6 @@
 """A model's log odds: the same bits in memory, in DuckDB and in Spark."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 
 from assay.core.error_model import SAID, Input, Model
 from assay.predictions import Opinionated, Predictions, Scan, read_predictions
+from assay.predictions.opinions import column_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +42,8 @@ def table(size: int = 3_000) -> "pa.Table":
     rng = np.random.default_rng(5)
     judge = (rng.standard_t(1, size) * 10.0 ** rng.integers(-6, 6, size)).tolist()
     judge[:4] = [None, float("nan"), float("inf"), 0.3]
+    judge[4:9] = [-float("inf"), -0.0, 5e-324, -2e-310, 1.7976931348623157e308]
+    judge[9:60] = [2.0**n for n in range(-1022, 1022, 41)] + [float(np.nextafter(8, 0))]
     p = rng.beta(0.1, 0.2, size)
     p[:3] = [0.0, 1.0, 1e-300]
 
@@ -74,6 +77,32 @@ def values(found: Predictions) -> list[float]:
     return [item.value for item in there if item is not None]
 
 
+def digest_of(given: pa.Table) -> int:
+    found = read(given, model=None)
+    assert isinstance(found, Opinionated)
+    return found.opinions_digest()
+
+
+def test_the_digest_changes_with_every_value_and_not_with_the_order() -> None:
+    whole = digest_of(table())
+    assert digest_of(table().take(list(range(2_999, -1, -1)))) == whole
+    for name in AUX:
+        values: list[Any] = table()[name].to_pylist()
+        there = next(place for place in range(60, 99) if values[place] is not None)
+        before = values[there]
+        other = before + "!" if isinstance(before, str) else before + 1e-9
+        for changed in (not before if isinstance(before, bool) else other, None):
+            column = pa.array([*values[:there], changed, *values[there + 1 :]])
+            place = table().column_names.index(name)
+            assert digest_of(table().set_column(place, name, column)) != whole
+
+
+def test_numbers_of_every_size_are_told_apart() -> None:
+    told = [x for n in range(-308, 309) for x in (10.0**n, 10.0**n * (1 + 1e-15), -(10.0**n))]
+    assert np.unique(column_words(np.array(told))).size == len(told)
+    assert np.unique(column_words([None, float("nan"), "nan", -0.0, 0.0, "0"])).size == 2
+
+
 def test_duckdb_computes_what_numpy_does(tmp_path: "Path") -> None:
     pq.write_table(table(), tmp_path / "a.parquet")
     memory, duck = read(table()), read(Scan(tmp_path / "a.parquet", engine="duckdb"))
@@ -86,12 +115,15 @@ def test_duckdb_computes_what_numpy_does(tmp_path: "Path") -> None:
         assert plain.fingerprint() != memory.fingerprint()
         assert plain.with_model(MODEL).fingerprint() == memory.fingerprint()
         assert list(plain.opinions(["item 3"])["judge"]) == [0.3]
+        assert plain.opinions_digest() == digest_of(table())
 
 
 def test_spark_computes_what_numpy_does(spark: "SparkSession") -> None:
     memory, far = read(table()), read(spark.createDataFrame(table()))
     assert values(memory) == values(far)
     assert memory.fingerprint() == far.fingerprint()
+    assert isinstance(far, Opinionated)
+    assert far.opinions_digest() == digest_of(table())
 
 
 def test_another_order_of_operations_is_noticed() -> None:
@@ -104,3 +136,13 @@ def test_another_order_of_operations_is_noticed() -> None:
         MODEL.seed,
     )
     assert values(read(table())) != values(read(table(), model=turned))
+
+
+def test_the_score_may_be_a_column_too(tmp_path: "Path") -> None:
+    pq.write_table(table(), tmp_path / "a.parquet")
+    digests = set()
+    for source in (table(), Scan(tmp_path / "a.parquet", engine="duckdb")):
+        found = read_predictions(source, id="id", score="p", predicted="said", aux=["p", "judge"])
+        assert isinstance(found, Opinionated)
+        digests.add(found.opinions_digest())
+    assert len(digests) == 1

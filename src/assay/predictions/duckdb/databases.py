@@ -9,8 +9,13 @@ from urllib.parse import urlsplit
 
 import duckdb
 
-from assay.distribution import install
-from assay.errors import MissingDependencyError, PredictionsError, did_you_mean, refuse_no_file
+from assay.errors import (
+    MissingDependencyError,
+    PredictionsError,
+    did_you_mean,
+    install,
+    refuse_no_file,
+)
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.duckdb.paths import is_remote
 from assay.predictions.duckdb.readable import (

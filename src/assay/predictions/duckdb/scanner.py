@@ -31,7 +31,16 @@ from assay.predictions.scan import Scan
 from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows_of
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
 from assay.predictions.sql.model import model_sql
-from assay.predictions.sql.rows import TRIED, case_sql, double_sql, row_sql, spread_sql, value_sql
+from assay.predictions.sql.opinions import duckdb_row_word
+from assay.predictions.sql.rows import (
+    TRIED,
+    case_sql,
+    double_sql,
+    family_of,
+    row_sql,
+    spread_sql,
+    value_sql,
+)
 
 # What is wrong with rows that DuckDB reads, when something is.
 
@@ -268,6 +277,15 @@ class DuckScanner:
         if not self._show:
             return [{} for _ in ids]
         return fetch_shown(self._relation, self._roles.id, ids, self._show)
+
+    def opinions_digest(self) -> int:
+        """Return 64 bits that change when what a column for a model says of an item does."""
+        types = self._relation.types
+        aux = [(identifier(name), family_of(types[name])) for name in self._roles.aux]
+        word = duckdb_row_word(self._digest, aux)
+        with reading(self.source):
+            ((found,),) = self._fetch(self._rows.aggregate(f"bit_xor({word})"))
+        return int(found or 0)
 
     def refuse_repeated_ids(self) -> None:
         """Look at every id, and raise where one repeats."""

@@ -27,10 +27,11 @@ from assay.predictions.spark.columns import (
     with_place,
     word_of_limit,
 )
+from assay.predictions.spark.opinions import with_word
 from assay.predictions.spark.source import SparkRows, column_name, open_rows, reading_with_spark
 from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows_of, usable_sql
 from assay.predictions.sql.model import model_sql
-from assay.predictions.sql.rows import RowSql, case_sql, row_sql, value_sql
+from assay.predictions.sql.rows import RowSql, case_sql, family_of, row_sql, value_sql
 from assay.predictions.tables import shown_values
 
 if TYPE_CHECKING:
@@ -219,6 +220,19 @@ class SparkScanner:
                 details=f"{missing:,} of {len(ids):,} drawn items are no longer there",
             )
         return [shown[id] for id in ids]
+
+    def opinions_digest(self) -> int:
+        """Return 64 bits that change when what a column for a model says of an item does."""
+        aux = [column_name(name) for name in self._roles.aux]
+        names = [f"aux_{place}" for place in range(len(aux))]
+        told = [f"{column} AS {name}" for column, name in zip(aux, names, strict=True)]
+        rows = self._rows.frame.selectExpr(f"{self._ids.sql} AS id", *told)
+        rows = with_digest(rows, "id", self.id_kind).withColumnRenamed("digest", "word")
+        for place, column in enumerate(self._roles.aux):
+            family = family_of(self._rows.types[column])
+            rows = with_word(rows, names[place], family, names[place + 1 :])
+        found = self._rows.fetch(rows.groupBy().agg({"word": "bit_xor"}))
+        return int(found["bit_xor(word)"].to_numpy()[0]) % 2**64
 
     def refuse_repeated_ids(self) -> None:
         """Look at every id, and raise where one repeats."""

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from assay.distribution import install
-from assay.errors import AssayError, MissingDependencyError, PredictionsError
+from assay.errors import AssayError, MissingDependencyError, PredictionsError, install
 from assay.predictions.duckdb.databases import is_query
 from assay.predictions.duckdb.readable import bad_condition, first_lines
 from assay.predictions.scan import Scan

@@ -75,8 +75,12 @@ def duckdb_keyed(digest: str, seed: int) -> str:
     >>> duckdb.sql("SELECT " + number).fetchall()
     [(12798019467750399265,)]
     """
-    mix = _duckdb_hash if duckdb_computes_mix(_duckdb_hash) else _duckdb_fold
-    return mix(f"xor({digest}, {key(seed)}::UBIGINT)")
+    return duckdb_mix(f"xor({digest}, {key(seed)}::UBIGINT)")
+
+
+def duckdb_mix(word: str) -> str:
+    """Return DuckDB's expression for h(word) of a UBIGINT."""
+    return (_duckdb_hash if duckdb_computes_mix(_duckdb_hash) else _duckdb_fold)(word)
 
 
 @cache

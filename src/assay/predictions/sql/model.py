@@ -6,10 +6,10 @@ same.
 
 from collections.abc import Mapping
 
-from assay.core.error_model import SAID, Input, Model
+from assay.core.error_model import LARGEST, SAID, Input, Model
 from assay.predictions.sql.rows import Dialect, double_sql, family_of, number_sql, quoted
 
-_LARGEST = double_sql(1.7976931348623157e308)
+_LARGEST = double_sql(LARGEST)
 
 
 def model_sql(

@@ -1,6 +1,6 @@
 """A plan for one goal: designs, half-widths, budgets and what they come to."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,6 +26,7 @@ from assay.simulation.planning import advice
 from assay.simulation.planning.advice import Costs, at_one_half, cost_of
 from assay.simulation.planning.assumed import Supposed, calibrated, doubtful
 from assay.simulation.planning.evidence import Evidence, RankEvidence
+from assay.simulation.planning.judging import Prices, about_judge, judge_cautions, prices_of
 from assay.simulation.planning.result import (
     BudgetRow,
     CheaperRow,
@@ -57,6 +58,7 @@ class Planner:
     costs: Costs
     population: Supposed
     evidence: Evidence | RankEvidence | None
+    prices: Prices | None = None
 
     def planning(self) -> Planning:
         """Return the plan."""
@@ -70,13 +72,19 @@ class Planner:
         budgets = self._budgets(supposed)
         readings = self._readings(supposed, designs)
         said = advice.about_strata(readings)
-        most = None
+        most, random = None, 0.0
         if goal.within is not None:
             most = self._most(supposed)
             said.append(advice.about_worst_case(goal, most, supposed.size))
             random = next(row.labels.mean for row in designs if row.design == _RANDOM)
             said += advice.about_misses(goal, supposed, random, cheaper, withins)
         said += advice.about_budget(goal, budgets)
+        judging = None
+        if self.prices is not None:
+            items = sum(supposed.said(side) for side in sides_of(goal.metric))
+            judging = self.prices.judging(goal, designs[0].labels.mean, random, items)
+            said += about_judge(judging)
+            cautions += judge_cautions(judging)
         return Planning(
             metric=goal.metric,
             within=goal.within,
@@ -95,6 +103,7 @@ class Planner:
             cautions=tuple(cautions),
             replications=self.costs.replications,
             seed=self.costs.seed,
+            judging=judging,
         )
 
     def _rates(self) -> dict[bool, Floats]:
@@ -288,6 +297,10 @@ def plan(
     confidence: float = 0.95,
     labels: object = None,
     like: Campaign | None = None,
+    aux: Sequence[str] = (),
+    judge_cost: float | None = None,
+    label_cost: float | None = None,
+    rho: float | None = None,
     replications: int = 50,
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
@@ -312,6 +325,14 @@ def plan(
         An earlier campaign, of the same classifier on other items: its labels tell how often items
         at a score are positive. Of a period of a series or a comparison, those of the newest
         predictions' items do, by rank.
+    aux : sequence of str
+        The judge's column, for the words of the plan; it need not be there yet.
+    judge_cost, label_cost : float, optional
+        What a judge takes for one item, and what a label costs: the plan then says how many items
+        to have judged, how many labels that leaves, and whether it is worth its money.
+    rho : float, optional
+        The correlation of the judge's verdict with the outcome among items of one score. Without
+        it the plan is made for 0.5, 0.7 and 0.9.
     replications : int
         Evaluations that are replayed for each number.
     seed : int
@@ -333,6 +354,7 @@ def plan(
             hint="within=0.02 tells the labels that ±2% takes, budget=500 what 500 labels give",
         )
     goal = Goal(metric, within=within, budget=budget, confidence=confidence)
+    prices = prices_of(aux, judge_cost, label_cost, rho, within=within)
     costs = Costs(whole("replications", replications, 1), whole("seed", seed, 0), progress, _STEPS)
     if labels is not None and like is not None:
         raise InputError(
@@ -360,7 +382,7 @@ def plan(
         evidence = _evidence_of(like, supposed.scale)
     else:
         _refuse_no_scores(found)
-    planning = Planner(goal, costs, supposed, evidence).planning()
+    planning = Planner(goal, costs, supposed, evidence, prices).planning()
     doubts = tuple(doubt.warning for doubt in found.doubts)
     return replace(planning, cautions=(*doubts, *planning.cautions))
 

@@ -1,7 +1,7 @@
 """Planning: the expected labels of each design, ranges, and sentences."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from assay.results import (
     change_text,
@@ -95,6 +95,68 @@ class CheaperRow:
     labels: Cost
 
 
+Way = Literal["none", "all items", "judged items"]
+
+
+@dataclass(frozen=True)
+class JudgeRow:
+    """What an evaluation with a judge is expected to cost.
+
+    Attributes
+    ----------
+    rho : float or None
+        The correlation of the judge's verdict with the outcome; None without a judge.
+    campaign : {"none", "all items", "judged items"}
+        What labels are drawn from; ``none`` without a judge.
+    judgements, labels : int
+    cost : float
+        Of both together.
+    within : float
+        The goal of such a campaign. One of judged items only has a tighter one, because these are
+        a sample themselves.
+    """
+
+    rho: float | None
+    campaign: Way
+    judgements: int
+    labels: int
+    cost: float
+    within: float
+
+
+@dataclass(frozen=True)
+class Judging:
+    """What a judge that costs money would save.
+
+    Attributes
+    ----------
+    name : str
+        The judge's column.
+    judge_cost, label_cost : float
+        Of one judgement, and of one label.
+    items : int
+        That the metric needs labels of, and that could be judged.
+    rows : tuple of JudgeRow
+        Without a judge first; then two ways to use one, for each rho.
+    """
+
+    name: str
+    judge_cost: float
+    label_cost: float
+    items: int
+    rows: tuple[JudgeRow, ...]
+
+    @property
+    def cheapest(self) -> dict[float, JudgeRow]:
+        """The cheapest row of each rho; that without a judge where no way costs less."""
+        none, *others = self.rows
+        found: dict[float, JudgeRow] = {}
+        for row in others:
+            if row.rho is not None:
+                found[row.rho] = min(found.get(row.rho, none), row, key=lambda each: each.cost)
+        return found
+
+
 @dataclass(frozen=True)
 class TextTable:
     """A table as people read it, wherever they do."""
@@ -132,6 +194,8 @@ class Planning:
         What a careful reader should know.
     replications, seed : int
         Evaluations that were replayed for each number, and what fixes them.
+    judging : Judging or None
+        What a judge would save, where its cost was given.
     """
 
     metric: str
@@ -151,6 +215,7 @@ class Planning:
     cautions: tuple[str, ...]
     replications: int
     seed: int
+    judging: Judging | None = None
 
     @property
     def labels(self) -> Cost | None:
@@ -158,8 +223,11 @@ class Planning:
         return self.readings[0].labels
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as plain values."""
-        return asdict(self)
+        """Return the plan as plain values; without `judging` where no cost of a judge was given."""
+        values = asdict(self)
+        if self.judging is None:
+            del values["judging"]
+        return values
 
     @property
     def headline(self) -> tuple[str, str]:
@@ -249,7 +317,29 @@ def _tables(plan: Planning) -> list[TextTable]:
                 for row in plan.cheaper
             ),
         ),
+        *([] if plan.judging is None else [_table_of_judging(plan.judging)]),
     ]
+
+
+def _table_of_judging(judging: Judging) -> TextTable:
+    without = judging.rows[0].cost
+    return TextTable(
+        f"what {judging.name} would save, at {judging.judge_cost:g} a judgement and "
+        f"{judging.label_cost:g} a label",
+        ("rho", "campaign of", "judgements", "labels", "cost", "vs none", "within"),
+        tuple(
+            (
+                "–" if row.rho is None else f"{row.rho:g}",
+                "all, no judge" if row.rho is None else row.campaign,
+                f"{row.judgements:,}",
+                f"{row.labels:,}",
+                f"{row.cost:,.{0 if row.cost >= 100 else 2}f}",
+                "–" if row.rho is None else change_text(row.cost / without - 1),
+                f"±{row.within:.3g}",
+            )
+            for row in judging.rows
+        ),
+    )
 
 
 def _change(row: DesignRow) -> str:

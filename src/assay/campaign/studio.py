@@ -1,0 +1,493 @@
+"""Label Studio, live: items go to a running server in batches, and answers are taken as they come.
+
+Nothing about it is stored here. The project is known by a mark in its description, a task by the id
+in its data, an answer by its item and who gave it. Every step looks at what is there and does what
+is missing, so that it may end anywhere, on either side, and begin again: no answer is lost, none
+counts twice, and no item has two tasks for longer than a step.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from threading import Event
+from time import monotonic
+from typing import Any
+
+from assay.campaign.campaign import Campaign
+from assay.campaign.exchange import read_labels, shown_columns
+from assay.errors import AssayError, InputError, ServiceError
+from assay.exchange import (
+    TASK_ID,
+    Batch,
+    FileLabel,
+    GoneError,
+    LabelStudio,
+    Task,
+    Webhook,
+    count,
+    task_config,
+    write_tasks,
+)
+from assay.labelling import ReplacedError, Review, find_campaign, reviewer_of
+from assay.results import Item
+
+HOLDER = "label-studio"  # whose items they are until somebody there has answered
+_MARK = "[assay-{}]"
+_LEASE = 86_400.0  # seconds, as of a batch that is written into a file
+_RENEWED = _LEASE / 4
+_LONGEST_TITLE = 50
+_LONGEST_WAIT = 5.0  # seconds between tries, while the server is away
+# All tasks are read at the start, when some are gone, and after so many seconds, when nothing goes
+# on: reading a thousand takes the server ten seconds.
+_WHOLE, _QUIET = 600.0, 30.0
+_MAKING = 60.0  # seconds that a server may take to make tasks of what it was sent
+_FEW, _SOON, _BUSY = 3, 0.3, 10.0  # answers to go, seconds between looks then, after a change
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where the work in Label Studio stands.
+
+    Attributes
+    ----------
+    project : int
+    tasks : int
+        Of this campaign, in the project.
+    open, skipped : int
+        Tasks that wait for an answer; those that somebody has skipped, or sent without an answer,
+        and nobody answered.
+    taken, revised : int
+        Answers recorded since the connection began: first ones, and changed ones.
+    kept : int
+        Answers that were changed there after their round was counted, and stay here as they were.
+    """
+
+    project: int
+    tasks: int
+    open: int
+    skipped: int
+    taken: int
+    revised: int
+    kept: int
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A task as it was last seen."""
+
+    item_id: str | None
+    changed: object
+    annotations: Sequence[Mapping[str, Any]]
+    drafted: bool
+    people: object
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nobody has begun to answer it."""
+        return not self.annotations and not self.drafted
+
+
+@dataclass
+class _Sent:
+    """What has become of answers since the connection began."""
+
+    taken: int = 0
+    revised: int = 0
+    kept: set[tuple[str, str]] = field(default_factory=set)
+
+
+class Connection:
+    """A campaign, and the project of Label Studio in which its items are judged.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    studio : LabelStudio
+    project : int, optional
+        The project to use: this campaign's, or an empty one. When left out it is found by its mark,
+        or made.
+    batch : int
+        Items that are sent at a time.
+    ahead : int, optional
+        The next batch is sent as soon as so few tasks are open; half a batch when left out, so that
+        nobody runs out of tasks.
+    rename : mapping of str to str, optional
+        Who people are here, by their names there, such as ``label-studio:5``.
+    revise : bool
+        Let changed answers count also when their round was counted before.
+    tell : callable, optional
+        Takes sentences about what happens.
+    """
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        studio: LabelStudio,
+        *,
+        project: int | None = None,
+        batch: int = 20,
+        ahead: int | None = None,
+        rename: Mapping[str, str] | None = None,
+        revise: bool = False,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        self.campaign, self._studio = campaign, studio
+        self._wanted, self._batch = project, batch
+        self._ahead = batch // 2 if ahead is None else ahead
+        self._rename = {there: reviewer_of(here) for there, here in (rename or {}).items()}
+        self._revise, self._tell = revise, tell or (lambda _: None)
+        self._project: int | None = None
+        self._tasks: dict[int, _Known] = {}
+        self._by_item: dict[str, list[int]] = {}
+        self._read_at = 0.0
+        self._asked: tuple[str, float] = ("", 0.0)
+        self._said: dict[tuple[str, str], tuple[str, str]] = {}  # last, there
+        self._items: set[str] = set()  # asked for
+        self._pushed: dict[str, float] = {}  # in the last batch, and when
+        self._near, self._changed_at = False, 0.0
+        self._sent = _Sent()
+        self._told: set[str] = set()
+
+    @property
+    def mark(self) -> str:
+        """What the project's description holds."""
+        return _MARK.format(sha256(self.campaign.identity.encode()).hexdigest()[:20])
+
+    def standing(self) -> Standing:
+        """Return where the work stands, as of the last step."""
+        reviews = self.campaign.reviews_of(self._by_item)
+        waiting = [item_id for item_id, review in reviews.items() if not review.complete]
+        skipped = sum(self._is_put_aside(each) and not reviews[each].labels for each in waiting)
+        sent = self._sent
+        kept, open_ = len(sent.kept), len(waiting) - skipped
+        project = self._project or 0
+        return Standing(project, len(reviews), open_, skipped, sent.taken, sent.revised, kept)
+
+    def run(
+        self, *, every: float = 1.0, webhook: Webhook | None = None, url: str | None = None
+    ) -> Iterable[Standing]:
+        """Yield after every step, until the campaign stops.
+
+        While the server is away nothing is lost: it is tried again, ever less often.
+
+        Parameters
+        ----------
+        every : float
+            Seconds between looks.
+        webhook : Webhook, optional
+            By which the server says that there is something to see.
+        url : str, optional
+            How the server reaches it, where that is not its own address.
+        """
+        wait, is_told = 0.0, None
+        rung = Event() if webhook is None else webhook.rung
+        while True:
+            try:
+                if is_told is None:
+                    is_told = self._set_webhook(webhook, url)
+                done, wait = self.step(), 0.0
+            except ServiceError as error:
+                wait = min(max(2 * wait, 1.0), _LONGEST_WAIT)
+                self._tell(f"{error.problem}; trying again in {wait:g} s")
+            except ReplacedError:
+                self._load_again()
+            else:
+                yield self.standing()
+                if done:
+                    break
+            busy = not is_told and self._near and monotonic() < self._changed_at + _BUSY
+            rung.wait(wait or (min(every, _SOON) if busy else every))
+            rung.clear()
+
+    def close(self) -> None:
+        """Take the webhook away: while nobody listens, every answer there would wait for it."""
+        if self._project is not None:
+            try:
+                self._studio.remove_webhooks(self._project)
+            except AssayError as error:
+                self._tell(f"the webhook stays in Label Studio: {error.problem}")
+
+    def _set_webhook(self, webhook: Webhook | None, url: str | None) -> bool:
+        """Register the webhook, or remove one of a program that was killed; tell whether it is set.
+
+        Where the server refuses it, looking every second does, too.
+        """
+        project = self._find()
+        if webhook is None:
+            with suppress(InputError):  # who may see no webhooks has none here
+                self._studio.remove_webhooks(project)
+            return False
+        address = url or webhook.url
+        try:
+            self._studio.set_webhook(project, address, webhook.secret)
+        except InputError as error:
+            self._tell(
+                f"Label Studio does not take the webhook {address}, and is asked instead: "
+                f"{error.details or error.problem}; for an address of this machine or network it "
+                "must run with SSRF_PROTECTION_ENABLED=false"
+            )
+            return False
+        return True
+
+    def _load_again(self) -> None:
+        """Go on with the campaign that has taken this one's place."""
+        store, name = self.campaign.store, self.campaign.name
+        with store.read() as session:
+            self.campaign = Campaign(store, *find_campaign(session, name), None)
+        self._said.clear()
+        self._read_at = 0.0
+
+    # A step.
+
+    def step(self) -> bool:
+        """Take what is new, send what is missing; tell whether the campaign has stopped."""
+        try:
+            self._look()
+        except GoneError:
+            raise InputError(
+                f"project {self._project} is gone from Label Studio",
+                details="every answer that was taken from it is stored",
+                hint="the same command without --project makes a new one, with the open items",
+            ) from None
+        reviews = self.campaign.reviews_of(self._by_item)
+        done = self.campaign.done
+        self._clear_up(reviews, everything=done)
+        if not done:
+            self._send(reviews)
+        return done
+
+    def _look(self) -> None:
+        """Bring what is known of the tasks up to date: by what changed, or by reading all."""
+        project = self._find()
+        now = monotonic()
+        due = now > self._read_at + _WHOLE and now > self._changed_at + _QUIET
+        if self._read_at and not due:
+            known = {number: task.changed for number, task in self._tasks.items()}
+            total, changed = self._studio.changed(project, known)
+            self._note(changed)
+            if changed:
+                self._changed_at = monotonic()
+            if total == len(self._tasks):
+                return self._take({self._tasks[_number(task)].item_id for task in changed})
+        tasks = self._studio.tasks(project)
+        self._tasks.clear()
+        self._by_item.clear()
+        self._note(tasks)
+        self._asked = ("", 0.0)  # somebody may have removed tasks that are still wanted
+        self._read_at = monotonic()
+        return self._take(list(self._by_item))
+
+    def _note(self, tasks: Iterable[Task]) -> None:
+        for task in tasks:
+            number, before = _number(task), self._tasks.get(_number(task))
+            now = self._tasks[number] = _known(task)
+            if now.item_id is not None and number not in self._by_item.get(now.item_id, ()):
+                self._by_item.setdefault(now.item_id, []).append(number)
+            if before is not None and len(now.annotations) < len(before.annotations):
+                self._tell_once(
+                    f"an answer to {now.item_id!r} was deleted in Label Studio; here it stays, "
+                    "until its reviewer gives another there"
+                )
+
+    def _take(self, item_ids: Iterable[str | None]) -> None:
+        """Record what is said of items and was not before."""
+        reviews = self.campaign.reviews_of(each for each in item_ids if each is not None)
+        new: list[FileLabel] = []
+        for item_id, review in reviews.items():
+            new += [each for each in self._labels(item_id) if self._is_news(each, review)]
+        if new:
+            recorded = self.campaign.record(new, revise=True)
+            self._sent.taken += recorded.new
+            self._sent.revised += recorded.revised
+
+    def _labels(self, item_id: str) -> Iterable[FileLabel]:
+        """Return everybody's latest answer to an item, whichever of its tasks they answered."""
+        annotations = [
+            each for number in self._by_item[item_id] for each in self._tasks[number].annotations
+        ]
+        if not annotations:
+            return ()
+        task = {"data": {TASK_ID: item_id}, "annotations": annotations}
+        try:
+            found = read_labels(
+                json.dumps([task]).encode(),
+                campaign=self.campaign,
+                format="label-studio",
+                reviewer=HOLDER,
+            )
+        except AssayError as error:
+            self._tell_once(f"an answer to {item_id!r} cannot be taken: {error.details}")
+            return ()
+        names = (self._rename.get(row.reviewer, row.reviewer) for row in found.rows)
+        return {
+            name: replace(row, reviewer=name) for row, name in zip(found.rows, names, strict=True)
+        }.values()
+
+    def _is_news(self, label: FileLabel, review: Review) -> bool:
+        """Tell whether an answer is to be recorded: the first one, or one that may be changed."""
+        key, now = (label.item_id, label.reviewer), (label.answer, label.comment)
+        said, self._said[key] = self._said.get(key), now
+        before = review.labels.get(label.reviewer)
+        if before is None:
+            return True
+        if now in (said, (before.answer, before.comment)):
+            return False
+        closed = not self._revise and self.campaign.is_counted(label.item_id)
+        if closed and before.answer != label.answer:
+            self._sent.kept.add(key)
+            self._tell_once(
+                f"{label.reviewer} changed {label.item_id!r} from {before.answer!r} to "
+                f"{label.answer!r} after its round was counted; {before.answer!r} stays "
+                "(--revise lets it count)"
+            )
+            return False
+        return True
+
+    def _clear_up(self, reviews: Mapping[str, Review], *, everything: bool) -> None:
+        """Remove tasks that nobody has begun and nobody need answer; say how many people should."""
+        several = self.campaign.settings.reviewing.per_item > 1
+        for item_id, review in reviews.items():
+            first, *others = sorted(self._by_item[item_id], key=self._rank)
+            over = everything or review.complete
+            # Who has deleted an answer there may want to give another.
+            needless = over and not any(map(self._is_from_there, review.labels))
+            for number in [first, *others] if needless else others:
+                if self._tasks[number].is_bare:
+                    self._studio.remove(number)
+                    del self._tasks[number]
+                    self._by_item[item_id].remove(number)
+            if not over and several and self._tasks[first].people != review.wanted:
+                self._studio.let_answer(first, review.wanted)
+                self._tasks[first] = replace(self._tasks[first], people=review.wanted)
+        self._by_item = {item_id: tasks for item_id, tasks in self._by_item.items() if tasks}
+
+    def _rank(self, number: int) -> tuple[bool, int]:
+        """Return what sorts the tasks of one item: the one to keep comes first."""
+        return self._tasks[number].is_bare, number
+
+    def _is_from_there(self, reviewer: str) -> bool:
+        return reviewer.startswith(HOLDER) or reviewer in self._rename.values()
+
+    def _is_put_aside(self, item_id: str) -> bool:
+        """Tell whether somebody has looked at an item; where it has no answer, they skipped it."""
+        return any(self._tasks[number].annotations for number in self._by_item.get(item_id, ()))
+
+    def _send(self, reviews: Mapping[str, Review]) -> None:
+        """Send the next batch, if it is time: so that somebody always has something to answer."""
+        known = {**self.campaign.reviews_of(self._items), **reviews}
+        waiting = {item_id for item_id, review in known.items() if not review.complete}
+        there = {item_id for item_id in waiting if self._is_there(item_id)}
+        fresh = [
+            item_id
+            for item_id in there
+            if not known[item_id].labels and not self._is_put_aside(item_id)
+        ]
+        self._near = len(fresh) <= self._ahead + _FEW
+        # Asked for, and not there: what was sent when the server went away did not arrive.
+        unsent = len(waiting) - len(there)
+        version, at = self._asked
+        if monotonic() < at + _RENEWED and (
+            len(fresh) > self._ahead or (version == self.campaign.version and not unsent)
+        ):
+            return
+        more = max(self._batch - unsent, 0) if len(fresh) <= self._ahead else 0
+        items = self.campaign.ask(max(len(waiting) + more, 1), reviewer=HOLDER, lease=_LEASE)
+        self._items = there | {str(item.id) for item in items}
+        missing = [item for item in items if not self._is_there(str(item.id))]
+        if missing:
+            self._studio.push(self._find(), write_tasks(self._batch_of(missing)))
+            self._pushed = dict.fromkeys((str(item.id) for item in missing), monotonic())
+            self._tell(f"sent {count(missing, 'item')}")
+        self._asked = (self.campaign.version, monotonic())
+
+    def _is_there(self, item_id: str) -> bool:
+        """Tell whether an item has a task; some servers take a while to make one."""
+        return item_id in self._by_item or monotonic() < self._pushed.get(item_id, 0.0) + _MAKING
+
+    def _batch_of(self, items: Sequence[Item]) -> Batch:
+        shown = tuple(shown_columns(self.campaign))
+        return Batch(self.campaign.settings.question, shown, tuple(items))
+
+    def _tell_once(self, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            self._tell(text)
+
+    # The project.
+
+    def _find(self) -> int:
+        """Return the project's number; find it, or make it, where that was not done yet."""
+        if self._project is None:
+            self._project = self._own() if self._wanted is None else self._named(self._wanted)
+        return self._project
+
+    def _own(self) -> int:
+        ours = [each for each in self._studio.projects() if self.mark in _description(each)]
+        if ours:
+            return min(_number(each) for each in ours)
+        if self.campaign.done:
+            raise InputError(
+                f"campaign {self.campaign.name!r} has stopped: there is nothing to send",
+                hint="see what is known: assay status",
+            )
+        title = f"Assay: {self.campaign.name}"[:_LONGEST_TITLE]
+        made = _number(self._studio.make_project({"title": title, **self._settings("")}))
+        self._tell(f"made project {made}, {title!r}")
+        return made
+
+    def _named(self, number: int) -> int:
+        try:
+            project = self._studio.project(number)
+        except GoneError:
+            raise InputError(
+                f"there is no project {number} in Label Studio, or none that the token may see",
+                hint="leave it out (--project) to have one made",
+            ) from None
+        description = _description(project)
+        if self.mark in description:
+            return number
+        if _MARK.partition("{}")[0] in description:
+            raise InputError(
+                f"project {number} of Label Studio belongs to another campaign",
+                hint="leave it out (--project) to have one made",
+            )
+        total, _ = self._studio.changed(number, {})
+        if total:
+            raise InputError(
+                f"project {number} of Label Studio has {total:,} tasks that are not this "
+                "campaign's",
+                hint="name an empty one, or leave it out (--project) to have one made",
+            )
+        self._studio.change_project(number, self._settings(description))
+        return number
+
+    def _settings(self, description: str) -> dict[str, object]:
+        told = f"Items of the Assay campaign {self.campaign.name!r}; do not remove this mark:"
+        return {
+            "description": f"{description} {told} {self.mark}".strip(),
+            "label_config": task_config(self._batch_of([])).decode(),
+            "maximum_annotations": self.campaign.settings.reviewing.per_item,
+        }
+
+
+def _known(task: Task) -> _Known:
+    data, annotations = task.get("data"), task.get("annotations")
+    item_id = data.get(TASK_ID) if isinstance(data, dict) else None
+    given = annotations if isinstance(annotations, list) else []
+    return _Known(
+        item_id if isinstance(item_id, str) else None,
+        task.get("updated_at"),
+        [each for each in given if isinstance(each, dict)],
+        bool(task.get("draft_exists") or task.get("drafts")),
+        task.get("overlap"),
+    )
+
+
+def _number(thing: Mapping[str, Any]) -> int:
+    return int(thing["id"])
+
+
+def _description(project: Mapping[str, Any]) -> str:
+    return str(project.get("description") or "")

@@ -1,0 +1,92 @@
+"""Items that a judge was not asked about yet, in an order that makes any part a random one.
+
+The order is that of the items' permanent numbers under a key of its own, which has nothing to do
+with the order in which people label: the first so many are a random sample of all items that the
+metric is about, and so are the next ones.
+"""
+
+from math import isnan
+from numbers import Integral
+
+import numpy as np
+
+from assay.campaign.setup import strata_of_one
+from assay.core.deck import number
+from assay.core.design import Design
+from assay.errors import DesignError, InputError, did_you_mean
+from assay.labelling import Labelling, check_same
+from assay.predictions import Card, Opinionated, Predictions
+from assay.results import Item
+
+_DEEP = 4_096  # items that are looked at to begin with, where some have verdicts
+_KEY = 4  # beside those of the order in a batch, of the overlap, and of the folds
+
+
+def unjudged_in(labelling: Labelling, n: int, column: str | None) -> list[Item]:
+    """Return the first items without a verdict in a column; all where there is no such column yet.
+
+    Parameters
+    ----------
+    labelling : Labelling
+    n : int
+        How many.
+    column : str, optional
+        Of `aux`. When left out: its only one.
+    """
+    settings = labelling.settings
+    if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
+        raise InputError(f"ask for a whole number of items, at least 1; got {n!r}")
+    if not settings.goal.single or settings.strata.weighted:
+        raise DesignError(
+            f"campaign {settings.name!r} is about several metrics or classifiers, or its items "
+            "have weights: a judge's verdicts save no labels there",
+            details="a second opinion goes with one metric of one classifier, and without weights",
+            hint="make a campaign of one metric for it",
+        )
+    column = _column(settings.source.aux, column)
+    found = labelling.predictions()
+    check_same(settings, found)
+    scale, seed = settings.source.scale, settings.seed ^ _KEY
+    strata = strata_of_one(found, settings.goal, Design(bins=1), scale, "equal")
+    wanted, deepest = int(n), int(strata.sizes.max())
+    depth = min(max(wanted, _DEEP), deepest) if column is not None else min(wanted, deepest)
+    while True:
+        decks = found.deal(strata, scale=scale, seed=seed, counts=[depth] * strata.n_strata)
+        cards = [card for deck in decks for card in deck]
+        cards.sort(key=lambda card: (number(card.id, seed), str(card.id).encode()))
+        # Beyond so many, items of another stratum may lie between.
+        cards = cards if depth >= deepest else cards[:depth]
+        left = _without_verdict(cards, found, column)
+        if len(left) >= wanted or depth >= deepest:
+            seen = settings.source.seen  # no score, prediction or stratum
+            return [
+                Item(card.id, {name: card.shown[name] for name in seen}) for card in left[:wanted]
+            ]
+        depth = min(4 * depth, deepest)
+
+
+def _column(aux: tuple[str, ...], given: str | None) -> str | None:
+    if given is None and len(aux) > 1:
+        raise InputError(
+            f"there are several columns of aux: {', '.join(aux)}",
+            hint=f"say which has the judge's verdicts: column={aux[0]!r}",
+        )
+    if given is not None and aux and given not in aux:
+        raise InputError(
+            f"there is no column {given!r} in aux",
+            details=f"aux: {', '.join(aux)}",
+            hint=did_you_mean(given, aux) or "leave column= out if there are no verdicts yet",
+        )
+    return given if aux and given is not None else next(iter(aux), None)
+
+
+def _without_verdict(cards: list[Card], found: Predictions, column: str | None) -> list[Card]:
+    if column is None or not isinstance(found, Opinionated) or not cards:
+        return cards
+    said = found.opinions([card.id for card in cards])[column]
+    values = said.tolist() if isinstance(said, np.ndarray) else said
+    return [
+        card
+        for card, value in zip(cards, values, strict=True)
+        if value is None or (isinstance(value, float) and isnan(value))
+    ]

@@ -1,0 +1,227 @@
+"""A judge's verdicts taken into a campaign, whose predictions are joined with a file of them.
+
+Assay does not own the predictions, and does not write to them. The verdicts are beside the storage,
+or where the user says; the campaign goes on with a query that has both, as by a rebase.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assay.campaign.campaign import Campaign
+from assay.campaign.extend import rebase_campaign
+from assay.errors import AssayError, InputError, PredictionsError
+from assay.exchange import Judgement, count, first, read_judgements
+from assay.labelling import Settings, find_campaign, read_again, refuse_unconfirmed, whereabouts
+from assay.predictions import joined_with
+from assay.storage import Store, open_storage
+
+_LOOKED_UP = 1_000  # verdicts of which one at least must be of an item that is there
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What became of a judge's verdicts.
+
+    Attributes
+    ----------
+    campaign : Campaign
+        That goes on with them.
+    file : Path
+        Where they are.
+    column : str
+        What they are called.
+    new, replaced, unchanged : int
+        Verdicts of this time, beside those of before.
+    without : int
+        Rows that say nothing, and were left out.
+    in_all : int
+        Verdicts in the file.
+    """
+
+    campaign: Campaign
+    file: Path
+    column: str
+    new: int
+    replaced: int
+    unchanged: int
+    without: int
+    in_all: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        told = {name: value for name, value in vars(self).items() if name != "campaign"}
+        return {**told, "file": str(self.file), "campaign": self.campaign.name}
+
+
+def import_verdicts(
+    name: str,
+    *logs: str | PathLike[str],
+    storage: str | None = None,
+    column: str | None = None,
+    into: str | PathLike[str] | None = None,
+    scorer: str | None = None,
+    id_column: str = "id",
+    verdict_column: str = "verdict",
+    score_column: str = "score",
+    map: Mapping[str, object] | None = None,
+) -> Taken:
+    """Take a judge's verdicts, and go on with them as a second opinion; all labels are kept.
+
+    Later verdicts replace earlier ones of the same items.
+
+    Parameters
+    ----------
+    name, storage : str
+        Of the campaign, as they were given to `create_campaign`.
+    *logs : path
+        Files of verdicts, as `read_judgements` takes them.
+    column : str, optional
+        What the verdicts are called: a column of `aux` from then on. When left out: ``judge``.
+    into : path, optional
+        The Parquet file that keeps them. When left out: ``NAME.COLUMN.parquet`` beside a storage
+        that is a file.
+    scorer, id_column, verdict_column, score_column, map
+        As in `read_judgements`.
+
+    Notes
+    -----
+    The judge must not have learned from this campaign's labels: the order of the items stays, and
+    strata by a judge that knows the first answers would hide errors.
+    """
+    column = "judge" if column is None else column
+    store = open_storage(storage)
+    with store.read() as session:
+        _, settings = find_campaign(session, name)
+    file = _file(store, name, column, into)
+    refuse_unconfirmed(store, settings)
+    scan = joined_with(_scan(store, settings), id=settings.source.columns["id"], file=file,
+                       column=column)  # fmt: skip
+    found = read_judgements(
+        *logs,
+        scorer=scorer,
+        id_column=id_column,
+        verdict_column=verdict_column,
+        score_column=score_column,
+        map=map,
+    )
+    said = [row for row in found.rows if row.score is not None]
+    _refuse_strangers(said, store, settings)
+    before = _read(file)
+    now = {str(row.id): replace(row, id=str(row.id)) for row in said}
+    aux = list(dict.fromkeys([*settings.source.aux, column]))
+    _write(file, {**before, **now})
+    try:
+        campaign = rebase_campaign(name, storage=storage, predictions=scan, aux=aux)
+    except AssayError:  # all or nothing, as with labels
+        _write(file, before)
+        raise
+    same = sum(before.get(id) == row for id, row in now.items())
+    new = sum(id not in before for id in now)
+    return Taken(
+        campaign=campaign,
+        file=file,
+        column=column,
+        new=new,
+        replaced=len(now) - new - same,
+        unchanged=same,
+        without=len(found.rows) - len(said),
+        in_all=len({**before, **now}),
+    )
+
+
+def _file(store: Store, name: str, column: str, into: str | PathLike[str] | None) -> Path:
+    """Return where the verdicts are kept."""
+    if into is not None:
+        file = Path(into).absolute()
+        if file.suffix.lower() != ".parquet":
+            raise InputError(f"into={str(into)!r} is no name of a Parquet file",
+                             hint="a name that ends in .parquet")  # fmt: skip
+        return file
+    database = store.name.removeprefix("sqlite:///")
+    if database in (store.name, "", ":memory:"):
+        raise InputError(
+            f"nobody says where the verdicts are to be kept: the storage {store.name} is no file",
+            hint="name a Parquet file that whoever works on the campaign can read: "
+            "into='verdicts.parquet'",
+        )
+    plain = re.sub(r"[^\w.-]+", "_", f"{name}.{column}")
+    return Path(database).absolute().parent / f"{plain}.parquet"
+
+
+def _scan(store: Store, settings: Settings) -> Any:
+    """Return where the campaign's predictions are; None for those in memory."""
+    parts = settings.source.parts
+    if len(parts) != 1:
+        raise PredictionsError(
+            f"campaign {settings.name!r} has predictions from {len(parts)} places, and verdicts "
+            "are joined to one",
+            hint="rebase it onto one query or pattern of files first",
+        )
+    return None if parts[0].scan is None else whereabouts(store, settings)[0]
+
+
+def _refuse_strangers(said: list[Judgement], store: Store, settings: Settings) -> None:
+    """Raise where no verdict is of an item that there is."""
+    if not said:
+        raise InputError("no row has a verdict or a score: nothing was taken")
+    ids = [str(row.id) for row in said[:_LOOKED_UP]]
+    if settings.id_kind == "integer":
+        ids = [id for id in ids if re.fullmatch(r"-?[0-9]{1,19}", id)]
+    predictions = read_again(whereabouts(store, settings), settings)
+    known = predictions.find([settings.item_id(id) for id in ids], variable="score", scale="margin")
+    if not any(known):
+        raise InputError(
+            f"none of {count(said, 'verdict')} is of an item of campaign {settings.name!r}",
+            details=first([f"verdict of {row.id!r}" for row in said]),
+            hint="id_column= names the column of the ids, which are as in the predictions",
+        )
+
+
+_TYPES: dict[str, pa.DataType] = {
+    "id": pa.string(),
+    "verdict": pa.bool_(),
+    "score": pa.float64(),
+    "times": pa.int64(),
+}
+_SCHEMA = pa.schema(_TYPES)
+
+
+def _read(file: Path) -> dict[str, Judgement]:
+    """Return the verdicts of before, by id."""
+    if not file.exists():
+        return {}
+    try:
+        rows = pq.read_table(file, columns=_SCHEMA.names).to_pylist()
+        found = {str(row["id"]): Judgement(**row) for row in rows}
+    except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+        raise InputError(
+            f"{file} cannot be read, and is not replaced: {error}",
+            details="a file of verdicts that 'assay import' has written is needed",
+            hint="into= names another file",
+        ) from None
+    return found
+
+
+def _write(file: Path, verdicts: Mapping[str, Judgement]) -> None:
+    """Put the verdicts in the place of those of before, at once: readers see these or the old."""
+    if not verdicts:
+        file.unlink(missing_ok=True)
+        return
+    rows = [vars(row) for row in verdicts.values()]
+    beside = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        try:
+            pq.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA), beside)
+            beside.replace(file)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{file} cannot be written: {error.strerror}") from None

@@ -1,0 +1,220 @@
+"""``assay connect``: judge a campaign's items in a running Label Studio, answers as they come."""
+
+import os
+from collections import deque
+from contextlib import nullcontext
+from dataclasses import asdict
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.status import Status
+from rich.text import Text
+
+from assay.campaign import Connection, Standing
+from assay.cli.confirm import ask_to_confirm
+from assay.cli.exchange import pairs_of
+from assay.cli.options import CampaignName, Renamed, StorageUrl, follow_up, open_campaign
+from assay.cli.output import (
+    INTERRUPTED,
+    AsJson,
+    collecting_warnings,
+    console,
+    emit,
+    say_next,
+    telling_errors,
+)
+from assay.cli.render import interval_text
+from assay.errors import InputError
+from assay.exchange import HEADER, Content, LabelStudio, Webhook
+from assay.results import plain_words, printable
+
+_NOTES = 100  # the last, for --json
+_VARIABLE = "LABEL_STUDIO_API_KEY"  # as Label Studio's SDK has it
+
+
+def connect(
+    name: CampaignName,
+    *,
+    to: Annotated[
+        str, typer.Option(metavar="URL", help="Label Studio's address, as in a browser.")
+    ] = "http://127.0.0.1:8080",
+    token_file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help=f"With the access token; otherwise ${_VARIABLE}."),
+    ] = None,
+    project: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="An empty project; one is made, and found again, when left out."
+        ),
+    ] = None,
+    batch: Annotated[int, typer.Option(min=1, max=10_000, help="Items to send at a time.")] = 20,
+    ahead: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Send the next ones as soon as so few are open.  [default: half a batch]",
+        ),
+    ] = None,
+    every: Annotated[
+        float, typer.Option(min=0.1, max=3600, metavar="SECONDS", help="Look so often for answers.")
+    ] = 1.0,
+    webhook: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT", help="Listen here, too, for Label Studio to say what is new."
+        ),
+    ] = None,
+    webhook_url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="How Label Studio reaches that, where it is otherwise."),
+    ] = None,
+    rename: Renamed = None,
+    revise: Annotated[
+        bool,
+        typer.Option("--revise", help="Let changed answers count when their round was counted."),
+    ] = False,
+    storage: StorageUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Send items to a running Label Studio, and take its answers as they come, to the end.
+
+    Both sides may be stopped and started at any time: the same command goes on. People see the
+    items and nothing that the classifier said of them.
+    """
+    with telling_errors(as_json=as_json):
+        studio = LabelStudio(to, _token(token_file))
+        if webhook_url is not None and webhook is None:
+            raise InputError(
+                "--webhook-url is given, and nothing listens", hint="add --webhook HOST:PORT"
+            )
+        names = pairs_of("rename", rename or [], "label-studio:5=ann")
+        campaign = open_campaign(name, storage)
+        ask_to_confirm(campaign, storage, as_json=as_json)
+        screen, notes = console(stderr=True), deque[str](maxlen=_NOTES)
+
+        def say(text: str) -> None:
+            notes.append(text)
+            if not as_json:
+                screen.print(Text(printable(text)), soft_wrap=True)
+
+        if not studio.is_secret:
+            say(f"the token goes to {studio.address} as it is, for anybody to read")
+        connection = Connection(
+            campaign,
+            studio,
+            project=project,
+            batch=batch,
+            ahead=ahead,
+            rename=names,
+            revise=revise,
+            tell=say,
+        )
+        listener = None
+        if webhook is not None:
+            listener = Webhook(*_address(webhook, webhook_url), header=HEADER)
+        ended = False
+        try:
+            with collecting_warnings() as warnings:
+                standing = _run(connection, screen, every, listener, webhook_url)
+            for warning in dict.fromkeys(warnings):
+                say(warning)
+            ended = True
+        except KeyboardInterrupt:
+            say("stopped; the same command goes on, and nothing is lost")
+        finally:
+            if listener is not None:
+                connection.close()
+                listener.close()
+        if not ended:
+            raise typer.Exit(INTERRUPTED)
+        campaign = connection.campaign
+        if as_json:
+            estimates = campaign.estimates().to_dict()
+            done = {"campaign": name, "done": campaign.done}
+            emit({**done, **asdict(standing), "notes": list(notes), "estimates": estimates})
+            return
+        told = console()
+        told.print(Text(_line(connection, standing)))
+        told.print(Text(plain_words(campaign.estimates()), "bold green"))
+        say_next(told, follow_up("report", name, storage))
+
+
+def _run(
+    connection: Connection,
+    screen: Console,
+    every: float,
+    listener: Webhook | None,
+    url: str | None,
+) -> Standing:
+    """Go on until the campaign stops, and show how far it is; on a terminal only.
+
+    Parameters
+    ----------
+    connection : Connection
+    screen : Console
+    every : float
+        Seconds between looks.
+    listener : Webhook or None
+    url : str or None
+        How Label Studio reaches it.
+    """
+    standing = None
+    shown = screen.status(Text("connecting")) if screen.is_terminal else nullcontext()
+    with shown as status:
+        for standing in connection.run(every=every, webhook=listener, url=url):
+            if isinstance(status, Status):
+                status.update(Text(_line(connection, standing)))
+    if standing is None:  # which never is: there is a step before the end
+        raise InputError("the campaign had stopped before anything was sent")
+    return standing
+
+
+def _line(connection: Connection, standing: Standing) -> str:
+    now = connection.campaign.estimate()
+    parts = [f"project {standing.project}: {standing.tasks:,} sent, {standing.open:,} open"]
+    if standing.skipped:
+        parts.append(f"{standing.skipped:,} skipped")
+    parts.append(f"{standing.taken:,} taken now")
+    if standing.kept:
+        parts.append(f"{standing.kept:,} changed too late")
+    return f"{', '.join(parts)}; {now.labels:,} labels, {interval_text(now)}"
+
+
+def _token(file: Path | None) -> str:
+    if file is not None:
+        return Content(file).text().strip()
+    token = os.environ.get(_VARIABLE, "").strip()
+    if not token:
+        raise InputError(
+            "no access token for Label Studio is given",
+            details="Label Studio shows it under Account & Settings, Personal Access Token",
+            hint=f"put it into a file, and give --token-file FILE; or set {_VARIABLE}",
+        )
+    return token
+
+
+def _address(text: str, url: str | None) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not host or not port.isascii() or not port.isdigit() or int(port) > 65_535:
+        raise InputError(
+            f"--webhook {text!r} is no address to listen at", hint="such as 127.0.0.1:8099"
+        )
+    if url is None and _is_everywhere(host):
+        raise InputError(
+            f"--webhook {text} is every address of this machine, and none to be called at",
+            hint="say how Label Studio reaches it: --webhook-url http://NAME:PORT/",
+        )
+    return host, int(port)
+
+
+def _is_everywhere(host: str) -> bool:
+    try:
+        return ip_address(host).is_unspecified
+    except ValueError:  # a name
+        return False

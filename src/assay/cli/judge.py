@@ -1,0 +1,134 @@
+"""``assay judge`` and ``assay judgements``: how good a judge is; its logs as a table."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from assay.cli.exchange import format_of_name, pairs_of, refuse_what_is_there, write_new
+from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
+from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
+from assay.cli.render import new_table, note_lines
+from assay.exchange import JUDGEMENT_FORMATS, read_judgements
+from assay.results import JudgeQuality, printable
+
+
+def judge(
+    name: CampaignName,
+    *,
+    column: Annotated[
+        str,
+        typer.Option(
+            metavar="COL", help="The judge's verdicts: true and false, yes and no, or numbers."
+        ),
+    ],
+    at: Annotated[
+        float | None,
+        typer.Option(metavar="NUMBER", help="The number from which on the verdict is yes."),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", metavar="COL", help="In every slice: by the values of this column."),
+    ] = None,
+    predictions: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Where to look the items up; where they were otherwise."),
+    ] = None,
+    storage: StorageUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show how good a judge is, whose verdicts are in a column, by people's labels.
+
+    Its sensitivity, specificity, agreement and Cohen's kappa, and whether it flatters a classifier.
+    """
+    with telling_errors(as_json=as_json):
+        campaign = open_campaign(name, storage)
+        with working(f"looking up {column}"):
+            found = campaign.judge(column, at=at, by=by, predictions=predictions)
+        if as_json:
+            emit({"campaign": name, **found.to_dict()})
+            return
+        screen = console()
+        screen.print(judge_view(found))
+        if not campaign.done:
+            say_next(screen, follow_up("label", campaign.name, storage))
+
+
+def judge_view(quality: JudgeQuality) -> RenderableType:
+    """Return a judge's figures as people read them in a terminal."""
+    blocks: list[RenderableType] = [Text(printable(quality.headline), "bold")]
+    for slice in ("", *quality.slices):
+        headings, rows = quality.table(slice)
+        table, remarks = new_table(*headings[:-1]), list[Text]()
+        for *cells, doubt in rows:
+            table.add_row(*map(Text, cells), style="dim" if doubt else "")
+            remarks += [Text(f"{cells[0]}: {doubt}", "yellow")] if doubt else []
+        gaps = [Text(printable(line)) for line in quality.gap_lines(slice)]
+        blocks += [Text(), table, *remarks, *gaps]
+    return Group(*blocks, Text(), note_lines(quality.notes))
+
+
+# ``assay judgements``: the logs of a judge as a table to join.
+
+
+def judgements(
+    logs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="LOG...",
+            help="JSON lines or tables (.csv, .parquet) with id and verdict or score, or logs of "
+            "Inspect (.eval, .json).",
+        ),
+    ],
+    *,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="A new file: .parquet, .csv or .jsonl."
+        ),
+    ],
+    scorer: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of several scorers of Inspect, which.")
+    ] = None,
+    id_column: Annotated[
+        str, typer.Option(metavar="COL", help="Where JSON lines and tables have the ids.")
+    ] = "id",
+    verdict_column: Annotated[
+        str, typer.Option(metavar="COL", help="And the verdicts: yes, no, true, false, 1, 0.")
+    ] = "verdict",
+    score_column: Annotated[str, typer.Option(metavar="COL", help="And the scores.")] = "score",
+    map: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map", metavar="WORD=ANSWER", help="What a word means: pass=yes; repeatable."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Turn the logs of a judge into a table (id, verdict, score, times), to join to predictions.
+
+    An item that was judged several times has the verdict of the majority, and the mean score.
+    """
+    with telling_errors(as_json=as_json):
+        ending = format_of_name(output, JUDGEMENT_FORMATS)
+        refuse_what_is_there(output)
+        with working("reading judgements"):
+            found = read_judgements(
+                *logs,
+                scorer=scorer,
+                id_column=id_column,
+                verdict_column=verdict_column,
+                score_column=score_column,
+                map=pairs_of("map", map or [], "pass=yes"),
+            )
+        write_new(output, found.content(ending))
+        if as_json:
+            told = {"items": len(found), "verdicts": found.verdicts, "scorer": found.scorer}
+            emit({**told, "notes": list(found.notes), "file": str(output)})
+            return
+        screen = console()
+        screen.print(Text(printable(str(found))))
+        line = Text.assemble(("saved: ", "green"), printable(output))
+        screen.print(line, soft_wrap=True)

@@ -1,0 +1,194 @@
+"""Judgements and labels: how many of each, where a judge costs money.
+
+A judge (another model, a cheap opinion) says something of each item that it is asked about. With
+correlation rho between what it says and the outcome, a share rho^2 of the outcome's variance is
+known wherever it was asked, and labels have the rest to tell. There are two ways to use one that
+was asked about a part of the items.
+
+* `double_sampling`: the part is all that labels are drawn from. It is itself a random sample, so
+  the answer for all items varies with the part, too.
+* `judged_strata`: labels are drawn from all items; those that were judged are in strata of their
+  own. The part must then be a large share of all items to be of use.
+
+References
+----------
+.. [1] Cochran, Sampling techniques (3rd ed., 1977), chapter 12: double sampling; sections 12.2
+   and 12.3 with strata, 12.6 and 12.7 with regression on the first sample, and their costs.
+.. [2] Neyman, Contribution to the theory of sampling human populations, JASA 33 (1938).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import sqrt
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Judgements and labels that lead to a variance; real numbers, not rounded."""
+
+    judgements: float
+    labels: float
+
+    def cost(self, judge_cost: float, label_cost: float) -> float:
+        """Return what both cost together."""
+        return judge_cost * self.judgements + label_cost * self.labels
+
+
+@dataclass(frozen=True)
+class Question:
+    """A goal that takes so many labels without a judge.
+
+    Parameters
+    ----------
+    labels : float
+        That it takes without one, in strata by score: n0.
+    items : float
+        That they are drawn from: N, more than `labels`.
+    at_random : float, optional
+        Labels that a simple random sample would take, where these are more: how much the mean of
+        a random part of the items varies follows from it.
+    fewest : float
+        Labels from which on the judge is of use; before, nobody knows what it is worth.
+    """
+
+    labels: float
+    items: float
+    at_random: float | None = None
+    fewest: float = 0.0
+
+    @property
+    def variance(self) -> float:
+        """What is wanted, in units of the variance of one label in strata by score."""
+        return 1 / self.labels - 1 / self.items
+
+    @property
+    def spread(self) -> float:
+        """The variance of one item drawn at random, in the same units; 1 if strata save none."""
+        if self.at_random is None or not self.labels < self.at_random < self.items:
+            return 1.0
+        return self.variance / (1 / self.at_random - 1 / self.items)
+
+    @property
+    def least(self) -> float:
+        """The fewest labels with a judge."""
+        return min(self.fewest, self.labels)
+
+
+def double_sampling(
+    question: Question, rho: float, *, judge_cost: float, label_cost: float
+) -> Effort:
+    """Return the cheapest part of the items to judge, and labels to draw from it.
+
+    Parameters
+    ----------
+    question : Question
+    rho : float
+        The correlation of the judge's verdict with the outcome in strata by score.
+    judge_cost, label_cost : float
+        Of one judgement, and of one label.
+
+    Notes
+    -----
+    With n_j items judged, n_h of these labelled, and S^2 the variance in strata by score [1]_::
+
+        V = S^2 [(1 - rho^2) (1/n_h - 1/n_j) + b (1/n_j - 1/N)]
+
+    b S^2 is the variance of the mean of the part: b = 1 where strata by score save nothing, or
+    where the part has as much of every score as all items. V is to be S^2 (1/n0 - 1/N). The
+    cheapest ratio is::
+
+        n_j / n_h = sqrt(c_h / c_j) sqrt((b - (1 - rho^2)) / (1 - rho^2))
+
+    which for b = 1 is sqrt(c_h / c_j) sqrt(rho^2 / (1 - rho^2)), with n_h = n0 [(1 - rho^2) +
+    rho^2 n_h / n_j]. It is at least 1, and n_j at most N.
+
+    Examples
+    --------
+    >>> found = double_sampling(Question(500, 1e9), 0.9, judge_cost=0.02, label_cost=1.5)
+    >>> round(found.judgements), round(found.labels), round(found.cost(0.02, 1.5))
+    (2104, 118, 219)
+    """
+    rest = 1 - rho**2
+    first = question.spread - rest
+    wanted = question.variance + question.spread / question.items
+    ratio = max(sqrt(label_cost / judge_cost) * sqrt(first / rest), 1.0)
+    labels = (rest + first / ratio) / wanted
+    judgements = ratio * labels
+    if judgements > question.items:
+        judgements = question.items
+        labels = rest / (wanted - first / judgements)
+    if labels < question.least:
+        labels = question.least
+        judgements = max(first / (wanted - rest / labels), labels)
+    return Effort(judgements, labels)
+
+
+def part_of_variance(question: Question, rho: float, effort: Effort) -> float:
+    """Return which share of the variance is left when all of the judged part counts as all items.
+
+    The rest is the variance of the part's own mean, which labels of the part do not tell.
+
+    Examples
+    --------
+    >>> question = Question(500, 1e9)
+    >>> found = double_sampling(question, 0.9, judge_cost=0.02, label_cost=1.5)
+    >>> round(part_of_variance(question, 0.9, found), 3)
+    0.762
+    """
+    return (1 - rho**2) * (1 / effort.labels - 1 / effort.judgements) / question.variance
+
+
+def judged_strata(
+    question: Question, rho: float, *, judge_cost: float, label_cost: float
+) -> Effort:
+    """Return the cheapest part to judge where labels are drawn from all items.
+
+    Parameters
+    ----------
+    question, rho, judge_cost, label_cost
+        As in `double_sampling`.
+
+    Notes
+    -----
+    A share f of the items is judged, and in strata whose variance is (1 - rho^2) S^2; that of the
+    others is S^2. With the best shares of labels [2]_, and k = 1 - sqrt(1 - rho^2)::
+
+        V = S^2 [(1 - f k)^2 / n_h - (1 - f rho^2) / N]
+
+    A quadratic over a linear function of f: convex, so that the cheapest f is the only minimum.
+
+    Examples
+    --------
+    Of many items it is a small share, and of no use:
+
+    >>> many, few = Question(500, 1e6), Question(500, 5_000)
+    >>> judged_strata(many, 0.9, judge_cost=0.02, label_cost=1.5)
+    Effort(judgements=0.0, labels=500)
+    >>> found = judged_strata(few, 0.9, judge_cost=0.02, label_cost=1.5)
+    >>> round(found.judgements), round(found.labels)
+    (5000, 103)
+    """
+
+    def effort(share: float) -> Effort:
+        return Effort(share * question.items, _labels_with(question, rho, share))
+
+    def cost(share: float) -> float:
+        return effort(share).cost(judge_cost, label_cost)
+
+    return effort(_smallest(cost))
+
+
+def _labels_with(question: Question, rho: float, share: float) -> float:
+    if share == 0:
+        return question.labels
+    left = 1 - share * (1 - sqrt(1 - rho**2))
+    needed = left**2 / (question.variance + (1 - share * rho**2) / question.items)
+    return max(needed, question.least)
+
+
+def _smallest(function: Callable[[float], float]) -> float:
+    """Return where a convex function is smallest between 0 and 1."""
+    from scipy.optimize import minimize_scalar  # takes long to load, and few need it
+
+    inside = float(minimize_scalar(function, bounds=(0.0, 1.0), method="bounded").x)
+    return min(0.0, 1.0, inside, key=function)

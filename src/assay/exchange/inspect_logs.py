@@ -1,0 +1,193 @@
+"""Logs of Inspect: what a scorer said of each sample.
+
+Inspect (https://inspect.aisi.org.uk) writes ``.eval``, a zip whose files Zstandard or deflate
+compressed, or one ``.json``. A sample has an id, an epoch and the values of one scorer or several.
+A value is C, I, P or N, a word, or a number, and counts as Inspect's `value_to_float` counts it; of
+P, which is neither, there is only a score.
+"""
+
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.core.types import read_json
+from assay.errors import InputError, did_you_mean
+from assay.exchange.content import Content, Limits, unzip_each
+from assay.exchange.rows import shorten
+
+_MOST_FILES, _MOST_VALUES = 200_000, 20_000_000
+_LIMITS = Limits()
+_VALUES = {"c": ("yes", 1.0), "i": ("no", 0.0), "n": ("no", 0.0), "p": (None, 0.5)}
+_SUMMARIES = re.compile(r"_journal/summaries/(\d+)\.json")
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What a scorer said of a sample, once."""
+
+    where: str
+    id: object
+    verdict: object
+    score: object
+
+
+@dataclass(frozen=True)
+class InspectLog:
+    """All that a scorer said in a log; `notes` are what a careful reader should know."""
+
+    scorer: str
+    rows: tuple[Scored, ...]
+    notes: tuple[str, ...]
+
+
+def read_inspect(
+    content: Content, document: Mapping[str, Any] | None, scorer: str | None
+) -> InspectLog:
+    """Return what a scorer said in a log.
+
+    Parameters
+    ----------
+    content : Content
+    document : mapping or None
+        All that a JSON log holds; None for a zip.
+    scorer : str or None
+        Which scorer; may be left out where there is one.
+    """
+    status, samples = _of_zip(content) if document is None else _of_json(content, document)
+    found: list[tuple[str, object, dict[str, object]]] = []
+    for sample in samples:
+        if not isinstance(sample, dict) or "id" not in sample:
+            raise InputError(f"{content.name} has a sample without an id")
+        where, scores = f"sample {shorten(str(sample['id']))}", sample.get("scores")
+        _LIMITS.check_field(sample["id"], content.name, where)
+        found.append((where, sample["id"], _values(scores if isinstance(scores, dict) else {})))
+    name = _scorer(content, scorer, list(dict.fromkeys(key for *_, each in found for key in each)))
+    rows = tuple(
+        Scored(where, item, *_counted(values[name]))
+        for where, item, values in found
+        if name in values
+    )
+    notes = [] if status == "success" else [f"{content.name}: the run ended as {status!r}"]
+    if without := len(found) - len(rows):
+        notes.append(f"{content.name}: {without:,} of {len(found):,} samples have no {name!r}")
+    return InspectLog(name, rows, tuple(notes))
+
+
+def json_document(content: Content, text: str) -> Any:
+    """Return what a text holds, or say what is wrong with it."""
+    try:
+        return read_json(text, at_most=_MOST_VALUES)
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise InputError(f"{content.name} is not JSON: {why}") from None
+
+
+def _of_json(content: Content, document: Mapping[str, Any]) -> tuple[str, Iterable[Any]]:
+    samples = document.get("samples")
+    if not isinstance(samples, list):
+        raise InputError(
+            f"{content.name} is a log of Inspect without samples",
+            hint="run it with log_samples=True",
+        )
+    return str(document.get("status")), samples
+
+
+def _of_zip(content: Content) -> tuple[str, Iterable[Any]]:
+    """Return how the run ended, and the samples: of its summaries, or else one by one."""
+    names = _names(content)
+    if not any(name == "header.json" or name.startswith("_journal/") for name in names):
+        raise InputError(
+            f"{content.name} is a zip, and no log of Inspect",
+            details="such a log holds header.json or _journal, and samples",
+        )
+    (header,) = _read(content, ["header.json"]) or [{"status": "started"}]
+    status = str(header.get("status")) if isinstance(header, dict) else ""
+    parts = {int(found[1]): name for name in names if (found := _SUMMARIES.fullmatch(name))}
+    summaries = [name for name in names if name == "summaries.json"] or [
+        parts[number] for number in sorted(parts)
+    ]
+    if not summaries:
+        return status, _read(content, [name for name in names if _is_sample(name)])
+    listed = _read(content, summaries)
+    return status, [
+        each for part in listed for each in (part if isinstance(part, list) else [part])
+    ]
+
+
+def _is_sample(name: str) -> bool:
+    return name.startswith("samples/") and name.endswith(".json")
+
+
+def _names(content: Content) -> list[str]:
+    """Return the names of a zip's files, each once."""
+    found: dict[str, None] = {}
+
+    def look(info: zipfile.ZipInfo) -> bool:
+        found[info.filename] = None
+        return False
+
+    list(unzip_each(content, look, most_files=_MOST_FILES))
+    return list(found)
+
+
+def _read(content: Content, names: Sequence[str]) -> list[Any]:
+    """Return what files of a zip hold; where a name is there twice, the last counts."""
+    wanted = set(names)
+
+    def is_wanted(info: zipfile.ZipInfo) -> bool:
+        return info.filename in wanted
+
+    last = dict(unzip_each(content, is_wanted, most_files=_MOST_FILES, zstd=True))
+    there: Iterator[str] = (name for name in names if name in last)
+    return [json_document(content, Content(last[name]).text()) for name in there]
+
+
+def _values(scores: Mapping[str, Any]) -> dict[str, object]:
+    """Return the values of a sample's scorers; of one with several, each under a name."""
+    values: dict[str, object] = {}
+    for name, score in scores.items():
+        value = score.get("value") if isinstance(score, dict) else None
+        if isinstance(value, dict):
+            values |= {f"{name}.{part}": each for part, each in value.items()}
+        elif value is not None:
+            values[name] = value
+    return values
+
+
+def _scorer(content: Content, wanted: str | None, names: Sequence[str]) -> str:
+    if not names:
+        raise InputError(f"{content.name} is a log of Inspect without scores")
+    if wanted is None and len(names) == 1:
+        return names[0]
+    if wanted is None or wanted not in names:
+        has = "has several scorers" if wanted is None else f"has no scorer {wanted!r}"
+        raise InputError(
+            f"{content.name} {has}",
+            details=f"scorers: {', '.join(names)}",
+            hint=did_you_mean(wanted or "", names) or f"say which: scorer={names[0]!r}",
+        )
+    return wanted
+
+
+def _counted(value: object) -> tuple[object, object]:
+    """Return a value as verdict and score: whatever is neither is left for the reader to refuse.
+
+    Examples
+    --------
+    >>> _counted("C"), _counted(0.7), _counted(True), _counted("yes"), _counted("P")
+    (('yes', 1.0), (None, 0.7), (True, True), ('yes', None), (None, 0.5))
+    """
+    if isinstance(value, str):
+        return _VALUES.get(value.strip().lower()) or _of_word(value)
+    if isinstance(value, int | float):
+        return (bool(value) if value in (0, 1) else None), value
+    return value, None
+
+
+def _of_word(word: str) -> tuple[object, object]:
+    try:
+        return _counted(float(word))
+    except ValueError:
+        return word, None

@@ -1,0 +1,303 @@
+"""Judgements of another judge: logs of verdicts and scores, as a table to join to predictions.
+
+Three kinds are read: JSON lines of any judge, with an id and a verdict, a score, or both, in each;
+tables (CSV, Parquet) with such columns; and logs of Inspect (`exchange.inspect_logs`).
+
+An item that was judged several times (epochs, several logs) has the verdict of the majority, none
+where it is a tie, and the mean score.
+"""
+
+import io
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any, Literal
+
+import pyarrow.parquet as pq
+
+from assay.core.answers import parse_answer, parse_verdict
+from assay.core.deck import Id
+from assay.core.types import read_json
+from assay.errors import InputError, LabelError
+from assay.exchange.content import Content, Limits, is_zip
+from assay.exchange.inspect_logs import Scored, json_document, read_inspect
+from assay.exchange.rows import Row, count, first, records_of, records_of_lines, shorten
+from assay.exchange.tables import Sheet, table_records
+from assay.results import Backend, frame_of
+
+_LIMITS = Limits(rows=5_000_000)
+_LARGEST = 2**63  # of whole numbers in a table
+_COLUMNS = ("id", "verdict", "score", "times")
+
+Kind = Literal["jsonl", "table", "inspect"]
+_TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a judge says of an item.
+
+    Attributes
+    ----------
+    id : int or str
+    verdict : bool or None
+        What it said most often; None where it was a tie, or there is only a score.
+    score : float or None
+        The mean of its scores; of its verdicts, as 1 and 0, where there are no scores.
+    times : int
+        How often it judged the item.
+    """
+
+    id: Id
+    verdict: bool | None
+    score: float | None
+    times: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Judgements(Sequence[Judgement]):
+    """Judgements of items, each once, in the order of the logs.
+
+    Attributes
+    ----------
+    rows : tuple of Judgement
+    scorer : str
+        Whose values they are, of a log of Inspect; otherwise empty.
+    notes : tuple of str
+        What else a careful reader should know.
+    """
+
+    rows: tuple[Judgement, ...]
+    scorer: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.rows[at]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def verdicts(self) -> dict[str, int]:
+        """How many items have which verdict."""
+        words = {True: "yes", False: "no", None: "without"}
+        found = Counter(words[row.verdict] for row in self.rows)
+        return {word: found[word] for word in words.values()}
+
+    def __str__(self) -> str:
+        told = self.verdicts
+        whose = f" of {self.scorer}" if self.scorer else ""
+        line = (
+            f"{count(self.rows, 'item')} with judgements{whose}: {told['yes']:,} yes, "
+            f"{told['no']:,} no, {told['without']:,} without a verdict"
+        )
+        return "\n".join([line, *(f"note: {note}" for note in self.notes)])
+
+    __repr__ = __str__
+
+    def to_frame(self, *, backend: Backend = "pandas") -> Any:
+        """Return the judgements as a DataFrame: id, verdict, score, times.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+        """
+        whole = all(isinstance(row.id, int) for row in self.rows)
+        rows = [{name: getattr(row, name) for name in _COLUMNS} for row in self.rows]
+        types = {"id": int if whole else str, "verdict": bool, "score": float, "times": int}
+        return frame_of(rows, types, backend=backend)
+
+    def content(self, format: str) -> bytes:
+        """Return the judgements as a file: parquet, csv or jsonl."""
+        if format == "parquet":
+            file = io.BytesIO()
+            pq.write_table(self.to_frame(backend="pyarrow"), file)
+            return file.getvalue()
+        cells = (tuple(getattr(row, name) for name in _COLUMNS) for row in self.rows)
+        sheet = Sheet(_COLUMNS, tuple(cells))
+        return sheet.to_csv() if format == "csv" else sheet.to_jsonl()
+
+
+JUDGEMENT_FORMATS = ("parquet", "csv", "jsonl")
+"""What judgements are written as."""
+
+
+def read_judgements(
+    *logs: str | PathLike[str],
+    scorer: str | None = None,
+    id_column: str = "id",
+    verdict_column: str = "verdict",
+    score_column: str = "score",
+    map: Mapping[str, object] | None = None,
+) -> Judgements:
+    r"""Read the logs of a judge: JSON lines, tables, or logs of Inspect.
+
+    Parameters
+    ----------
+    *logs : path
+        Files; an item that is in several of them was judged several times.
+    scorer : str, optional
+        Whose values, where a log of Inspect has several scorers; of a scorer with several values
+        ``scorer.value``.
+    id_column, verdict_column, score_column : str
+        Where JSON lines and tables have them.
+    map : mapping of str to answer, optional
+        What words mean: ``{"pass": "yes", "fail": "no"}``.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     log = pathlib.Path(folder, "judge.jsonl")
+    ...     _ = log.write_text('{"id": 7, "verdict": "yes", "score": 0.9}\n')
+    ...     read_judgements(log).rows
+    (Judgement(id=7, verdict=True, score=0.9, times=1),)
+    """
+    if not logs:
+        raise InputError("there is no log to read")
+    meaning = {str(word).strip().lower(): parse_answer(said) for word, said in (map or {}).items()}
+    taken: dict[str, _Said] = {}
+    notes, whose = list[str](), set[str]()
+    for log in logs:
+        content = Content(log)
+        rows, its_scorer, its_notes = _rows(
+            content, scorer, (id_column, verdict_column, score_column)
+        )
+        problems = list[str]()
+        for row in rows:
+            try:
+                _take(taken, row, meaning)
+            except LabelError as error:
+                problems.append(f"{row.where}: {error.problem}")
+        if problems:
+            raise InputError(
+                f"{count(problems, 'judgement')} of {content.name} cannot be taken",
+                details=first(problems),
+                hint="say what words mean: map={'pass': 'yes', 'fail': 'no'}",
+            )
+        whose.add(its_scorer)
+        notes += its_notes
+    if not taken:
+        raise InputError(f"there is no judgement in {', '.join(str(log) for log in logs)}")
+    whole = all(said.whole for said in taken.values())  # texts where some ids are texts
+    found = (said.judgement(int(item) if whole else item) for item, said in taken.items())
+    return Judgements(tuple(found), ", ".join(sorted(whose - {""})), tuple(dict.fromkeys(notes)))
+
+
+@dataclass(slots=True)
+class _Said:
+    """All that was said of an item."""
+
+    yes: int = 0
+    no: int = 0
+    scores: list[float] = field(default_factory=list)
+    times: int = 0
+    whole: bool = True  # whether its id is a whole number everywhere
+
+    def judgement(self, item: Id) -> Judgement:
+        verdict = None if self.yes == self.no else self.yes > self.no
+        if self.scores:
+            score: float | None = math.fsum(self.scores) / len(self.scores)
+        else:
+            score = self.yes / (self.yes + self.no) if self.yes + self.no else None
+        return Judgement(item, verdict, score, self.times)
+
+
+def _take(taken: dict[str, _Said], record: Scored | Row, meaning: Mapping[str, object]) -> None:
+    if isinstance(record, Row):
+        raise LabelError(record.problem)
+    item = record.id
+    if isinstance(item, bool) or not isinstance(item, int | str) or item == "":
+        raise LabelError(f"the id {item!r} is neither a text nor a whole number")
+    verdict = meaning.get(str(record.verdict).strip().lower(), record.verdict)
+    said, score = parse_verdict(verdict), _score(record.score)
+    its = taken.setdefault(str(item), _Said())
+    its.times += 1
+    its.whole &= isinstance(item, int) and abs(item) < _LARGEST
+    its.yes, its.no = its.yes + (said is True), its.no + (said is False)
+    if score is not None:
+        its.scores.append(score)
+
+
+def _score(value: object) -> float | None:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    try:
+        number = float(value) if isinstance(value, str | int | float) else math.inf
+    except (ValueError, OverflowError):
+        number = math.inf
+    if math.isinf(number):
+        raise LabelError(f"the score {shorten(repr(value))} is no number")
+    return None if math.isnan(number) else number
+
+
+def _rows(
+    content: Content, scorer: str | None, columns: tuple[str, str, str]
+) -> tuple[Iterable[Scored | Row], str, Sequence[str]]:
+    """Return the judgements of a log, whose they are, and notes."""
+    kind, document = _kind(content)
+    if kind == "inspect":
+        log = read_inspect(content, document, scorer)
+        return log.rows, log.scorer, log.notes
+    if scorer is not None:
+        raise InputError(
+            f"scorer={scorer!r} is for logs of Inspect, and {content.name} has "
+            f"{'JSON lines' if kind == 'jsonl' else 'a table'}",
+            hint="say which column: verdict_column=, score_column=",
+        )
+    return _lines(content, columns, kind), "", ()
+
+
+def _kind(content: Content) -> tuple[Kind, dict[str, Any] | None]:
+    """Return what a log is; of a JSON log of Inspect, all of it, too."""
+    if content.suffix in _TABLES:
+        return "table", None
+    if is_zip(content):
+        return "inspect", None
+    text = content.text().lstrip()
+    if not text.startswith("{"):
+        if text.startswith("["):
+            return "jsonl", None
+        begins = shorten(text.split("\n", 1)[0])
+        raise InputError(
+            f"{content.name} is no log of a judge: it begins with {begins!r}",
+            details="JSON lines with an id and a verdict or score; a table, "
+            f"{', '.join(_TABLES)}; or a log of Inspect, .eval or .json",
+            hint="of another table change the end of its name",
+        )
+    line = text.split("\n", 1)[0]
+    try:
+        whole = read_json(line)  # one line that is an object is of JSON lines, or all there is
+    except (ValueError, RecursionError):
+        if re.match(r"\{\s*\n", text) is None:  # a line that is wrong is told with its number
+            return "jsonl", None
+        whole = json_document(content, text)
+    if isinstance(whole, dict) and "eval" in whole and "id" not in whole:
+        return "inspect", whole
+    return "jsonl", None
+
+
+def _lines(content: Content, columns: tuple[str, str, str], kind: Kind) -> Iterator[Scored | Row]:
+    item, verdict, score = columns
+    lines: Iterable[tuple[str, dict[str, Any]] | Row]
+    if kind == "table":
+        lines = table_records(content, _LIMITS)
+    elif content.text().lstrip().startswith("["):
+        lines = records_of(content, _LIMITS, "row")
+    else:
+        lines = records_of_lines(content, _LIMITS)
+    for line in lines:
+        if isinstance(line, Row):
+            yield line
+            continue
+        where, record = line
+        there = ", ".join(map(repr, list(record)[:10])) or "nothing"
+        if item not in record:
+            yield Row(where, problem=f"there is no {item!r}, but {there}")
+        elif verdict not in record and score not in record:
+            yield Row(where, problem=f"there is neither {verdict!r} nor {score!r}, but {there}")
+        else:
+            yield Scored(where, record[item], record.get(verdict), record.get(score))

@@ -1,0 +1,351 @@
+"""Label Studio's API: projects, tasks and webhooks of a running server, over HTTP.
+
+The standard library's client does for a dozen calls. Label Studio's SDK would bring OpenCV, pandas,
+NLTK and twenty packages more.
+
+References
+----------
+.. [1] https://labelstud.io/api
+.. [2] https://labelstud.io/guide/access_tokens
+"""
+
+import json
+import ssl
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from assay.errors import InputError, ServiceError
+
+Task = dict[str, Any]
+
+_TIMEOUT = 30.0  # seconds without a byte
+_TO_IMPORT = 120.0
+_PAGE = 200  # tasks a request
+_TO_LOOK, _TO_LOOK_ON = 8, 50  # and to see what has changed: each takes the server some 10 ms
+_TOLD = 300  # characters of what the server says, in an error
+_EVENTS = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_DELETED")
+HEADER = "X-Assay-Secret"  # which a webhook sends
+
+
+class GoneError(InputError):
+    """There is no such project, task or webhook, or none that this token may see."""
+
+
+@dataclass(frozen=True)
+class _Answer:
+    status: int
+    body: bytes
+    location: str
+
+
+class LabelStudio:
+    """A running server, with the rights of a token's owner.
+
+    Parameters
+    ----------
+    address : str
+        Such as ``http://127.0.0.1:8080``; it may have a path.
+    token : str
+        A personal access token, or a legacy one.
+    timeout : float
+        Seconds to wait for an answer.
+
+    Examples
+    --------
+    >>> LabelStudio("127.0.0.1:8080/", "abc").address
+    'http://127.0.0.1:8080'
+    """
+
+    def __init__(self, address: str, token: str, *, timeout: float = _TIMEOUT) -> None:
+        try:
+            parts = urlsplit(address if "://" in address else f"http://{address}")
+            host, port = parts.hostname or "", parts.port
+        except ValueError:
+            parts, host, port = urlsplit(""), "", None
+        if parts.scheme not in ("http", "https") or not host or parts.query or "@" in parts.netloc:
+            raise InputError(
+                f"{address!r} is no address of a Label Studio",
+                hint="give it as a browser has it, such as http://127.0.0.1:8080",
+            )
+        if not token or not token.isascii() or not token.isprintable() or " " in token:
+            raise InputError(
+                "the access token of Label Studio is empty, or has characters that none has",
+                hint="copy it from Label Studio: Account & Settings, Personal Access Token",
+            )
+        self._secure, self.host, self._port = parts.scheme == "https", host, port
+        self._path = parts.path.rstrip("/")
+        self.address = f"{parts.scheme}://{parts.netloc}{self._path}"
+        self._token, self._timeout = token, timeout
+        self._is_personal = token.count(".") == 2  # a JSON web token
+        self._access = ""
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether nobody on the way can read the token."""
+        return self._secure or self.host in ("localhost", "::1") or self.host.startswith("127.")
+
+    # Projects.
+
+    def projects(self) -> list[dict[str, Any]]:
+        """Return the number, the title and the description of every project."""
+        found: list[dict[str, Any]] = []
+        page = 1
+        while True:
+            wanted = {"include": "id,title,description", "page_size": 100, "page": page}
+            answer = self.call("GET", f"/api/projects?{urlencode(wanted)}")
+            found += _list(answer, "results")
+            if not answer.get("next"):
+                return found
+            page += 1
+
+    def project(self, number: int) -> dict[str, Any]:
+        """Return a project's settings."""
+        return _object(self.call("GET", f"/api/projects/{number}"))
+
+    def make_project(self, settings: Mapping[str, object]) -> dict[str, Any]:
+        """Make a project."""
+        return _object(self.call("POST", "/api/projects", settings))
+
+    def change_project(self, number: int, settings: Mapping[str, object]) -> None:
+        """Change a project's settings."""
+        self.call("PATCH", f"/api/projects/{number}", settings)
+
+    # Tasks.
+
+    def tasks(self, project: int, *, above: int = 0) -> list[Task]:
+        """Return all tasks with their annotations, or those with higher numbers than one.
+
+        Each request begins after the last number that was read: what others add or remove meanwhile
+        moves no task from a page that is to be read to one that was.
+        """
+        found: list[Task] = []
+        while True:
+            greater = {"filter": "filter:tasks:id", "operator": "greater", "type": "Number"}
+            query = {
+                "filters": {"conjunction": "and", "items": [{**greater, "value": above}]},
+                "ordering": ["tasks:id"],
+            }
+            tasks = _list(self._look(project, query, _PAGE, 1), "tasks")
+            found += tasks
+            if len(tasks) < _PAGE:
+                return found
+            above = max(_number(task) for task in tasks)
+
+    def changed(self, project: int, known: Mapping[int, object]) -> tuple[int, list[Task]]:
+        """Return how many tasks there are, and those that have changed, latest first.
+
+        Parameters
+        ----------
+        project : int
+        known : mapping of int to str
+            When tasks were last changed, by their numbers.
+        """
+        found: dict[int, Task] = {}
+        size, page = _TO_LOOK, 1
+        while True:
+            answer = self._look(project, {"ordering": ["-tasks:updated_at"]}, size, page)
+            tasks = {_number(task): task for task in _list(answer, "tasks")}
+            new = [key for key, task in tasks.items() if known.get(key) != task.get("updated_at")]
+            found |= {key: tasks[key] for key in new}
+            total = answer.get("total")
+            if not isinstance(total, int):
+                raise _strange(answer)
+            if len(new) < len(tasks) or page * size >= total:
+                return total, list(found.values())
+            if size == _TO_LOOK:
+                size, page = _TO_LOOK_ON, 0
+            page += 1
+
+    def _look(self, project: int, query: object, size: int, page: int) -> dict[str, Any]:
+        wanted = {"project": project, "fields": "all", "resolve_uri": "false"}
+        pages = {"page": page, "page_size": size}
+        text = urlencode({**wanted, **pages, "query": json.dumps(query)}, quote_via=quote)
+        return _object(self.call("GET", f"/api/tasks?{text}"))
+
+    def push(self, project: int, tasks: bytes) -> None:
+        """Add tasks to a project. Where this fails they may be there all the same: look."""
+        self.call("POST", f"/api/projects/{project}/import", tasks, timeout=_TO_IMPORT)
+
+    def let_answer(self, task: int, people: int) -> None:
+        """Say by how many people a task is to be answered."""
+        with suppress(GoneError):
+            self.call("PATCH", f"/api/tasks/{task}/", {"overlap": people})
+
+    def remove(self, task: int) -> None:
+        """Remove a task, if it is there."""
+        with suppress(GoneError):
+            self.call("DELETE", f"/api/tasks/{task}/")
+
+    # Webhooks.
+
+    def set_webhook(self, project: int, url: str, secret: str) -> None:
+        """Have a project's answers told at an address.
+
+        A webhook that was set before is changed: it is known by the header that holds the secret.
+        """
+        wanted: dict[str, object] = {"url": url, "headers": {HEADER: secret}, "is_active": True}
+        wanted |= {"send_payload": False, "send_for_all_actions": False, "actions": _EVENTS}
+        ours = self._webhooks(project)
+        for number in ours[:1]:
+            # What is not said of it again is forgotten: the events, too.
+            self.call("PATCH", f"/api/webhooks/{number}/", wanted)
+        for number in ours[1:]:
+            self._remove_webhook(number)
+        if not ours:
+            self.call("POST", "/api/webhooks/", {**wanted, "project": project})
+
+    def remove_webhooks(self, project: int) -> None:
+        """Remove what `set_webhook` has set."""
+        for number in self._webhooks(project):
+            self._remove_webhook(number)
+
+    def _webhooks(self, project: int) -> list[int]:
+        every = self.call("GET", f"/api/webhooks/?project={project}")
+        if not isinstance(every, list):
+            raise _strange(every)
+        return [
+            _number(each)
+            for each in every
+            if isinstance(each, dict) and HEADER in (each.get("headers") or {})
+        ]
+
+    def _remove_webhook(self, number: int) -> None:
+        with suppress(GoneError):
+            self.call("DELETE", f"/api/webhooks/{number}/")
+
+    # Requests.
+
+    def call(self, method: str, path: str, body: object = None, *, timeout: float = 0.0) -> Any:
+        """Send something as JSON, and return what comes back.
+
+        Parameters
+        ----------
+        method, path : str
+        body : object
+            Bytes are JSON already.
+        timeout : float
+            Seconds, where they are more than usual.
+        """
+        content = json.dumps(body).encode() if not isinstance(body, bytes | None) else body
+        wait = max(timeout, self._timeout) if timeout else self._timeout
+        answer = self._send(method, path, content, wait)
+        if answer.status == 401 and self._is_personal:
+            self._access = ""  # one lasts some minutes
+            answer = self._send(method, path, content, wait)
+        return self._read(answer, f"{method} {path.partition('?')[0]}")
+
+    def _send(self, method: str, path: str, content: bytes | None, timeout: float) -> _Answer:
+        return self._exchange(method, path, content, timeout, self._authorization())
+
+    def _authorization(self) -> str:
+        if not self._is_personal:
+            return f"Token {self._token}"
+        if not self._access:
+            content = json.dumps({"refresh": self._token}).encode()
+            path = "/api/token/refresh/"
+            answer = self._exchange("POST", path, content, self._timeout, "")
+            got = _object(self._read(answer, f"POST {path}")).get("access")
+            if not isinstance(got, str):
+                raise _strange(got)
+            self._access = got
+        return f"Bearer {self._access}"
+
+    def _exchange(
+        self, method: str, path: str, content: bytes | None, timeout: float, authorization: str
+    ) -> _Answer:
+        """Send a request on a connection of its own: a server that was restarted knows no other.
+
+        Parameters
+        ----------
+        method, path : str
+        content : bytes or None
+            JSON.
+        timeout : float
+            Seconds.
+        authorization : str
+            Empty for none.
+        """
+        headers = {"Accept": "application/json", "Content-Type": "application/json"}
+        if authorization:
+            headers["Authorization"] = authorization
+        kind = HTTPSConnection if self._secure else HTTPConnection
+        connection = kind(self.host, self._port, timeout=timeout)
+        try:
+            connection.request(method, f"{self._path}{path}", content, headers)
+            reply = connection.getresponse()
+            return _Answer(reply.status, reply.read(), reply.getheader("Location", ""))
+        except ssl.SSLCertVerificationError as error:
+            raise InputError(
+                f"the certificate of {self.address} is not to be trusted: {error.verify_message}",
+                hint="SSL_CERT_FILE names a file with the certificates that are",
+            ) from None
+        except (OSError, HTTPException) as error:
+            told = str(error) or type(error).__name__
+            raise ServiceError(
+                f"Label Studio at {self.address} does not answer: {told}",
+                hint="is it running, and is this its address (--to)?",
+            ) from None
+        finally:
+            connection.close()
+
+    def _read(self, answer: _Answer, request: str) -> Any:
+        status, said = answer.status, answer.body[:_TOLD].decode(errors="replace")
+        details = f"{request}: {status} {said}".strip()
+        if status in (401, 403):
+            raise InputError(
+                f"Label Studio at {self.address} refuses the access token",
+                details=details,
+                hint="--token-file or LABEL_STUDIO_API_KEY gives it; a legacy token works only "
+                "where the organization allows it",
+            )
+        if status == 404:
+            raise GoneError(f"Label Studio at {self.address} has no such thing", details=details)
+        if 300 <= status < 400:
+            raise InputError(
+                f"Label Studio at {self.address} is elsewhere: {answer.location[:_TOLD]}",
+                hint="give that address (--to), if you trust it with the token",
+            )
+        if status == 429 or status >= 500:
+            raise ServiceError(f"Label Studio at {self.address} fails just now", details=details)
+        if status >= 400:
+            raise InputError(f"Label Studio at {self.address} refuses this", details=details)
+        try:
+            return json.loads(answer.body) if answer.body.strip() else None
+        except (ValueError, RecursionError):
+            raise InputError(
+                f"what answers at {self.address} does not speak as Label Studio does",
+                details=details,
+                hint="is this the address of Label Studio (--to)?",
+            ) from None
+
+
+def _object(answer: object) -> dict[str, Any]:
+    if not isinstance(answer, dict):
+        raise _strange(answer)
+    return answer
+
+
+def _list(answer: object, name: str) -> list[dict[str, Any]]:
+    found = _object(answer).get(name)
+    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+        raise _strange(answer)
+    return found
+
+
+def _number(thing: Mapping[str, Any]) -> int:
+    number = thing.get("id")
+    if isinstance(number, bool) or not isinstance(number, int):
+        raise _strange(thing)
+    return number
+
+
+def _strange(answer: object) -> InputError:
+    return InputError(
+        "Label Studio answers what is not expected of it",
+        details=str(answer)[:_TOLD],
+        hint="Assay was tried with Label Studio 1.23",
+    )

@@ -1,0 +1,396 @@
+"""Quality of a judge: its verdicts in a column, against people's answers to the same items.
+
+The answers were drawn for the campaign's metric, and out of proportion. Each counts for its
+stratum, as in slices (`labelling.slices`), and an item without a verdict is outside of the slice.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from numbers import Real
+from typing import TypeAlias
+
+import numpy as np
+
+from assay.core.answers import parse_verdict
+from assay.core.metrics import METRICS
+from assay.core.rater import (
+    Term,
+    as_contrast,
+    as_kappa,
+    contrast_reach,
+    contrast_share,
+    kappa_share,
+)
+from assay.core.strata import Strata
+from assay.core.subgroups import Domain, Share, as_metric, kinds, share_of
+from assay.core.targets import Target
+from assay.core.types import Bools, Ints
+from assay.errors import InputError, LabelError, PredictionsError
+from assay.labelling.slice_items import (
+    SliceAnswers,
+    SliceCounts,
+    column_values,
+    count_slices,
+    slice_values,
+)
+from assay.labelling.slices import CountedTarget, counted_target, doubt_of, slots_of
+from assay.labelling.state import Labelling
+from assay.predictions import Opinionated
+from assay.results import JudgeFigure, JudgeGap, JudgeQuality
+
+FIGURES = {"sensitivity": "recall", "specificity": "specificity", "agreement": "accuracy"}
+"""A judge's figures, by the metric that each is of the judge as a classifier; kappa is none."""
+
+_MOST_PAIRS = 10  # of classifiers, beside the differences that the campaign is about
+_SHOWN = 3  # values in an error
+
+_Kinds: TypeAlias = Callable[[Ints, Bools, Bools], Ints]
+
+
+@dataclass(frozen=True, eq=False)
+class _Verdicts:
+    """What the judge says of items; `yes` means nothing where there is no verdict."""
+
+    there: Bools
+    yes: Bools
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """Something to be estimated from what was predicted, the judge's verdicts and the answers.
+
+    `kinds` says as what items count, by these three; `possible` which strata may hold such items;
+    `on_scale` turns what is known of the share into what is known of the quantity.
+    """
+
+    kinds: _Kinds
+    possible: Bools
+    share: Share
+    on_scale: Callable[[Domain], Domain]
+
+
+def judge_of(
+    labelling: Labelling,
+    column: str,
+    *,
+    at: float | None = None,
+    by: str | None = None,
+    predictions: object = None,
+) -> JudgeQuality:
+    """Return how good a judge is; the parameters are those of `Campaign.judge`.
+
+    Parameters
+    ----------
+    labelling : Labelling
+    column, at, by, predictions
+        As in `Campaign.judge`.
+    """
+    _refuse_no_number(at)
+    items = [*labelling.rounds.answers, *(card.item_id for card in labelling.rounds.outstanding)]
+    verdicts = _verdicts(_opinions(labelling, items, column, predictions), column, at)
+    whole = _Part(labelling, items, verdicts, np.zeros(len(items), dtype=np.int64), ("",))
+    parts = [whole]
+    if by is not None:
+        values = slice_values(labelling, items, by, predictions)
+        slots, names, others = slots_of(values, verdicts.there, whole.answered.judged)
+        if others:
+            names = names[:-1]  # what was put together is no slice
+            slots = np.where(slots < len(names), slots, 0)
+            inside = np.isin(values, names)
+            verdicts = replace(verdicts, there=verdicts.there & inside)
+        if names:
+            parts.append(_Part(labelling, items, verdicts, slots, tuple(names)))
+    return JudgeQuality(
+        column=column,
+        at=None if at is None else float(at),
+        confidence=whole.confidence,
+        judged=int(whole.answered.judged.sum()),
+        with_verdict=int((whole.answered.judged & whole.verdicts.there).sum()),
+        share=whole.share,
+        by=by or "",
+        rows=tuple(row for part in parts for row in part.figures()),
+        gaps=tuple(gap for part in parts for gap in part.gaps()),
+        notes=tuple(_notes(labelling, whole)),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Items in slices, with answers and verdicts; all items are one slice without a name."""
+
+    labelling: Labelling
+    items: Sequence[str]
+    verdicts: _Verdicts
+    slots: Ints
+    names: tuple[str, ...]
+
+    @property
+    def strata(self) -> Strata:
+        return self.labelling.settings.strata
+
+    @cached_property
+    def answered(self) -> SliceAnswers:
+        return SliceAnswers.on(self.labelling, self.items)
+
+    @property
+    def confidence(self) -> float:
+        return self.labelling.settings.goal.confidence
+
+    @cached_property
+    def share(self) -> float | None:
+        """The share of the items that the judge has a verdict on, estimated."""
+        possible = np.ones((self.strata.n_strata, 2), dtype=np.bool_)
+        counts = self._counts(self.answered, np.where(self.verdicts.there, 0, 1), possible)
+        there, missing = counts.sums.sum(axis=0).tolist()
+        return there / (there + missing) if there + missing else None
+
+    def figures(self) -> Iterator[JudgeFigure]:
+        """Yield every figure of each slice."""
+        found = {name: self._known(figure_of(self.strata, name)) for name in (*FIGURES, "kappa")}
+        for at, slice in enumerate(self.names):
+            for name, known in found.items():
+                effective = float(known.effective[at])
+                lowest = METRICS[FIGURES[name]].lowest if name in FIGURES else -1.0
+                yield JudgeFigure(
+                    slice=slice,
+                    figure=name,
+                    value=float(known.value[at]) if effective else None,
+                    low=float(known.low[at]),
+                    high=float(known.high[at]),
+                    standard_error=float(np.sqrt(known.variance[at])) if effective else None,
+                    counted=int(known.labels[at]),
+                    effective=effective if np.isfinite(effective) else None,
+                    doubt=doubt_of(known, at, lowest),
+                )
+
+    def gaps(self) -> Iterator[JudgeGap]:
+        """Yield, for each slice, how far metrics by the judge are from those by people."""
+        found = []
+        for name, sides in _contrasts(self.labelling):
+            terms, quantity = gap_of(self.strata, sides, self.confidence)
+            sums = self._counted(quantity, self.answered).sums
+            judge = sum(term.sign * term.value(sums) for term in terms[: len(sides)])
+            people = -sum(term.sign * term.value(sums) for term in terms[len(sides) :])
+            found.append((name, self._known(quantity), np.asarray(judge), np.asarray(people)))
+        for at, slice in enumerate(self.names):
+            for name, known, judge, people in found:
+                is_known = bool(known.effective[at] > 0)
+                yield JudgeGap(
+                    slice=slice,
+                    metric=name,
+                    by_judge=float(judge[at]) if is_known else None,
+                    by_people=float(people[at]) if is_known else None,
+                    gap=float(known.value[at]) if is_known else None,
+                    low=float(known.low[at]),
+                    high=float(known.high[at]),
+                    standard_error=float(np.sqrt(known.variance[at])) if is_known else None,
+                    counted=int(known.labels[at]),
+                )
+
+    def _known(self, quantity: Quantity) -> Domain:
+        """Return what is known of a quantity; items that wait for an answer are at their worst."""
+        counts = self._counted(quantity, self.answered)
+        found = quantity.on_scale(counts.domain(quantity.share, self.confidence))
+        if not self.answered.open.any():
+            return found
+        raises = self._raises(quantity, counts)
+        for supposed in (raises, ~raises):
+            answered = SliceAnswers.on(self.labelling, self.items, supposed=supposed)
+            then = self._counted(quantity, answered).domain(quantity.share, self.confidence)
+            end = quantity.on_scale(then)
+            low, high = np.minimum(found.low, end.low), np.maximum(found.high, end.high)
+            found = replace(found, low=low, high=high)
+        return found
+
+    def _raises(self, quantity: Quantity, counts: SliceCounts) -> Bools:
+        """Tell for which items a yes raises the quantity, by its slopes."""
+        _, slopes, _ = quantity.share(counts.sums)
+        # An item that does not count changes nothing: the last, of the kind -1.
+        slopes = np.concatenate([slopes, np.zeros((len(self.names), 1))], axis=-1)
+        predicted, yes = self.answered.predicted, self.verdicts.yes
+        up, down = (
+            slopes[self.slots, quantity.kinds(predicted, yes, np.full(yes.shape, positive))]
+            for positive in (True, False)
+        )
+        return np.asarray(up > down)
+
+    def _counted(self, quantity: Quantity, answered: SliceAnswers) -> SliceCounts:
+        kind = quantity.kinds(answered.predicted, self.verdicts.yes, answered.positive)
+        return self._counts(answered, np.where(self.verdicts.there, kind, -1), quantity.possible)
+
+    def _counts(self, answered: SliceAnswers, kind: Ints, possible: Bools) -> SliceCounts:
+        return count_slices(
+            self.labelling,
+            answered,
+            self.slots,
+            kind,
+            n_slices=len(self.names),
+            possible=possible,
+            alike=_alike(self.strata),
+        )
+
+
+def figure_of(strata: Strata, name: str) -> Quantity:
+    """Return a figure of the judge as a classifier; any stratum may hold items of each kind."""
+    metric = FIGURES.get(name)
+    number, share = (4, kappa_share) if metric is None else share_of(metric)
+
+    def kinds_of(_: Ints, yes: Bools, positive: Bools) -> Ints:
+        return kinds(metric or "balanced_accuracy", yes, positive)
+
+    return Quantity(
+        kinds_of,
+        np.ones((strata.n_strata, number), dtype=np.bool_),
+        share,
+        as_kappa if metric is None else lambda found: as_metric(metric, found),
+    )
+
+
+def _contrasts(labelling: Labelling) -> Iterator[tuple[str, list[tuple[int, CountedTarget]]]]:
+    """Yield what the judge may flatter: every metric, and differences of two classifiers'."""
+    settings = labelling.settings
+    targets = list(settings.goal.targets)
+    single = [target for target in targets if target.minus is None and target.classifier != ""]
+    pairs = [
+        Target(one.metric, one.classifier, minus=other.classifier, slice=one.slice)
+        for one, other in combinations(single, 2)
+        if (one.metric, one.slice) == (other.metric, other.slice)
+    ]
+    named = {target.name for target in targets}
+    pairs = [pair for pair in pairs if pair.name not in named][:_MOST_PAIRS]
+    for target in [*targets, *pairs]:
+        whose = [(1, target.classifier), *([] if target.minus is None else [(-1, target.minus)])]
+        alone = ((sign, replace(target, classifier=name, minus=None)) for sign, name in whose)
+        sides = [(sign, counted_target(settings.strata, each, 0.0)) for sign, each in alone]
+        yield target.name, sides
+
+
+def gap_of(
+    strata: Strata, sides: Sequence[tuple[int, CountedTarget]], confidence: float
+) -> tuple[list[Term], Quantity]:
+    """Return a metric, or a difference of two, by the judge less by people.
+
+    An item's kind is, of each classifier, whether the metric is about it and what was said of it;
+    what the judge says; and what people do. The terms of the judge come first.
+    """
+    number = 4 * 3 ** len(sides)
+    kind = np.arange(number)
+    digits = [kind // (4 * 3**place) % 3 for place in range(len(sides))]
+    labels = (kind % 4 < 2, kind % 2 == 0)  # the judge's, and people's
+    terms = [
+        Term(
+            sign * whose,
+            target.metric,
+            np.where(digit > 0, 2 * (digit == 1) + ~label, -1),
+        )
+        for whose, label in zip((1, -1), labels, strict=True)
+        for digit, (sign, target) in zip(digits, sides, strict=True)
+    ]
+
+    def kinds_of(predicted: Ints, yes: Bools, positive: Bools) -> Ints:
+        found = 2 * ~yes + ~positive
+        about = np.zeros(predicted.shape, dtype=np.bool_)
+        for place, (_, target) in enumerate(sides):
+            inside = predicted & target.among == target.among
+            said = (predicted >> target.bit & 1) > 0
+            found = found + 4 * 3**place * np.where(inside, 1 + said, 0)
+            about |= inside
+        return np.where(about, found, -1)
+
+    stratum, code = np.array(strata.held, dtype=np.int64).T
+    possible = np.zeros((strata.n_strata, number), dtype=np.bool_)
+    for yes in (True, False):
+        for positive in (True, False):
+            at = kinds_of(code, *(np.full(code.shape, each) for each in (yes, positive)))
+            possible[stratum[at >= 0], at[at >= 0]] = True
+    reach = contrast_reach(terms)
+    return terms, Quantity(
+        kinds_of,
+        possible,
+        contrast_share(terms),
+        lambda found: as_contrast(found, reach, confidence),
+    )
+
+
+def _alike(strata: Strata) -> Ints:
+    """Return numbers of the strata that are equal where items of the same predictions are held."""
+    held: dict[int, set[int]] = {}
+    for stratum, code in strata.held:
+        held.setdefault(stratum, set()).add(code)
+    numbers: dict[frozenset[int], int] = {}
+    return np.array(
+        [
+            numbers.setdefault(frozenset(held.get(stratum, ())), len(numbers))
+            for stratum in range(strata.n_strata)
+        ],
+        dtype=np.int64,
+    )
+
+
+def _opinions(
+    labelling: Labelling, items: Sequence[str], column: str, predictions: object
+) -> list[object]:
+    """Return the column's values: those of `aux`, from where the model has them."""
+    settings = labelling.settings
+    if predictions is None and column in settings.source.aux and items:
+        with suppress(PredictionsError):  # which is told below, of this column
+            found = labelling.predictions()
+            if isinstance(found, Opinionated):
+                return list(found.opinions([settings.item_id(item) for item in items])[column])
+    return column_values(labelling, items, column, predictions)
+
+
+def _verdicts(values: Sequence[object], column: str, at: float | None) -> _Verdicts:
+    found, strange = list[bool | None](), dict[str, None]()
+    for value in values:
+        try:
+            found.append(parse_verdict(value, at))
+        except LabelError:
+            strange[repr(value)] = None
+    if strange:
+        some = ", ".join(list(strange)[:_SHOWN])
+        wanted = "true and false, 1 and 0, yes and no" if at is None else "numbers"
+        raise InputError(
+            f"column {column!r} holds what is no verdict: {some}",
+            details=f"verdicts are {wanted}; a missing value is none",
+            hint="say from which number on it is a yes: at=0.5"
+            if at is None
+            else "leave at out where the verdicts are words",
+        )
+    there = np.array([each is not None for each in found], dtype=np.bool_)
+    return _Verdicts(there, np.array([each is True for each in found], dtype=np.bool_))
+
+
+def _refuse_no_number(at: object) -> None:
+    good = isinstance(at, Real) and not isinstance(at, bool) and np.isfinite(float(at))
+    if at is not None and not good:
+        raise InputError(f"at must be a number, got {at!r}", hint="at=0.5")
+
+
+def _notes(labelling: Labelling, whole: _Part) -> Iterator[str]:
+    """Yield what is to be said beside the figures."""
+    answered, there = whole.answered, whole.verdicts.there
+    missing = int((answered.judged & ~there).sum())
+    if missing and whole.share is not None:
+        yield (
+            f"{missing:,} of {int(answered.judged.sum()):,} judged items have no verdict, and are "
+            f"left out: the judge has one on about {whole.share:.1%} of the items"
+        )
+    strata = labelling.settings.strata
+    if not any(code & ((1 << len(strata.classifiers)) - 1) == 0 for _, code in strata.held):
+        who = "the classifier" if len(strata.classifiers) == 1 else "any classifier"
+        yield (
+            f"all is about items that {who} says yes to: this campaign draws no others; one of "
+            "accuracy draws both"
+        )
+    empty = ~np.isin(np.arange(strata.n_strata), answered.stratum[answered.judged])
+    if answered.judged.any() and empty.any() and whole.share is None:
+        yield "some strata have no label yet, and nothing can be told before they have"
+    if unjudged := int((~answered.judged & ~answered.open).sum()):
+        yield f"{unjudged:,} items that people could not judge are left out"
+    if waits := int(answered.open.sum()):
+        yield f"{waits:,} drawn items have no answer yet, and are taken at their worst"
+    yield f"each interval is at {100 * whole.confidence:g}% on its own"

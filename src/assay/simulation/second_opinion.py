@@ -1,0 +1,195 @@
+"""Evaluations with second opinions: strata that are cut anew by what they turn out to tell.
+
+Every run has its own model, and so its own strata. Items are drawn by permanent numbers, as in a
+campaign, and labels are counted once, whether they are drawn again or not (`campaign.recut`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from zlib import crc32
+
+import numpy as np
+
+from assay.core.design import Design
+from assay.core.engine import Look, State, begin, cannot_stop, look, plan
+from assay.core.error_model import SAID, columns_at, learn, scheduled
+from assay.core.forms import ratio
+from assay.core.goal import Goal
+from assay.core.profile import Profile, profile_of
+from assay.core.stopping import Reason
+from assay.core.strata import Side, Strata
+from assay.core.stratify import stratify
+from assay.core.types import Bools, Floats, Ints
+from assay.simulation.runs import Runs
+
+AUX = " + aux"  # what the name of a design with second opinions ends with
+_BLOCK = 20  # replications: each takes a good part of a second
+
+
+@dataclass(frozen=True, eq=False)
+class OpinedItems:
+    """The items that a metric needs labels of, and what is said of them.
+
+    Attributes
+    ----------
+    positive : array of bool, shape (N,)
+        What they are.
+    score : array, shape (N,)
+        The classifier's own.
+    columns : mapping of str to array
+        For a model, by name, with the predicted labels under `SAID`.
+    own : str or None
+        The column of the score.
+    """
+
+    positive: Bools
+    score: Floats
+    columns: Mapping[str, Sequence[object] | Floats | Bools]
+    own: str | None
+
+    @property
+    def predicted(self) -> Bools:
+        """The predicted labels."""
+        return np.asarray(self.columns[SAID], dtype=np.bool_)
+
+    def cut(self, by: Floats, method: str, bins: int) -> tuple[Ints, Strata]:
+        """Return the stratum of every item, and the strata."""
+        predicted = self.predicted
+        profiles: dict[Side, Profile] = {
+            side: profile_of(by[predicted == side])
+            for side in (True, False)
+            if (predicted == side).any()
+        }
+        strata = stratify(profiles, variable="score", method=method, bins=bins)
+        return strata.assign(by, predicted), strata
+
+
+class RecutRun:
+    """One evaluation to its stop.
+
+    Parameters
+    ----------
+    items : OpinedItems
+    design, goal
+        As in a campaign.
+    rng : numpy.random.Generator
+        Where all randomness comes from.
+    asked : int
+        Cards asked for at a time.
+
+    Attributes
+    ----------
+    number : array, shape (N,)
+        The items' permanent numbers.
+    """
+
+    def __init__(
+        self,
+        items: OpinedItems,
+        design: Design,
+        goal: Goal,
+        rng: np.random.Generator,
+        asked: int = 20,
+    ) -> None:
+        self.items, self.number = items, rng.random(items.positive.size)
+        self._design, self._goal, self._rng, self._asked = design, goal, rng, asked
+        self._fold = rng.random(items.positive.size) < 0.5
+        self._known = np.zeros(items.positive.size, dtype=np.bool_)
+        self._order: list[int] = []  # in which items were judged
+
+    @property
+    def labels(self) -> int:
+        """How many items were judged."""
+        return len(self._order)
+
+    def run(self, *, recut: bool = True) -> tuple[State, Look]:
+        """Label until it is over; return how it stands then, and the last look."""
+        stratum, strata = self.items.cut(self.items.score, self._design.strata, self._design.bins)
+        done = 0 if recut else None
+        while True:
+            ended = self._go_on(stratum, strata, done)
+            if ended is not None:
+                return ended
+            done = scheduled(self.labels)
+            stratum, strata = self._recut(stratum, strata, done)
+
+    def _go_on(self, stratum: Ints, strata: Strata, done: int | None) -> tuple[State, Look] | None:
+        """Deal until it is over, or until strata may be cut anew: None."""
+        sizes = strata.sizes.astype(np.float64)
+        order = np.lexsort((self.number, stratum))
+        first = np.concatenate([[0], np.cumsum(strata.sizes)[:-1]])
+        metric = ratio(self._goal.metric, sizes, strata.says_yes)
+        state = begin(self._design, self._goal, sizes[None])
+        dealt, middle = np.zeros(sizes.size, dtype=np.int64), np.full(1, np.nan)
+        while True:
+            streak, goal = np.zeros_like(state.streak), self._goal_now(int(dealt.sum()))
+            if not cannot_stop(self._design, goal, metric, state, middle)[0]:
+                now = look(self._design, goal, metric, state)
+                if now.reason[0] != Reason.GO_ON:
+                    return state, now
+                streak, middle = now.streak, (now.low + now.high) / 2
+            if done is not None and scheduled(self.labels) > done:
+                return None
+            state = replace(state, streak=streak)
+            counts = plan(self._design, goal, metric, state, rng=self._rng, asked=self._asked)
+            found = np.zeros(sizes.size)
+            drawn = []
+            for h in np.flatnonzero(counts[0]):
+                start = first[h] + dealt[h]
+                drawn.append(order[start : start + counts[0, h]])
+                found[h] = self.items.positive[drawn[-1]].sum()
+            self._judge(np.concatenate(drawn))
+            dealt += counts[0]
+            state = replace(state.deal(counts), tallies=state.tallies.add(counts, found[None]))
+
+    def _goal_now(self, dealt: int) -> Goal:
+        """Return the goal: answers that are not drawn again have used up a budget, too."""
+        if self._goal.budget is None:
+            return self._goal
+        return replace(self._goal, budget=max(self._goal.budget - (self.labels - dealt), 1))
+
+    def _judge(self, drawn: Ints) -> None:
+        new = self._rng.permutation(drawn[~self._known[drawn]])
+        self._known[new] = True
+        self._order += new.tolist()
+
+    def _recut(self, stratum: Ints, strata: Strata, labels: int) -> tuple[Ints, Strata]:
+        """Cut the strata anew where a model of the first labels says so."""
+        first, items = np.array(self._order[:labels]), self.items
+        model = learn(
+            columns_at(items.columns, first),
+            items.own,
+            items.positive[first],
+            self._fold[first],
+            stratum=stratum[first],
+            sizes=strata.sizes,
+        )
+        if model is None:
+            return stratum, strata
+        return items.cut(model.log_odds(items.columns, self._fold), "spread", self._design.bins)
+
+
+@dataclass(frozen=True, eq=False)
+class RecutTask:
+    """One design for one goal, with second opinions; `name` chooses the random stream."""
+
+    name: str
+    items: OpinedItems
+    design: Design
+    goal: Goal
+    asked: int = 20
+    block: int = _BLOCK
+
+    def replay(self, replications: int, *, key: Sequence[int]) -> Runs:
+        """Run the task so many times on the random stream of `key` and its own."""
+        seed, *rest = key
+        stream = [seed, crc32(self.name.encode()), self.goal.budget or 0, *rest]
+        runs, over = Runs.start(replications), np.ones(1, dtype=np.bool_)
+        for number in range(replications):
+            rng = np.random.default_rng([*stream, number])
+            run = RecutRun(self.items, self.design, self.goal, rng, self.asked)
+            state, last = run.run()
+            which = np.array([number])
+            runs.end(which, state, [last], over)
+            runs.reason[which], runs.labels[which] = last.reason, run.labels
+        return runs

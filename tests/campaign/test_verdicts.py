@@ -1,0 +1,221 @@
+"""A judge asked about a part of the items: items out, verdicts in, labels kept."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner, Result
+
+import assay
+from assay.campaign import Campaign, import_verdicts, write_unjudged
+from assay.cli import app
+from assay.core.deck import number
+from assay.errors import AssayError, DesignError, InputError
+
+SIZE = 1_600
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with predictions, and their truth in truth.json."""
+    rng = np.random.default_rng(3)
+    quality = rng.normal(size=SIZE)
+    spam = rng.random(SIZE) < 1 / (1 + np.exp(-5 * quality))
+    url = [f"page-{number}" for number in range(SIZE)]
+    score = 1 / (1 + np.exp(-(quality + rng.normal(size=SIZE))))
+    table = pa.table({"url": url, "title": [f"Page {each}" for each in url], "p": score})
+    pq.write_table(table, tmp_path / "predictions.parquet")
+    told = dict(zip(url, spam.tolist(), strict=True))
+    (tmp_path / "truth.json").write_text(json.dumps(told))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def truth() -> dict[str, bool]:
+    return dict(json.loads(Path("truth.json").read_text()))
+
+
+def create(**given: Any) -> Campaign:
+    given = {"metric": "accuracy", "within": 0.05, "show": ["title", "p"], **given}
+    return assay.create_campaign(
+        "predictions.parquet", id="url", score="p", threshold=0.5, name="spam", seed=7,
+        storage="sqlite:///assay.db", **given,
+    )  # fmt: skip
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, [*words, "--storage", "sqlite:///assay.db"])
+
+
+def label(campaign: Campaign, labels: int) -> None:
+    people, asked = truth(), 0
+    while asked < labels and not campaign.done:
+        batch = campaign.ask(60)
+        campaign.tell({item.id: people[str(item.id)] for item in batch})
+        asked += len(batch)
+
+
+@pytest.mark.usefixtures("folder")
+def test_items_for_a_judge_are_the_first_of_an_order_of_their_own() -> None:
+    campaign = create()
+    key = campaign.settings.seed ^ 4
+    order = sorted(truth(), key=lambda id: number(id, key))
+    items = campaign.unjudged(50)
+    assert [item.id for item in items] == order[:50]
+    assert items[0].shown == {"title": f"Page {order[0]}"}
+    written = write_unjudged(campaign, 50)
+    assert written.sheet.columns == ("id", "title", "verdict")  # neither score nor prediction
+    assert written.sheet.rows[0] == (order[0], f"Page {order[0]}", None)
+    assert len(campaign.unjudged(SIZE + 9)) == SIZE
+    dealt = [item.id for item in campaign.ask(50)]
+    assert len(set(dealt) & set(order[:50])) < 10  # it is not the order in which people label
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_part_is_of_what_the_metric_is_about() -> None:
+    campaign = create(metric="precision")
+    table = pq.read_table("predictions.parquet").to_pydict()
+    said = {id for id, p in zip(table["url"], table["p"], strict=True) if p >= 0.5}
+    assert {item.id for item in campaign.unjudged(SIZE)} == said
+
+
+def test_verdicts_come_back_and_the_campaign_goes_on_with_them(folder: Path) -> None:
+    """Asked twice, half of the items each time; the second time one verdict is another."""
+    people = truth()
+    label(create(), 60)
+    out = run("export", "spam", "--what", "judge", "-n", "800", "-o", "todo.csv")
+    assert out.exit_code == 0, out.output
+    first = [line.split(",")[0] for line in Path("todo.csv").read_text().split()[1:]]
+    first = [id for id in first if id.startswith("page-")]
+    rows = [f"{id},{'spam' if people[id] else 'fine'}" for id in first]
+    Path("judged.csv").write_text("\n".join(["url,said", *rows, "page-0,"]) + "\n")
+    words = ("--judge", "judged.csv", "--id-column", "url", "--verdict-column", "said")
+    said = run("import", "spam", *words, "--map", "spam=yes", "--map", "fine=no")
+    assert said.exit_code == 0, said.output
+    told = " ".join(said.output.split())
+    assert "800 new" in told and "spam goes on, with judge as a second opinion" in told
+    file = folder / "spam.judge.parquet"
+    assert pq.read_table(file).num_rows == 800
+
+    campaign = assay.load_campaign("spam", storage="sqlite:///assay.db")
+    assert campaign.settings.source.aux == ("judge",)
+    assert campaign.settings.before is not None and campaign.settings.before.judged == 60
+    assert len(campaign.answers()) > 30  # the others wait
+    rest = [str(item.id) for item in campaign.unjudged(SIZE)]
+    assert set(rest) == set(people) - set(first)
+    assert rest == sorted(rest, key=lambda id: number(id, campaign.settings.seed ^ 4))
+
+    lines = [{"id": id, "verdict": people[id]} for id in rest]
+    again = {"id": first[0], "verdict": not people[first[0]]}
+    Path("more.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*lines, again]))
+    more = run("import", "spam", "--judge", "more.jsonl", "--json")
+    assert more.exit_code == 0, more.output
+    counted = json.loads(more.output)
+    assert (counted["new"], counted["replaced"], counted["in_all"]) == (800, 1, SIZE)
+    campaign = assay.load_campaign("spam", storage="sqlite:///assay.db")
+    assert campaign.settings.source.aux == ("judge",)
+    assert campaign.unjudged(5) == []
+    label(campaign, 1_000)
+    assert campaign.done
+    assert campaign.settings.source.model is not None  # it has learned what the judge is worth
+    now = campaign.estimate()
+    assert now.low is not None and now.high is not None
+    table = pq.read_table("predictions.parquet").to_pydict()
+    right = [people[id] == (p >= 0.5) for id, p in zip(table["url"], table["p"], strict=True)]
+    assert now.low < np.mean(right) < now.high
+
+
+@pytest.mark.usefixtures("folder")
+def test_after_new_strata_verdicts_are_learned_from_anew() -> None:
+    people = truth()
+    half = [{"id": id, "verdict": said} for id, said in list(people.items())[: SIZE // 2]]
+    Path("half.jsonl").write_text("".join(json.dumps(row) + "\n" for row in half))
+    create(within=0.02)
+    taken = import_verdicts("spam", "half.jsonl", storage="sqlite:///assay.db")
+    label(taken.campaign, 121)
+    campaign = assay.load_campaign("spam", storage="sqlite:///assay.db")
+    assert campaign.settings.source.model is not None
+    assert campaign.settings.source.scale == "margin"
+    rest = [{"id": id, "verdict": said} for id, said in list(people.items())[SIZE // 2 :]]
+    Path("rest.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rest))
+    taken = import_verdicts("spam", "rest.jsonl", storage="sqlite:///assay.db")
+    source = taken.campaign.settings.source
+    assert source.model is None and source.scale == "probability"
+    assert taken.campaign.recut_is_due
+
+
+def test_a_query_and_a_condition_stay_what_they_are(folder: Path) -> None:
+    scan = assay.Scan("SELECT url, p, title FROM 'predictions.parquet';", where="p > 0.3")
+    assay.create_campaign(
+        scan, id="url", score="p", threshold=0.5, metric="accuracy", budget=50, name="spam",
+        storage="sqlite:///assay.db",
+    )  # fmt: skip
+    rows = assay.load_campaign("spam", storage="sqlite:///assay.db").settings.source.rows
+    rows_of_judge = (f'{{"id": "page-{number}", "score": 0.7}}\n' for number in range(20))
+    Path("j.jsonl").write_text("".join(rows_of_judge))
+    into = folder / "other" / "it's [v].parquet"
+    into.parent.mkdir()
+    taken = import_verdicts(
+        "spam", "j.jsonl", storage="sqlite:///assay.db", into=into, column="p_judge"
+    )
+    assert taken.campaign.settings.source.rows == rows
+    assert taken.campaign.settings.source.aux == ("p_judge",)
+    assert sorted(each.name for each in into.parent.iterdir()) == [into.name]
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ((), "there is no file to take"),
+        (("x.csv", "--judge", "j.jsonl"), "labels and verdicts are both given"),
+        (("x.csv", "--into", "v.parquet"), "--into is about a judge's verdicts"),
+        (("--judge", "j.jsonl", "--revise"), "--revise is about labels"),
+        (("--judge", "j.jsonl", "--into", "v.csv"), "--into v.csv is no name of a Parquet file"),
+        (("--judge", "strange.jsonl"), "none of 1 verdict is of an item of campaign 'spam'"),
+        (("--judge", "empty.jsonl"), "no row has a verdict or a score"),
+        (("--judge", "j.jsonl", "--column", "title"), "several columns named 'title'"),
+    ],
+)
+def test_what_cannot_be_taken_is_told(words: tuple[str, ...], problem: str, folder: Path) -> None:
+    create(budget=20)
+    Path("j.jsonl").write_text('{"id": "page-1", "score": 0.7}\n')
+    Path("strange.jsonl").write_text('{"id": "no-page", "score": 0.7}\n')
+    Path("empty.jsonl").write_text('{"id": "page-1", "verdict": null}\n')
+    result = run("import", "spam", *words)
+    assert result.exit_code == 1, result.output
+    assert problem in " ".join(result.output.split())
+    assert not list(folder.glob("*.title.parquet"))  # all or nothing
+
+
+@pytest.mark.usefixtures("folder")
+def test_predictions_in_memory_are_joined_by_who_has_them() -> None:
+    pages = {"url": ["a", "b"], "p": [0.9, 0.2]}
+    assay.create_campaign(
+        pages, id="url", score="p", threshold=0.5, metric="accuracy", budget=2, name="spam",
+        storage="sqlite:///assay.db",
+    )  # fmt: skip
+    Path("j.jsonl").write_text('{"id": "a", "score": 0.7}\n')
+    with pytest.raises(AssayError, match="these were given in memory") as told:
+        import_verdicts("spam", "j.jsonl", storage="sqlite:///assay.db")
+    assert "rebase_campaign(..., predictions=..., aux=['judge'])" in told.value.hint
+    joined = {**pages, "judge": [0.7, None]}
+    campaign = assay.rebase_campaign(
+        "spam", storage="sqlite:///assay.db", predictions=joined, aux=["judge"]
+    )
+    assert [item.id for item in campaign.unjudged(5)] == ["b"]
+    with pytest.raises(InputError, match="there is no column 'jugde' in aux"):
+        campaign.unjudged(5, column="jugde")
+
+
+def test_where_a_judge_saves_no_labels_it_is_not_asked() -> None:
+    pages = {"p": [0.9, 0.2], "q": [0.8, 0.1]}
+    two = {"a": ("p", 0.5), "b": ("q", 0.5)}
+    campaign = assay.create_campaign(
+        pages, classifiers=two, metrics=["accuracy:a", "accuracy:b"], budget=2
+    )
+    with pytest.raises(DesignError, match="several metrics or classifiers"):
+        campaign.unjudged(1)
