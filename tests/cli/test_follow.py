@@ -83,3 +83,30 @@ def test_mistakes_are_told(run: Fixture) -> None:
     unknown = run("follow", "--series", "spma")
     assert unknown.exit_code == 2
     assert "did you mean 'spam'" in unknown.output
+
+
+def test_a_series_with_second_opinions_takes_and_keeps_the_option(
+    run: Fixture, weeks: Path
+) -> None:
+    options = (*COLUMNS, "--aux", "p2", "--budget", "60")
+    for name in ("w1", "w2"):
+        head, *rows = (weeks / f"{name}.csv").read_text().splitlines()
+        lines = [f"{row},{number % 7 / 7}" for number, row in enumerate(rows)]
+        (weeks / f"{name}.csv").write_text("\n".join([f"{head},p2", *lines]) + "\n")
+    begun = run("follow", "w1.csv", "--series", "spam", "--period", "w1", *options)
+    assert begun.exit_code == 0, begun.output
+    answer("spam/w1", wrong=9)
+    refused = run(
+        "follow", "w2.csv", "--series", "spam", "--period", "w2", "--change-within", "0.1"
+    )
+    assert refused.exit_code == 2
+    assert "--change-within 0.1 is given beside --aux" in refused.output
+    assert run("follow", "w2.csv", "--series", "spam", "--period", "w2").exit_code == 0
+    answer("spam/w2", wrong=9)
+    rows = json.loads(run("follow", "--series", "spam", "--json").stdout)["periods"]
+    assert [(row["labels"], row["reused"]) for row in rows] == [(60, 0), (60, 0)]
+    assert rows[1]["change"]["low"] < 0 < rows[1]["change"]["high"]
+    made = run("create", "w2.csv", *COLUMNS, "--aux", "p2", "--learned-from", "spam/w1",
+               "--budget", "60", "--name", "alone")  # fmt: skip
+    assert made.exit_code == 0, made.output
+    assert "learned nothing that the score does not tell" in " ".join(made.output.split())

@@ -8,7 +8,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from assay.core.cut_methods import cut, spread_of
-from assay.core.error_model import SAID, Input, Model, fit, inputs_of, ridge_logistic
+from assay.core.error_model import SAID, Input, Model, fit, inputs_of, learn, ridge_logistic
 from assay.core.profile import profile_of
 from assay.core.types import Bools
 
@@ -87,3 +87,92 @@ def test_strata_have_equal_spread() -> None:
     total = np.bincount(cuts.assign(profile.low), spread_of(profile))
     np.testing.assert_allclose(total, total.mean(), rtol=0.03)
     assert np.ptp(cuts.sizes(profile)) > 3_000  # of equal size they are not
+
+
+def two_weeks(
+    rng: np.random.Generator, judge: float = 1.0, n: int = 300
+) -> tuple[Model, dict[str, Any], Bools, Bools]:
+    """Return last week's model, and this week's columns, outcomes and folds.
+
+    `judge` is how much this week's judge knows of what last week's knew.
+    """
+    weeks = []
+    for knows in (1.0, judge):
+        columns, positive, fold = noise(rng, n)
+        told = np.where(positive, 1.0, -1.0) + 0.7 * rng.normal(size=n)
+        columns["judge"] = knows * told + (1 - abs(knows)) * rng.normal(size=n)
+        weeks.append((columns, positive, fold))
+    last = fit(weeks[0][0], "score", weeks[0][1], weeks[0][2], seed=5)
+    assert last is not None
+    return last, *weeks[1]
+
+
+def test_the_model_of_before_is_one_more_column() -> None:
+    """Its part is a multiple of its log odds, fold by fold: the rest is the model's own.
+
+    As scikit-learn has it, with the log odds as a feature. With the folds of the model of before
+    turned round it is another.
+    """
+    rng = np.random.default_rng(4)
+    last, columns, positive, fold = two_weeks(rng)
+    # 40 labels say little more than the model of before does.
+    few = {name: each[:40] for name, each in columns.items()}
+    model = fit(few, "score", positive[:40], fold[:40], before=last)
+    assert model is not None
+    assert model.inputs == last.inputs
+    odds = last.log_odds(few, fold[:40])
+    scaled = ((odds - odds.mean()) / odds.std())[:, None]
+    found = model.log_odds(few, fold[:40])
+    for each in (False, True):
+        placed = fold[:40] == each
+        tried = [
+            LogisticRegression(C=1 / penalty, tol=1e-10, max_iter=10_000)
+            .fit(scaled[~placed], positive[:40][~placed])
+            .decision_function(scaled[placed])
+            for penalty in (1.0, 10.0)
+        ]
+        off = [np.abs(found[placed] - each).max() for each in tried]
+        assert min(off) < 2e-3
+    assert np.abs(model.log_odds(few, ~fold[:40]) - found).max() > 2e-3
+
+
+def test_sums_of_models_do_not_grow_from_week_to_week() -> None:
+    rng = np.random.default_rng(6)
+    last, *_ = two_weeks(rng)
+    sizes = []
+    for _ in range(4):
+        columns, positive, fold = noise(rng, 400)
+        columns["judge"] = np.where(positive, 1.0, -1.0) * (1 + rng.random()) + rng.normal(size=400)
+        found = fit(columns, "score", positive, fold, before=last)
+        assert found is not None
+        sizes.append((len(found.inputs), len(found.terms)))
+        last = found
+    assert set(sizes) == {(len(last.inputs), len(last.terms))}
+
+
+@pytest.mark.parametrize(("judge", "kept"), [(1.0, True), (0.0, False), (-1.0, None)])
+def test_labels_say_whether_the_model_of_before_still_helps(
+    judge: float, *, kept: bool | None
+) -> None:
+    """Strata are by last week's model. It stays where it is right, and gives way to the score where
+    this week's judge is noise, and to a new model where it has turned round.
+
+    20 data sets. Without a model of before the score would not come back: `learn` says that strata
+    stay.
+    """
+    rng = np.random.default_rng(7)
+    by_score = by_all = stays = 0
+    for _ in range(20):
+        last, columns, positive, fold = two_weeks(rng, judge)
+        odds = last.log_odds(columns, fold)
+        stratum = np.digitize(odds, np.quantile(odds, np.arange(1, 16) / 16))
+        sizes = np.bincount(stratum, minlength=16)
+        given = (columns, "score", positive, fold)
+        found = learn(*given, stratum=stratum, sizes=sizes, before=last)
+        stays += found is None
+        by_score += found is not None and found.columns == ("score",)
+        by_all += found is not None and "judge" in found.columns
+        if kept is False and fit(*given, before=last) is None:
+            assert learn(*given, stratum=stratum, sizes=sizes) is None
+    assert max((stays, True), (by_score, False), (by_all, None))[1] is kept
+    assert max(stays, by_score, by_all) >= 15

@@ -16,6 +16,7 @@ from assay.core.intervals import (
     effective_size,
     jeffreys,
     normal,
+    of_difference,
     wilson,
 )
 from assay.core.tallies import Tallies
@@ -130,3 +131,18 @@ def test_two_are_made_for_a_stop_and_one_of_them_for_every_look() -> None:
     assert [name for name, each in INTERVALS.items() if each.may_stop] == ["stratified", "betting"]
     assert [name for name, each in INTERVALS.items() if each.anytime] == ["betting"]
     assert all(each.reference for each in INTERVALS.values())
+
+
+def test_the_interval_of_a_difference_is_newcombes() -> None:
+    """56 of 70 less 48 of 80 is 0.2 [0.0524, 0.3339] by his tenth method (1998, table II).
+
+    Distances from the wrong ends give another interval.
+    """
+    parts = []
+    for x, n in ((56, 70), (48, 80)):
+        low, high = wilson(*of_random_sample(x, n), 0.95)
+        parts.append((x / n, float(low), float(high)))
+    first, second = parts
+    assert of_difference(first, second) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    turned = [(value, 2 * value - high, 2 * value - low) for value, low, high in parts]
+    assert of_difference(*turned) != pytest.approx((0.0524, 0.3339), abs=5e-3)

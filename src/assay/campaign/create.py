@@ -3,19 +3,22 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
+from typing import Any
 from warnings import warn
 
 import numpy as np
 
 from assay.campaign.campaign import Campaign
+from assay.campaign.lessons import columns_for_model, lessons_from
 from assay.campaign.prior_labels import PriorLabels
-from assay.campaign.setup import Setup, set_up
+from assay.campaign.setup import Setup, by_lessons, seed_after, set_up
 from assay.core import deck
 from assay.core.design import Design
 from assay.core.strata import Strata
 from assay.errors import AssayWarning, DesignError, is_storable, printable
 from assay.labelling import (
     FROM_BEFORE,
+    Lessons,
     Part,
     Reviewing,
     Settings,
@@ -58,6 +61,7 @@ def create_campaign(
     slices: Sequence[str] = (),
     sample_weight: str | None = None,
     aux: Sequence[str] = (),
+    learned_from: str | None = None,
     scale: ScoreScale | None = None,
     classifiers: Classifiers | None = None,
     metric: str = "precision",
@@ -114,6 +118,9 @@ def create_campaign(
         true and false, or categories, which may be missing. From the campaign's own labels it is
         learned what they tell, and labels go where it helps. They are never taken for truth, and
         reviewers never see them.
+    learned_from : str, optional
+        An earlier campaign in the same storage, last week's, with such columns: what its labels say
+        of them is where this one begins, and this one's own labels go on from there.
     scale : {"probability", "percent", "margin"}, optional
         What the score is; otherwise told by its range. Percentages are divided by 100, and so is
         the threshold.
@@ -195,6 +202,7 @@ def create_campaign(
     columns |= {name: value for name, value in further.items() if value is not None}
     if aux:
         columns["aux"] = list(aux)
+    lessons = None if learned_from is None else _lessons(storage, learned_from, columns)
     setup = set_up(
         predictions,
         columns,
@@ -209,9 +217,10 @@ def create_campaign(
         scale=scale,
         design=design,
         labels=labels,
-        seed=seed,
+        seed=seed_after(seed, lessons),
         bind=True,
     )
+    setup = by_lessons(setup, lessons)
     for caution in setup.cautions:
         warn(caution, AssayWarning, stacklevel=2)
     scans = [as_scan(predictions)]
@@ -220,6 +229,32 @@ def create_campaign(
         setup, scans, name=name, seed=setup.seed, reviewing=reviewing, slices=slices
     )
     return _keep(setup, settings, open_store(storage))
+
+
+def _lessons(storage: str | None, name: str, columns: Mapping[str, Any]) -> Lessons | None:
+    """Return what an earlier campaign has learned; warn where that is nothing."""
+    if not columns.get("aux"):
+        raise DesignError(
+            f"learned_from={name!r} is given without aux=",
+            details="what it has learned is what second opinions tell",
+            hint="name the columns: aux=[...]",
+        )
+    lessons, missing = lessons_from(open_store(storage), name, columns)
+    if missing:
+        raise DesignError(
+            f"campaign {name!r} has learned from columns that are not named here: "
+            f"{', '.join(missing)}",
+            details=f"named: {', '.join(columns_for_model(columns))}",
+            hint=f"name them, too, with aux=; or leave out learned_from={name!r}",
+        )
+    if lessons is None:
+        warn(
+            f"campaign {name!r} has learned nothing that the score does not tell: the first strata "
+            "are by the score",
+            AssayWarning,
+            stacklevel=3,
+        )
+    return lessons
 
 
 def load_campaign(
@@ -294,6 +329,7 @@ def settings_of(
         doubts=tuple(doubt.finding for doubt in setup.doubts),
         scores=tuple(dict.fromkeys([*setup.scores, *scores])),
         opinions="" if setup.opinions is None else f"{setup.opinions:016x}",
+        lessons=setup.lessons,
     )
     return Settings(
         name=name,

@@ -271,6 +271,8 @@ def rebase_campaign(
             stacklevel=2,
         )
     again = _begin_again(found, old)
+    if again.columns.get("model") is not None and old.source.lessons is not None:
+        again = replace(again, lessons=replace(old.source.lessons, by_score=None))
     settings = settings_of(
         again,
         scans,

@@ -9,8 +9,8 @@ order that knows neither labels nor columns, and an item's own label had no part
 (`assay.core.error_model`): they are a random sample of the stratum.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
@@ -20,6 +20,7 @@ from assay.campaign.setup import strata_of_one
 from assay.core.answers import Answer
 from assay.core.deck import Id
 from assay.core.error_model import SAID, Model, learn
+from assay.core.types import Bools, Floats
 from assay.errors import PredictionsError
 from assay.labelling import (
     Labelling,
@@ -106,6 +107,35 @@ def _refuse_other_opinions(settings: Settings, found: Opinionated) -> None:
 def _fitted(labelling: Labelling, found: Opinionated, labels: int) -> Model | None:
     """Return a model of the outcome, if strata by it would save labels; otherwise None."""
     settings = labelling.settings
+    taught = taught_by(labelling, found, labels)
+    cards = [labelling.rounds.card(str(id)) for id in taught.ids]
+    model = learn(
+        taught.columns,
+        settings.source.columns.get("score"),
+        taught.positive,
+        taught.fold,
+        stratum=np.array([-1 if card is None else card.stratum for card in cards]),
+        sizes=settings.strata.sizes,
+        seed=taught.seed,
+        before=settings.source.model_before,
+    )
+    return None if model is None else replace(model, labels=labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Taught:
+    """Labels that teach a model: of which items, what they are, and in which fold."""
+
+    ids: list[Id]
+    columns: Mapping[str, Sequence[object] | Floats | Bools]
+    positive: Bools
+    fold: Bools
+    seed: int
+
+
+def taught_by(labelling: Labelling, found: Opinionated, labels: int) -> Taught:
+    """Return the first labels of a campaign, with what is said of the items."""
+    settings = labelling.settings
     first = {
         item_id: labelling.reviews[item_id].settled for item_id in islice(labelling.reviews, labels)
     }
@@ -116,20 +146,17 @@ def _fitted(labelling: Labelling, found: Opinionated, labels: int) -> Model | No
     }
     predicted = _predicted(labelling, found, list(said))
     ids = list(predicted)
-    seed = settings.seed ^ 3  # beside the seeds of the order within a batch, and of the overlap
-    fold = np.array([fold_of(id, seed) for id in ids])
-    columns = {**found.opinions(ids), SAID: np.array(list(predicted.values()))}
-    cards = [labelling.rounds.card(str(id)) for id in ids]
-    model = learn(
-        columns,
-        settings.source.columns.get("score"),
-        np.array([said[id] for id in ids]),
-        fold,
-        stratum=np.array([-1 if card is None else card.stratum for card in cards]),
-        sizes=settings.strata.sizes,
-        seed=seed,
+    before = settings.source.model_before
+    # An item stays in the fold in which its label may have taught a model before; otherwise a seed
+    # beside those of the order within a batch, and of the overlap.
+    seed = settings.seed ^ 3 if before is None else before.seed
+    return Taught(
+        ids,
+        {**found.opinions(ids), SAID: np.array(list(predicted.values()))},
+        np.array([said[id] for id in ids], dtype=np.bool_),
+        np.array([fold_of(id, seed) for id in ids], dtype=np.bool_),
+        seed,
     )
-    return None if model is None else replace(model, labels=labels)
 
 
 def _predicted(labelling: Labelling, found: Opinionated, ids: Sequence[Id]) -> dict[Id, bool]:

@@ -1,7 +1,7 @@
-"""Series of campaigns: each period goes on from the labels of the one before."""
+"""Series of campaigns: each period goes on from what the one before knew."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from warnings import warn
@@ -17,14 +17,22 @@ from assay.campaign.compare import (
     reviewing_with,
 )
 from assay.campaign.create import settings_of
-from assay.campaign.setup import set_up
+from assay.campaign.lessons import lessons_from
+from assay.campaign.periods import (
+    Member,
+    followed,
+    members,
+    refuse_bad_name,
+    refuse_change,
+    refuse_if_begun,
+    refuse_without_ids,
+)
+from assay.campaign.setup import Setup, by_lessons, seed_after, set_up
 from assay.core.answers import Answer
 from assay.core.design import Design
 from assay.core.evaluation import Prior
-from assay.core.metrics import METRICS, canonical_metric
-from assay.core.targets import refuse_bad_names
-from assay.errors import AssayWarning, DesignError, InputError, PredictionsError, StorageError
-from assay.labelling import Part, Reviewing, Series, Settings, find_campaign, whereabouts
+from assay.errors import AssayWarning, DesignError, InputError, PredictionsError
+from assay.labelling import Part, Reviewing, Series, Settings, whereabouts
 from assay.predictions import (
     IN_NEW,
     IN_OLD,
@@ -39,42 +47,9 @@ from assay.predictions import (
     engine_of,
     read_compared,
 )
-from assay.storage import Session, Store, open_storage
-
-# The periods of a series: which there are, and what the last one tells the next.
+from assay.storage import Store, open_storage
 
 _WORTH = 0.5  # what a label of the last period tells about where to look now
-
-
-@dataclass(frozen=True)
-class Member:
-    """A period's campaign, as it is stored."""
-
-    key: int
-    settings: Settings
-    series: Series
-
-
-def members(session: Session, series: str) -> list[Member]:
-    """Return the periods of a series, oldest first."""
-    found = []
-    for name in session.names():
-        # A period that was rebased is kept under another name, and is no longer one of them.
-        if name.startswith(f"{series}/") and " until " not in name:
-            key, settings = find_campaign(session, name)
-            if settings.series is not None and settings.series.name == series:
-                found.append(Member(key, settings, settings.series))
-    return sorted(found, key=lambda member: member.series.number)
-
-
-def refuse_if_begun(session: Session, *, series: Series) -> None:
-    """Raise where somebody has begun a period since this one was thought of."""
-    there = [member.series.period for member in members(session, series.name)]
-    if len(there) > series.number:
-        raise StorageError(
-            f"somebody else has begun period {there[-1]!r} of series {series.name!r} meanwhile",
-            hint="look at it with `assay follow`, and begin the one after it",
-        )
 
 
 def prior_of(campaign: Campaign, found: ComparedPredictions, settings: Settings) -> Prior | None:
@@ -116,6 +91,7 @@ def follow_campaign(
     score_of: ScoreOf | None = None,
     scale: ScoreScale | None = None,
     show: Sequence[str] | None = None,
+    aux: Sequence[str] | None = None,
     metric: str | None = None,
     within: float | None = None,
     change_within: float | None = None,
@@ -136,6 +112,10 @@ def follow_campaign(
     there count again, and beside the metric it estimates the change. What is not given is as it was
     in the period before.
 
+    With `aux`, each period is a campaign of its own, in an order of its own, and begins with what
+    the labels of the one before say of these columns; no labels count again, and the change is told
+    from both periods' intervals.
+
     Parameters
     ----------
     predictions : path, SQL query, DataFrame, Arrow table, mapping of arrays, `Scan`, `Predictions`
@@ -145,6 +125,8 @@ def follow_campaign(
         called ``SERIES/PERIOD``.
     id, score, predicted, threshold, positive, score_of, scale, show
         As in `create_campaign`; an id is needed.
+    aux : sequence of str, optional
+        As in `create_campaign`; from the first period on, or never.
     metric : str
         As in `create_campaign`; in the first period, otherwise precision.
     within, change_within : float
@@ -160,7 +142,8 @@ def follow_campaign(
     Returns
     -------
     Campaign
-        Its metrics are ``precision:PERIOD`` and ``precision:PERIOD - precision:BEFORE``.
+        Its metrics are ``precision:PERIOD`` and ``precision:PERIOD - precision:BEFORE``; with `aux`
+        it is ``precision``.
 
     Examples
     --------
@@ -179,8 +162,8 @@ def follow_campaign(
     ['d']
     >>> folder.cleanup()
     """
-    _refuse_bad_name("period", period)
-    _refuse_bad_name("series", series)
+    refuse_bad_name("period", period)
+    refuse_bad_name("series", series)
     store = open_storage(storage)
     with store.read() as session:
         earlier = members(session, series)
@@ -205,40 +188,125 @@ def follow_campaign(
                 f"period {period!r} is the first of series {series!r}: there is none before it",
                 hint="leave out previous=",
             )
-        return _first(
+        begin = _learning if aux else _first
+        return begin(
             store,
             predictions,
             columns=given,
-            around={"id": id, "show": show or ()},
-            series=Series(
-                series, period, 0, _followed(metric), floor, change_within, budget=budget
-            ),
+            around={"id": id, "show": show or (), **({"aux": list(aux)} if aux else {})},
+            series=Series(series, period, 0, followed(metric), floor, change_within, budget=budget),
             within=_WITHIN if within is None and budget is None else within,
             confidence=0.95 if confidence is None else confidence,
             reviewing=reviewing_with(Reviewing(), **reviewing),
             seed=seed or 0,
         )
     last = earlier[-1]
-    _refuse_change(last, metric=metric, seed=seed)
+    learns = bool(last.settings.source.aux)
+    refuse_change(last, metric=metric, seed=None if learns else seed, aux=aux)
     own = last.settings.source.columns
+    around = {"id": id or own["id"], "show": own["show"] if show is None else show}
+    new_series = replace(
+        last.series,
+        period=period,
+        number=len(earlier),
+        floor=last.series.floor if floor is None else floor,
+        change_within=last.series.change_within if change_within is None else change_within,
+        budget=last.series.budget if budget is None else budget,
+    )
+    wanted: dict[str, Any] = {
+        "series": new_series,
+        "within": last.settings.goal.targets[0].within if within is None else within,
+        "confidence": last.settings.goal.confidence if confidence is None else confidence,
+        "reviewing": reviewing_with(last.settings.reviewing, **reviewing),
+    }
+    if learns:
+        then = {name: own.get(name) for name in _OF_ONE if own.get(name) is not None}
+        return _learning(
+            store,
+            predictions,
+            columns={**then, **given},
+            around={**around, "aux": list(own["aux"] if aux is None else aux)},
+            **wanted,
+            seed=last.settings.seed if seed is None else seed,
+            last=last,
+            previous=previous,
+        )
     return _next(
         store,
         last,
         predictions,
         _before(store, last.settings, previous),
         given=given,
-        around={"id": id or own["id"], "show": own["show"] if show is None else show},
-        series=replace(
-            last.series,
-            period=period,
-            number=len(earlier),
-            floor=last.series.floor if floor is None else floor,
-            change_within=last.series.change_within if change_within is None else change_within,
-            budget=last.series.budget if budget is None else budget,
-        ),
-        within=last.settings.goal.targets[0].within if within is None else within,
-        confidence=last.settings.goal.confidence if confidence is None else confidence,
-        reviewing=reviewing_with(last.settings.reviewing, **reviewing),
+        around=around,
+        **wanted,
+    )
+
+
+# Of a classifier without a name: what is as it was in the period before.
+_OF_ONE = ("score", "predicted", "threshold", "positive", "score_of", "scale")
+
+
+def _learning(
+    store: Store,
+    predictions: object,
+    *,
+    columns: Mapping[str, Any],
+    around: Mapping[str, Any],
+    series: Series,
+    within: float | None,
+    confidence: float,
+    reviewing: Reviewing,
+    seed: int,
+    last: Member | None = None,
+    previous: object = None,
+) -> Campaign:
+    """Begin a period with second opinions, with what the period before has learned of them."""
+    if series.change_within is not None:
+        raise DesignError(
+            f"change_within={series.change_within!r} is given beside aux=",
+            details="with second opinions each period has labels of its own, and the change is as "
+            "sure as both periods' values are",
+            hint="leave it out: a change within ±0.02 takes both periods within=0.014",
+        )
+    refuse_without_ids(around["id"], predictions)
+    read = {**around, **{name: columns.get(name) for name in _OF_ONE[:4]}, **columns}
+    lessons = None
+    if last is not None:
+        lessons, missing = lessons_from(store, last.settings.name, read, previous)
+        if missing:
+            warn(
+                f"period {last.series.period!r} has learned from columns that are not there now: "
+                f"{', '.join(missing)}; the first strata are by the score",
+                AssayWarning,
+                stacklevel=3,
+            )
+    setup = set_up(
+        predictions,
+        read,
+        metric=series.metric,
+        within=within,
+        budget=series.budget,
+        confidence=confidence,
+        scale=read.get("scale"),
+        seed=seed_after(seed, lessons),
+        bind=True,
+    )
+    setup = by_lessons(setup, lessons)
+    return _begin(store, setup, predictions, series, reviewing)
+
+
+def _begin(
+    store: Store, setup: Setup, predictions: object, series: Series, reviewing: Reviewing
+) -> Campaign:
+    """Store the campaign of a period that takes no labels from others."""
+    name, scans = f"{series.name}/{series.period}", [as_scan(predictions)]
+    settings = settings_of(setup, scans, name=name, seed=setup.seed, reviewing=reviewing)
+    return start_beside(
+        store,
+        [],
+        replace(settings, series=series),
+        found=setup.predictions,
+        check=partial(refuse_if_begun, series=series),
     )
 
 
@@ -254,12 +322,7 @@ def _first(
     reviewing: Reviewing,
     seed: int,
 ) -> Campaign:
-    if around["id"] is None and not isinstance(predictions, Predictions):
-        raise PredictionsError(
-            "a series needs ids",
-            details="nothing else tells which items are still there in the next period",
-            hint="say which column: id='url'",
-        )
+    refuse_without_ids(around["id"], predictions)
     target = f"{series.metric}:{series.period}"
     setup = set_up(
         predictions,
@@ -271,15 +334,7 @@ def _first(
         design=Design(bins=_BINS),
         seed=seed,
     )
-    name = f"{series.name}/{series.period}"
-    settings = settings_of(setup, [as_scan(predictions)], name=name, seed=seed, reviewing=reviewing)
-    return start_beside(
-        store,
-        [],
-        replace(settings, series=series),
-        found=setup.predictions,
-        check=partial(refuse_if_begun, series=series),
-    )
+    return _begin(store, setup, predictions, series, reviewing)
 
 
 def _next(
@@ -371,37 +426,3 @@ def _check_same(then: Part, now: Predictions, last: Member) -> None:
             hint="keep each period's predictions in a file of its own, and give those of the "
             "period before with previous= (--previous)",
         )
-
-
-def _refuse_change(last: Member, *, metric: str | None, seed: int | None) -> None:
-    """Raise where something is asked for that would make the periods incomparable."""
-    for what, wanted, is_now in (
-        ("metric", metric and canonical_metric(metric), last.series.metric),
-        ("seed", seed, last.settings.seed),
-    ):
-        if wanted is not None and wanted != is_now:
-            raise DesignError(
-                f"series {last.series.name!r} has {what} {is_now!r}, and {wanted!r} is asked for",
-                hint=f"leave it out, or begin another series with {what} {wanted!r}",
-            )
-
-
-def _followed(metric: str | None) -> str:
-    """Return the metric of a new series."""
-    name = canonical_metric("precision" if metric is None else metric)
-    if not METRICS[name].is_of_classifier:
-        raise DesignError(
-            f"{name} is not followed: it has nothing to do with what a classifier says",
-            hint=f"make a campaign of each period: create_campaign(metric={name!r})",
-        )
-    return name
-
-
-def _refuse_bad_name(what: str, name: object) -> None:
-    try:
-        refuse_bad_names([str(name)])
-    except InputError:
-        raise InputError(
-            f"a {what} cannot be called {str(name)[:200]!r}",
-            details="a name is of letters, digits, _ . and -, at most 200 of them",
-        ) from None

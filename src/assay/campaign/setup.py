@@ -1,17 +1,19 @@
 """Setup of a new campaign: predictions read and cut into strata, for one metric or several."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from assay.campaign.prior_labels import PriorLabels, find_prior_labels
 from assay.core.bins import Scale, scale_of
 from assay.core.design import Design, check_together, default_design, fitted, price_of_peeking
+from assay.core.error_model import Model
 from assay.core.goal import Goal, refuse_yes_or_no
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of, sides_to_cut, stratify
 from assay.core.targets import ALONE, parse_targets, slices_in
 from assay.errors import DesignError, did_you_mean
+from assay.labelling import Lessons
 from assay.predictions import (
     SCORE_SCALES,
     Classifiers,
@@ -37,7 +39,8 @@ class Setup:
     `columns` are what the predictions were read with, and `scores` what was read beside them, to be
     kept with the cards; `prior_labels` are labels from before, if any; `cautions` are what one
     should be warned of, and `doubts` what looks wrong with the scores; `seed` is that of the draw,
-    and `opinions` the digest of the columns for a model that it depends on.
+    and `opinions` the digest of the columns for a model that it depends on; `lessons` are what an
+    earlier campaign has learned of these columns, where strata are cut by that.
     """
 
     predictions: Predictions
@@ -52,6 +55,7 @@ class Setup:
     scores: tuple[str, ...] = ()
     seed: int = 0
     opinions: int | None = None
+    lessons: Lessons | None = None
 
 
 def set_up(
@@ -198,6 +202,45 @@ def strata_of_one(
     profiles = found.profile(design.variable, scale, sides)
     method = design.strata if method is None else method
     return stratify(profiles, variable=design.variable, method=method, bins=design.bins)
+
+
+def by_lessons(setup: Setup, lessons: Lessons | None) -> Setup:
+    """Return a setup with strata by what an earlier campaign has learned, in place of the score.
+
+    Parameters
+    ----------
+    setup : Setup
+        By the score, with a seed that depends on the lessons (`seed_after`).
+    lessons : Lessons or None
+        None where there are none: the setup stays as it is.
+    """
+    if lessons is None:
+        return setup
+    if not setup.goal.single or not isinstance(setup.predictions, Opinionated):
+        raise DesignError(
+            f"learned_from={lessons.campaign!r} goes with one metric of one classifier",
+            hint="leave it out, or make a campaign for that metric alone",
+        )
+    if setup.prior_labels is not None:
+        raise DesignError(
+            f"learned_from={lessons.campaign!r} is given beside labels=",
+            details="labels from before are put into strata by the score",
+            hint="leave one of the two out",
+        )
+    found = setup.predictions.with_model(Model.from_dict(lessons.model))
+    return replace(
+        setup,
+        predictions=found,
+        columns={**setup.columns, "model": lessons.model},
+        strata=strata_of_one(found, setup.goal, setup.design, "margin", "spread"),
+        scale="margin",
+        lessons=replace(lessons, by_score=setup.strata.to_dict()),
+    )
+
+
+def seed_after(seed: int, lessons: Lessons | None) -> int:
+    """Return a seed whose order has nothing to do with the labels that lessons come from."""
+    return seed if lessons is None else bound_seed(seed, Model.from_dict(lessons.model).digest)
 
 
 def _columns_of_several(

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from math import hypot
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
 from assay.campaign.campaign import Campaign
-from assay.campaign.series import Member, members
+from assay.campaign.periods import Member, members
+from assay.core.intervals import of_difference
 from assay.errors import InputError, StorageError, did_you_mean
 from assay.labelling import Series
 from assay.report import Mark, draw_trend
@@ -197,9 +199,10 @@ def trend(series: str, *, floor: float | None = None, storage: str | None = None
         found = members(session, series)
         if not found:
             raise _no_such_series(session, series)
-    rows = tuple(
-        _row(Campaign(store, member.key, member.settings, None), member) for member in found
-    )
+    rows: tuple[PeriodRow, ...] = ()
+    for member in found:
+        campaign = Campaign(store, member.key, member.settings, None)
+        rows = (*rows, _row(campaign, member, rows[-1] if rows else None))
     last = found[-1].series
     if floor is not None:
         wanted = replace(last, floor=floor)  # which refuses what is none
@@ -207,11 +210,16 @@ def trend(series: str, *, floor: float | None = None, storage: str | None = None
     return Trend(series, last.metric, rows[-1].estimate.confidence, rows)
 
 
-def _row(campaign: Campaign, member: Member) -> PeriodRow:
+def _row(campaign: Campaign, member: Member, last: PeriodRow | None) -> PeriodRow:
     settings, series = member.settings, member.series
     level, *changes = campaign.estimates().values()
     answers = campaign.answers()
-    before = {settings.item_id(event.item_id) for event in _carried(campaign)}
+    learns = bool(settings.source.aux)  # then periods share no labels
+    carried = [] if learns else _carried(campaign)
+    before = {settings.item_id(event.item_id) for event in carried}
+    change = changes[0] if changes else _no_change(level, series)
+    if learns:
+        change = None if last is None else _change(level, last)
     return PeriodRow(
         period=series.period,
         campaign=settings.name,
@@ -220,7 +228,7 @@ def _row(campaign: Campaign, member: Member) -> PeriodRow:
         reused=len(before & answers.keys()),
         done=campaign.done,
         estimate=level,
-        change=changes[0] if changes else _no_change(level, series),
+        change=change,
         floor=series.floor,
     )
 
@@ -234,6 +242,36 @@ def _carried(campaign: Campaign) -> list[StoredLabel]:
         return campaign.events()[: sum(before.labels)]
     with campaign.store.read() as session:
         return session.labels(session.find(before.campaign)[0])
+
+
+def _change(level: Estimate, last: PeriodRow) -> Estimate | None:
+    """Return the change between two periods that were drawn independently of each other.
+
+    The interval is Zou and Donner's (2008), from both estimates' intervals; None where these are of
+    different confidence, or nothing is known yet.
+    """
+    then = last.estimate
+    if level.value is None or then.value is None or level.confidence != then.confidence:
+        return None
+    low, high = of_difference(
+        (level.value, level.low, level.high), (then.value, then.low, then.high)
+    )
+    errors = (level.standard_error, then.standard_error)
+    return replace(
+        level,
+        metric=f"{level.metric} - {then.metric}:{last.period}",
+        value=level.value - then.value,
+        low=low,
+        high=high,
+        standard_error=None if None in errors else hypot(*(error or 0.0 for error in errors)),
+        worst_case=None,
+        interval="from both periods' intervals, which are independent (Zou and Donner 2008)",
+        notes=(),
+        within=None,
+        open=level.open + then.open,
+        could_move=level.could_move + then.could_move,
+        random_labels=None,
+    )
 
 
 def _no_change(level: Estimate, series: Series) -> Estimate | None:

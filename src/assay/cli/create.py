@@ -42,6 +42,12 @@ def create(
     show: options.Shown = None,
     slices: options.SliceColumns = None,
     aux: options.AuxColumns = None,
+    learned_from: Annotated[
+        str | None,
+        options.about_data(
+            "Begin with what the labels of an earlier campaign say of --aux.", metavar="NAME"
+        ),
+    ] = None,
     scale: options.ScaleName = None,
     where: options.Where = None,
     table: options.TableName = None,
@@ -123,6 +129,7 @@ def create(
             slices=slices or (),
             sample_weight=sample_weight,
             aux=aux or (),
+            learned_from=learned_from,
             scale=None if classifier else cast(ScoreScale | None, scale),
             metric=metrics[0],
             metrics=None if options.is_one_metric(metrics) else metrics,

@@ -50,6 +50,7 @@ def follow(
     score_of: options.ScoreOfClass = None,
     scale: options.ScaleName = None,
     show: options.Shown = None,
+    aux: options.AuxColumns = None,
     previous: Annotated[
         str | None,
         options.about_data(
@@ -106,6 +107,7 @@ def follow(
             "score_of": score_of,
             "scale": scale,
             "show": show,
+            "aux": aux,
             "previous": previous,
             "metric": metric,
             "within": within,

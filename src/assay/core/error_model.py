@@ -18,11 +18,13 @@ References
    randomized experiments. PNAS 113.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
 from itertools import combinations
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from scipy.special import expit
@@ -69,6 +71,11 @@ class Input:
     width: float = 1.0
     level: str | bool | None = None
 
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a number, and not one of two values."""
+        return self.kind in ("number", "share")
+
     def values(self, column: Sequence[object] | Floats | Bools) -> Floats:
         """Return the numbers of a column; 0 where a number is missing.
 
@@ -106,7 +113,7 @@ class Model:
     weights : tuple of tuple of float
         Of each fold, the weight of every term.
     labels : int
-        How many labels it was fitted to.
+        How many labels of the campaign it was fitted to; 0 where all were another's.
     seed : int
         Of the numbers that put items into folds.
     """
@@ -116,6 +123,12 @@ class Model:
     weights: tuple[tuple[float, ...], ...]
     labels: int
     seed: int = 0
+
+    @property
+    def digest(self) -> int:
+        """64 bits that change when the model does."""
+        text = json.dumps(self.to_dict(), sort_keys=True).encode()
+        return int.from_bytes(blake2b(text, digest_size=8).digest(), "little")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -199,12 +212,17 @@ def learn(
     stratum: Ints,
     sizes: Ints,
     seed: int = 0,
+    before: Model | None = None,
 ) -> Model | None:
     """Fit a model to labels, or return None where strata by it would not save a tenth of them.
 
+    What it would save is told against the strata that are there. Where these are by a model of
+    before that labels now say no more for, it is the score's own model that is returned, if strata
+    by the score would save so much.
+
     Parameters
     ----------
-    columns, own, positive, fold, seed
+    columns, own, positive, fold, seed, before
         As in `fit`.
     stratum : array of int, shape (n,)
         Of the labelled items, which are random samples of the strata; -1 where an item was judged
@@ -212,12 +230,13 @@ def learn(
     sizes : array, shape (H,)
         The strata's items.
     """
-    model = fit(columns, own, positive, fold, seed=seed)
-    if model is None:
+    tried = _tried(columns, own, positive, fold, before)
+    model = tried and (_better(*tried) or (None if before is None else tried[0][1]))
+    if not model:
         return None
     drawn = stratum >= 0
     rest = share_left(model.log_odds(columns, fold)[drawn], stratum[drawn], sizes)
-    return model if rest <= _WORTH_IT else None
+    return replace(model, seed=seed) if rest <= _WORTH_IT else None
 
 
 def fit(
@@ -227,6 +246,7 @@ def fit(
     fold: Bools,
     *,
     seed: int = 0,
+    before: Model | None = None,
 ) -> Model | None:
     """Fit a model to labels, or return None where the other columns tell no more than the score.
 
@@ -242,6 +262,9 @@ def fit(
         Whether an item is in the second fold.
     seed : int
         Of the numbers that put items into folds.
+    before : Model, optional
+        A model that other labels have taught, with the same folds: its log odds are one more
+        column, and the new model is a sum of both.
 
     Examples
     --------
@@ -256,20 +279,68 @@ def fit(
     >>> fit(noise, "score", positive, rng.random(300) < 0.5) is None
     True
     """
+    tried = _tried(columns, own, positive, fold, before)
+    model = tried and _better(*tried)
+    return replace(model, seed=seed) if model else None
+
+
+_Tried: TypeAlias = tuple[float, Model]  # the deviance of held-out labels, and what was fitted
+
+
+def _tried(
+    columns: Mapping[str, Sequence[object] | Floats | Bools],
+    own: str | None,
+    positive: Bools,
+    fold: Bools,
+    before: Model | None,
+) -> tuple[_Tried, _Tried] | None:
+    """Return the best model by the score alone, and the best by all; None for too few labels."""
     if any(np.unique(positive[fold == each]).size < 2 for each in range(FOLDS)):
         return None
     first = [column for column in (SAID, own) if column is not None]
-    alone = [each for column in first for each in inputs_of(column, columns[column])]
     others = [column for column in columns if column not in first]
-    every = alone + [each for column in others for each in inputs_of(column, columns[column])]
-    tried = [
-        _fitted(columns, inputs, positive, fold, penalty)
-        for inputs in (alone, every)
-        for penalty in _PENALTIES
+    alone, more = (
+        [each for column in chosen for each in _inputs_now(column, columns[column], before)]
+        for chosen in (first, others)
+    )
+    every = [*alone, *more]
+
+    def best(inputs: Sequence[Input], former: Model | None) -> _Tried:
+        tried = [
+            _fitted(columns, inputs, positive, fold, each, before=former) for each in _PENALTIES
+        ]
+        return min(tried, key=_deviance)
+
+    by_score, by_all = best(alone, None), best(every, None)
+    if before is not None:
+        # What is more than the model of before has to show that it is: the strata are by that.
+        as_before, both = best([], before), min(by_all, best(every, before), key=_deviance)
+        by_all = both if _better(as_before, both) else as_before
+    return by_score, by_all
+
+
+def _better(fewer: _Tried, more: _Tried) -> Model | None:
+    """Return the model with more columns where held-out labels say that it is better."""
+    return more[1] if more[0] < fewer[0] - _GAIN else None
+
+
+def _deviance(tried: _Tried) -> float:
+    return tried[0]
+
+
+def _inputs_now(
+    column: str, values: Sequence[object] | Floats | Bools, before: Model | None
+) -> list[Input]:
+    """Return the inputs of a column; those of a model of before stay, so that sums do not grow."""
+    now = inputs_of(column, values)
+    if before is None:
+        return now
+    then = [each for each in before.inputs if each.column == column]
+    return then + [
+        each
+        for each in now
+        if each not in then and (each.kind == "level" or not any(old.is_number for old in then))
     ]
-    without = min(deviance for deviance, _ in tried[: len(_PENALTIES)])
-    deviance, model = min(tried[len(_PENALTIES) :], key=lambda each: each[0])
-    return replace(model, seed=seed) if deviance < without - _GAIN else None
 
 
 def inputs_of(column: str, values: Sequence[object] | Floats | Bools) -> list[Input]:
@@ -313,11 +384,16 @@ def _fitted(
     positive: Bools,
     fold: Bools,
     penalty: float,
-) -> tuple[float, Model]:
+    *,
+    before: Model | None = None,
+) -> _Tried:
     """Fit both folds' models; return the deviance of each fold by the model of the other."""
     numbers = [each.values(columns[each.column]) for each in inputs]
     terms = list(_terms(inputs))
-    design = np.column_stack([_product(numbers, term, positive.size) for term in terms])
+    features = [_product(numbers, term, positive.size) for term in terms]
+    if before is not None:  # of each item by the weights of its own fold, which do not know it
+        features.append(before.log_odds(columns, fold))
+    design = np.column_stack(features)
     centre, width = design[:, 1:].mean(axis=0), design[:, 1:].std(axis=0)
     kept = width > 1e-9
     width = np.where(kept, width, 1.0)
@@ -330,13 +406,39 @@ def _fitted(
         deviance -= float(np.log(np.where(positive[placed], chance, 1 - chance)).sum())
         raw = np.where(kept, found[1:] / width, 0.0)
         weights.append((float(found[0] - raw @ centre), *raw.tolist()))
-    return deviance, Model(tuple(inputs), tuple(terms), tuple(weights), int(positive.size))
+    model = Model(
+        tuple(inputs),
+        tuple(terms),
+        tuple(each[: len(terms)] for each in weights),
+        int(positive.size),
+    )
+    if before is not None:
+        model = _sum(model, before, [each[-1] for each in weights])
+    return deviance, model
+
+
+def _sum(model: Model, before: Model, times: Sequence[float]) -> Model:
+    """Return a model plus, in each fold, so many times another; terms of both are one."""
+    inputs = tuple(dict.fromkeys([*model.inputs, *before.inputs]))
+    place = {each: number for number, each in enumerate(inputs)}
+    weights: list[dict[tuple[int, ...], float]] = [{} for _ in range(FOLDS)]
+    for each, factors in ((model, [1.0] * FOLDS), (before, times)):
+        terms = [tuple(sorted(place[each.inputs[at]] for at in term)) for term in each.terms]
+        for total, factor, own in zip(weights, factors, each.weights, strict=True):
+            for term, weight in zip(terms, own, strict=True):
+                total[term] = total.get(term, 0.0) + factor * weight
+    return replace(
+        model,
+        inputs=inputs,
+        terms=tuple(weights[0]),
+        weights=tuple(tuple(each.values()) for each in weights),
+    )
 
 
 def _terms(inputs: Sequence[Input]) -> Iterator[tuple[int, ...]]:
     """Yield the constant, the inputs, squares of numbers, and crossings of the first numbers."""
     yield ()
-    numbers = [place for place, each in enumerate(inputs) if each.kind in ("number", "share")]
+    numbers = [place for place, each in enumerate(inputs) if each.is_number]
     yield from ((place,) for place in range(len(inputs)))
     yield from ((place, place) for place in numbers)
     yield from combinations(numbers[:_MOST_CROSSED], 2)

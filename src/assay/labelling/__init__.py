@@ -47,6 +47,7 @@ from assay.labelling.rounds import Rounds
 from assay.labelling.savings import savings_of
 from assay.labelling.settings import (
     Before,
+    Lessons,
     Part,
     Reviewing,
     Series,
@@ -70,6 +71,7 @@ __all__ = [
     "Before",
     "Frame",
     "Labelling",
+    "Lessons",
     "Part",
     "ReplacedError",
     "Review",

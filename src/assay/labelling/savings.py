@@ -1,11 +1,15 @@
 """Savings by second opinions, from the labels of a campaign whose strata were cut anew by them."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from assay.core.answers import Answer
 from assay.core.forms import ratio
 from assay.core.savings import Placed, share_of_labels
+from assay.core.strata import Strata
 from assay.core.types import Ints
+from assay.errors import PredictionsError
 from assay.labelling.judged import judged_items
 from assay.labelling.settings import Settings, find_campaign
 from assay.labelling.state import Labelling
@@ -19,7 +23,10 @@ def savings_of(labelling: Labelling) -> Savings | None:
     settings, former = labelling.settings, _by_score(labelling)
     if former is None:
         return None
-    judged = [item for item in judged_items(labelling) if item.weight is not None]
+    try:
+        judged = [item for item in judged_items(labelling) if item.weight is not None]
+    except PredictionsError:  # a bundle does not have the scores
+        return None
     said = [each for item in judged for each in item.said.values()]
     if len(judged) < _FEWEST or any(each.score is None for each in said):
         return None
@@ -52,6 +59,9 @@ def _by_score(labelling: Labelling) -> Settings | None:
     with labelling.read() as session:
         names = set(session.names())
         while settings.source.model is not None:
+            lessons = settings.source.lessons
+            if lessons is not None and lessons.by_score is not None:
+                return replace(settings, strata=Strata.from_dict(lessons.by_score))
             if settings.before is None or settings.before.campaign not in names:
                 return None
             _, settings = find_campaign(session, settings.before.campaign)

@@ -50,7 +50,8 @@ class Source:
     and which no reviewer sees; so are `scores`, the columns of the classifiers' scores. `shown`
     seals what was kept with the first cards (`assay.labelling.shown`). Campaigns of before have
     neither scores nor a seal. `doubts` are what looked wrong with the scores, `opinions` is the
-    digest of the columns of `aux` that the seed depends on.
+    digest of the columns of `aux` that the seed depends on. `lessons` are what an earlier campaign
+    has learned of the columns, if the first strata were cut by that.
     """
 
     parts: tuple[Part, ...]
@@ -62,10 +63,11 @@ class Source:
     doubts: tuple[str, ...] = ()
     scores: tuple[str, ...] = ()
     opinions: str = ""
+    lessons: "Lessons | None" = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values; what came later is left out where there is none."""
-        later = ("shown", "doubts", "scores", "opinions")
+        later = ("shown", "doubts", "scores", "opinions", "lessons")
         return {name: value for name, value in asdict(self).items() if name not in later or value}
 
     @classmethod
@@ -77,6 +79,8 @@ class Source:
         shared["shown"] = values.get("shown", "")
         shared["opinions"] = values.get("opinions", "")
         shared["doubts"] = tuple(values.get("doubts", ()))
+        if values.get("lessons"):
+            shared["lessons"] = Lessons(**values["lessons"])
         if "parts" in values:
             return cls(tuple(Part(**part) for part in values["parts"]), **shared)
         path = values["path"]
@@ -128,6 +132,11 @@ class Source:
         return None if stored is None else Model.from_dict(stored)
 
     @property
+    def model_before(self) -> Model | None:
+        """The model that labels of another campaign had taught before this one began."""
+        return None if self.lessons is None else Model.from_dict(self.lessons.model)
+
+    @property
     def compares(self) -> bool:
         """Whether they are two sets of predictions, side by side."""
         return "classifiers" in self.columns and len(self.parts) > 1
@@ -156,6 +165,25 @@ class Source:
     def _classifiers(self) -> list[Mapping[str, Any]]:
         """What was said of each classifier; of one alone it stands among the columns."""
         return list(self.columns.get("classifiers", {"": self.columns}).values())
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """What a campaign goes by from its first label on, learned from labels of another.
+
+    Parameters
+    ----------
+    campaign : str
+        The other's name.
+    model : mapping
+        What `Model.to_dict` returned of its model.
+    by_score : mapping, optional
+        What `Strata.to_dict` returned of the strata that the score alone would have given.
+    """
+
+    campaign: str
+    model: Mapping[str, Any]
+    by_score: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.core.design import Design
 from assay.core.engine import Look, State, begin, cannot_stop, look, plan
-from assay.core.error_model import SAID, columns_at, learn, scheduled
+from assay.core.error_model import SAID, Model, columns_at, fit, learn, scheduled
 from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.profile import Profile, profile_of
@@ -76,11 +76,15 @@ class RecutRun:
         Where all randomness comes from.
     asked : int
         Cards asked for at a time.
+    before : Model, optional
+        What labels of other items have taught: the first strata are cut by it.
 
     Attributes
     ----------
     number : array, shape (N,)
         The items' permanent numbers.
+    model : Model or None
+        What the strata are cut by; None for the score.
     """
 
     def __init__(
@@ -90,7 +94,10 @@ class RecutRun:
         goal: Goal,
         rng: np.random.Generator,
         asked: int = 20,
+        *,
+        before: Model | None = None,
     ) -> None:
+        self.model = self._before = before
         self.items, self.number = items, rng.random(items.positive.size)
         self._design, self._goal, self._rng, self._asked = design, goal, rng, asked
         self._fold = rng.random(items.positive.size) < 0.5
@@ -102,9 +109,24 @@ class RecutRun:
         """How many items were judged."""
         return len(self._order)
 
+    def lessons(self) -> Model | None:
+        """Return what all labels so far teach, for the next evaluation (`campaign.lessons`)."""
+        items, judged = self.items, np.array(self._order)
+        return fit(
+            columns_at(items.columns, judged),
+            items.own,
+            items.positive[judged],
+            self._fold[judged],
+            before=self._before,
+        )
+
     def run(self, *, recut: bool = True) -> tuple[State, Look]:
         """Label until it is over; return how it stands then, and the last look."""
-        stratum, strata = self.items.cut(self.items.score, self._design.strata, self._design.bins)
+        if self.model is None:
+            first = self.items.cut(self.items.score, self._design.strata, self._design.bins)
+        else:
+            first = self._cut_by(self.model)
+        stratum, strata = first
         done = 0 if recut else None
         while True:
             ended = self._go_on(stratum, strata, done)
@@ -163,10 +185,16 @@ class RecutRun:
             self._fold[first],
             stratum=stratum[first],
             sizes=strata.sizes,
+            before=self._before,
         )
         if model is None:
             return stratum, strata
-        return items.cut(model.log_odds(items.columns, self._fold), "spread", self._design.bins)
+        self.model = model
+        return self._cut_by(model)
+
+    def _cut_by(self, model: Model) -> tuple[Ints, Strata]:
+        log_odds = model.log_odds(self.items.columns, self._fold)
+        return self.items.cut(log_odds, "spread", self._design.bins)
 
 
 @dataclass(frozen=True, eq=False)

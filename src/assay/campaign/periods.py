@@ -1,0 +1,101 @@
+"""Periods of a series: which there are, and what a new one must not change."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.core.metrics import METRICS, canonical_metric
+from assay.core.targets import refuse_bad_names
+from assay.errors import DesignError, InputError, PredictionsError, StorageError
+from assay.labelling import Series, Settings, find_campaign
+from assay.predictions import Predictions
+from assay.storage import Session
+
+
+@dataclass(frozen=True)
+class Member:
+    """A period's campaign, as it is stored."""
+
+    key: int
+    settings: Settings
+    series: Series
+
+
+def members(session: Session, series: str) -> list[Member]:
+    """Return the periods of a series, oldest first."""
+    found = []
+    for name in session.names():
+        # A period that was rebased is kept under another name, and is no longer one of them.
+        if name.startswith(f"{series}/") and " until " not in name:
+            key, settings = find_campaign(session, name)
+            if settings.series is not None and settings.series.name == series:
+                found.append(Member(key, settings, settings.series))
+    return sorted(found, key=lambda member: member.series.number)
+
+
+def refuse_if_begun(session: Session, *, series: Series) -> None:
+    """Raise where somebody has begun a period since this one was thought of."""
+    there = [member.series.period for member in members(session, series.name)]
+    if len(there) > series.number:
+        raise StorageError(
+            f"somebody else has begun period {there[-1]!r} of series {series.name!r} meanwhile",
+            hint="look at it with `assay follow`, and begin the one after it",
+        )
+
+
+def refuse_without_ids(id: str | None, predictions: object) -> None:
+    """Raise where items have no ids: a series is of items that may be there again."""
+    if id is None and not isinstance(predictions, Predictions):
+        raise PredictionsError(
+            "a series needs ids",
+            details="nothing else tells which items are still there in the next period",
+            hint="say which column: id='url'",
+        )
+
+
+def refuse_change(
+    last: Member, *, metric: str | None, seed: int | None, aux: Sequence[str] | None
+) -> None:
+    """Raise where something is asked for that would make the periods incomparable."""
+    if aux is not None and bool(aux) != bool(last.settings.source.aux):
+        there = (
+            f"has aux={list(last.settings.source.aux)!r}"
+            if last.settings.source.aux
+            else "has no aux="
+        )
+        raise DesignError(
+            f"series {last.series.name!r} {there}, and {list(aux)!r} is asked for",
+            details="with second opinions each period has labels of its own, without them labels "
+            "count again: a series is of one kind",
+            hint="leave it out, or begin another series",
+        )
+    for what, wanted, is_now in (
+        ("metric", metric and canonical_metric(metric), last.series.metric),
+        ("seed", seed, last.settings.seed),
+    ):
+        if wanted is not None and wanted != is_now:
+            raise DesignError(
+                f"series {last.series.name!r} has {what} {is_now!r}, and {wanted!r} is asked for",
+                hint=f"leave it out, or begin another series with {what} {wanted!r}",
+            )
+
+
+def followed(metric: str | None) -> str:
+    """Return the metric of a new series."""
+    name = canonical_metric("precision" if metric is None else metric)
+    if not METRICS[name].is_of_classifier:
+        raise DesignError(
+            f"{name} is not followed: it has nothing to do with what a classifier says",
+            hint=f"make a campaign of each period: create_campaign(metric={name!r})",
+        )
+    return name
+
+
+def refuse_bad_name(what: str, name: object) -> None:
+    """Raise where a series or a period cannot be called so."""
+    try:
+        refuse_bad_names([str(name)])
+    except InputError:
+        raise InputError(
+            f"a {what} cannot be called {str(name)[:200]!r}",
+            details="a name is of letters, digits, _ . and -, at most 200 of them",
+        ) from None
