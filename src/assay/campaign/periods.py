@@ -55,7 +55,15 @@ def refuse_without_ids(id: str | None, predictions: object) -> None:
 def refuse_change(
     last: Member, *, metric: str | None, seed: int | None, aux: Sequence[str] | None
 ) -> None:
-    """Raise where something is asked for that would make the periods incomparable."""
+    """Raise where something is asked for that would make the periods incomparable.
+
+    Parameters
+    ----------
+    last : Member
+        The period before.
+    metric, seed, aux
+        What is asked for; None for what is not.
+    """
     if aux is not None and bool(aux) != bool(last.settings.source.aux):
         there = (
             f"has aux={list(last.settings.source.aux)!r}"
