@@ -2,13 +2,14 @@
 
     python -m benchmarks.second_opinion DATA                    # ten pairs, 40 runs each
     python -m benchmarks.second_opinion DATA --runs 400 --pairs 0 6 --second real noise
+    python -m benchmarks.second_opinion DATA --mode guaranteed --runs 100
 
 DATA is a folder of Parquet files with columns label, score_A and pred_A of each classifier A. Every
-run is a campaign with the default design: items have permanent numbers, strata are cut by the score
-and, at 100, 200, 400 labels and so on, by the model that a campaign would fit. Labels are counted
-once, whether they are drawn again or not. A second opinion is the other classifier's score, or in
-its place noise, a constant, the score with its sign turned, or a column that is right about the
-first 200 labels alone.
+run is a campaign with the default design, or the guaranteed one: items have permanent numbers,
+strata are cut by the score and, at 100, 200, 400 labels and so on, by the model that a campaign
+would fit. Labels are counted once, whether they are drawn again or not. A second opinion is the
+other classifier's score, or in its place noise, a constant, the score with its sign turned, or a
+column that is right about the first 200 labels alone.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from assay.core.types import Floats
 from assay.simulation import Population
 from assay.simulation.second_opinion import OpinedItems, RecutRun
 
+MODES = {"default": Design(), "guaranteed": Design.guaranteed()}
 SECONDS = ("real", "noise", "constant", "reversed", "early")
 
 
@@ -77,11 +79,11 @@ def second_of(items: OpinedItems) -> str:
 
 
 def study(
-    population: Population, pair: Pair, kind: str | None, runs: int
+    population: Population, pair: Pair, kind: str | None, runs: int, design: Design
 ) -> Iterator[tuple[int, bool]]:
     """Yield the labels of each run, and whether its interval holds the truth."""
     goal = Goal(pair.metric, within=pair.within)
-    design, truth = fitted(Design(), goal), population.value(pair.metric)
+    design, truth = fitted(design, goal), population.value(pair.metric)
     items = population.opined(pair.metric)
     if items is None:
         raise ValueError(f"{pair.file} was read without a second opinion")
@@ -108,15 +110,18 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--pairs", type=int, nargs="*", default=range(len(PAIRS)))
+    parser.add_argument("--mode", default="default", choices=MODES)
+    parser.add_argument("--within", type=float, help="in place of each pair's own half-width")
     parser.add_argument("--second", nargs="*", default=["real", "noise"], choices=SECONDS)
     given = parser.parse_args()
     for number in given.pairs:
-        pair = PAIRS[number]
+        pair = PAIRS[number]._replace(**({"within": given.within} if given.within else {}))
         items = read(given.data, pair)
         alone = 0.0
         for kind in (None, *given.second):
             began = perf_counter()
-            found = np.array(list(study(items, pair, kind, given.runs)), dtype=np.float64)
+            runs = study(items, pair, kind, given.runs, MODES[given.mode])
+            found = np.array(list(runs), dtype=np.float64)
             labels, error = found[:, 0].mean(), found[:, 0].std() / np.sqrt(given.runs)
             alone = labels if kind is None else alone
             print(

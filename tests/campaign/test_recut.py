@@ -287,7 +287,6 @@ def test_reviewers_do_not_see_second_opinions() -> None:
     [
         ({"metrics": ["precision", "recall"]}, "one metric of one classifier"),
         ({"sample_weight": "noise"}, "have weights"),
-        ({"design": assay.Design.guaranteed()}, "guaranteed"),
         ({"design": assay.Design.kumar_raj()}, "cuts by confidence"),
     ],
 )

@@ -13,7 +13,7 @@ from typing import Any
 from assay.core.deck import Id, number
 from assay.core.weights import seed_of_arrival
 from assay.errors import StorageError
-from assay.labelling import Before, Settings
+from assay.labelling import Before, Settings, find_campaign
 from assay.results import html_block, html_headline, html_remarks, html_table
 from assay.storage import Session
 
@@ -148,7 +148,8 @@ class Books:
 
     `before` is the log of the campaign whose place it took, and `asked_before` what may have been
     asked about there; `lost` are numbers of labels that are gone from the log, where that can be
-    told; `first_link` is what the log's chain begins with, where there is one.
+    told; `first_link` is what the log's chain begins with, where there is one; `former` is the
+    campaign whose bets it goes on with.
     """
 
     settings: Settings
@@ -161,6 +162,7 @@ class Books:
     asked_before: Set[str]
     lost: Sequence[int] | None
     first_link: str = ""
+    former: "Books | None" = None
 
     @cached_property
     def decks(self) -> Mapping[int, Sequence[Row]]:
@@ -246,6 +248,10 @@ def read_books(session: Session, key: int, settings: Settings) -> Books:
     claims = session.rows("claim", key)
     # Since a rebase, answers to items of before wait until these are drawn.
     asked = [*(before or ()), *(claims if before is not None else ())]
+    former = None
+    if settings.epochs and settings.before is not None:
+        with suppress(StorageError):
+            former = read_books(session, *find_campaign(session, settings.before.campaign))
     return Books(
         settings=settings,
         strata=session.rows("stratum", key),
@@ -257,4 +263,5 @@ def read_books(session: Session, key: int, settings: Settings) -> Books:
         asked_before={row["item_id"] for row in asked},
         lost=session.lost_labels(),
         first_link=session.first_link(key),
+        former=former,
     )

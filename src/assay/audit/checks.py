@@ -18,7 +18,7 @@ from assay.audit.members import MOST_VALUES
 from assay.core.deck import number
 from assay.core.strata import Strata
 from assay.core.types import read_json
-from assay.labelling import FROM_BEFORE, SKIP, WITHDRAWN, WORDS, Settings
+from assay.labelling import FROM_BEFORE, SKIP, WITHDRAWN, WORDS, Settings, epoch_seed
 from assay.storage import LABEL_FIELDS, Session, label_link, open_backup
 
 
@@ -118,7 +118,9 @@ def check_order(books: Books) -> Checked:
         ]
         return checked("decks are in their order", len(books.cards), findings)
     told_before: set[str] = set()
-    if settings.before is None:
+    if settings.epochs:  # on top lies what was judged before the strata were cut anew
+        told_before = {card["item_id"] for card, _ in next(iter(books.dealt), ())}
+    elif settings.before is None:
         told_before = {row["item_id"] for row in books.events if row["reviewer"] == FROM_BEFORE}
     for stratum, deck in books.decks.items():
         last = (-1, b"")
@@ -127,11 +129,37 @@ def check_order(books: Books) -> Checked:
                 continue
             with suppress(ValueError):
                 id = settings.item_id(card["item_id"])
-                place = number(id, settings.seed), str(id).encode()
+                place = number(id, settings.draw_seed), str(id).encode()
                 if place < last:
                     findings.append(f"item {id!r} of stratum {stratum} comes after its turn")
                 last = place
+    findings += _epoch_findings(settings, told_before)
     return checked("decks are in their order", len(books.cards), findings)
+
+
+def _epoch_findings(settings: Settings, known: set[str]) -> Iterator[str]:
+    """Yield what is wrong with draws from before the strata were cut anew, if bets rest on them."""
+    before: set[str] = set()
+    for place, epoch in enumerate(settings.epochs):
+        seed, last = epoch_seed(settings.seed, settings.epochs[:place]), dict[int, int]()
+        for turn, cards in enumerate(epoch.rounds):
+            items = {card.item_id for card in cards}
+            if place and not turn:
+                if missing := before - items:
+                    yield f"item {min(missing)!r} was drawn, and is not known in epoch {place}"
+                before |= items
+                continue
+            if again := items & before:
+                yield f"item {min(again)!r} was drawn twice, in epoch {place}"
+            before |= items
+            numbers = [number(settings.item_id(card.item_id), seed) for card in cards]
+            for card, its in zip(cards, numbers, strict=True):
+                if its < last.get(card.stratum, 0):
+                    yield f"item {card.item_id!r} comes after its turn, in epoch {place}"
+            for card, its in zip(cards, numbers, strict=True):
+                last[card.stratum] = max(last.get(card.stratum, 0), its)
+    if missing := before - known:
+        yield f"item {min(missing)!r} was drawn before the strata were cut anew, and is not known"
 
 
 def check_rounds(books: Books) -> Checked:
@@ -311,6 +339,30 @@ def check_copies(books: Books) -> Checked:
     if not books.before and books.settings.before is not None and books.settings.before.judged:
         findings = [f"campaign {books.settings.before.campaign!r} and its labels are gone"]
     return checked(name, len(originals), findings)
+
+
+def check_epochs(books: Books) -> Checked:
+    """See that what bets rest on from before the strata were cut anew is as it was dealt then."""
+    findings, now = [], books
+    while epochs := now.settings.epochs:
+        known = {card["item_id"] for card, _ in next(iter(now.dealt), ())}
+        if never := known - now.asked_before:
+            findings.append(f"item {min(never)!r} is known, and nobody was asked about it before")
+        if now.former is None:
+            findings.append("the campaign from before the strata were cut anew is gone")
+            break
+        epoch, now = epochs[-1], now.former
+        dealt = tuple(frozenset(_place(card) for card, _ in cards) for cards in now.dealt)
+        told = tuple(frozenset((c.stratum, c.item_id) for c in cards) for cards in epoch.rounds)
+        same_strata = epoch.strata.to_dict() == now.settings.strata.to_dict()
+        if dealt != told or not same_strata or epochs[:-1] != now.settings.epochs:
+            findings.append(f"the draws of epoch {len(epochs) - 1} are not what was dealt then")
+    cards = sum(len(cards) for epoch in books.settings.epochs for cards in epoch.rounds)
+    return checked("draws from before strata were cut anew are as they were", cards, findings)
+
+
+def _place(card: Row) -> tuple[int, str]:
+    return card["stratum"], card["item_id"]
 
 
 def _content(row: Row) -> tuple[object, ...]:

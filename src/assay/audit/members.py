@@ -111,7 +111,7 @@ def _cards(snapshot: Snapshot, labelling: Labelling) -> bytes:
     def row(card: CardRow) -> Iterable[object]:
         size, answer = snapshot.sizes[card.stratum], labelling.rounds.answers.get(card.item_id)
         yield from (_cell(getattr(card, name)) for name in _STORED)
-        yield number(settings.item_id(card.item_id), settings.seed)
+        yield number(settings.item_id(card.item_id), settings.draw_seed)
         yield dealt_in.get(card.item_id, "")
         yield from (drawn[card.stratum], size)
         yield (card.weight or 0) / weights[card.stratum] if weights else drawn[card.stratum] / size

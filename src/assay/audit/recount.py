@@ -9,7 +9,7 @@ from assay.audit.values import Counts, values_of
 from assay.core.answers import Answer
 from assay.core.deck import number
 from assay.core.weights import seed_of_arrival
-from assay.labelling import Labelling, Rounds, estimates_of, strata_in
+from assay.labelling import Labelling, estimates_of, strata_in
 from assay.results import Estimate
 from assay.storage import CardRow
 
@@ -82,7 +82,7 @@ def check_values(books: Books, labelling: Labelling) -> Checked:
 def check_estimates(books: Books, labelling: Labelling) -> Checked:
     """Compare every figure of every estimate, to the last bit."""
     stories = _stories(books)
-    rounds = Rounds(books.settings.evaluation())
+    rounds = books.settings.rounds()
     for cards in books.dealt:
         in_order = sorted(cards, key=lambda dealt: _shown_at(books, *dealt))
         rounds.deal([_card(card) for card, _ in in_order])

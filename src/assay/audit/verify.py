@@ -18,6 +18,7 @@ from assay.audit.checks import (
     check_chain,
     check_claims,
     check_copies,
+    check_epochs,
     check_events,
     check_file,
     check_numbers,
@@ -163,7 +164,8 @@ def verify_campaign(
 def _checks(session: Session, name: str, report: str | PathLike[str] | None) -> Iterator[Checked]:
     key, settings = find_campaign(session, name)
     books = read_books(session, key, settings)
-    of_stored = [check(books) for check in _OF_WHAT_IS_STORED]
+    more = (check_epochs,) if settings.epochs else ()
+    of_stored = [check(books) for check in (*_OF_WHAT_IS_STORED, *more)]
     yield from of_stored
     if any(each.findings for each in of_stored):  # it may well be impossible to load
         return

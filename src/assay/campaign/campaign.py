@@ -9,6 +9,7 @@ from warnings import warn
 
 from assay.audit import Bundle, write_bundle
 from assay.campaign.recut import recut, successor
+from assay.campaign.replacement import OutrunError
 from assay.campaign.unjudged import unjudged_in
 from assay.core.answers import Agreement, Answer, parse_answer, parse_answers
 from assay.core.deck import Id
@@ -226,13 +227,25 @@ class Campaign:
     def put_off_recut(self) -> None:
         """Let it not be due again before there are twice as many labels: somebody else does it."""
         self._recut_tried = scheduled(self._labelling.answered)
+        self._labelling.held = False
+
+    def hold_for_recut(self) -> bool:
+        """Tell whether to cut the strata anew now; where that must wait, deal no more rounds.
+
+        A campaign that bets must have settled its bets on all that was dealt. Where many label at
+        once, the next round would be dealt as the last answer to this one comes.
+        """
+        due, bets = self.recut_is_due, self._settings.design.bets
+        self._labelling.held = due and bets
+        return due and not (bets and self._labelling.rounds.outstanding)
 
     def recut(self) -> bool:
         """Learn from the labels what the columns of `aux` tell, and cut the strata anew by that.
 
         `ask` does so by itself at numbers of labels that are fixed beforehand: 100, 200, 400 and so
         on. The last of these that was reached counts, and nothing is done before the first. All
-        labels are kept, and most of them count at once.
+        labels are kept, and most of them count at once. A guaranteed campaign can do so between two
+        rounds only, and then all labels count.
 
         Returns
         -------
@@ -241,6 +254,8 @@ class Campaign:
             score.
         """
         self._catch_up()
+        if self._settings.design.bets and self._labelling.rounds.outstanding:
+            return False  # bets on a round are settled when all of it is known
         self.put_off_recut()
         try:
             found = recut(self._labelling, self._recut_tried) if self._recut_tried else None
@@ -248,6 +263,9 @@ class Campaign:
             if self._follow():
                 return True
             raise
+        except OutrunError:  # somebody was given more items meanwhile: when these are judged
+            self._recut_tried = 0
+            return False
         if found is None:
             return False
         key, settings, predictions, sizes = found

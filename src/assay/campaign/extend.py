@@ -108,6 +108,13 @@ def _refuse_if_fixed(settings: Settings) -> None:
             details="its strata are cut by the items' ranks, which new items change",
             hint=_rebase_hint(settings),
         )
+    if settings.epochs:
+        raise DesignError(
+            f"campaign {settings.name!r} is guaranteed, its strata were cut anew, and it cannot be "
+            "extended",
+            details="bets from before the cut were on a population without the new items",
+            hint=_rebase_hint(settings),
+        )
     if settings.strata.weighted:
         raise DesignError(
             f"the items of campaign {settings.name!r} have weights, and it cannot be extended",
@@ -252,8 +259,9 @@ def rebase_campaign(
         scans = _where_they_were(store, old)
     else:
         scans = scans_of(predictions, old.source)
-    if aux is not None:
-        old = _with_aux(old, aux)
+    if aux is not None or old.epochs:
+        # Bets begin again, on strata that no label had a part in.
+        old = _with_aux(old, old.source.aux if aux is None else aux)
     found = read_again(scans, old)
     refuse_other_ids(found, old)
     if old.source.columns["id"] is None and not isinstance(predictions, Predictions):

@@ -7,6 +7,10 @@ the order is permanent, so the new strata deal mostly items that are judged alre
 nothing (`assay.campaign.carry_over`). Each stratum's answers are those of its first items in an
 order that knows neither labels nor columns, and an item's own label had no part in where it was put
 (`assay.core.error_model`): they are a random sample of the stratum.
+
+A guaranteed campaign goes another way, because its bets are on cards whose place nobody knows. What
+was judged is known: it lies on top of the new decks, and nobody bets on it again. The others come
+in a new order, and bettors go on with what they own (`assay.labelling.epochs`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +19,7 @@ from itertools import islice
 
 import numpy as np
 
-from assay.campaign.replacement import put_in_place
+from assay.campaign.replacement import Known, put_in_place
 from assay.campaign.setup import strata_of_one
 from assay.core.answers import Answer
 from assay.core.deck import Id
@@ -23,8 +27,11 @@ from assay.core.error_model import SAID, Model, learn
 from assay.core.types import Bools, Floats
 from assay.errors import PredictionsError
 from assay.labelling import (
+    Dealt,
+    Epoch,
     Labelling,
     Settings,
+    card_row,
     check_same,
     confirm_source,
     depth,
@@ -32,6 +39,7 @@ from assay.labelling import (
     more_cards,
 )
 from assay.predictions import Opinionated, Predictions, fold_of, parts_in
+from assay.storage import CardRow
 
 
 def successor(labelling: Labelling) -> tuple[int, Settings, Predictions | None] | None:
@@ -83,13 +91,49 @@ def recut(labelling: Labelling, labels: int) -> tuple[int, Settings, Predictions
         return None
     placed = found.with_model(model)
     settings = _cut_by(model, placed, settings)
-    cards = more_cards(settings, placed, depth(settings))
+    on_top: list[CardRow] = []
+    known, wanted = None, depth(settings)
+    if settings.design.bets:
+        settings = replace(settings, epochs=(*settings.epochs, _epoch(labelling)))
+        on_top = _judged(labelling, placed, settings)
+        counts = np.bincount([card.stratum for card in on_top], minlength=len(wanted))
+        wanted = np.minimum(counts + wanted, settings.strata.sizes).tolist()
+        dealt = len(labelling.rounds.dealt)
+        known = Known(counts.tolist(), labelling.last_label, dealt)
+    cards = [*on_top, *more_cards(settings, placed, wanted, on_top)]
     gone = 0 if settings.before is None else settings.before.gone
     key, settings, _, sizes = put_in_place(
-        labelling.store, labelling.key, settings, cards, gone=gone
+        labelling.store, labelling.key, settings, cards, gone=gone, known=known
     )
     confirm_source(labelling.store, settings)
     return key, settings, placed, sizes
+
+
+def _epoch(labelling: Labelling) -> Epoch:
+    """Return what is over with the cut: the strata, and all draws from them."""
+    rounds = (
+        tuple(Dealt(card.stratum, card.predicted, card.item_id) for card in cards)
+        for cards in labelling.rounds.dealt
+    )
+    return Epoch(labelling.settings.strata, tuple(rounds), labelling.answered)
+
+
+def _judged(labelling: Labelling, placed: Predictions, settings: Settings) -> list[CardRow]:
+    """Return the cards of all judged items, from the top of the new decks."""
+    judged = [id for id, review in labelling.reviews.items() if review.settled is not None]
+    ids = [settings.item_id(item_id) for item_id in judged]
+    items = placed.find(ids, variable=settings.variable, scale=settings.source.scale)
+    there = [item for item in items if item is not None]
+    stratum = settings.strata.assign(
+        np.array([item.value for item in there]), np.array([item.card.predicted for item in there])
+    ).tolist()
+    counts = [0] * settings.strata.n_strata
+    cards = []
+    for item, its in zip(there, stratum, strict=True):
+        if its >= 0:
+            cards.append(card_row(item.card, its, counts[its]))
+            counts[its] += 1
+    return cards
 
 
 def _refuse_other_opinions(settings: Settings, found: Opinionated) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from assay.labelling import (
     Before,
@@ -16,8 +16,35 @@ from assay.labelling import (
 from assay.storage import CardRow, Store, StoredLabel
 
 
+class OutrunError(Exception):
+    """Something was stored meanwhile that a campaign's replacement does not know of."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """Items that were judged, as the first round of a campaign that is to go on with its bets.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        Cards on top of each deck.
+    last_label, rounds : int
+        What the campaign before had when that was worked out; it must have no more.
+    """
+
+    counts: Sequence[int]
+    last_label: int
+    rounds: int
+
+
 def put_in_place(
-    store: Store, former: int, settings: Settings, cards: Sequence[CardRow], *, gone: int
+    store: Store,
+    former: int,
+    settings: Settings,
+    cards: Sequence[CardRow],
+    *,
+    gone: int,
+    known: Known | None = None,
 ) -> tuple[int, Settings, list[StoredLabel], list[int]]:
     """Put a campaign in the place of another, all at once.
 
@@ -29,12 +56,14 @@ def put_in_place(
         What is fixed of the new one, and its reserve.
     gone : int
         How many judged items the metric is no longer about.
+    known : Known, optional
+        What is dealt at once, where rounds are not to be dealt again.
 
     Returns
     -------
     tuple
         The new one's number and settings, the labels it goes on with, and the sizes of the rounds
-        from before.
+        from before that are to be dealt again.
     """
     name = settings.name
     with store.write() as session:
@@ -43,6 +72,9 @@ def put_in_place(
                 f"somebody else has rebased or extended campaign {name!r} meanwhile",
                 hint="look at it with `assay status`, and do it again if it is still needed",
             )
+        news = session.news(former)
+        if known is not None and (news.last_label, news.rounds) != (known.last_label, known.rounds):
+            raise OutrunError
         events = session.labels(former)
         judged = answered(events)
         before = Before(session.retire(name), len(judged), gone)
@@ -52,6 +84,9 @@ def put_in_place(
         session.add_cards(key, cards)
         session.copy_labels([former], key)
         session.copy_claims(former, key)
+        if known is not None:
+            session.add_round(key, 0, known.counts)
+            return key, settings, events, []
         sizes = [sum(counts) for counts in session.rounds(former, 0) if any(counts)]
         # In the same transaction: who is killed after it has left nothing undone, and nobody sees
         # the new campaign without its labels. It takes what is in the reserve.

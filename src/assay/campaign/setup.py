@@ -274,12 +274,6 @@ def refuse_unfit_for_model(design: Design, columns: Mapping[str, Any]) -> None:
             "from before strata were cut anew would count too often",
             hint="leave out aux=, or sample_weight=",
         )
-    if design.bets:
-        raise DesignError(
-            f"aux={aux!r} is given for a guaranteed campaign",
-            details="its theorem is about bets on strata that are fixed before the first label",
-            hint="leave out aux=, or the guarantee",
-        )
     if design.variable != "score":
         raise DesignError(
             f"aux={aux!r} is given for a design that cuts by {design.variable}",

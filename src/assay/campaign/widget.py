@@ -72,11 +72,14 @@ class Labeller:
     def _taken(self, message: object) -> dict[str, Any]:
         labels = _labels_in(message)
         turn = self._campaign.review(labels, reviewer=self.reviewer, want=_HELD, blind=True)
-        if self._campaign.recut_is_due:
+        receipts = turn.receipts
+        if self._campaign.hold_for_recut():
             with suppress(AssayError):  # the strata as they are do, too
                 self._campaign.recut()
+            if not turn.items:  # none were dealt until then
+                turn = self._campaign.review([], reviewer=self.reviewer, want=_HELD, blind=True)
         return {
-            "receipts": [asdict(receipt) for receipt in turn.receipts],
+            "receipts": [asdict(receipt) for receipt in receipts],
             "items": [self._item(item) for item in turn.items],
             "state": turn.state,
             "yours": turn.yours,

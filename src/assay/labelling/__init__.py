@@ -20,6 +20,7 @@ from assay.labelling.confirmation import (
     refuse_unconfirmed,
     source_text,
 )
+from assay.labelling.epochs import Dealt, Epoch, epoch_seed
 from assay.labelling.estimates import (
     Frame,
     agreement_in,
@@ -69,6 +70,8 @@ __all__ = [
     "WORDS",
     "Assignments",
     "Before",
+    "Dealt",
+    "Epoch",
     "Frame",
     "Labelling",
     "Lessons",
@@ -96,6 +99,7 @@ __all__ = [
     "confirm_source",
     "contradicts",
     "depth",
+    "epoch_seed",
     "estimates_of",
     "find_campaign",
     "is_confirmed",

@@ -5,7 +5,9 @@ For the campaign's owner. Reviewers are shown none of it: who knows the predicti
 An item's weight is the size of its stratum over the judged items in it, the inverse of the chance
 to be drawn. Weighted sums are the stratified (Horvitz-Thompson) estimates of sums over the
 population. Where items have weights of their own (`sample_weight`), it is the item's share of all
-weight, times the number of items: sums are over items of mean weight.
+weight, times the number of items: sums are over items of mean weight. Where the strata of a
+guaranteed campaign were cut anew, items that were judged before are known, and stand for themselves
+alone: theirs is 1, and the rest of the stratum is shared among those that were drawn since.
 """
 
 import json
@@ -88,8 +90,12 @@ def judged_items(labelling: Labelling, predictions: object = None) -> list[Judge
     sizes = labelling.evaluation.by_stratum(labelling.evaluation.sizes)
     if settings.strata.weighted:  # in units that mean nothing outside
         sizes = sizes * (settings.strata.sizes.sum() / sizes.sum())
-    each = sizes / np.maximum(counted.labels, 1.0)
-    weights = np.where(counted.judged, each[counted.stratum] * counted.times, np.nan).tolist()
+    known = np.array([_is_known(labelling, item) for item in items], dtype=np.bool_)
+    known = known & counted.judged
+    there = np.bincount(counted.stratum[known], minlength=sizes.size)
+    each = (sizes - there) / np.maximum(counted.labels - there, 1.0)
+    weights = np.where(known, 1.0, each[counted.stratum] * counted.times)
+    weights = np.where(counted.judged, weights, np.nan).tolist()
     strata, names = settings.strata_words, seen_columns(settings.source)
     scores, roles = _scores(labelling, items, predictions), settings.source.roles
     found = []
@@ -109,6 +115,11 @@ def judged_items(labelling: Labelling, predictions: object = None) -> list[Judge
             )
         )
     return found
+
+
+def _is_known(labelling: Labelling, item_id: str) -> bool:
+    """Tell whether an item was judged before a guaranteed campaign's strata were cut anew."""
+    return bool(labelling.settings.epochs) and item_id in labelling.items_of_rounds[0]
 
 
 def seen_columns(source: Source) -> list[str]:

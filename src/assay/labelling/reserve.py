@@ -242,7 +242,7 @@ def more_cards(
     decks = predictions.deal(
         settings.strata,
         scale=settings.source.scale,
-        seed=settings.seed,
+        seed=settings.draw_seed,
         counts=[max(pair) for pair in zip(held, wanted, strict=True)],
     )
     refuse_other_shown(settings, lying, decks, predictions.source)

@@ -15,6 +15,9 @@ its cards were dealt.
 
 Where items have weights a card may be dealt again, in any round. Its answer counts every time, and
 nobody is asked twice.
+
+Where the strata of a campaign that bets were cut anew, its rounds follow on those from before the
+cut, and answers are told to both: bets go on with what was owned (`assay.labelling.epochs`).
 """
 
 from collections import Counter
@@ -91,15 +94,28 @@ class Rounds:
         What the answers are counted for.
     elsewhere : callable, optional
         Tells how many answers people gave to items that are not dealt, and that a budget is of.
+    former : Rounds, optional
+        Those from before the strata were cut anew. The first round is then of items that were
+        judged by that time, among them all of theirs, and nobody bets on it.
+    goes_on : bool
+        Whether others follow on these: then there was no reason to stop, whatever answers say now.
     """
 
     _complete: State  # after the last complete round
     _stood: tuple[Standing, ...] | None  # how targets stood then, where it was asked for
     _reason: Reason
 
-    def __init__(self, evaluation: Evaluation, elsewhere: Callable[[], int] | None = None) -> None:
+    def __init__(
+        self,
+        evaluation: Evaluation,
+        elsewhere: Callable[[], int] | None = None,
+        former: "Rounds | None" = None,
+        *,
+        goes_on: bool = False,
+    ) -> None:
         self._evaluation = evaluation
         self._elsewhere = elsewhere
+        self._former, self._goes_on = former, goes_on
         self._cards: dict[str, CardRow] = {}
         self._dealt_in: dict[str, list[int]] = {}  # the rounds of each item, in their order
         self._waiting: dict[str, CardRow] = {}
@@ -160,7 +176,8 @@ class Rounds:
         It ends where there was a reason to stop.
         """
         self._look_at_complete_rounds()
-        return {name: tuple(points) for name, points in self._history.items()}
+        past = {} if self._former is None else self._former.history
+        return {name: (*past.get(name, ()), *points) for name, points in self._history.items()}
 
     def unfinished(self, looks: int) -> Mapping[str, Sequence[HistoryPoint]]:
         """Return what is known after rounds that wait for answers, by those that are there.
@@ -179,6 +196,11 @@ class Rounds:
                 for standing in self._shown(state):
                     points.setdefault(standing.name, []).append(HistoryPoint.of(standing))
         return points
+
+    @property
+    def dealt(self) -> list[Sequence[CardRow]]:
+        """The cards of every round, in the order in which they were dealt."""
+        return [each.cards for each in self._rounds]
 
     @property
     def outstanding(self) -> list[CardRow]:
@@ -239,6 +261,8 @@ class Rounds:
         """Take an answer; a later one to the same item takes the earlier one's place."""
         if item_id in self._answers:
             self.withdraw(item_id)
+        if self._former is not None and item_id in self._former:
+            self._former.record(item_id, answer)
         new = item_id not in self._first_answers
         if new:
             self._first_answers[item_id] = answer
@@ -255,6 +279,9 @@ class Rounds:
     def record_all(self, answers: Mapping[str, Answer]) -> None:
         """Take the first answers to many items; it is `record` for each of them, only faster."""
         again = answers.keys() & self._first_answers.keys()
+        if self._former is not None:
+            before = {id: each for id, each in answers.items() if id in self._former}
+            self._former.record_all({id: before[id] for id in before.keys() - again})
         same: list[tuple[int, int, int, int | None, bool, bool | None]] = []
         for item_id, answer in answers.items():
             if item_id in again:
@@ -284,6 +311,8 @@ class Rounds:
         it.
         """
         card, answer = self._cards[item_id], self._answers.pop(item_id)
+        if self._former is not None and item_id in self._former:
+            self._former.withdraw(item_id)
         for its, once in self._rounds_of(item_id):
             self._count(card, answer, -1, its.table, self._total, once=once)
             its.missing += 1
@@ -303,17 +332,29 @@ class Rounds:
                 break
             self._looked += 1
             latest.add_to(self._seen, self._seen_first)
+            known = self._former is not None and self._looked == 1
+            if known:
+                self._complete = self._with_bets_of_former()
             after = self._evaluation.fold(
                 self._complete,
                 self._state(self._seen, self._seen_first, self._looked),
                 # Only bets want to know every card of it.
-                _NO_CARDS if self._complete.bets is None else self._kinds(latest),
+                _NO_CARDS if known or self._complete.bets is None else self._kinds(latest),
             )
             decision = self._evaluation.decide(after)
             self._complete = replace(after, streak=decision.streak)
-            self._reason, self._stood = decision.reason, None
+            self._reason = Reason.GO_ON if self._goes_on else decision.reason
+            self._stood = None
             for standing in decision.standings:
                 self._history.setdefault(standing.name, []).append(HistoryPoint.of(standing))
+
+    def _with_bets_of_former(self) -> State:
+        """Return the state before the first round, with what bettors own by then."""
+        if self._former is None:
+            return self._complete
+        self._former._look_at_complete_rounds()
+        owned = self._former._complete
+        return replace(self._complete, bets=owned.bets, worst_bets=owned.worst_bets)
 
     def _shown(self, state: State) -> tuple[Standing, ...]:
         now = self._evaluation.standings(state)

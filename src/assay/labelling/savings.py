@@ -19,7 +19,11 @@ _FEWEST = 50  # judged items: of fewer nothing is told
 
 
 def savings_of(labelling: Labelling) -> Savings | None:
-    """Return what second opinions save; None where strata are by the score, or too little known."""
+    """Return what second opinions save; None where strata are by the score, or too little known.
+
+    In a guaranteed campaign too little is: what was judged since the first cut is no random sample
+    of the strata by the score.
+    """
     settings, former = labelling.settings, _by_score(labelling)
     if former is None:
         return None
@@ -54,7 +58,7 @@ def _by_score(labelling: Labelling) -> Settings | None:
     A bundle has one campaign: there they are not known.
     """
     settings = labelling.settings
-    if settings.source.model is None:
+    if settings.source.model is None or settings.epochs:
         return None
     with labelling.read() as session:
         names = set(session.names())

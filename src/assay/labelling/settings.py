@@ -1,7 +1,7 @@
 """Settings: all that is fixed when a campaign is made, as the store keeps it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -19,6 +19,8 @@ from assay.core.goal import Goal
 from assay.core.strata import Strata
 from assay.core.types import between
 from assay.errors import DesignError, InputError, LabelError, StorageError
+from assay.labelling.epochs import Epoch, epoch_seed, rounds_after
+from assay.labelling.rounds import Rounds
 from assay.predictions import Roles, joint_fingerprint, listed
 from assay.storage import Session, reading_stored
 
@@ -354,7 +356,10 @@ class Series:
 
 @dataclass(frozen=True)
 class Settings:
-    """The frozen part of a campaign: of one metric, or of several targets at once."""
+    """The frozen part of a campaign: of one metric, or of several targets at once.
+
+    `epochs` are those of a guaranteed campaign from before its strata were cut anew.
+    """
 
     name: str
     design: Design
@@ -366,10 +371,29 @@ class Settings:
     reviewing: Reviewing = Reviewing()
     series: Series | None = None
     prior: Prior | None = None
+    epochs: tuple[Epoch, ...] = ()
 
     def evaluation(self) -> Evaluation:
         """Return what a campaign with these settings runs, before its first answer."""
         return Evaluation(self.design, self.goal, self.strata, self.prior)
+
+    def rounds(
+        self, evaluation: Evaluation | None = None, elsewhere: Callable[[], int] | None = None
+    ) -> Rounds:
+        """Return the rounds of a campaign with these settings, before the first of its own.
+
+        Parameters
+        ----------
+        evaluation, elsewhere
+            As in `Rounds`; one is made where none is given.
+        """
+        now = self.evaluation() if evaluation is None else evaluation
+        return rounds_after(self.epochs, self.design, self.goal, now, elsewhere)
+
+    @property
+    def draw_seed(self) -> int:
+        """The seed of the draws: of the order within strata, and of how many come from each."""
+        return epoch_seed(self.seed, self.epochs)
 
     @property
     def commitment(self) -> str:
@@ -456,6 +480,7 @@ class Settings:
                 for name, each in (("series", self.series), ("prior", self.prior))
                 if each is not None
             },
+            **({"epochs": [each.to_dict() for each in self.epochs]} if self.epochs else {}),
         }
 
     @classmethod
@@ -474,6 +499,7 @@ class Settings:
             reviewing=Reviewing(**values.get("reviewing", {})),
             series=None if series is None else Series(**series),
             prior=None if prior is None else Prior(*map(tuple, prior.values())),
+            epochs=tuple(map(Epoch.from_dict, values.get("epochs", ()))),
         )
 
 

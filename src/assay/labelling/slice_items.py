@@ -16,11 +16,31 @@ import numpy as np
 from assay.core.strata import Strata
 from assay.core.subgroups import Domain, Share, domain
 from assay.core.types import Bools, Floats, Ints
-from assay.errors import AssayError, PredictionsError, did_you_mean
+from assay.errors import AssayError, DesignError, PredictionsError, did_you_mean
 from assay.labelling.confirmation import refuse_unconfirmed
 from assay.labelling.reserve import check_same, read_again, scans_of, whereabouts
+from assay.labelling.settings import Settings
 from assay.labelling.state import Labelling
 from assay.predictions import Scan, slice_text
+
+
+def refuse_known(settings: Settings, what: str) -> None:
+    """Raise where answers are no random samples of the strata: a guaranteed campaign, cut anew.
+
+    Parameters
+    ----------
+    settings : Settings
+    what : str
+        What cannot be told, in words.
+    """
+    if settings.epochs:
+        raise DesignError(
+            f"campaign {settings.name!r} is guaranteed, and its strata were cut anew: {what} "
+            "cannot be told",
+            details="items that were judged before the cut are known, and are no random sample of "
+            "their new strata; only the interval of the metric itself is made for that",
+            hint="a campaign without the guarantee, or without second opinions, tells it",
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,6 @@ from assay.core.stopping import Reason
 from assay.errors import AssayError, StorageError
 from assay.labelling.reserve import Reserve, ShortReserveError
 from assay.labelling.review_rule import ANSWERS, Review, Reviews
-from assay.labelling.rounds import Rounds
 from assay.labelling.settings import Settings, find_campaign
 from assay.predictions import Predictions
 from assay.results import REMEMBERED
@@ -75,6 +74,7 @@ class Labelling:
         self._store = store
         self._reserve = Reserve(key, settings, predictions)
         self.trouble = ""  # why no more cards could be put down
+        self.held = False  # whether to deal no more rounds, until strata are cut anew
         self.soon_short: ShortReserveError | None = None
         self._may_be_early = True
         self.name = settings.name  # as it was stored when last looked at: a rebase changes it
@@ -89,7 +89,8 @@ class Labelling:
     def _clear(self) -> None:
         # Answers to items that are not drawn again since strata were cut anew were asked for, too.
         recut = self.settings.source.model is not None
-        self.rounds = Rounds(self.evaluation, (lambda: len(self._first)) if recut else None)
+        elsewhere = (lambda: len(self._first)) if recut else None
+        self.rounds = self.settings.rounds(self.evaluation, elsewhere)
         self.reviews = Reviews(self.wanted)
         self.answers_of: Counter[str] = Counter()  # items that each reviewer has answered
         self.answered = 0  # items that anybody has answered
@@ -163,12 +164,12 @@ class Labelling:
 
         Raises `ShortReserveError` where there are too few cards; nothing is changed then.
         """
-        if self.rounds.reason is not Reason.GO_ON:
+        if self.held or self.rounds.reason is not Reason.GO_ON:
             return False
         state = self.rounds.state
         if self.rounds.outstanding and not self._deals_ahead(state):
             return False
-        rng = np.random.default_rng([self.settings.seed, state.rounds])
+        rng = np.random.default_rng([self.settings.draw_seed, state.rounds])
         counts = self.evaluation.plan(state, asked, rng).tolist()
         if not any(counts):
             return False

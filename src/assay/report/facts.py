@@ -131,6 +131,11 @@ def _design_words(settings: Settings) -> str:
     quoted = design.interval == "stratified"
     parts.append(_QUOTED if quoted else _ESTIMATED[design.estimator])
     parts.append("no item is drawn twice")
+    if settings.epochs:
+        parts.append(
+            f"{settings.epochs[-1].judged:,} items that were judged before these strata were cut "
+            "are known, and no random sample of them: a stratum's share is of what was looked at"
+        )
     if design.replacement:
         parts.append("the interval leaves out that the population is finite")
     return "; ".join(parts)

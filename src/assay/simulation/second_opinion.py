@@ -1,7 +1,8 @@
 """Evaluations with second opinions: strata that are cut anew by what they turn out to tell.
 
 Every run has its own model, and so its own strata. Items are drawn by permanent numbers, as in a
-campaign, and labels are counted once, whether they are drawn again or not (`campaign.recut`).
+campaign, and labels are counted once, whether they are drawn again or not (`campaign.recut`). Where
+the design bets, what was judged is known after a cut, and the others have numbers of their own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,8 +11,9 @@ from zlib import crc32
 
 import numpy as np
 
+from assay.core.betting import Bets
 from assay.core.design import Design
-from assay.core.engine import Look, State, begin, cannot_stop, look, plan
+from assay.core.engine import Look, State, begin, cannot_stop, fold, look, plan
 from assay.core.error_model import SAID, Model, columns_at, fit, learn, scheduled
 from assay.core.forms import ratio
 from assay.core.goal import Goal
@@ -103,6 +105,8 @@ class RecutRun:
         self._fold = rng.random(items.positive.size) < 0.5
         self._known = np.zeros(items.positive.size, dtype=np.bool_)
         self._order: list[int] = []  # in which items were judged
+        self._bets: Bets | None = None  # what bettors own when strata are cut anew
+        self._on_top = self._known.copy()  # items that lie on top of their decks
 
     @property
     def labels(self) -> int:
@@ -138,11 +142,11 @@ class RecutRun:
     def _go_on(self, stratum: Ints, strata: Strata, done: int | None) -> tuple[State, Look] | None:
         """Deal until it is over, or until strata may be cut anew: None."""
         sizes = strata.sizes.astype(np.float64)
-        order = np.lexsort((self.number, stratum))
-        first = np.concatenate([[0], np.cumsum(strata.sizes)[:-1]])
         metric = ratio(self._goal.metric, sizes, strata.says_yes)
-        state = begin(self._design, self._goal, sizes[None])
-        dealt, middle = np.zeros(sizes.size, dtype=np.int64), np.full(1, np.nan)
+        state = self._begin(stratum, sizes)
+        order = np.lexsort((self.number, ~self._on_top, stratum))
+        first = np.concatenate([[0], np.cumsum(strata.sizes)[:-1]])
+        dealt, middle = state.dealt[0].astype(np.int64), np.full(1, np.nan)
         while True:
             streak, goal = np.zeros_like(state.streak), self._goal_now(int(dealt.sum()))
             if not cannot_stop(self._design, goal, metric, state, middle)[0]:
@@ -151,18 +155,40 @@ class RecutRun:
                     return state, now
                 streak, middle = now.streak, (now.low + now.high) / 2
             if done is not None and scheduled(self.labels) > done:
+                self._bets = state.bets
                 return None
             state = replace(state, streak=streak)
             counts = plan(self._design, goal, metric, state, rng=self._rng, asked=self._asked)
-            found = np.zeros(sizes.size)
-            drawn = []
-            for h in np.flatnonzero(counts[0]):
-                start = first[h] + dealt[h]
-                drawn.append(order[start : start + counts[0, h]])
-                found[h] = self.items.positive[drawn[-1]].sum()
-            self._judge(np.concatenate(drawn))
+            places = [
+                order[first[h] + dealt[h] : first[h] + dealt[h] + counts[0, h]]
+                for h in np.flatnonzero(counts[0])
+            ]
+            drawn = np.concatenate(places)
+            new = self._judge(drawn)  # all of them, where bets are on their order
             dealt += counts[0]
-            state = replace(state.deal(counts), tallies=state.tallies.add(counts, found[None]))
+            kinds = 2 * stratum[new] + self.items.positive[new]
+            found = np.bincount(stratum[drawn], self.items.positive[drawn], minlength=sizes.size)
+            after = replace(state.deal(counts), tallies=state.tallies.add(counts, found[None]))
+            state = fold(self._design, goal, metric, before=state, after=after, kinds=kinds[None])
+
+    def _begin(self, stratum: Ints, sizes: Floats) -> State:
+        """Return the state before the first card of new strata.
+
+        Who bets goes on with what is owned and with what is known: judged items lie on top of their
+        decks, and the order of the others is a new one, that knows nothing of what was drawn.
+        """
+        state = begin(self._design, self._goal, sizes[None])
+        if self._bets is None:
+            return state
+        self.number, self._on_top = self._another_order(), self._known.copy()
+        known = stratum[self._known]
+        counts = np.bincount(known, minlength=sizes.size)[None]
+        found = np.bincount(known, self.items.positive[self._known], minlength=sizes.size)[None]
+        state = replace(state.deal(counts), tallies=state.tallies.add(counts, found))
+        return replace(state, bets=self._bets)
+
+    def _another_order(self) -> Floats:
+        return self._rng.random(self.number.size)
 
     def _goal_now(self, dealt: int) -> Goal:
         """Return the goal: answers that are not drawn again have used up a budget, too."""
@@ -170,10 +196,12 @@ class RecutRun:
             return self._goal
         return replace(self._goal, budget=max(self._goal.budget - (self.labels - dealt), 1))
 
-    def _judge(self, drawn: Ints) -> None:
+    def _judge(self, drawn: Ints) -> Ints:
+        """Return those that were not judged before, in the order in which they are now."""
         new = self._rng.permutation(drawn[~self._known[drawn]])
         self._known[new] = True
         self._order += new.tolist()
+        return new
 
     def _recut(self, stratum: Ints, strata: Strata, labels: int) -> tuple[Ints, Strata]:
         """Cut the strata anew where a model of the first labels says so."""

@@ -237,7 +237,7 @@ def _of_one(
 
 def _takes_opinions(label: str, design: Design) -> bool:
     """Tell whether a campaign with this design cuts its strata anew by second opinions."""
-    fit = design.variable == "score" and not design.bets and not design.replacement
+    fit = design.variable == "score" and not design.replacement
     return fit and label not in _BASELINES
 
 

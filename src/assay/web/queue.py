@@ -213,16 +213,21 @@ class Counter:
                 self._growing = self._grower.submit(campaign.grow, missing)
             elif campaign.soon_short is not None:
                 self._growing = self._grower.submit(campaign.grow_early)
-            elif campaign.recut_is_due:
+            elif campaign.hold_for_recut():
                 # By another reading of the campaign: reviewers go on with this one until the new
-                # one has taken its place.
-                campaign.put_off_recut()
-                self._growing = self._grower.submit(self._recut)
+                # one has taken its place, or wait for that where the campaign bets.
+                if not campaign.settings.design.bets:
+                    campaign.put_off_recut()
+                self._growing = self._grower.submit(self._recut, campaign)
 
-    def _recut(self) -> None:
+    def _recut(self, campaign: Campaign) -> None:
         """Cut the strata anew, if the labels say so; what fails is tried again with more labels."""
-        with suppress(AssayError):
-            self._read_anew().recut()
+        try:
+            with suppress(AssayError):
+                self._read_anew().recut()
+        finally:
+            if campaign.settings.design.bets:
+                campaign.put_off_recut()
 
 
 def _result_of(function: Callable[..., T], *given: object) -> T | Exception:
