@@ -71,6 +71,8 @@ def create_campaign(
     confidence: float = 0.95,
     simultaneous: bool = False,
     at_least: float | None = None,
+    threshold_for: str | None = None,
+    gain: float = 0.05,
     design: Design | None = None,
     labels: object = None,
     question: str | None = None,
@@ -142,8 +144,18 @@ def create_campaign(
         The confidence is that all metrics are right at once, not each.
     at_least : float, optional
         Another goal: to know whether the metric is at least this, yes or no, at this confidence.
+    threshold_for : str, optional
+        Another question: which threshold keeps a floor, ``precision >= 0.95``, ``recall >= 0.9``,
+        or several, ``precision >= 0.9 and recall >= 0.5 and the most precision``. Floors may be of
+        precision, recall, specificity and negative predictive value. `Campaign.threshold` has the
+        answer, which is true at this confidence however often one looks. There is no `threshold`
+        beside it.
+    gain : float
+        With `threshold_for`: it is over when no other threshold can have so much more of what is
+        wanted (recall where precision has a floor), as a share; or at the budget.
     design : Design, optional
-        How to sample; by default ``Design()``, or ``Design.guaranteed()`` with `at_least`.
+        How to sample; by default ``Design()``, ``Design.guaranteed()`` with `at_least`, or
+        ``Design.ladder()`` with `threshold_for`.
     labels : path, mapping or pairs, optional
         Labels of items that were drawn at random before, of all items or of each predicted label's:
         a CSV or Parquet file with columns ``id`` (or named like `id`) and ``label``, or ids and
@@ -214,6 +226,8 @@ def create_campaign(
         confidence=confidence,
         simultaneous=simultaneous,
         at_least=at_least,
+        threshold_for=threshold_for,
+        gain=gain,
         scale=scale,
         design=design,
         labels=labels,

@@ -341,6 +341,8 @@ def _begin_again(found: Predictions, old: Settings) -> Setup:
         confidence=goal.confidence,
         simultaneous=goal.simultaneous,
         at_least=goal.at_least,
+        threshold_for=goal.threshold_for,
+        gain=goal.gain,
         # Probabilities are told by their range again: they may have become margins, not the
         # reverse.
         scale=None if old.source.scale == "probability" else old.source.scale,

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from assay.campaign.prior_labels import PriorLabels, find_prior_labels
 from assay.core.bins import Scale, scale_of
 from assay.core.design import Design, check_together, default_design, fitted, price_of_peeking
-from assay.core.error_model import Model
+from assay.core.error_model import LARGEST, Model
 from assay.core.goal import Goal, refuse_yes_or_no
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of, sides_to_cut, stratify
@@ -70,6 +70,8 @@ def set_up(
     confidence: float = 0.95,
     simultaneous: bool = False,
     at_least: float | None = None,
+    threshold_for: str | None = None,
+    gain: float = 0.05,
     scale: str | None = None,
     design: Design | None = None,
     labels: object = None,
@@ -87,6 +89,8 @@ def set_up(
         Where predictions are, and which column is what; with `classifiers` only those of `SHARED`.
     classifiers, metric, metrics, within, budget, confidence, simultaneous, at_least
         As in `create_campaign`.
+    threshold_for, gain
+        As in `create_campaign`.
     scale, design, labels, seed
         As in `create_campaign`.
     bind : bool
@@ -95,8 +99,17 @@ def set_up(
         Whether to refuse scores that look wrong. Where a campaign goes on they were taken before.
     """
     opinions = None
+    columns = _columns_for_threshold(columns, classifiers, metrics, threshold_for)
     if classifiers is None and metrics is None and "[" not in metric:
-        goal = Goal(metric, within=within, budget=budget, confidence=confidence, at_least=at_least)
+        goal = Goal(
+            None if threshold_for else metric,
+            within=within,
+            budget=budget,
+            confidence=confidence,
+            at_least=at_least,
+            threshold_for=threshold_for,
+            gain=gain,
+        )
         design = fitted(_checked(default_design(goal) if design is None else design), goal)
         read, scores = _with_scores(predictions, columns)
         found = read_predictions(predictions, **read, seed=seed, bind=bind)
@@ -158,6 +171,34 @@ def set_up(
         seed,
         opinions,
     )
+
+
+_EVERY_SCORE = -LARGEST
+"""A threshold that no score is below: where it is to be found, every item may be called yes."""
+
+
+def _columns_for_threshold(
+    columns: Mapping[str, Any], classifiers: object, metrics: object, wanted: str | None
+) -> Mapping[str, Any]:
+    """Return the columns, of a classifier whose threshold is to be found with one that is low."""
+    if wanted is None:
+        return columns
+    others = {"classifiers": classifiers, "metrics": metrics}
+    for name in ("threshold", "predicted", "sample_weight", "aux"):
+        others[name] = columns.get(name)
+    for name, value in others.items():
+        if value is not None and value != _EVERY_SCORE:
+            raise DesignError(
+                f"{name}={value!r} is given beside threshold_for={wanted!r}",
+                details="the threshold of one classifier is to be found from its scores alone",
+                hint=f"leave out {name}=, or threshold_for=",
+            )
+    if columns.get("score") is None:
+        raise DesignError(
+            f"threshold_for={wanted!r} needs scores",
+            hint="name the column with the classifier's score: score='p'",
+        )
+    return {**columns, "threshold": _EVERY_SCORE}
 
 
 def _with_scores(

@@ -71,6 +71,18 @@ _Z = ndtri(np.exp(-_GAPS[1:]))
 _BOLDNESS = np.append(0.0, np.exp(_GAPS[1:] - _Z**2 / 2) / np.sqrt(2 * np.pi))
 
 
+def boldness(gap: Floats) -> Floats:
+    """Return the stake, in standard deviations of what is left, of who has a gap to close in time.
+
+    Parameters
+    ----------
+    gap : array
+        The logarithm of the goal over the wealth; nothing is staked where it is 0 or less.
+    """
+    stakes = np.interp(gap + _MARGIN, _GAPS, _BOLDNESS)
+    return np.where(gap > 0, stakes, 0.0)
+
+
 def guesses(tallies: Tallies, metric: Ratio) -> Floats:
     """Return a guess of every stratum's rate, never 0 or 1: its labels and two more of the mean.
 
@@ -193,9 +205,7 @@ class Stakes:
         # Without replacement later cards tell more: count in cards of an endless population.
         spent = (self.spent + cards) / self.left
         remaining = np.maximum(np.abs(self.deadline - spent), _AHEAD * spent + 1) * self.left**2
-        boldness = np.interp(gap + _MARGIN, _GAPS, _BOLDNESS)
-        stakes = np.minimum(boldness / np.sqrt(self.at_point * remaining), most)
-        return np.where(gap > 0, stakes, 0.0)
+        return np.minimum(boldness(gap) / np.sqrt(self.at_point * remaining), most)
 
     def in_the_long_run(self, sign: int, most: Floats) -> Floats:
         """Return the stakes by which wealth grows fastest if the guesses are right (Kelly's).

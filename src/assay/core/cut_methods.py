@@ -47,12 +47,15 @@ METHODS: Mapping[str, str] = MappingProxyType(
         "depth": "strata that widen away from the threshold",
         "spread": "strata of equal total sqrt(q (1 - q)), q the chance that the score is, or whose "
         "log odds it is (Dalenius and Gurney)",
+        "ladder": "strata from the highest score down, each a step of the same ratio of all items "
+        "above it, of 40 items or more",
         "auto": "strata of equal size for a metric of one predicted label; for one of both, half "
         "as many for each, that widen away from the threshold",
     }
 )
 
 _SUREST = 0.02
+_LEAST_RUNG = 40  # items: twice a round of bets, which must not use up a stratum
 
 _ALIASES = {"eqwd": "equal", "eqsz": "perc"}
 
@@ -130,7 +133,7 @@ def cut(profile: Profile, method: str, bins: int, facing: Facing | None = None) 
     method = canonical_method(method)
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
         raise DesignError(f"bins is {bins!r}", details="it must be a whole number, at least 1")
-    if profile.low.size <= bins:
+    if profile.low.size <= bins and method != "ladder":
         number, notes = _each_cell(profile, bins)
     else:
         if method == "auto" or (method == "depth" and facing is None):
@@ -140,7 +143,7 @@ def cut(profile: Profile, method: str, bins: int, facing: Facing | None = None) 
         else:
             number, notes = _CUT[method](profile, int(bins))
         strata = np.unique(number).size
-        if strata < bins:
+        if strata < bins and method != "ladder":  # which makes as many as there are steps
             notes.append(
                 f"asked for {_strata(bins)}, {bins - strata} would be empty: {_strata(strata)}"
             )
@@ -201,6 +204,24 @@ def spread_of(profile: Profile) -> Floats:
     is_chance = scale_of(profile.min, profile.max) == "probability"
     q = np.clip(profile.mean if is_chance else expit(profile.mean), _SUREST, 1 - _SUREST)
     return np.asarray(profile.count * np.sqrt(q * (1 - q)))
+
+
+def _ladder(profile: Profile, K: int) -> _Numbered:
+    """Make steps of the same ratio of items above, from the highest score down.
+
+    What keeps a floor is told by how many items are above a threshold, on any scale: a tenth more
+    of them is a step whether there are a thousand or a million.
+    """
+    count = profile.count[::-1].astype(np.float64)
+    ratio = max(float(count.sum()) / _LEAST_RUNG, 1.0) ** (1 / K)
+    rungs, passed, began, rest = [0], 0.0, 0.0, float(count.sum())
+    for items in count.tolist():
+        full = passed >= max(began + _LEAST_RUNG, began * ratio) and rest >= _LEAST_RUNG
+        began = passed if full else began
+        rungs.append(rungs[-1] + full)
+        passed, rest = passed + items, rest - items
+    number = np.array(rungs[:0:-1])
+    return number[0] - number, []
 
 
 def _spread(profile: Profile, K: int) -> _Numbered:
@@ -274,6 +295,7 @@ _CUT: dict[str, Callable[[Profile, int], _Numbered]] = {
     "km": _km,
     "gmm": _gmm,
     "spread": _spread,
+    "ladder": _ladder,
 }
 
 

@@ -167,6 +167,14 @@ class Design:
         return cls(strata="perc", bins=8, allocation="chance", interval="betting")
 
     @classmethod
+    def ladder(cls) -> Self:
+        """For the question which threshold keeps a floor: strata are steps down the scores.
+
+        What is certified is true by a theorem, at every look (`core.ladder`).
+        """
+        return cls(strata="ladder", bins=200, allocation="chance", interval="betting")
+
+    @classmethod
     def fixed(cls) -> Self:
         """One look, at the end of a budget: the narrowest interval, which peeking would spoil."""
         return cls(stop="budget")
@@ -277,6 +285,8 @@ def default_design(goal: Goal) -> Design:
     >>> default_design(Goal("precision", at_least=0.95)) == Design.guaranteed()
     True
     """
+    if goal.threshold_for is not None:
+        return Design.ladder()
     return Design() if goal.at_least is None else Design.guaranteed()
 
 
@@ -319,6 +329,13 @@ def price_of_peeking(design: Design, goal: Goal) -> str:
 
 def check_together(design: Design, goal: Goal, n_strata: int) -> None:
     """Raise where the design cannot serve the goal on so many strata."""
+    if (goal.threshold_for is not None) != (design.strata == "ladder"):
+        raise DesignError(
+            f"strata={design.strata!r} and threshold_for={goal.threshold_for!r} do not go together",
+            details="thresholds are certified on a ladder of strata, and nothing else is asked of "
+            "one",
+            hint="leave the design out: Design.ladder() is taken for a threshold",
+        )
     if design.bets:
         grid(goal.within, goal.at_least)  # raises where it would be too fine
         if METRICS[goal.metric].power is not None:

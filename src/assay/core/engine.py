@@ -6,6 +6,7 @@ Every array has shape (..., H) or (...): leading axes are independent evaluation
 knows about items, files or people, and all randomness comes in through `rng`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -21,6 +22,7 @@ from assay.core.estimate import Moments, estimate, quoted_value, rates, stratum_
 from assay.core.forms import Metric, Ratio
 from assay.core.goal import Goal
 from assay.core.intervals import INTERVALS, Evidence
+from assay.core.rungs import Climb
 from assay.core.stopping import Reason, count_streak, hold_back, reasons, settle
 from assay.core.stratified import ValueTests, extra_outcomes, rarer
 from assay.core.tallies import Tallies
@@ -69,6 +71,8 @@ class State:
         but what is shown takes them at their worst (`worst`). None: there is none.
     elsewhere : int
         Answers that people gave to items that are not in the sample; a budget is of these, too.
+    climb : Climb, optional
+        What the bettors on thresholds own, where the question is for one (`core.thresholds`).
     """
 
     tallies: Tallies
@@ -83,6 +87,7 @@ class State:
     possible: tuple[Floats, Floats] | None = None
     open: Floats | None = None
     elsewhere: int = 0
+    climb: Climb | None = None
 
     @classmethod
     def start(cls, sizes: ArrayLike, *, replacement: bool) -> Self:
@@ -106,6 +111,7 @@ class State:
             worst_bets=self.worst_bets
             and (self.worst_bets[0].take(which), self.worst_bets[1].take(which)),
             first=None if self.first is None else self.first.take(which),
+            climb=None if self.climb is None else self.climb.take(which),
         )
 
     def deal(self, counts: Ints) -> Self:
@@ -294,7 +300,7 @@ def plan(
     size = np.minimum(_round_size(design, state, asked, left), np.maximum(left, 0))
     sizes, room = state.tallies.N, state.room
     if design.bets:
-        return _draw_by_chance(metric, state, size, rng)
+        return draw_by_chance(lambda most: _chances(metric, state, most), state, size, rng)
     if design.allocation in ("uni", "pps", "opt"):
         return allocate.draw(_weights(design, state), size, room, rng)
     if design.allocation in ("pro", "equ", "explore"):
@@ -387,13 +393,7 @@ def fold(
     old, new, size = before.tallies, after.tallies, (after.dealt - before.dealt).sum(axis=-1)
 
     def folded(bets: Bets, old: Tallies, new: Tallies, kinds: Ints) -> Bets:
-        certain = before.room < size[..., None]
-        drawn = ~np.take_along_axis(certain, np.maximum(kinds, 0) // 2, axis=-1)
-        kinds = np.where(drawn, kinds, -1)
-        learnt = certain & (kinds >= 0).any(axis=-1, keepdims=True)
-        known = old.add(
-            *(np.where(learnt, m, 0.0) for m in (new.n - old.n, new.x - old.x, new.u - old.u))
-        )
+        known, kinds = without_certain(before.room, size, old, new, kinds)
         return betting.fold(
             bets,
             metric,
@@ -437,14 +437,51 @@ def _round_size(design: Design, state: State, asked: int, left: Floats) -> Float
     return np.full_like(left, design.round_size or 0)
 
 
-def _draw_by_chance(metric: Ratio, state: State, size: Floats, rng: np.random.Generator) -> Ints:
-    """Return a round that is drawn with known chances, so that it can be bet on."""
+def draw_by_chance(
+    chances: Callable[[Floats], Floats], state: State, size: Floats, rng: np.random.Generator
+) -> Ints:
+    """Return a round that is drawn with known chances, so that it can be bet on.
+
+    Parameters
+    ----------
+    chances : callable
+        Returns the chances of the strata in a round of a size; strata with less room have none.
+    state : State
+    size : array, shape (...)
+        The cards that are wanted; a round is smaller where it would use up most of a stratum.
+    rng : numpy.random.Generator
+    """
     most = np.maximum(_SMALL_ROUND, state.tallies.N.min(axis=-1) // 4)
     size = np.minimum(np.minimum(size, most), state.room.sum(axis=-1))
     certain = _certain(state.room, size)
     rest = size - certain.sum(axis=-1)
-    chances = _chances(metric, state, size)
-    return certain.astype(np.int64) + allocate.draw(chances, rest, state.room - certain, rng)
+    drawn = allocate.draw(chances(size), rest, state.room - certain, rng)
+    return np.asarray(certain.astype(np.int64) + drawn)
+
+
+def without_certain(
+    room: Floats, size: Floats, old: Tallies, new: Tallies, kinds: Ints
+) -> tuple[Tallies, Ints]:
+    """Return what is known before the cards of a round that were drawn by chance, and these.
+
+    Parameters
+    ----------
+    room : array, shape (..., H)
+        Cards that could be dealt; strata with fewer than the round were dealt to their end.
+    size : array, shape (...)
+        Of the round.
+    old, new : Tallies
+        Before and after it.
+    kinds : array of int, shape (..., B)
+        Its cards, as in `fold`; those that were certain become -1.
+    """
+    certain = room < size[..., None]
+    stratum = np.where(kinds >= 0, kinds // 2, np.maximum(-2 - kinds, 0))
+    drawn = ~np.take_along_axis(certain, stratum, axis=-1)
+    kinds = np.where(drawn, kinds, -1)
+    learnt = certain & (kinds >= 0).any(axis=-1, keepdims=True)
+    moved = (new.n - old.n, new.x - old.x, new.u - old.u)
+    return old.add(*(np.where(learnt, each, 0.0) for each in moved)), kinds
 
 
 def _certain(room: Floats, size: Floats) -> Floats:

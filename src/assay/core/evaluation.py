@@ -26,6 +26,7 @@ from assay.core.stopping import Reason
 from assay.core.strata import Strata
 from assay.core.stratify import parts_of
 from assay.core.tallies import Tallies
+from assay.core.thresholds import ThresholdLook, ThresholdRun
 from assay.core.types import Floats, Ints
 from assay.core.views import views_of, whole_view
 
@@ -79,7 +80,16 @@ class Evaluation:
         self._parts = parts_of(strata)
         self._items = strata.part_size.astype(np.float64)
         self._joint: Joint | None = None
+        self._run: ThresholdRun | None = None
         self._views: tuple[View, ...]
+        if (question := goal.question) is not None:
+            self._run = ThresholdRun(
+                question,
+                self._parts.size,
+                confidence=goal.confidence,
+                budget=goal.budget,
+                gain=goal.gain,
+            )
         if goal.single:
             self._views = (whole_view(goal, strata.says_yes, self._parts),)
         else:
@@ -112,10 +122,28 @@ class Evaluation:
         """Return the state before the first round."""
         if self._joint is not None:
             return self._joint.begin()
+        if self._run is not None:
+            return self._run.begin()
         return begin(self._design, self._goal, self.sizes)
 
-    def fold(self, before: State, after: State, kinds: Ints) -> State:
-        """Return the state after a round with the bets on its cards settled, if there are any."""
+    @property
+    def bets(self) -> bool:
+        """Whether every card of a round is bet on."""
+        return self._design.bets
+
+    def fold(self, before: State, after: State, kinds: Ints, first: Ints) -> State:
+        """Return the state after a round with the bets on its cards settled, if there are any.
+
+        Parameters
+        ----------
+        before, after : State
+            When the round was dealt, and when all of it was answered.
+        kinds, first : array of int
+            The round's cards as in `engine.fold`, by the answers that count and as first given.
+        """
+        if self._run is not None:
+            run = self._run.with_budget(self._in_draws(before.dealt, None, before.elsewhere))
+            return run.fold(before=before, after=after, kinds=kinds, first=first)
         if before.bets is None:
             return after
         start, metric = self._views[0].seen(self._at(before))
@@ -144,9 +172,17 @@ class Evaluation:
         if self._joint is not None:
             joint = self._joint.with_budget(budget)
             return joint.plan(there, self._look(state), asked=draws)
+        if self._run is not None:
+            return self._run.with_budget(budget).plan(there, rng=rng, asked=draws)
         mine, metric = self._views[0].seen(there)
         goal, form = replace(self._goal, budget=budget), cast(Ratio, metric)
         return plan(self._design, goal, form, mine, rng=rng, asked=draws)
+
+    def threshold(self, state: State) -> tuple[ThresholdRun, ThresholdLook] | None:
+        """Return what is known of thresholds, where the question is for one."""
+        if self._run is None:
+            return None
+        return self._run, self._run.look(self._at(state))[1]
 
     def deals_ahead(self, rounds: int) -> bool:
         """Tell whether a round may be dealt before the last is answered."""
@@ -201,13 +237,16 @@ class Evaluation:
         budget = self._in_draws(told.n + told.u, answered, state.elsewhere)
         if self._joint is not None:
             return self._joint.with_budget(budget).look(there)
+        if self._run is not None:
+            now, _ = self._run.with_budget(budget).look(there)
+            return JointLook((now,), now.reason)
         mine, metric = self._views[0].seen(there)
         now = look(self._design, replace(self._goal, budget=budget), metric, mine)
         return JointLook((now,), now.reason)
 
     def _key(self, state: State) -> _Key | None:
         """Return what a look depends on; None where that is too much to compare."""
-        if state.bets is not None:
+        if state.bets is not None or state.climb is not None:
             return None
         told = (state.tallies.n, state.tallies.x, state.tallies.u, state.dealt, state.streak)
         once = vars(state.once).values() if state.once and self._strata.weighted else ()

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from math import ceil
-from typing import Any, NoReturn, Self, cast
+from typing import Any, NoReturn, Self
 
 from scipy.special import ndtri
 
+from assay.core.floors import ThresholdQuestion
 from assay.core.targets import Target
 from assay.core.types import between, known_names, whole
 from assay.errors import DesignError
@@ -49,6 +50,11 @@ class Goal:
         `at_least` is needed, and `within` and `at_least` are different questions.
     targets : sequence of Target
         Instead of a metric: metrics of classifiers by name, no two alike.
+    threshold_for : str, optional
+        Another question: for the threshold that keeps floors, ``precision >= 0.95``. It stops when
+        no other can have `gain` more of what is wanted, or at the budget.
+    gain : float
+        As a share: 0.05 is a twentieth more recall.
     simultaneous : bool
         The confidence is of all targets together: each gets 1 - (1 - confidence) / targets
         (Bonferroni).
@@ -67,6 +73,8 @@ class Goal:
     confidence: float
     simultaneous: bool
     at_least: float | None
+    threshold_for: str | None = None
+    gain: float = 0.05
 
     def __init__(
         self,
@@ -78,8 +86,15 @@ class Goal:
         *,
         targets: Sequence[Target] = (),
         simultaneous: bool = False,
+        threshold_for: str | None = None,
+        gain: float = 0.05,
     ) -> None:
         set_ = partial(object.__setattr__, self)
+        question = None if threshold_for is None else ThresholdQuestion.parse(threshold_for)
+        if question is not None and not targets:
+            metric = question.floors[0][0]
+        set_("threshold_for", None if question is None else str(question))
+        set_("gain", between("gain", gain, 0.0, 1.0, hint="0.05 stops where a twentieth is left"))
         set_("targets", tuple(targets) if metric is None else (Target(metric, within=within),))
         set_("budget", None if budget is None else whole("budget", budget, 1))
         hint = "0.95 means 95%"
@@ -99,6 +114,8 @@ class Goal:
         names = [target.name for target in self.targets]
         if twice := [name for name in names if names.count(name) > 1]:
             raise DesignError(f"{twice[0]!r} is asked for twice", hint="leave one of them out")
+        if self.threshold_for is not None:
+            self._refuse_beside_threshold()
         if self.at_least is None:
             return
         if not self.single or len(names) > 1:
@@ -110,8 +127,24 @@ class Goal:
                 hint="leave one out; the interval is reported with either",
             )
 
+    def _refuse_beside_threshold(self) -> None:
+        given = {"at_least": self.at_least, "within": self.targets[0].within}
+        for name, value in given.items():
+            if value is not None:
+                raise DesignError(
+                    f"{name}={value:g} and threshold_for={self.threshold_for!r} are two questions",
+                    details="which threshold to take, and how good a classifier is at its own",
+                    hint=f"leave out {name}=, or threshold_for=",
+                )
+        if not self.single or len(self.targets) > 1:
+            raise DesignError(
+                f"threshold_for={self.threshold_for!r} goes with one classifier without a name",
+                hint="leave out classifiers= and metrics=, and give its score=",
+            )
+
     def _refuse_open_end(self) -> None:
-        if self.budget is not None or self.at_least is not None:
+        ends = (self.budget, self.at_least, self.threshold_for)
+        if any(each is not None for each in ends):
             return
         for target in self.targets:
             if target.within is None and self.single:
@@ -147,6 +180,11 @@ class Goal:
         return self._only.within
 
     @property
+    def question(self) -> ThresholdQuestion | None:
+        """The floors that a threshold has to keep, where that is what is asked."""
+        return None if self.threshold_for is None else ThresholdQuestion.parse(self.threshold_for)
+
+    @property
     def _only(self) -> Target:
         (target,) = self.targets
         return target
@@ -174,14 +212,16 @@ class Goal:
         return max(self._worst_case(target.within) for target in self.targets)
 
     def _worst_case(self, within: float | None) -> int:
-        if within is None and self.at_least is None:
-            return cast(int, self.budget)
+        if within is None and self.at_least is None and self.budget is not None:
+            return self.budget
         needed = ceil(ndtri((1 + self._each) / 2) ** 2 / (4 * (within or 0.02) ** 2))
         return needed if self.budget is None else min(needed, self.budget)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the goal as plain values."""
         values = {name: getattr(self, name) for name in _FIELDS[self.single]}
+        if self.threshold_for is not None:
+            values |= {name: getattr(self, name) for name in _OF_THRESHOLDS}
         if not self.single:
             values["targets"] = [asdict(target) for target in self.targets]
         return values
@@ -190,7 +230,8 @@ class Goal:
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the goal that `to_dict` was called on."""
         single = not isinstance(values, Mapping) or "targets" not in values
-        found = known_names(cls.__name__, values, _FIELDS[single])
+        known_fields = (*_FIELDS[single], *(_OF_THRESHOLDS if single else ()))
+        found = known_names(cls.__name__, values, known_fields)
         if not single:
             known = tuple(field.name for field in fields(Target))
             each = [known_names("Target", target, known) for target in found["targets"]]
@@ -203,3 +244,4 @@ _FIELDS = {
     True: ("metric", "within", "budget", "confidence", "at_least"),
     False: ("targets", "budget", "confidence", "simultaneous"),
 }
+_OF_THRESHOLDS = ("threshold_for", "gain")  # and of one that asks for a threshold

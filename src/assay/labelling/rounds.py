@@ -33,6 +33,7 @@ from assay.core.evaluation import Evaluation
 from assay.core.standing import Standing, told
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
+from assay.core.thresholds import ThresholdLook, ThresholdRun
 from assay.core.types import Floats, Ints
 from assay.core.weights import DistinctItems
 from assay.results import HistoryPoint
@@ -146,6 +147,13 @@ class Rounds:
         """
         self._look_at_complete_rounds()  # before the state, whose bets are settled by looking
         return self._shown(self.state)
+
+    @property
+    def threshold(self) -> tuple[ThresholdRun, ThresholdLook, State] | None:
+        """What is known of thresholds after the complete rounds, where the question is for one."""
+        self._look_at_complete_rounds()
+        found = self._evaluation.threshold(self._complete)
+        return None if found is None else (*found, self._complete)
 
     @property
     def stopped(self) -> str | None:
@@ -339,7 +347,12 @@ class Rounds:
                 self._complete,
                 self._state(self._seen, self._seen_first, self._looked),
                 # Only bets want to know every card of it.
-                _NO_CARDS if known or self._complete.bets is None else self._kinds(latest),
+                *(
+                    self._kinds(latest, answers)
+                    if self._evaluation.bets and not known
+                    else _NO_CARDS
+                    for answers in (self._answers, self._first_answers)
+                ),
             )
             decision = self._evaluation.decide(after)
             self._complete = replace(after, streak=decision.streak)
@@ -398,15 +411,16 @@ class Rounds:
     def _tallies(self, table: Floats) -> Tallies:
         return Tallies(self._evaluation.sizes, *table[[_JUDGED, _OUTCOMES, _UNJUDGED]])
 
-    def _kinds(self, complete: _Round) -> Ints:
-        """Return a round's cards as `fold` takes them.
+    def _kinds(self, complete: _Round, answers: Mapping[str, Answer]) -> Ints:
+        """Return a round's cards as `fold` takes them, with these answers.
 
         Their order is the reserve's, by a hash of their ids: it knows nothing of their answers.
         """
-        return np.array([self._kind(card) for card in complete.cards], dtype=np.int64)
+        return np.array(
+            [self._kind(card, answers[card.item_id]) for card in complete.cards], dtype=np.int64
+        )
 
-    def _kind(self, card: CardRow) -> int:
-        answer = self._answers[card.item_id]
+    def _kind(self, card: CardRow, answer: Answer) -> int:
         if not answer.judged:
             return -2 - card.stratum
         return 2 * card.stratum + self._is_outcome(card, answer)

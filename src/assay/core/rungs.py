@@ -1,0 +1,213 @@
+"""Rungs: a metric with a floor at every threshold, and what bettors on them own."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from assay.core.floors import OUTWARD
+from assay.core.tallies import Tallies
+from assay.core.types import Bools, Floats, Ints
+
+_ROUNDING = 1e-7  # of sums over millions of items
+
+
+@dataclass(frozen=True, eq=False)
+class Rungs:
+    """A metric with a floor at every threshold.
+
+    Cells are in the order of their scores, the highest first; threshold t says yes to cells 0 to t.
+
+    Parameters
+    ----------
+    metric : str
+        One of `core.floors.FLOORS`.
+    floor : float
+        What it must not be below.
+    sizes : array, shape (H,)
+        The items of each cell.
+    alpha : float
+        The chance with which any threshold may be shown to hold that does not.
+
+    Examples
+    --------
+    >>> rungs = Rungs("precision", 0.9, np.array([10.0, 10.0]), 0.05)
+    >>> rungs.total(np.array([10.0, 7.0])).round(6)
+    array([ 1., -1.])
+    >>> Rungs("recall", 0.9, np.array([10.0, 10.0]), 0.05).value(np.array([9.0, 1.0]))
+    array([0.9, 1. ])
+    """
+
+    metric: str
+    floor: float
+    sizes: Floats
+    alpha: float
+
+    @cached_property
+    def above(self) -> float:
+        """What a positive above the threshold adds."""
+        known = {"precision": 1.0, "recall": 1 - self.floor, "specificity": self.floor}
+        return known.get(self.metric, 0.0)
+
+    @cached_property
+    def below(self) -> float:
+        """What a positive below the threshold adds."""
+        known = {"precision": 0.0, "recall": -self.floor, "specificity": self.floor - 1}
+        return known.get(self.metric, -1.0)
+
+    @cached_property
+    def const(self) -> Floats:
+        """What is added at every threshold, whatever the labels are."""
+        yes = np.cumsum(self.sizes)
+        if self.metric == "precision":
+            return -self.floor * yes
+        if self.metric == "recall":
+            return np.zeros_like(yes)
+        if self.metric == "specificity":
+            return np.asarray((1 - self.floor) * yes[-1] - yes)
+        return np.asarray((1 - self.floor) * (yes[-1] - yes))
+
+    @property
+    def outward(self) -> bool:
+        """Whether it is harder to hold the more items are called yes."""
+        return self.metric in OUTWARD
+
+    @property
+    def goal(self) -> float:
+        """The logarithm of the wealth at which a hypothesis is rejected."""
+        return float(-np.log(self.alpha))
+
+    @property
+    def is_defined(self) -> Bools:
+        """The thresholds that there is something to show at, (H,)."""
+        return np.asarray(self.sizes.sum() > np.cumsum(self.sizes)) | (
+            self.metric != "negative_predictive_value"
+        )
+
+    def sure(self, tallies: Tallies) -> tuple[Bools, Bools]:
+        """Tell where the floor holds, and where it does not, whatever has no label, (..., H)."""
+        known, left = self.total(tallies.x), tallies.N - tallies.n
+        least = known + self.sum_of(left, min(self.above, 0.0), min(self.below, 0.0))
+        most = known + self.sum_of(left, max(self.above, 0.0), max(self.below, 0.0))
+        return np.asarray(least >= -_ROUNDING), np.asarray(most < -_ROUNDING)
+
+    def scale(self, T: Floats) -> Floats:
+        """Return the metric's denominator at every threshold, (..., H), if cells have T."""
+        yes, all_ = np.cumsum(self.sizes), T.sum(axis=-1, keepdims=True)
+        found = {
+            "precision": yes + 0 * all_,
+            "recall": all_ + 0 * yes,
+            "specificity": yes[-1] - all_ + 0 * yes,
+            "negative_predictive_value": yes[-1] - yes + 0 * all_,
+        }[self.metric]
+        return np.asarray(np.maximum(found, 1.0))
+
+    def total(self, T: Floats) -> Floats:
+        """Return the sum that is 0 or more where the floor holds, (..., H)."""
+        return np.asarray(self.const + self.sum_of(T, self.above, self.below))
+
+    def value(self, T: Floats) -> Floats:
+        """Return the metric at every threshold, (..., H)."""
+        return np.asarray(self.floor + self.total(T) / self.scale(T))
+
+    def spread(self, w: Floats) -> Floats:
+        """Return the sum of what cells weigh, (..., H), over those that count."""
+        return self.sum_of(w, abs(self.above), abs(self.below))
+
+    def squares(self, v: Floats) -> Floats:
+        """Return the sum of the cells' variances, (..., H), times their coefficients squared."""
+        return self.sum_of(v, self.above**2, self.below**2)
+
+    def counted(self, p: Floats) -> Floats:
+        """Return the sum over the cells that count at every threshold, (..., H)."""
+        return self.sum_of(p, float(self.above != 0), float(self.below != 0))
+
+    def largest(self, rise: Floats, fall: Floats) -> Floats:
+        """Return the largest fall at every threshold of cells that may rise or fall so far."""
+        up, down = (
+            np.maximum(coefficient * fall, -coefficient * rise)
+            for coefficient in (self.above, self.below)
+        )
+        above = np.maximum.accumulate(up, axis=-1)
+        below = np.maximum.accumulate(down[..., ::-1], axis=-1)[..., ::-1]
+        below = np.concatenate([below[..., 1:], np.zeros_like(below[..., :1])], axis=-1)
+        return np.asarray(np.maximum(above, below))
+
+    @staticmethod
+    def sum_of(values: Floats, above: float, below: float) -> Floats:
+        """Return sums over the cells at every threshold, with a factor above it and one below."""
+        upto = np.cumsum(values, axis=-1)
+        return np.asarray(above * upto + below * (upto[..., -1:] - upto))
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """What the bettors of one floor own, as logarithms of multiples of what they began with.
+
+    Parameters
+    ----------
+    start : array of int, shape (...)
+        The threshold that comes first; -1 as long as it has not been chosen.
+    up, best_up : array, shape (..., H)
+        Of who bets that the floor holds at a threshold: now, and the most ever.
+    down, best_down : array, shape (..., H)
+        Of who bets that it does not.
+    """
+
+    start: Ints
+    up: Floats
+    best_up: Floats
+    down: Floats
+    best_down: Floats
+
+    @classmethod
+    def begin(cls, shape: tuple[int, ...], cells: int) -> Self:
+        """Return what they own before the first card."""
+        nothing = np.zeros((*shape, cells))
+        return cls(np.full(shape, -1), nothing, nothing, nothing, nothing)
+
+    def take(self, which: Bools) -> Self:
+        """Return the bets of some of the evaluations side by side."""
+        wealth = (self.up, self.best_up, self.down, self.best_down)
+        return type(self)(self.start[which], *(each[which] for each in wealth))
+
+    def ahead(self, rungs: Rungs) -> Bools:
+        """Tell which thresholds are in the order: the first, and those beyond it."""
+        place, start = np.arange(self.up.shape[-1]), self.start[..., None]
+        beyond = place >= start if rungs.outward else place <= start
+        return np.asarray(beyond & (start >= 0) & rungs.is_defined)
+
+    def shown(self, rungs: Rungs, sure: Bools | None = None) -> Bools:
+        """Tell at which thresholds the floor was shown to hold, (..., H).
+
+        Parameters
+        ----------
+        rungs : Rungs
+        sure : array of bool, shape (..., H), optional
+            Where it holds whatever the items without a label are.
+        """
+        ahead = self.ahead(rungs)
+        there = ~ahead | (self.best_up >= rungs.goal)
+        if sure is not None:
+            there = there | sure
+        step = 1 if rungs.outward else -1
+        unbroken = np.logical_and.accumulate(there[..., ::step], axis=-1)[..., ::step]
+        return np.asarray(unbroken & ahead)
+
+
+@dataclass(frozen=True, eq=False)
+class Climb:
+    """What the bettors own: by the answers that count, and by those that were given first.
+
+    The latter decide how cards are drawn, so that an answer that is revised later cannot change
+    how they were.
+    """
+
+    now: tuple[Chain, ...]
+    first: tuple[Chain, ...]
+
+    def take(self, which: Bools) -> Self:
+        """Return the bets of some of the evaluations side by side."""
+        now, first = (tuple(each.take(which) for each in part) for part in (self.now, self.first))
+        return type(self)(now, first)

@@ -1,0 +1,300 @@
+"""Thresholds: the question for one that keeps a floor, and the campaign that answers it.
+
+"The lowest threshold at which precision is at least 0.95" is answered by bets on a ladder of
+thresholds (`core.ladder`). This module deals cards to where the question (`core.floors`) is
+decided, and says what is known: the threshold that is certified, or the one that the labels support
+best.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import expit, logit, ndtri
+
+from assay.core import engine
+from assay.core.engine import Look, State
+from assay.core.estimate import Moments
+from assay.core.floors import ThresholdQuestion
+from assay.core.forms import ratio
+from assay.core.ladder import Ladder
+from assay.core.rungs import Chain, Climb, Rungs
+from assay.core.stopping import reasons
+from assay.core.tallies import Tallies
+from assay.core.types import Bools, Floats, Ints
+from assay.errors import DesignError
+
+_PILOT_SHARE, _LEAST_PILOT, _PILOT = 0.15, 60, 100  # labels before the first bet
+_FIRST_HORIZON = 500  # labels, then twice as many: where no budget says when an answer is wanted
+_SUPPORTED = 1.0  # standard errors above its floor, to call a threshold supported
+_TINY = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdLook:
+    """What can be said of the thresholds of one evaluation.
+
+    Parameters
+    ----------
+    certified : int or None
+        The stratum from which on everything is called yes, as was shown; None where nothing was.
+    supported : int or None
+        The one that the labels support best.
+    settled : bool
+        Whether hardly more can be gained.
+    power : float
+        The chance that as many labels again would certify the one that is supported.
+    """
+
+    certified: int | None
+    supported: int | None
+    settled: bool
+    power: float
+
+
+class ThresholdRun:
+    """A campaign for a threshold, over strata that are cells of the score, lowest first.
+
+    Parameters
+    ----------
+    question : ThresholdQuestion
+    sizes : array, shape (H,)
+        The strata's items.
+    confidence : float
+        That all that is certified is true.
+    budget : int, optional
+    gain : float
+        It is settled when no threshold can have so much more of what is wanted, as a share.
+    """
+
+    def __init__(
+        self,
+        question: ThresholdQuestion,
+        sizes: Floats,
+        *,
+        confidence: float,
+        budget: int | None,
+        gain: float,
+    ) -> None:
+        self._question, self._confidence, self._gain = question, confidence, gain
+        self._budget = budget
+        descending, alpha = sizes[::-1].copy(), (1 - confidence) / len(question.floors)
+        pilot = _PILOT
+        if budget is not None:
+            pilot = int(min(max(_LEAST_PILOT, _PILOT_SHARE * budget), budget / 2))
+        floors = tuple(Rungs(name, floor, descending, alpha) for name, floor in question.floors)
+        self.ladder = Ladder(descending, floors, pilot)
+
+    def with_budget(self, budget: int | None) -> "ThresholdRun":
+        """Return the same with another budget; the pilot stays as it was."""
+        other = object.__new__(type(self))
+        other.__dict__ = {**self.__dict__, "_budget": budget}
+        return other
+
+    def begin(self, shape: tuple[int, ...] = ()) -> State:
+        """Return the state before the first round."""
+        chains = self.ladder.begin(shape)
+        sizes = np.broadcast_to(self.ladder.sizes[::-1], (*shape, self.ladder.sizes.size))
+        state = State.start(sizes, replacement=False)
+        return replace(state, climb=Climb(chains, chains))
+
+    def _horizon(self, labels: float) -> int:
+        """Return the labels by which an answer is wanted."""
+        if self._budget is not None:
+            return self._budget
+        horizon = _FIRST_HORIZON
+        while horizon <= 1.2 * labels:
+            horizon *= 2
+        return horizon
+
+    def plan(self, state: State, *, rng: np.random.Generator, asked: int) -> Ints:
+        """Return how many cards of each stratum the next round deals, (..., H)."""
+        dealt = state.dealt.sum(axis=-1)
+        left = np.inf if self._budget is None else np.maximum(self._budget - dealt, 0.0)
+        size = np.minimum(np.full_like(dealt, asked), left)
+        return engine.draw_by_chance(lambda most: self._chances(state, most), state, size, rng)
+
+    def _chances(self, state: State, size: Floats) -> Floats:
+        """Return the chances of the strata in a round of such a size, (..., H)."""
+        tallies = flipped(state.tallies if state.first is None else state.first)
+        chains = self.ladder.started(_climb(state).first, tallies)
+        room = np.where(state.room >= size[..., None], state.room, 0.0)[..., ::-1]
+        horizon = self._horizon(float(tallies.answers.max(initial=0.0)))
+        return self.ladder.chances(tallies, chains, room, horizon)[..., ::-1]
+
+    def fold(self, *, before: State, after: State, kinds: Ints, first: Ints) -> State:
+        """Return the state after a round with the bets on its cards settled.
+
+        Parameters
+        ----------
+        before, after : State
+            When the round was dealt, and when all of it was answered.
+        kinds, first : array of int, shape (..., B)
+            The round's cards as in `engine.fold`, by the answers that count and as first given.
+        """
+        climb, size = _climb(before), (after.dealt - before.dealt).sum(axis=-1)
+        chances = self._chances(before, size)[..., ::-1]
+        horizon = self._horizon(float(before.tallies.answers.max(initial=0.0)))
+        early, late = before.first or before.tallies, after.first or after.tallies
+
+        def folded(
+            chains: tuple[Chain, ...], told: Tallies, now: Tallies, cards: Ints
+        ) -> tuple[Chain, ...]:
+            known, cards = engine.without_certain(before.room, size, told, now, cards)
+            begun = self.ladder.started(chains, flipped(early))
+            last = self.ladder.sizes.size - 1
+            judged = np.where(cards >= 0, 2 * (last - cards // 2) + cards % 2, cards)
+            cards = np.where(cards < -1, -2 - (last - (-2 - cards)), judged)
+            return self.ladder.fold(begun, flipped(known), cards, chances=chances, horizon=horizon)
+
+        by_first = folded(climb.first, early, late, first)
+        now = by_first
+        if climb.now is not climb.first or not np.array_equal(kinds, first):
+            now = folded(climb.now, before.tallies, after.tallies, kinds)
+        return replace(after, climb=Climb(now, by_first))
+
+    def shown(self, state: State) -> Bools:
+        """Tell which thresholds were shown to keep all floors, (..., H), highest first."""
+        tallies, found = flipped(state.tallies), []
+        for rungs, chain in zip(self.ladder.floors, _climb(state).now, strict=True):
+            found.append(chain.shown(rungs, rungs.sure(tallies)[0]))
+        return np.asarray(np.logical_and.reduce(found))
+
+    def place(self, state: State) -> Ints:
+        """Return the certified threshold of each evaluation, highest first; -1 where none is."""
+        shown = self.shown(state)
+        last = shown.shape[-1] - 1
+        outermost = last - shown[..., ::-1].argmax(axis=-1)
+        chosen = outermost if self._question.most == "recall" else shown.argmax(axis=-1)
+        return np.where(shown.any(axis=-1), chosen, -1)
+
+    def settled(self, state: State) -> Bools:
+        """Tell which evaluations can hardly gain more, (...)."""
+        tallies, place = flipped(state.tallies), self.place(state)
+        guess, climb = self.ladder.guess(tallies), _climb(state).now
+        rungs = self.ladder.floors[0]
+        outward = self._question.most == "recall"
+        worth = self.ladder.worth(
+            guess, replace(rungs, metric="precision" if outward else "recall")
+        )
+        here = np.take_along_axis(worth, np.maximum(place, 0)[..., None], axis=-1)
+        index = np.arange(worth.shape[-1])
+        beyond = index > place[..., None] if outward else index < place[..., None]
+        better = beyond & (worth >= (1 + self._gain) * here)
+        refuted = np.zeros_like(better)
+        for each, chain in zip(self.ladder.floors, climb, strict=True):
+            refuted |= (chain.best_down >= each.goal) | each.sure(tallies)[1]
+        # The nearest of those that would be better; those beyond it are harder still.
+        nearest = better.argmax(axis=-1) if outward else last_true(better)
+        out = np.take_along_axis(refuted, nearest[..., None], axis=-1)[..., 0]
+        return np.asarray((place >= 0) & (out | ~better.any(axis=-1)))
+
+    def look(self, state: State) -> tuple[Look, ThresholdLook]:
+        """Return what can be said of one evaluation: the first floor's metric, and thresholds."""
+        tallies = flipped(state.tallies)
+        place, supported, power = int(self.place(state)), self._supported(state), 0.0
+        settled = bool(self.settled(state))
+        reason = reasons(
+            state.streak + settled,
+            rounds_in_a_row=1,
+            answers=tallies.answers,
+            budget=self._budget,
+            room=state.room + state.dealt - state.tallies.n - state.tallies.u,
+        )
+        chosen = place if place >= 0 else supported
+        if place < 0 and supported is not None:
+            power = self._power(state, supported)
+        value, low, high, variance = self.interval(
+            state, self.ladder.floors[0].metric, 0 if chosen is None else chosen
+        )
+        last = self.ladder.sizes.size - 1
+        moments = Moments(
+            np.asarray(value),
+            np.asarray(variance),
+            np.asarray(chosen is not None),
+            np.zeros(last + 1, dtype=np.bool_),
+        )
+        now = Look(moments, np.asarray(low), np.asarray(high), state.streak, reason, moments.value)
+        return now, ThresholdLook(
+            None if place < 0 else last - place,
+            None if supported is None else last - supported,
+            settled,
+            power,
+        )
+
+    def _supported(self, state: State) -> int | None:
+        """Return the threshold, highest first, that labels support best; None before the first."""
+        tallies = flipped(state.tallies)
+        if not tallies.answers:
+            return None
+        guess, place = self.ladder.guess(tallies), np.arange(self.ladder.sizes.size)
+        least = np.full(place.size, np.inf)
+        for rungs in self.ladder.floors:
+            steps = (place[:, None] >= place).astype(np.float64)
+            gradient = np.where(steps > 0, rungs.above, rungs.below)
+            error = np.sqrt(
+                [float(self.ladder.variance(tallies, each)) for each in gradient[:: _stride(place)]]
+            )
+            error = np.interp(place, place[:: _stride(place)], error)
+            least = np.minimum(least, rungs.total(guess.T) / np.maximum(error, _TINY))
+        holds = np.flatnonzero(least >= _SUPPORTED)
+        if not holds.size:
+            return int(least.argmax())
+        return int(holds[-1] if self._question.most == "recall" else holds[0])
+
+    def _power(self, state: State, place: int) -> float:
+        tallies = flipped(state.tallies)
+        guess, found = self.ladder.guess(tallies), 1.0
+        cards = np.maximum(tallies.answers, 50.0)
+        for rungs, chain in zip(self.ladder.floors, _climb(state).now, strict=True):
+            found = min(found, float(self.ladder.power(guess, rungs, chain, cards)[place]))
+        return found
+
+    def interval(self, state: State, metric: str, place: int) -> tuple[float, float, float, float]:
+        """Return a metric at a threshold, its interval's ends and its variance.
+
+        By the normal distribution on the scale of log odds, to first order. It is no part of the
+        theorem, and not made for many looks.
+
+        Parameters
+        ----------
+        state : State
+        metric : str
+        place : int
+            Of the threshold, highest first.
+        """
+        tallies = flipped(state.tallies)
+        says_yes = np.arange(self.ladder.sizes.size) <= place
+        form, T = ratio(metric, self.ladder.sizes, says_yes), self.ladder.guess(tallies).T
+        value, gradient = float(form.value(T)), form.gradient(T)
+        variance = float(self.ladder.variance(tallies, gradient))
+        least, most = (
+            float(each) for each in form.extremes(tallies.x, tallies.N - tallies.n + tallies.x)
+        )
+        inner = min(max(value, 1e-6), 1 - 1e-6)
+        away = float(ndtri((1 + self._confidence) / 2)) * np.sqrt(variance) / (inner * (1 - inner))
+        low, high = (float(expit(logit(inner) + sign * away)) for sign in (-1, 1))
+        low, high = min(max(low, least), value), max(min(high, most), value)
+        return value, low, high, variance
+
+
+def flipped(tallies: Tallies) -> Tallies:
+    """Return the tallies with the highest scores first."""
+    return Tallies.trusted(
+        *(each[..., ::-1] for each in (tallies.N, tallies.n, tallies.x, tallies.u))
+    )
+
+
+def last_true(which: Bools) -> Ints:
+    """Return the last place that is true in each row; the last of all where none is."""
+    return np.asarray(which.shape[-1] - 1 - which[..., ::-1].argmax(axis=-1))
+
+
+def _stride(place: Ints) -> int:
+    """Return how many thresholds to go at a time: errors change slowly with them."""
+    return max(place.size // 40, 1)
+
+
+def _climb(state: State) -> Climb:
+    if state.climb is None:
+        raise DesignError("this evaluation is not for a threshold")
+    return state.climb
