@@ -213,10 +213,11 @@ def _ladder(profile: Profile, K: int) -> _Numbered:
     of them is a step whether there are a thousand or a million.
     """
     count = profile.count[::-1].astype(np.float64)
-    ratio = max(float(count.sum()) / _LEAST_RUNG, 1.0) ** (1 / K)
+    ratio = max(float(count.sum()) / _LEAST_RUNG, 1.0) ** (1 / max(K - 1, 1))
+    first = _LEAST_RUNG if K > 1 else np.inf
     rungs, passed, began, rest = [0], 0.0, 0.0, float(count.sum())
     for items in count.tolist():
-        full = passed >= max(began + _LEAST_RUNG, began * ratio) and rest >= _LEAST_RUNG
+        full = passed >= max(began + first, began * ratio) and rest >= _LEAST_RUNG
         began = passed if full else began
         rungs.append(rungs[-1] + full)
         passed, rest = passed + items, rest - items
