@@ -143,10 +143,11 @@ def cut(profile: Profile, method: str, bins: int, facing: Facing | None = None) 
         else:
             number, notes = _CUT[method](profile, int(bins))
         strata = np.unique(number).size
-        if strata < bins and method != "ladder":  # which makes as many as there are steps
-            notes.append(
-                f"asked for {_strata(bins)}, {bins - strata} would be empty: {_strata(strata)}"
-            )
+        if strata < bins:
+            why = f"{bins - strata} would be empty"
+            if method == "ladder":
+                why = f"each of {_LEAST_RUNG} items or more"
+            notes.append(f"asked for {_strata(bins)}, {why}: {_strata(strata)}")
     _, owner = np.unique(number, return_inverse=True)
     starts = np.flatnonzero(np.diff(owner)) + 1
     return Cuts(
