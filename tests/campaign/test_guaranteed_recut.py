@@ -1,8 +1,10 @@
 """Guaranteed campaigns whose strata are cut anew: bets go on, and all of it can be checked."""
 
 import asyncio
+import csv
 import json
 import sqlite3
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import assay
-from assay.audit import verify_bundle
+from assay.audit import recompute, verify_bundle
 from assay.campaign.widget import Labeller
 from assay.core.deck import numbers
 from assay.errors import DesignError
@@ -83,6 +85,13 @@ def test_a_good_judge_saves_labels_and_all_of_it_can_be_checked(tmp_path: Path) 
     assert assay.verify_campaign(storage=storage, report=tmp_path / "report.json").clean
     campaign.bundle(tmp_path / "audit.zip")
     assert verify_bundle(tmp_path / "audit.zip").clean
+    with zipfile.ZipFile(tmp_path / "audit.zip") as bundle:
+        bundle.extractall(tmp_path / "bundle")
+    assert recompute.main(tmp_path / "bundle") == 0
+    with (tmp_path / "bundle" / "cards.csv").open(newline="") as file:
+        chances = [float(card["probability"]) for card in csv.DictReader(file)]
+    assert chances.count(1.0) == 400
+    assert sum(1 / chance for chance in chances) == pytest.approx(len(truth))
     labels = [point.labels for point in campaign.history()["accuracy"]]
     assert labels == sorted(labels)
     assert labels[0] == 20
@@ -301,6 +310,21 @@ def test_what_needs_random_samples_of_the_strata_is_refused(
     weights = campaign.to_frame(backend="polars")["weight"].to_list()
     assert weights.count(1.0) >= 200
     assert sum(weights) == pytest.approx(3_000)
+
+
+def test_it_goes_with_a_question_and_with_what_last_week_has_learned(tmp_path: Path) -> None:
+    table, truth = population(6_000)
+    storage = f"sqlite:///{tmp_path}/labels.db"
+    campaign = create(table, storage, within=None, at_least=0.62, seed=3)
+    label(campaign, truth)
+    assert campaign.estimate().verdict
+    assert len(campaign.settings.epochs) == 3
+    after = create(table, storage, name="next", learned_from="campaign", within=0.05, seed=4)
+    assert after.settings.source.model is not None
+    assert not after.settings.epochs
+    assert after.settings.draw_seed == after.settings.seed
+    label(after, truth)
+    assert all(assay.verify_campaign(name, storage=storage).clean for name in ("campaign", "next"))
 
 
 @pytest.mark.parametrize("what", ["item", "strata", "epoch", "twice"])

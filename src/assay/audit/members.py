@@ -108,13 +108,22 @@ def _cards(snapshot: Snapshot, labelling: Labelling) -> bytes:
     rounds = enumerate(labelling.items_of_rounds)
     dealt_in = {item_id: place for place, ids in reversed(list(rounds)) for item_id in ids}
 
+    # What was judged before a guaranteed campaign's strata were cut anew is there for certain.
+    known = snapshot.rounds[0] if settings.epochs and snapshot.rounds else [0] * len(drawn)
+
+    def probability(card: CardRow) -> float:
+        certain = known[card.stratum]
+        if card.position < certain:
+            return 1.0
+        return (drawn[card.stratum] - certain) / (snapshot.sizes[card.stratum] - certain)
+
     def row(card: CardRow) -> Iterable[object]:
         size, answer = snapshot.sizes[card.stratum], labelling.rounds.answers.get(card.item_id)
         yield from (_cell(getattr(card, name)) for name in _STORED)
         yield number(settings.item_id(card.item_id), settings.draw_seed)
         yield dealt_in.get(card.item_id, "")
         yield from (drawn[card.stratum], size)
-        yield (card.weight or 0) / weights[card.stratum] if weights else drawn[card.stratum] / size
+        yield (card.weight or 0) / weights[card.stratum] if weights else probability(card)
         yield "" if answer is None else answer.value
 
     return _csv((*CARD_COLUMNS, *_CARD_FOLLOWS), map(row, snapshot.cards))
