@@ -285,7 +285,6 @@ def test_reviewers_do_not_see_second_opinions() -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"metrics": ["precision", "recall"]}, "one metric of one classifier"),
         ({"sample_weight": "noise"}, "have weights"),
         ({"design": assay.Design.kumar_raj()}, "cuts by confidence"),
     ],

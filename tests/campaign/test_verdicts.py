@@ -212,10 +212,26 @@ def test_predictions_in_memory_are_joined_by_who_has_them() -> None:
 
 
 def test_where_a_judge_saves_no_labels_it_is_not_asked() -> None:
-    pages = {"p": [0.9, 0.2], "q": [0.8, 0.1]}
-    two = {"a": ("p", 0.5), "b": ("q", 0.5)}
+    pages = {"p": [0.9, 0.2], "visits": [5, 1]}
     campaign = assay.create_campaign(
-        pages, classifiers=two, metrics=["accuracy:a", "accuracy:b"], budget=2
+        pages, score="p", threshold=0.5, sample_weight="visits", metric="accuracy", budget=2
     )
-    with pytest.raises(DesignError, match="several metrics or classifiers"):
+    with pytest.raises(DesignError, match="have weights"):
         campaign.unjudged(1)
+
+
+@pytest.mark.usefixtures("folder")
+def test_verdicts_are_taken_by_a_campaign_of_several_metrics() -> None:
+    campaign = create(metric="precision", metrics=["precision", "recall"], within=0.06)
+    label(campaign, 120)
+    people = truth()
+    items = campaign.unjudged(SIZE)
+    rows = [f"{item.id},{'yes' if people[str(item.id)] else 'no'}" for item in items]
+    Path("verdicts.csv").write_text("\n".join(["id,verdict", *rows]))
+    taken = import_verdicts("spam", "verdicts.csv", storage="sqlite:///assay.db")
+    assert taken.new == SIZE
+    assert len(taken.campaign.answers()) + len(taken.campaign.waiting_answers()) == 120
+    label(taken.campaign, SIZE)
+    assert taken.campaign.settings.source.model is not None
+    assert "judge" in taken.campaign.settings.source.model.columns
+    assert assay.verify_campaign("spam", storage="sqlite:///assay.db").clean

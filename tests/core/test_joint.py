@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy import optimize
 
 from assay.core.design import Design
 from assay.core.engine import State, explored_shares
@@ -256,3 +258,41 @@ def test_evaluations_side_by_side_are_planned_as_if_alone() -> None:
         its_look, its_cards = joint.step(alone, asked=60)
         assert its_cards.tolist() == together[run].tolist()
         assert its_look.reason == now.reason[run]
+
+
+def test_the_fewest_labels_are_those_of_an_optimiser() -> None:
+    """Two precisions share a cell: more than either takes alone, and less than both together."""
+    parts = Parts(np.arange(3), np.array([1, 2, 3]), np.array([4000.0, 9000.0, 6000.0]))
+    rate, sd = np.array([0.3, 0.9, 0.6]), np.array([0.4, 0.3, 0.2])
+
+    def fewest(*metrics: str) -> float:
+        goal = Goal(targets=parse_targets(metrics, ["a", "b"], within=0.02))
+        return Joint(Design(), parts, views_of(goal, ["a", "b"], parts)).fewest(rate, sd)
+
+    def half_widths(n: Floats) -> Floats:
+        variance = parts.size**2 * sd**2 * (1 / n - 1 / parts.size)
+        said = [[0, 2], [1, 2]]  # the parts that each says yes to
+        return np.array([1.96 * np.sqrt(variance[of].sum()) / parts.size[of].sum() for of in said])
+
+    solve: Any = optimize.minimize
+    found = solve(
+        lambda n: n.sum(),
+        np.full(3, 800.0),
+        constraints={"type": "ineq", "fun": lambda n: 0.02 - half_widths(n)},
+        bounds=[(1, size) for size in parts.size],
+        options={"ftol": 1e-10, "maxiter": 500},
+    )
+    both = fewest("precision:a", "precision:b")
+    assert both == pytest.approx(found.fun, rel=2e-3)
+    alone = [fewest(f"precision:{name}") for name in "ab"]
+    assert max(alone) * 1.02 < both < 0.98 * sum(alone)  # neither would do in its place
+
+
+def test_without_widths_the_fewest_labels_are_of_the_budget() -> None:
+    parts = Parts(np.arange(2), np.array([0, 1]), np.array([5000.0, 5000.0]))
+    (target,) = parse_targets(["accuracy:a"], ["a"])
+    goal = Goal(targets=(target,), budget=100)
+    joint = Joint(Design(), parts, views_of(goal, ["a"], parts), budget=100)
+    half = np.full(2, 0.5)
+    assert joint.fewest(half, half) == pytest.approx(100, rel=0.02)
+    assert joint.fewest(half, half / 2) == pytest.approx(25, rel=0.02)

@@ -37,6 +37,7 @@ def compare_campaign(
     scale: ScoreScale | None = None,
     show: Sequence[str] = (),
     slices: Sequence[str] = (),
+    aux: Sequence[str] = (),
     names: tuple[str, str] = ("old", "new"),
     metric: str = "precision",
     within: float | None = None,
@@ -69,6 +70,9 @@ def compare_campaign(
     slices : sequence of str
         As in `create_campaign`: columns, of both, for `Campaign.slices` of the new one's metric,
         which is among the targets where `level_within` is given.
+    aux : sequence of str
+        Columns of both with second opinions, as in `create_campaign`; of an item that is in both,
+        the later ones count. It does not go with `labels_from`.
     names : (str, str)
         What the two are called.
     metric : str
@@ -108,6 +112,8 @@ looked at
     sources = [labels_from] if isinstance(labels_from, str) else list(labels_from)
     # Without labels of campaigns that are there already, it is in memory as any new one is.
     store = open_storage(storage) if sources else open_store(storage)
+    if aux and sources:
+        _refuse_known_order(aux, sources)
     before = _formers(store, sources)
     seed = _seed_of(before, seed)
     reviewing = _reviewing_of(before, question, reviewers_per_item, overlap)
@@ -124,14 +130,15 @@ looked at
     refuse_bad_show(slices, "slices")
     scores = () if score is None else (score,)
     kept = list(dict.fromkeys([*show, *slices, *scores]))
-    found = read_compared([old, new], classifiers=classifiers, id=id, show=kept, seed=seed)
+    refuse_bad_show(aux, "aux")
+    found = read_compared([old, new], classifiers=classifiers, id=id, show=kept, aux=aux, seed=seed)
     for each in before:
         refuse_other_ids(found, each)
     settings = comparison_settings(
         found,
         [as_scan(old), as_scan(new)],
         classifiers=classifiers,
-        around={"id": id, "show": show},
+        around={"id": id, "show": show, **({"aux": list(aux)} if aux else {})},
         metrics=_targets(metric, one, other, within, level_within),
         budget=budget,
         confidence=confidence,
@@ -191,9 +198,19 @@ def comparison_settings(
         confidence=confidence,
         design=design,
         seed=seed,
+        bind=True,
     )
     return settings_of(
-        setup, scans, name=name, seed=seed, reviewing=reviewing, slices=slices, scores=scores
+        setup, scans, name=name, seed=setup.seed, reviewing=reviewing, slices=slices, scores=scores
+    )
+
+
+def _refuse_known_order(aux: Sequence[str], sources: Sequence[str]) -> None:
+    raise DesignError(
+        f"aux={list(aux)!r} is given beside labels of campaign {sources[0]!r}",
+        details="to use labels again, items come in the order of that campaign; with second "
+        "opinions the order is a new one, so that no column can have been made for it",
+        hint="leave out aux=, or labels_from=",
     )
 
 

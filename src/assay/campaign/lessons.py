@@ -80,7 +80,7 @@ def _learned(labelling: Labelling) -> Model | None:
                 taught = taught_by(labelling, found, labelling.answered)
                 model = fit(
                     taught.columns,
-                    source.columns.get("score"),
+                    source.own_scores,
                     taught.positive,
                     taught.fold,
                     seed=taught.seed,

@@ -20,11 +20,11 @@ from itertools import islice
 import numpy as np
 
 from assay.campaign.replacement import Known, put_in_place
-from assay.campaign.setup import strata_of_one
+from assay.campaign.setup import strata_of
 from assay.core.answers import Answer
 from assay.core.deck import Id
-from assay.core.error_model import SAID, Model, learn
-from assay.core.types import Bools, Floats
+from assay.core.error_model import SAID, Model, Values, learn
+from assay.core.types import Bools
 from assay.errors import PredictionsError
 from assay.labelling import (
     Dealt,
@@ -155,11 +155,12 @@ def _fitted(labelling: Labelling, found: Opinionated, labels: int) -> Model | No
     cards = [labelling.rounds.card(str(id)) for id in taught.ids]
     model = learn(
         taught.columns,
-        settings.source.columns.get("score"),
+        settings.source.own_scores,
         taught.positive,
         taught.fold,
         stratum=np.array([-1 if card is None else card.stratum for card in cards]),
         sizes=settings.strata.sizes,
+        cost=None if settings.goal.single else labelling.evaluation.fewest,
         seed=taught.seed,
         before=settings.source.model_before,
     )
@@ -171,7 +172,7 @@ class Taught:
     """Labels that teach a model: of which items, what they are, and in which fold."""
 
     ids: list[Id]
-    columns: Mapping[str, Sequence[object] | Floats | Bools]
+    columns: Mapping[str, Values]
     positive: Bools
     fold: Bools
     seed: int
@@ -203,14 +204,15 @@ def taught_by(labelling: Labelling, found: Opinionated, labels: int) -> Taught:
     )
 
 
-def _predicted(labelling: Labelling, found: Opinionated, ids: Sequence[Id]) -> dict[Id, bool]:
-    """Return the predicted labels of items; of some that were not drawn again they are read."""
+def _predicted(labelling: Labelling, found: Opinionated, ids: Sequence[Id]) -> dict[Id, int]:
+    """Return what was said of items; of some that were not drawn again it is read."""
     known = {id: labelling.rounds.card(str(id)) for id in ids}
     waiting = [id for id, card in known.items() if card is None]
-    read = found.find(waiting, variable="score", scale="margin") if waiting else []
-    told = {id: bool(card.predicted) for id, card in known.items() if card is not None}
+    variable = labelling.settings.variable
+    read = found.find(waiting, variable=variable, scale="margin") if waiting else []
+    told = {id: int(card.predicted) for id, card in known.items() if card is not None}
     return told | {
-        id: bool(each.card.predicted)
+        id: int(each.card.predicted)
         for id, each in zip(waiting, read, strict=True)
         if each is not None
     }
@@ -230,6 +232,6 @@ def _cut_by(model: Model, placed: Predictions, settings: Settings) -> Settings:
     )
     return replace(
         settings,
-        strata=strata_of_one(placed, settings.goal, settings.design, "margin", "spread"),
+        strata=strata_of(placed, settings.goal, settings.design, "margin", by_model=True),
         source=source,
     )

@@ -1,8 +1,8 @@
 """Setup of a new campaign: predictions read and cut into strata, for one metric or several."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 from assay.campaign.prior_labels import PriorLabels, find_prior_labels
 from assay.core.bins import Scale, scale_of
@@ -29,7 +29,7 @@ from assay.predictions import (
 )
 
 # Columns that are not one classifier's; `groups` where the slices have been read before.
-SHARED = ("id", "show", "groups", "sample_weight")
+SHARED = ("id", "show", "groups", "sample_weight", "aux", "model")
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,6 @@ def set_up(
     doubted : bool
         Whether to refuse scores that look wrong. Where a campaign goes on they were taken before.
     """
-    opinions = None
     columns = _columns_for_threshold(columns, classifiers, metrics, threshold_for)
     if classifiers is None and metrics is None and "[" not in metric:
         goal = Goal(
@@ -113,32 +112,30 @@ def set_up(
         design = fitted(_checked(default_design(goal) if design is None else design), goal)
         read, scores = _with_scores(predictions, columns)
         found = read_predictions(predictions, **read, seed=seed, bind=bind)
-        if bind and isinstance(found, Opinionated) and columns.get("aux"):
-            opinions = found.opinions_digest()
-            seed = bound_seed(seed, opinions)
+        seed, opinions = _bound(found, columns, seed) if bind else (seed, None)
         kind = scale_of(*found.score_range) if scale is None else _known_scale(scale)
-        if columns.get("aux"):
-            refuse_unfit_for_model(design, columns)
+        refuse_unfit_for_model(design, columns)
         variable, strata = design.variable, strata_of_one(found, goal, design, kind)
         sides = strata.sides
     else:
         if at_least is not None:
             refuse_yes_or_no(at_least)
-        if columns.get("aux"):
-            _refuse_aux(columns["aux"])
+        design = _checked(Design() if design is None else design)
+        refuse_unfit_for_model(design, columns)
         wanted: Iterable[str] | Mapping[str, float] = [metric]
         if metrics is not None:  # it is gone through twice
             wanted = metrics if isinstance(metrics, str | Mapping) else list(metrics)
         columns = _columns_of_several(columns, classifiers, slices_in(wanted))
         read, scores = _with_scores(predictions, columns)
         found = read_predictions(predictions, **read, seed=seed)
+        seed, opinions = _bound(found, columns, seed) if bind else (seed, None)
         targets = parse_targets(wanted, found.classifiers, within=within, slices=found.groups.names)
         goal = Goal(
             targets=targets, budget=budget, confidence=confidence, simultaneous=simultaneous
         )
-        design = _checked(Design() if design is None else design)
-        variable, strata, kind = "rank", cell_strata(found, goal, design), "probability"
-        sides = [None]
+        by_model = columns.get("model") is not None
+        strata = strata_of(found, goal, design, "probability", by_model=by_model)
+        variable, kind, sides = "rank", "margin" if by_model else "probability", [None]
     for doubt in found.doubts if doubted else ():
         doubt.refuse()
     if isinstance(found, MemoryPredictions) and found.weighted:
@@ -201,6 +198,14 @@ def _columns_for_threshold(
     return {**columns, "threshold": _EVERY_SCORE}
 
 
+def _bound(found: Predictions, columns: Mapping[str, Any], seed: int) -> tuple[int, int | None]:
+    """Return the seed of a new campaign, and the digest of the columns that it depends on."""
+    if not columns.get("aux") or not isinstance(found, Opinionated):
+        return seed, None
+    digest = found.opinions_digest()
+    return bound_seed(seed, digest), digest
+
+
 def _with_scores(
     predictions: object, columns: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], tuple[str, ...]]:
@@ -216,10 +221,28 @@ def _with_scores(
     scores = tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
     if not scores or isinstance(scan.source, Predictions) or not isinstance(show, list | tuple):
         return columns, ()
-    is_one = len(names) == 1 and columns.get("sample_weight") is None and not columns.get("groups")
+    in_memory = ("sample_weight", "groups", *(("aux",) if "classifiers" in columns else ()))
+    is_one = len(names) == 1 and not any(columns.get(name) for name in in_memory)
     if is_one and not show and engine_of(scan, columns["id"]) != "memory":
         return columns, ()
     return {**columns, "show": list(dict.fromkeys([*show, *scores]))}, scores
+
+
+def strata_of(
+    found: Predictions, goal: Goal, design: Design, scale: Scale, *, by_model: bool = False
+) -> Strata:
+    """Cut predictions for one metric, or for several targets.
+
+    Parameters
+    ----------
+    found, goal, design, scale
+        As in `strata_of_one`.
+    by_model : bool
+        Whether a model's log odds stand in the place of the score, or of the mean rank.
+    """
+    if goal.single:
+        return strata_of_one(found, goal, design, scale, "spread" if by_model else None)
+    return cell_strata(found, goal, design, by_model=by_model)
 
 
 def strata_of_one(
@@ -306,8 +329,10 @@ def _columns_of_several(
 
 
 def refuse_unfit_for_model(design: Design, columns: Mapping[str, Any]) -> None:
-    """Raise where strata cannot be cut anew by a model of the outcome during a campaign."""
-    aux = list(columns["aux"])
+    """Raise where strata cannot be cut anew by a model of the outcome, and such a one is wanted."""
+    aux = list(columns.get("aux") or ())
+    if not aux:
+        return
     if columns.get("sample_weight") is not None:
         raise DesignError(
             f"aux={aux!r} is given for items that have weights",
@@ -321,14 +346,6 @@ def refuse_unfit_for_model(design: Design, columns: Mapping[str, Any]) -> None:
             details="a model of the outcome takes the place of the score",
             hint="leave out aux=, or take a design that cuts by the score",
         )
-
-
-def _refuse_aux(aux: Sequence[str]) -> NoReturn:
-    raise DesignError(
-        f"aux={list(aux)!r} goes with one metric of one classifier",
-        details="several are cut by what all of them say, and by their ranks",
-        hint="leave out aux=, or make a campaign for that metric alone",
-    )
 
 
 def _checked(design: object) -> Design:

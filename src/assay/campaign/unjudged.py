@@ -10,7 +10,7 @@ from numbers import Integral
 
 import numpy as np
 
-from assay.campaign.setup import strata_of_one
+from assay.campaign.setup import strata_of
 from assay.core.deck import number
 from assay.core.design import Design
 from assay.errors import DesignError, InputError, did_you_mean
@@ -36,18 +36,18 @@ def unjudged_in(labelling: Labelling, n: int, column: str | None) -> list[Item]:
     settings = labelling.settings
     if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
         raise InputError(f"ask for a whole number of items, at least 1; got {n!r}")
-    if not settings.goal.single or settings.strata.weighted:
+    if settings.strata.weighted:
         raise DesignError(
-            f"campaign {settings.name!r} is about several metrics or classifiers, or its items "
-            "have weights: a judge's verdicts save no labels there",
-            details="a second opinion goes with one metric of one classifier, and without weights",
-            hint="make a campaign of one metric for it",
+            f"the items of campaign {settings.name!r} have weights: a judge's verdicts save no "
+            "labels there",
+            details="a second opinion goes with items that count alike",
+            hint="make a campaign without weights for it",
         )
     column = _column(settings.source.aux, column)
     found = labelling.predictions()
     check_same(settings, found)
     scale, seed = settings.source.scale, settings.seed ^ _KEY
-    strata = strata_of_one(found, settings.goal, Design(bins=1), scale, "equal")
+    strata = strata_of(found, settings.goal, Design(bins=1, strata="equal"), scale)
     wanted, deepest = int(n), int(strata.sizes.max())
     depth = min(max(wanted, _DEEP), deepest) if column is not None else min(wanted, deepest)
     while True:

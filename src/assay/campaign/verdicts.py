@@ -176,7 +176,11 @@ def _refuse_strangers(said: list[Judgement], store: Store, settings: Settings) -
     if settings.id_kind == "integer":
         ids = [id for id in ids if re.fullmatch(r"-?[0-9]{1,19}", id)]
     predictions = read_again(whereabouts(store, settings), settings)
-    known = predictions.find([settings.item_id(id) for id in ids], variable="score", scale="margin")
+    known = predictions.find(
+        [settings.item_id(id) for id in ids],
+        variable="score" if settings.goal.single else "rank",
+        scale="margin",
+    )
     if not any(known):
         raise InputError(
             f"none of {count(said, 'verdict')} is of an item of campaign {settings.name!r}",

@@ -115,6 +115,7 @@ def compare(
     scale: options.ScaleName = None,
     show: options.Shown = None,
     slices: options.SliceColumns = None,
+    aux: options.AuxColumns = None,
     names: Annotated[
         tuple[str, str],
         options.about_data("What the two are called.", "--names", metavar="OLD NEW"),
@@ -165,6 +166,7 @@ def compare(
             scale=cast(ScoreScale | None, scale),
             show=show or (),
             slices=slices or (),
+            aux=aux or (),
             names=names,
             metric=metric,
             within=within,

@@ -127,10 +127,9 @@ def simulate(
         if classifier:
             options.refuse_beside_classifiers(**own)
             columns["classifiers"] = options.parse_classifiers(classifier, positive=positive)
-            if aux:
-                raise DesignError("--aux goes with one classifier, not with --classifier")
         else:
-            columns |= own | {"aux": aux or ()}
+            columns |= own
+        columns["aux"] = aux or ()
         names = None if design is None else _words(design)
         if not classifier and options.is_one_metric([*metrics]):
             _refuse_of_one(parent=parent, assume=assume, simultaneous=simultaneous or None)

@@ -29,6 +29,7 @@ def several_facts(source: Source, goal: Goal, strata: Strata) -> list[tuple[str,
     cells = sum(len(heap.codes) for heap in strata.heaps)
     mean = "the mean of the items' ranks by each score"
     return [
+        *_second_opinions(source),
         ("goal", goal_words(goal)),
         ("strata", f"{strata.n_strata:,}, of {cells:,} cells: items that all say the same of"),
         ("cut by", mean if source.has_score else "nothing, as there is no score"),
@@ -182,18 +183,20 @@ def _facts(
     design, scale = settings.design, settings.source.scale
     weight = settings.source.columns.get("sample_weight")
     by_weight = [("weights", f"{weight}: items are drawn in proportion to it")] if weight else []
-    aux = ", ".join(settings.source.aux)
-    seconds = [("aux", f"{aux}: {_AUX}")] if aux else []
     return [
         ("metric", f"{metric_name(goal.metric)}: {METRICS[goal.metric].text}"),
         *by_weight,
-        *seconds,
+        *_second_opinions(settings.source),
         ("goal", _goal_text(goal)),
         ("strata", _strata_text(settings)),
         ("cut by", _variable_text(settings)),
         ("scale", f"{scale}, {_scale_reason(scale, given=scale_given)}"),
         ("labels", f"{design.allocation} allocation, {_estimated(design)}"),
     ]
+
+
+def _second_opinions(source: Source) -> list[tuple[str, RenderableType]]:
+    return [("aux", f"{', '.join(source.aux)}: {_AUX}")] if source.aux else []
 
 
 def _estimated(design: Design) -> str:

@@ -1,10 +1,11 @@
 """Groups of Venn cells: where the items of several classifiers lie, and how many in each part."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.core.bins import Scale
 from assay.core.cut_methods import Facing, cut
 from assay.core.cuts import Cuts
 from assay.core.profile import Profile, as_scores, profile_of
@@ -69,9 +70,13 @@ def count_cells(codes: Ints, weights: Ints | None = None) -> dict[int, int]:
 
 
 def profile_heaps(
-    values: Floats, codes: Ints, heaps: Sequence[Sequence[int]], weights: Ints | None = None
+    values: Floats,
+    codes: Ints,
+    heaps: Sequence[Sequence[int]],
+    weights: Ints | None = None,
+    scale: Scale = "probability",
 ) -> list[Profile]:
-    """Return the distribution of the mean rank in each heap.
+    """Return the distribution of the mean rank in each heap, or of a model's log odds.
 
     Parameters
     ----------
@@ -81,6 +86,8 @@ def profile_heaps(
         The codes of each heap; each occurs among the items, and in one heap only.
     weights : array of int64, shape (N,), optional
         How many times each item counts; otherwise once.
+    scale : {"probability", "margin"}
+        What the values are; log odds are margins.
 
     Examples
     --------
@@ -95,10 +102,11 @@ def profile_heaps(
                 f"a heap of {len(heap)} codes has no items",
                 details="every code of a heap must occur",
             )
-    return [
-        profile_of(values[rows], "probability", None if weights is None else weights[rows])
+    profiles = (
+        profile_of(values[rows], scale, None if weights is None else weights[rows])
         for rows in items
-    ]
+    )
+    return [replace(profile, scale=scale) for profile in profiles]
 
 
 def cut_heaps(

@@ -198,11 +198,11 @@ def _depth(profile: Profile, K: int, facing: Facing) -> Ints:
 def spread_of(profile: Profile) -> Floats:
     """Return what each cell adds to the total of sqrt(q (1 - q)).
 
-    q is the score itself where all scores lie between 0 and 1, and otherwise the chance whose log
-    odds it is. Where a model is all but sure, it may be wrong: no chance is taken to be nearer to
-    0 or 1 than one in fifty.
+    q is the score itself where scores are probabilities (told, or all between 0 and 1), and
+    otherwise the chance whose log odds it is. Where a model is all but sure, it may be wrong: no
+    chance is taken to be nearer to 0 or 1 than one in fifty.
     """
-    is_chance = scale_of(profile.min, profile.max) == "probability"
+    is_chance = (profile.scale or scale_of(profile.min, profile.max)) == "probability"
     q = np.clip(profile.mean if is_chance else expit(profile.mean), _SUREST, 1 - _SUREST)
     return np.asarray(profile.count * np.sqrt(q * (1 - q)))
 

@@ -20,7 +20,7 @@ References
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from itertools import combinations
@@ -34,9 +34,15 @@ from assay.core.types import Bools, Floats, Ints
 FOLDS = 2
 LARGEST = 1.7976931348623157e308  # of all numbers that are finite
 FIRST = 100  # labels, before which nothing is learned; then twice as many each time
-SAID = ""  # the column that is the predicted label; no column has this name
+SAID = ""  # the column that is the predicted label, or of several the code; none has this name
+RANK = "\0"  # of several classifiers, the column of mean ranks; nor this one
+
+Values: TypeAlias = "Sequence[object] | Floats | Bools | Ints"
+"""A column: numbers, what was said, or anything else, one for each item."""
 
 Kind = Literal["number", "share", "level", "said"]
+Cost = Callable[[Floats, Floats], float]
+"""The labels that strata take, by the rate of the outcome and the standard deviation in each."""
 
 _PENALTIES = (1.0, 10.0)  # on coefficients of features whose standard deviation is 1
 _GAIN = 2.0  # of the held-out deviance, in natural units: what Akaike asks of one parameter more
@@ -63,6 +69,8 @@ class Input:
         Of a number.
     level : str or bool, optional
         The value of a level; None for a missing one.
+    bit : int
+        Of what several classifiers said: which bit of the code.
     """
 
     column: str
@@ -70,13 +78,14 @@ class Input:
     centre: float = 0.0
     width: float = 1.0
     level: str | bool | None = None
+    bit: int = 0
 
     @property
     def is_number(self) -> bool:
         """Whether it is a number, and not one of two values."""
         return self.kind in ("number", "share")
 
-    def values(self, column: Sequence[object] | Floats | Bools) -> Floats:
+    def values(self, column: Values) -> Floats:
         """Return the numbers of a column; 0 where a number is missing.
 
         Examples
@@ -87,7 +96,8 @@ class Input:
         array([1., 0.])
         """
         if self.kind == "said":
-            return np.asarray(column, dtype=np.float64)
+            codes = np.asarray(column).astype(np.int64)
+            return (codes >> self.bit & 1).astype(np.float64)
         if self.kind == "level":
             return np.fromiter((_same(value, self.level) for value in column), dtype=np.float64)
         given = as_numbers(column)
@@ -136,9 +146,7 @@ class Model:
         named = (each.column for each in self.inputs if each.column != SAID)
         return tuple(dict.fromkeys(named))
 
-    def log_odds(
-        self, columns: Mapping[str, Sequence[object] | Floats | Bools], fold: Bools
-    ) -> Floats:
+    def log_odds(self, columns: Mapping[str, Values], fold: Bools) -> Floats:
         """Return the log odds of items.
 
         Parameters
@@ -162,7 +170,7 @@ class Model:
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can carry; `from_dict` restores it exactly."""
         return {
-            "inputs": [asdict(each) for each in self.inputs],
+            "inputs": [_plain(each) for each in self.inputs],
             "terms": [list(term) for term in self.terms],
             "weights": [list(weights) for weights in self.weights],
             "labels": self.labels,
@@ -181,9 +189,12 @@ class Model:
         )
 
 
-def columns_at(
-    columns: Mapping[str, Sequence[object] | Floats | Bools], rows: Ints
-) -> dict[str, Sequence[object] | Floats | Bools]:
+def _plain(each: Input) -> dict[str, Any]:
+    """Return an input as JSON has it; one classifier's is what it was before there were several."""
+    return {name: value for name, value in asdict(each).items() if name != "bit" or value}
+
+
+def columns_at(columns: Mapping[str, Values], rows: Ints) -> dict[str, Values]:
     """Return what columns say of the items of some rows."""
     return {
         name: values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
@@ -204,13 +215,14 @@ def scheduled(answered: int) -> int:
 
 
 def learn(
-    columns: Mapping[str, Sequence[object] | Floats | Bools],
-    own: str | None,
+    columns: Mapping[str, Values],
+    own: str | Sequence[str] | None,
     positive: Bools,
     fold: Bools,
     *,
     stratum: Ints,
     sizes: Ints,
+    cost: Cost | None = None,
     seed: int = 0,
     before: Model | None = None,
 ) -> Model | None:
@@ -229,19 +241,21 @@ def learn(
         and is not in the sample.
     sizes : array, shape (H,)
         The strata's items.
+    cost : callable, optional
+        As in `share_left`.
     """
     tried = _tried(columns, own, positive, fold, before)
     model = tried and (_better(*tried) or (None if before is None else tried[0][1]))
     if not model:
         return None
     drawn = stratum >= 0
-    rest = share_left(model.log_odds(columns, fold)[drawn], stratum[drawn], sizes)
+    rest = share_left(model.log_odds(columns, fold)[drawn], stratum[drawn], sizes, cost)
     return replace(model, seed=seed) if rest <= _WORTH_IT else None
 
 
 def fit(
-    columns: Mapping[str, Sequence[object] | Floats | Bools],
-    own: str | None,
+    columns: Mapping[str, Values],
+    own: str | Sequence[str] | None,
     positive: Bools,
     fold: Bools,
     *,
@@ -250,12 +264,16 @@ def fit(
 ) -> Model | None:
     """Fit a model to labels, or return None where the other columns tell no more than the score.
 
+    Strata of several classifiers are cut by the mean rank (`RANK`): the other columns must tell
+    more than that, and more than the scores do.
+
     Parameters
     ----------
     columns : mapping of str to array, shape (n,)
-        Of the labelled items, by name, with the predicted labels under `SAID`.
-    own : str or None
-        The column of the classifier's own score.
+        Of the labelled items, by name, with the predicted labels under `SAID`, and with the mean
+        ranks under `RANK` where there are scores of several.
+    own : str, sequence of str, or None
+        The column of the classifier's own score, or those of several.
     positive : array of bool, shape (n,)
         What the items are.
     fold : array of bool, shape (n,)
@@ -288,8 +306,8 @@ _Tried: TypeAlias = tuple[float, Model]  # the deviance of held-out labels, and 
 
 
 def _tried(
-    columns: Mapping[str, Sequence[object] | Floats | Bools],
-    own: str | None,
+    columns: Mapping[str, Values],
+    own: str | Sequence[str] | None,
     positive: Bools,
     fold: Bools,
     before: Model | None,
@@ -297,8 +315,8 @@ def _tried(
     """Return the best model by the score alone, and the best by all; None for too few labels."""
     if any(np.unique(positive[fold == each]).size < 2 for each in range(FOLDS)):
         return None
-    first = [column for column in (SAID, own) if column is not None]
-    others = [column for column in columns if column not in first]
+    first = [SAID, *([own] if isinstance(own, str) else dict.fromkeys(own or ()))]
+    others = [column for column in columns if column not in (RANK, *first)]
     alone, more = (
         [each for column in chosen for each in _inputs_now(column, columns[column], before)]
         for chosen in (first, others)
@@ -312,6 +330,9 @@ def _tried(
         return min(tried, key=_deviance)
 
     by_score, by_all = best(alone, None), best(every, None)
+    if RANK in columns and len(first) > 2:
+        ranked = [each for column in (SAID, RANK) for each in inputs_of(column, columns[column])]
+        by_score = min(by_score, best(ranked, None), key=_deviance)
     if before is not None:
         # What is more than the model of before has to show that it is: the strata are by that.
         as_before, both = best([], before), min(by_all, best(every, before), key=_deviance)
@@ -328,9 +349,7 @@ def _deviance(tried: _Tried) -> float:
     return tried[0]
 
 
-def _inputs_now(
-    column: str, values: Sequence[object] | Floats | Bools, before: Model | None
-) -> list[Input]:
+def _inputs_now(column: str, values: Values, before: Model | None) -> list[Input]:
     """Return the inputs of a column; those of a model of before stay, so that sums do not grow."""
     now = inputs_of(column, values)
     if before is None:
@@ -343,7 +362,7 @@ def _inputs_now(
     ]
 
 
-def inputs_of(column: str, values: Sequence[object] | Floats | Bools) -> list[Input]:
+def inputs_of(column: str, values: Values) -> list[Input]:
     """Return the inputs that a column becomes, by the values that it has; none for a constant.
 
     Examples
@@ -354,9 +373,12 @@ def inputs_of(column: str, values: Sequence[object] | Floats | Bools) -> list[In
     ['en', 'de']
     """
     if column == SAID:
-        return [Input(SAID, "said")] if len(set(np.asarray(values).tolist())) > 1 else []
+        codes = np.asarray(values).astype(np.int64)
+        differ = int(np.bitwise_or.reduce(codes) & ~np.bitwise_and.reduce(codes))
+        bits = range(differ.bit_length())
+        return [Input(SAID, "said", bit=bit) for bit in bits if differ >> bit & 1]
     plain: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
-    there = [value for value in plain if not _missing(value)]
+    there = [value for value in plain if not is_missing(value)]
     missing = [Input(column, "level")] if 0 < len(there) < len(plain) else []
     if len(set(there)) <= 1:
         return missing
@@ -379,7 +401,7 @@ def _number_input(column: str, numbers: Floats) -> Input:
 
 
 def _fitted(
-    columns: Mapping[str, Sequence[object] | Floats | Bools],
+    columns: Mapping[str, Values],
     inputs: Sequence[Input],
     positive: Bools,
     fold: Bools,
@@ -444,7 +466,7 @@ def _terms(inputs: Sequence[Input]) -> Iterator[tuple[int, ...]]:
     yield from combinations(numbers[:_MOST_CROSSED], 2)
 
 
-def share_left(log_odds: Floats, stratum: Ints, sizes: Ints) -> float:
+def share_left(log_odds: Floats, stratum: Ints, sizes: Ints, cost: Cost | None = None) -> float:
     """Return the share of the labels that fine strata by a model would take, by the model itself.
 
     (sum N_h mean sqrt(q (1 - q)))^2 / (sum N_h sqrt(mean q (1 - mean q)))^2, the variances of the
@@ -456,6 +478,9 @@ def share_left(log_odds: Floats, stratum: Ints, sizes: Ints) -> float:
         Of labelled items, which are random samples of the strata.
     sizes : array, shape (H,)
         The strata's items.
+    cost : callable, optional
+        Returns the labels that strata take, by the rate of the outcome in each and the standard
+        deviation there; otherwise those of a mean.
 
     Examples
     --------
@@ -468,8 +493,12 @@ def share_left(log_odds: Floats, stratum: Ints, sizes: Ints) -> float:
     labels = np.maximum(np.bincount(stratum, minlength=sizes.size), 1)
     mean = np.bincount(stratum, q, minlength=sizes.size) / labels
     fine = np.bincount(stratum, np.sqrt(q * (1 - q)), minlength=sizes.size) / labels
-    coarse = float(sizes @ np.sqrt(mean * (1 - mean)))
-    return float(sizes @ fine / coarse) ** 2 if coarse > 0 else 1.0
+    now = np.sqrt(mean * (1 - mean))
+    if cost is None:
+        after, before = float(sizes @ fine) ** 2, float(sizes @ now) ** 2
+    else:
+        after, before = cost(mean, fine), cost(mean, now)
+    return after / before if before > 0 else 1.0
 
 
 def ridge_logistic(design: Floats, positive: Bools, penalty: float) -> Floats:
@@ -518,7 +547,7 @@ def _product(numbers: Sequence[Floats], term: tuple[int, ...], size: int) -> Flo
     return product
 
 
-def as_numbers(values: Sequence[object] | Floats | Bools) -> Floats:
+def as_numbers(values: Values) -> Floats:
     """Return values as numbers, also those that are written as text; NaN for all else.
 
     Examples
@@ -544,11 +573,12 @@ def _root(x: Floats) -> Floats:
     return np.asarray(np.sqrt(np.sqrt(np.sqrt(x))))
 
 
-def _missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
+    """Tell whether a column says nothing of an item."""
     return value is None or (isinstance(value, float) and not np.isfinite(value))
 
 
 def _same(value: object, level: str | bool | None) -> bool:
     if level is None:
-        return _missing(value)
+        return is_missing(value)
     return value is level if isinstance(level, bool) else value == level

@@ -18,6 +18,7 @@ import numpy as np
 
 from assay.core.design import Design
 from assay.core.engine import State, begin, fold, follows_request, look, plan
+from assay.core.forecast import least_variance
 from assay.core.forms import Ratio
 from assay.core.goal import Goal
 from assay.core.joint import Joint, JointLook, View
@@ -117,6 +118,19 @@ class Evaluation:
     def by_stratum(self, counts: Floats) -> Floats:
         """Return counts by part as counts by stratum."""
         return self._parts.by_stratum(counts)
+
+    def fewest(self, rate: Floats, sd: Floats) -> float:
+        """Return the labels of the best allocation, in a unit that is the same for other strata.
+
+        Parameters
+        ----------
+        rate, sd : array, shape (H,)
+            The share of outcomes in each stratum, and the standard deviation of labels there.
+        """
+        if self._joint is not None:
+            return self._joint.fewest(rate, sd)
+        scale = np.abs(self._views[0].metric.gradient(rate * self.sizes)) * self.sizes
+        return float(least_variance(scale, sd))
 
     def begin(self) -> State:
         """Return the state before the first round."""

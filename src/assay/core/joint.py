@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import ndtri
 
 from assay.core import allocation as allocate
 from assay.core.design import Design
@@ -342,6 +343,33 @@ class Joint:
             return fewest
         shared = compromise_allocation(spread, allowed, self._affords, state.dealt, sizes).n
         return np.where(short[..., None], shared, fewest)
+
+    def fewest(self, rate: Floats, sd: Floats) -> float:
+        """Return the fewest labels that serve every target, if each stratum were so.
+
+        A target without a half-width is to be as near as the whole budget, dealt from its items at
+        random, would bring it where half of them are positive.
+
+        Parameters
+        ----------
+        rate, sd : array, shape (H,)
+            The share of positives in each stratum, and the standard deviation that labels of it
+            have: less than that of the rate where labels are shared out within the stratum, too.
+        """
+        sizes = self.parts.strata_sizes
+        spread, allowed = np.zeros((len(self.views), sizes.size)), np.zeros(len(self.views))
+        for t, view in enumerate(self.views):
+            items = view.gather(self.parts.size)
+            slopes = np.abs(view.metric.gradient(items * rate[view.stratum])) * items
+            shares = slopes * sd[view.stratum]
+            spread[t, view.strata] = view.by_stratum(shares**2 / view.share)
+            within = view.goal.within
+            if within is None:
+                allowed[t] = slopes.sum() ** 2 / 4 / self._affords
+            else:
+                allowed[t] = (within / float(ndtri((1 + view.goal.confidence) / 2))) ** 2
+        allowed = np.maximum(allowed, _TINY**2) + (spread / sizes).sum(axis=-1)
+        return float(joint_allocation(spread, allowed, 0.0, sizes).n.sum())
 
     def _weights(self, state: State) -> Floats:
         """Return what each stratum weighs in the target that it weighs most in, (..., H)."""

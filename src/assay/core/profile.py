@@ -7,7 +7,7 @@ from typing import Self, TypeVar
 
 import numpy as np
 
-from assay.core.bins import LARGEST_BIN, Ranges, Rule, bins_of, pieces, scale_of
+from assay.core.bins import LARGEST_BIN, Ranges, Rule, Scale, bins_of, pieces, scale_of
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.errors import InputError
 
@@ -25,6 +25,8 @@ class Profile:
         The smallest and the largest score in each cell, and one between that stands for them.
     count : array of int64, shape (M,)
         The items in each cell; at least one.
+    scale : {"probability", "margin"}, optional
+        What the scores are, where it is known; otherwise told by their range.
 
     Examples
     --------
@@ -38,6 +40,7 @@ class Profile:
     high: Floats
     mean: Floats
     count: Ints
+    scale: Scale | None = None
 
     def __post_init__(self) -> None:
         """Refuse cells that are not finite, not in order or empty."""

@@ -1,7 +1,8 @@
 """Savings by other strata: labels that they take, against the strata that there were before.
 
-Both are the labels of the best allocation, (sum |gradient_h| N_h S_h)^2, with the rates that judged
-items show. An item stands for its share of the stratum that it was drawn from, so the rates of the
+Both are the labels of the best allocation, in proportion to (sum |gradient_h| N_h S_h)^2 or, of
+several targets, the fewest that serve all (`joint_allocation`), with the rates that judged items
+show. An item stands for its share of the stratum that it was drawn from, so the rates of the
 former strata are weighted. Items of each stratum are drawn again with replacement for the interval
 (the bootstrap).
 
@@ -15,8 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.core.forecast import least_variance
-from assay.core.forms import Ratio
+from assay.core.error_model import Cost
 from assay.core.types import Bools, Floats, Ints
 
 _TIMES = 400
@@ -30,18 +30,19 @@ class Placed:
 
     Parameters
     ----------
-    metric : Ratio
-        As a ratio of the strata's outcomes.
+    cost : callable
+        Returns the labels that the strata take, by the rate of the outcome in each and the standard
+        deviation there (`Evaluation.fewest`).
     sizes : array, shape (H,)
     stratum : array of int, shape (n,)
     """
 
-    metric: Ratio
+    cost: Cost
     sizes: Floats
     stratum: Ints
 
     def least(self, rows: Ints, outcome: Bools, weight: Floats) -> float:
-        """Return n times the variance of the best allocation, by the items of some rows.
+        """Return the labels of the best allocation, by the items of some rows.
 
         Rates are those of the items' weights, with a quarter of an item of each kind added.
 
@@ -57,8 +58,7 @@ class Placed:
         whole = np.bincount(stratum, weight, minlength=number)
         hits = np.bincount(stratum, weight * outcome, minlength=number)
         rate = (hits / np.maximum(whole, 1e-300) * items + _QUARTER) / (items + 2 * _QUARTER)
-        scale = np.abs(self.metric.gradient(rate * self.sizes)) * self.sizes
-        return float(least_variance(scale, np.sqrt(rate * (1 - rate))))
+        return self.cost(rate, np.sqrt(rate * (1 - rate)))
 
 
 def share_of_labels(
@@ -78,13 +78,12 @@ def share_of_labels(
 
     Examples
     --------
-    >>> from assay.core.forms import ratio
     >>> stratum = np.repeat([0, 1], 50)
     >>> outcome = np.arange(100) < 52
     >>> two, one = np.array([900.0, 100.0]), np.array([1000.0])
     >>> share, low, high = share_of_labels(
-    ...     Placed(ratio("precision", two, np.array([True, True])), two, stratum),
-    ...     Placed(ratio("precision", one, np.array([True])), one, np.zeros(100, dtype=int)),
+    ...     Placed(lambda rate, sd: (two @ sd) ** 2, two, stratum),
+    ...     Placed(lambda rate, sd: (one @ sd) ** 2, one, np.zeros(100, dtype=int)),
     ...     outcome, np.random.default_rng(0))
     >>> low < share < high < 1
     True

@@ -54,18 +54,61 @@ class Cells(Protocol):
         """Return the number of items in each part of the strata that the heaps are cut into."""
 
 
-def cell_strata(found: Cells, goal: Goal, design: Design) -> Strata:
+def cell_strata(found: Cells, goal: Goal, design: Design, *, by_model: bool = False) -> Strata:
     """Cut the items that some target needs labels of.
 
     Cells that are too small or too many are put together (`core.cells`). A heap is cut by the
     mean rank as finely as its share of what any target is about pays for, and never more finely
     than ``design.bins``. With one classifier there are two cells at most, which are cut as for a
     single metric.
+
+    Parameters
+    ----------
+    found, goal, design
+        The items, what for, and how.
+    by_model : bool
+        Whether log odds of a model stand in the place of the mean rank: heaps are then cut into
+        strata of equal total sqrt(q (1 - q)).
     """
     every = found.cells()
     share = _shares(every, goal, found)
     heaps = merge_cells({code: part for code, part in share.items() if part > 0})
-    profiles = found.profile_heaps(heaps)
+    cut_by = _cut_by_model if by_model else _cut_by_rank
+    heaped = cut_by(found, goal, design, heaps, every)
+    yes = [
+        sum(items for code, items in every.items() if code >> bit & 1)
+        for bit in range(len(found.classifiers))
+    ]
+    return Strata(
+        found.classifiers,
+        tuple(heaped),
+        found.count_parts(heaped),
+        items=sum(every.values()),
+        yes_items=tuple(yes),
+        groups=found.groups,
+        rest=tuple(item for item in every.items() if not share[item[0]]) if found.groups else (),
+    )
+
+
+def _cut_by_rank(
+    found: Cells,
+    goal: Goal,
+    design: Design,
+    heaps: Sequence[Sequence[int]],
+    every: Mapping[int, int],
+) -> list[Heap]:
+    """Cut heaps by the mean rank.
+
+    Parameters
+    ----------
+    found, goal, design
+        As in `cell_strata`.
+    heaps : sequence of sequences of int
+        The codes of each.
+    every : mapping of int to int
+        The items of each code.
+    """
+    profiles, share = found.profile_heaps(heaps), _shares(every, goal, found)
     finest = [_bins(sum(share[code] for code in heap)) for heap in heaps]
     if found.groups.among:
         finest = [_BINS_OF_TWO] * len(heaps)
@@ -85,20 +128,37 @@ def cell_strata(found: Cells, goal: Goal, design: Design) -> Strata:
         else number
         for number, profile, each in zip(bins, profiles, facing, strict=True)
     ]
-    heaped = cut_heaps(profiles, heaps, bins, method=method, facing=facing)
-    yes = [
-        sum(items for code, items in every.items() if code >> bit & 1)
-        for bit in range(len(found.classifiers))
+    return cut_heaps(profiles, heaps, bins, method=method, facing=facing)
+
+
+def _cut_by_model(
+    found: Cells,
+    goal: Goal,
+    design: Design,
+    heaps: Sequence[Sequence[int]],
+    every: Mapping[int, int],
+) -> list[Heap]:
+    """Cut heaps by log odds, each into as many strata as the target that needs most of it wants.
+
+    A target alone would have ``design.bins``, shared out by the total of sqrt(q (1 - q)).
+
+    Parameters
+    ----------
+    found, goal, design, heaps, every
+        As in `_cut_by_rank`.
+    """
+    profiles = found.profile_heaps(heaps)
+    spread = {
+        code: float(spread_of(profile).sum()) * every[code] / profile.total
+        for profile, heap in zip(profiles, heaps, strict=True)
+        for code in heap
+    }
+    share = _shares(every, goal, found, spread)
+    bins = [
+        min(max(round(design.bins * sum(share[code] for code in heap)), 1), profile.count.size)
+        for profile, heap in zip(profiles, heaps, strict=True)
     ]
-    return Strata(
-        found.classifiers,
-        tuple(heaped),
-        found.count_parts(heaped),
-        items=sum(every.values()),
-        yes_items=tuple(yes),
-        groups=found.groups,
-        rest=tuple(item for item in every.items() if not share[item[0]]) if found.groups else (),
-    )
+    return cut_heaps(profiles, heaps, bins, method="spread")
 
 
 def joint_of(
@@ -134,22 +194,40 @@ def parts_of(strata: Strata) -> Parts:
     )
 
 
-def _shares(cells: dict[int, int], goal: Goal, found: Cells) -> dict[int, float]:
-    """Return each cell's largest share of what a target is about, of one predicted label."""
+def _shares(
+    cells: Mapping[int, int],
+    goal: Goal,
+    found: Cells,
+    spread: Mapping[int, float] | None = None,
+) -> dict[int, float]:
+    """Return each cell's largest share of what a target is about, of one predicted label.
+
+    Parameters
+    ----------
+    cells : mapping of int to int
+        The items of each code.
+    goal, found
+        As in `cell_strata`.
+    spread : mapping of int to float, optional
+        What shares are of, of both predicted labels together; otherwise of items.
+    """
     codes = np.array(sorted(cells))
     sizes = np.array([cells[code] for code in codes.tolist()], dtype=np.float64)
+    weight = sizes
+    if spread is not None:
+        weight = np.array([spread.get(code, 0.0) for code in codes.tolist()])
     parts = Parts(np.arange(codes.size), codes, sizes)
     share = np.zeros(codes.size)
     for view in views_of(goal, found.classifiers, parts, found.groups):
         rises = view.metric.rises(view.gather(sizes) / 2)
-        for side in (rises, ~rises):
+        for side in (rises, ~rises) if spread is None else (np.ones_like(rises),):
             which = view.parts[side]
-            share[which] = np.maximum(share[which], _of_sum(sizes[which]))
+            share[which] = np.maximum(share[which], _of_sum(weight[which]))
     return dict(zip(codes.tolist(), share.tolist(), strict=True))
 
 
 def _facing_heaps(
-    heaps: Sequence[Sequence[int]], cells: dict[int, int], classifiers: int
+    heaps: Sequence[Sequence[int]], cells: Mapping[int, int], classifiers: int
 ) -> list[Facing | None]:
     """Return where the threshold is for heaps that all classifiers say the same label to.
 
@@ -166,7 +244,7 @@ def _facing_heaps(
 
 
 def _of_sum(sizes: Floats) -> Floats:
-    return np.asarray(sizes / max(float(sizes.sum()), 1.0))
+    return np.asarray(sizes / max(float(sizes.sum()), 1e-300))
 
 
 def _bins(share: float) -> int:

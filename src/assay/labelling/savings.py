@@ -1,19 +1,23 @@
 """Savings by second opinions, from the labels of a campaign whose strata were cut anew by them."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
 from assay.core.answers import Answer
-from assay.core.forms import ratio
+from assay.core.error_model import RANK
 from assay.core.savings import Placed, share_of_labels
 from assay.core.strata import Strata
 from assay.core.types import Ints
-from assay.errors import PredictionsError
-from assay.labelling.judged import judged_items
+from assay.errors import AssayError, PredictionsError
+from assay.labelling.judged import Judged, judged_items
 from assay.labelling.settings import Settings, find_campaign
 from assay.labelling.state import Labelling
+from assay.predictions import Opinionated
 from assay.results import Savings
+from assay.storage import CardRow
 
 _FEWEST = 50  # judged items: of fewer nothing is told
 
@@ -31,16 +35,20 @@ def savings_of(labelling: Labelling) -> Savings | None:
         judged = [item for item in judged_items(labelling) if item.weight is not None]
     except PredictionsError:  # a bundle does not have the scores
         return None
-    said = [each for item in judged for each in item.said.values()]
-    if len(judged) < _FEWEST or any(each.score is None for each in said):
+    cards = [card for item in judged if (card := labelling.rounds.card(item.item_id)) is not None]
+    if len(judged) < _FEWEST:
         return None
-    yes = np.array([each.yes for each in said])
-    score = np.array([each.score for each in said], dtype=np.float64)
-    cards = [labelling.rounds.card(item.item_id) for item in judged]
+    if settings.goal.single:
+        before = _by_own_score(former, judged)
+    else:
+        before = _by_rank(labelling, former, cards)
+    if before is None:
+        return None
     positive = np.array([item.answer is Answer.YES for item in judged])
+    yes = np.array([bool(card.predicted) for card in cards])
     share, low, high = share_of_labels(
-        _placed(settings, np.array([card.stratum for card in cards if card is not None])),
-        _placed(former, former.strata.assign(score, yes)),
+        _placed(settings, np.array([card.stratum for card in cards])),
+        _placed(former, before),
         positive == yes if settings.strata.straddles else positive,
         np.random.default_rng(settings.seed),
     )
@@ -49,7 +57,31 @@ def savings_of(labelling: Labelling) -> Savings | None:
 
 def _placed(settings: Settings, stratum: Ints) -> Placed:
     sizes = settings.strata.sizes.astype(np.float64)
-    return Placed(ratio(settings.goal.metric, sizes, settings.strata.says_yes), sizes, stratum)
+    return Placed(settings.evaluation().fewest, sizes, stratum)
+
+
+def _by_own_score(former: Settings, judged: Sequence[Judged]) -> Ints | None:
+    """Return the former strata of items by the scores that were kept; None where they were not."""
+    said = [each for item in judged for each in item.said.values()]
+    if any(each.score is None for each in said):
+        return None
+    score = np.array([each.score for each in said], dtype=np.float64)
+    return former.strata.assign(score, np.array([each.yes for each in said]))
+
+
+def _by_rank(labelling: Labelling, former: Settings, cards: Sequence[CardRow]) -> Ints | None:
+    """Return the former strata of items by the mean rank.
+
+    It is among all items, so the predictions are read for it; None where that cannot be.
+    """
+    with suppress(AssayError):
+        found = labelling.predictions()
+        if isinstance(found, Opinionated):
+            ids = [former.item_id(card.item_id) for card in cards]
+            rank = found.opinions(ids)[RANK]
+            codes = np.array([card.predicted for card in cards], dtype=np.int64)
+            return former.strata.assign(np.asarray(rank, dtype=np.float64), codes)
+    return None
 
 
 def _by_score(labelling: Labelling) -> Settings | None:

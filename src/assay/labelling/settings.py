@@ -21,7 +21,7 @@ from assay.core.types import between
 from assay.errors import DesignError, InputError, LabelError, StorageError
 from assay.labelling.epochs import Epoch, epoch_seed, rounds_after
 from assay.labelling.rounds import Rounds
-from assay.predictions import Roles, joint_fingerprint, listed
+from assay.predictions import Roles, joint_fingerprint, listed, score_name
 from assay.storage import Session, reading_stored
 
 MOST_REVIEWERS = 20  # of one item
@@ -126,6 +126,14 @@ class Source:
     def aux(self) -> tuple[str, ...]:
         """The columns that a model of the outcome may use beside the score."""
         return tuple(self.columns.get("aux", ()))
+
+    @property
+    def own_scores(self) -> tuple[str, ...]:
+        """What the classifiers' scores are called among the columns for a model."""
+        if "classifiers" not in self.columns:
+            return () if self.columns["score"] is None else (self.columns["score"],)
+        each = self.columns["classifiers"].items()
+        return tuple(score_name(name) for name, one in each if one.get("score") is not None)
 
     @property
     def model(self) -> Model | None:

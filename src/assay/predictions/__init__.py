@@ -8,7 +8,7 @@ from assay.predictions.duckdb.joined import joined_with
 from assay.predictions.engine import telling_progress
 from assay.predictions.judgements import Classifiers, Labelled, as_mappings, read_labelled
 from assay.predictions.memory import MemoryPredictions
-from assay.predictions.opinions import Opinionated, bound_seed, fold_of
+from assay.predictions.opinions import Opinionated, bound_seed, fold_of, score_name
 from assay.predictions.pair import (
     IN_NEW,
     IN_OLD,
@@ -82,6 +82,7 @@ __all__ = [
     "read_predictions",
     "refuse_bad_show",
     "refuse_improbable",
+    "score_name",
     "sides_to_cut",
     "slice_text",
     "telling_progress",

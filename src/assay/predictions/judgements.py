@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -20,7 +20,7 @@ from assay.predictions.doubts import Doubt, doubts_of
 from assay.predictions.duckdb.loading import read_scan
 from assay.predictions.ids import Ids, read_ids
 from assay.predictions.memory import judged_words
-from assay.predictions.opinions import Opinions, take_opinions
+from assay.predictions.opinions import Opinions, opinions_of_several, take_aux, take_opinions
 from assay.predictions.roles import Roles, refuse_bad_show, refuse_no_column
 from assay.predictions.scan import as_scan
 from assay.predictions.tables import read_mapping, read_table
@@ -216,19 +216,26 @@ class Judgements:
         What a fingerprint is made of.
     doubts : tuple of Doubt
         What looks wrong with their scores.
+    scores : mapping of str to array
+        Of each classifier that has some, where they are kept.
     """
 
     codes: Ints
     ranks: Floats
     words: Words
     doubts: tuple[Doubt, ...]
+    scores: Mapping[str, Floats]
 
 
-def judge(loaded: Loaded, roles: Mapping[str, Roles], ids: Ids) -> Judgements:
+def judge(
+    loaded: Loaded, roles: Mapping[str, Roles], ids: Ids, *, keep_scores: bool = False
+) -> Judgements:
     """Take what each classifier says.
 
-    One classifier after the other, so that the scores of only one are held as float64.
+    One classifier after the other, so that the scores of only one are held as float64, unless they
+    are to be kept.
     """
+    scores: dict[str, Floats] = {}
     codes = np.zeros(len(ids), dtype=np.int64)
     total = np.zeros(len(ids))
     words, doubts = ids.digest, list[Doubt]()
@@ -238,6 +245,8 @@ def judge(loaded: Loaded, roles: Mapping[str, Roles], ids: Ids) -> Judgements:
         codes |= predicted.astype(np.int64) << bit
         words = judged_words(words, score, predicted)
         if role.score is not None:
+            if keep_scores:
+                scores[name] = score
             cells = cells_of(score, predicted)
             total += rank(score, profile_of(score, cells.rule))
             doubts += [
@@ -248,7 +257,7 @@ def judge(loaded: Loaded, roles: Mapping[str, Roles], ids: Ids) -> Judgements:
             ]
     scored = sum(role.score is not None for role in roles.values())
     ranks = total / scored if scored else np.full(len(ids), _NO_SCORE)
-    return Judgements(codes, ranks, words, tuple(doubts))
+    return Judgements(codes, ranks, words, tuple(doubts), scores)
 
 
 def ranks_of(score: Floats, predicted: Bools) -> Floats:
@@ -325,7 +334,7 @@ def read_labelled(
         In place of `score`, `predicted` and `threshold`, as in `read_predictions`; each has a
         `positive` of its own.
     aux : sequence of str
-        Columns for a model of the outcome, as in `read_predictions`; of a single classifier.
+        Columns for a model of the outcome, as in `read_predictions`.
 
     Examples
     --------
@@ -336,23 +345,25 @@ def read_labelled(
     >>> read_labelled(table, label="spam", classifiers={"cnn": cnn}).codes
     array([1, 0, 1])
     """
+    refuse_bad_show(aux, "aux")
     if classifiers is None:
         of_predicted = None if predicted is None else positive
-        refuse_bad_show(aux, "aux")
         told = score, predicted, None, threshold, of_predicted
         roles = {ALONE: Roles(*told, aux=tuple(aux))}
     else:
         roles = roles_of(classifiers)
-        if aux:
-            raise PredictionsError(f"aux={list(aux)!r} goes with one classifier, without a name")
+        if len(roles) == 1:
+            roles = {name: replace(role, aux=tuple(aux)) for name, role in roles.items()}
     refuse_no_column("label", label)
-    loaded = load_columns(source, roles, [label], (), None)
+    loaded = load_columns(source, roles, list(dict.fromkeys([label, *aux])), (), None)
     ids = take_ids(loaded, None)
     names = tuple(roles)
     if len(names) > 1:
-        judged = judge(loaded, roles, ids)
+        judged = judge(loaded, roles, ids, keep_scores=bool(aux))
         truth = read_predicted(loaded.columns[label], positive, ids)
-        return Labelled(loaded.source, names, judged.codes, truth, judged.ranks)
+        codes, ranks, said = judged.codes, judged.ranks, take_aux(loaded, aux)
+        told_by = opinions_of_several(said, judged.scores, codes, ranks) if aux else None
+        return Labelled(loaded.source, names, codes, truth, ranks, opinions=told_by)
     (role,) = roles.values()
     with about(names[0]):
         scores, says_yes = take_judgements(loaded, role, ids)

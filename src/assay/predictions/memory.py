@@ -11,7 +11,7 @@ from assay.core import deck
 from assay.core.bins import Scale
 from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
 from assay.core.cuts import VARIABLES, Variable, confidence
-from assay.core.error_model import Model
+from assay.core.error_model import Model, Values
 from assay.core.profile import Profile, ScoreCells, cells_of
 from assay.core.strata import UNNAMED, Side, Strata
 from assay.core.targets import NO_GROUPS, Groups
@@ -22,7 +22,7 @@ from assay.predictions.column import Show
 from assay.predictions.contract import Card, Found, IdKind
 from assay.predictions.doubts import Doubt
 from assay.predictions.ids import Ids
-from assay.predictions.opinions import Opinions, Values
+from assay.predictions.opinions import Opinions
 from assay.predictions.roles import refuse_distant, refuse_improbable, refuse_unknown_variable
 
 # The first cards of every deck, without sorting the decks.
@@ -146,6 +146,9 @@ def fingerprint_of(words: Words) -> str:
     return f"assay-predictions-1:{words.size}:{int(words.sum()):016x}"
 
 
+_BY_MODEL = ":model-"  # what follows the fingerprint of several where they are cut by a model
+
+
 @dataclass(frozen=True, eq=False)
 class Judged:
     """The rows of one classifier's predictions: ids, scores, what it says, and what people see."""
@@ -155,6 +158,7 @@ class Judged:
     predicted: Bools
     show: Show
     weights: Ints | None = None
+    opinions: Opinions | None = None
 
 
 class MemoryPredictions:
@@ -186,6 +190,8 @@ class MemoryPredictions:
         Returns what looks wrong with the scores, from their counts.
     opinions : Opinions, optional
         Columns for a model of the outcome.
+    by_model : bool
+        Of classifiers that have names: whether the scores are a model's log odds.
     """
 
     def __init__(
@@ -203,8 +209,10 @@ class MemoryPredictions:
         fingerprint: str | None = None,
         doubts: Callable[[ScoreCells], tuple[Doubt, ...]] = lambda _: (),
         opinions: Opinions | None = None,
+        by_model: bool = False,
     ) -> None:
         self.source = source
+        self._rank_scale: Scale = "margin" if by_model else "probability"
         self._opinions = opinions
         self.threshold = threshold
         self.classifiers, self.groups = classifiers, groups
@@ -241,7 +249,8 @@ class MemoryPredictions:
     @property
     def judged(self) -> Judged:
         """What was read, row by row."""
-        return Judged(self._ids, self._score, self._predicted, self._show, self._weights)
+        told = self._show, self._weights, self._opinions
+        return Judged(self._ids, self._score, self._predicted, *told)
 
     @property
     def weighted(self) -> bool:
@@ -272,6 +281,12 @@ class MemoryPredictions:
     def doubts(self) -> tuple[Doubt, ...]:
         """What looks wrong with the scores."""
         return self._doubts_of(self._score_cells)
+
+    def mark(self, told: str) -> None:
+        """Let the fingerprint end with what tells a model's log odds apart: those of a whole."""
+        base = self.fingerprint().partition(_BY_MODEL)[0]
+        self._read_fingerprint = f"{base}:{told}"
+        self.__dict__.pop("_fingerprint", None)
 
     def fingerprint(self) -> str:
         """Return a text that changes when an id, a predicted label or the bin of a score does.
@@ -399,13 +414,22 @@ class MemoryPredictions:
         """Return the same predictions with a model's log odds in the score's place."""
         if self._opinions is None:
             raise PredictionsError(f"{self.source} was read without columns for a model")
+        log_odds, fingerprint = self._opinions.log_odds(model, self._ids.digest), None
+        if self.classifiers != UNNAMED:  # otherwise it is made of the scores
+            words = deck.mix(self._ids.digest ^ deck.mix(log_odds.view(np.uint64)))
+            seen = sha256(np.bitwise_xor.reduce(words).tobytes()).hexdigest()[:8]
+            fingerprint = f"{self.fingerprint().partition(_BY_MODEL)[0]}{_BY_MODEL}{seen}"
         return MemoryPredictions(
             source=self.source,
             ids=self._ids,
-            score=self._opinions.log_odds(model, self._ids.digest),
+            score=log_odds,
             predicted=self._said,
             show=self._show,
+            classifiers=self.classifiers,
+            groups=self.groups,
+            fingerprint=fingerprint,
             opinions=self._opinions,
+            by_model=True,
         )
 
     def cells(self) -> dict[int, int]:
@@ -413,8 +437,8 @@ class MemoryPredictions:
         return count_cells(self._codes, self._weights)
 
     def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
-        """Return the distribution of the rank among the items with each heap's codes."""
-        return profile_heaps(self._score, self._codes, heaps, self._weights)
+        """Return the distribution of the rank, or log odds, of the items with each heap's codes."""
+        return profile_heaps(self._score, self._codes, heaps, self._weights, self._rank_scale)
 
     def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
         """Return the number of items in each part of the strata that the heaps are cut into."""

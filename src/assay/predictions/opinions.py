@@ -6,20 +6,18 @@ They are read where labels go, never shown, and never counted as answers.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
 
 from assay.core import deck
 from assay.core.deck import Id
-from assay.core.error_model import SAID, Model, as_numbers, columns_at
+from assay.core.error_model import RANK, SAID, Model, Values, as_numbers, columns_at
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.predictions.column import Column, Loaded
 from assay.predictions.contract import Predictions
 from assay.predictions.roles import Roles
-
-Values: TypeAlias = "Sequence[object] | Floats | Bools"
 
 _MIDDLE = 2**63  # of the numbers: which fold an item is in
 
@@ -42,7 +40,9 @@ class Opinionated(Predictions, Protocol):
 class Opinions:
     """The columns of all items in memory: by name, with the predicted labels under `SAID`.
 
-    `own` is the name of the score's, and `aux` are those of the others.
+    `own` is the name of the score's, and `aux` are those of the others. Of several classifiers
+    there are codes under `SAID` and mean ranks under `RANK`, and `aux` has the scores, too: each is
+    a second opinion on the others.
     """
 
     columns: Mapping[str, Values]
@@ -145,6 +145,34 @@ def opinion_values(column: Column) -> Values:
         return numbers
     values = data.to_pylist()
     return [value if value is None or isinstance(value, bool) else str(value) for value in values]
+
+
+def score_name(classifier: str) -> str:
+    """Return what a classifier's score is called among the columns for a model of several."""
+    return f"{classifier}'s score"
+
+
+def opinions_of_several(
+    aux: Mapping[str, Values], scores: Mapping[str, Floats], codes: Ints, ranks: Floats
+) -> Opinions:
+    """Return the columns for a model, of classifiers that have names.
+
+    Parameters
+    ----------
+    aux : mapping of str to column
+        Those beside the scores.
+    scores : mapping of str to array
+        By classifier.
+    codes, ranks : array, shape (N,)
+        What the classifiers say, and the mean rank by their scores.
+    """
+    told = {**aux, **{score_name(name): score for name, score in scores.items()}}
+    return Opinions({**told, SAID: codes, RANK: ranks}, None, tuple(told))
+
+
+def take_aux(loaded: Loaded, aux: Sequence[str]) -> dict[str, Values]:
+    """Return the columns of `aux` as they were read."""
+    return {name: opinion_values(loaded.columns[name]) for name in aux}
 
 
 def take_opinions(loaded: Loaded, roles: Roles, predicted: Bools) -> Opinions:

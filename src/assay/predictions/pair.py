@@ -5,7 +5,8 @@ classifier's metrics are about its own. A code has four bits: what the first and
 whether they were applied to the item at all (`assay.core.targets`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -13,14 +14,16 @@ import numpy as np
 import pyarrow.compute as pc
 
 from assay.core.deck import Id
+from assay.core.error_model import Model, Values, is_missing
 from assay.core.metrics import sides
 from assay.core.targets import Groups, refuse_bad_names
-from assay.core.types import Ints, Words
+from assay.core.types import Floats, Ints, Words
 from assay.errors import PredictionsError
 from assay.predictions.contract import Predictions
 from assay.predictions.ids import Ids
 from assay.predictions.judgements import Classifiers, as_mappings, ranks_of
 from assay.predictions.memory import Judged, MemoryPredictions
+from assay.predictions.opinions import Opinions, opinions_of_several
 from assay.predictions.read import read_predictions
 from assay.predictions.scan import Scan, as_scan
 from assay.predictions.union import UnionPredictions, joint_fingerprint, listed
@@ -83,7 +86,18 @@ class ComparedPredictions(MemoryPredictions):
                 for doubt in part.doubts
             ),
             groups=Groups(names, tuple((name, name) for name in names)),
+            opinions=_opinions(self.parts, names, place, codes.astype(np.int64), ranks),
         )
+
+    def with_model(self, model: Model) -> "ComparedPredictions":
+        """Return the same predictions with a model's log odds in the rank's place."""
+        placed = super().with_model(model)
+        again = copy(self)
+        again.__dict__ = {**vars(placed), "parts": tuple(map(copy, self.parts))}
+        mark = placed.fingerprint().rpartition(":")[2]
+        for part in again.parts:  # what tells whether they are still the same
+            part.mark(mark)
+        return again
 
     def are_alike(self, metric: str) -> bool:
         """Tell whether both say the same of all items that a metric is about, and of no others.
@@ -99,6 +113,57 @@ class ComparedPredictions(MemoryPredictions):
 
 def _says(code: int, side: bool, said: int, inside: int) -> bool:
     return bool(code & inside) and bool(code & said) == side
+
+
+def _opinions(
+    parts: tuple[MemoryPredictions, MemoryPredictions],
+    names: tuple[str, str],
+    place: Ints,
+    codes: Ints,
+    ranks: Floats,
+) -> Opinions | None:
+    """Return the columns for a model of both: the later one's, where it has a value.
+
+    Parameters
+    ----------
+    parts, names
+        As in `ComparedPredictions`.
+    place : array of int
+        Where the earlier one's rows are among all.
+    codes, ranks : array, shape (N,)
+    """
+    before, after = (part.judged for part in parts)
+    if before.opinions is None or after.opinions is None:
+        return None
+    earlier, later = before.opinions.columns, after.opinions.columns
+    aux = {
+        name: _either(earlier[name], later[name], place, codes.size) for name in after.opinions.aux
+    }
+    scores = {}
+    for name, own, each, rows in (
+        (names[0], before.opinions.own, before.score, place),
+        (names[1], after.opinions.own, after.score, np.arange(after.score.size)),
+    ):
+        if own is not None:
+            scores[name] = np.full(codes.size, np.nan)
+            scores[name][rows] = each
+    return opinions_of_several(aux, scores, codes, ranks)
+
+
+def _either(earlier: Values, later: Values, place: Ints, size: int) -> Values:
+    """Return a column of all rows: the later value or, where that is missing, the earlier."""
+    if isinstance(earlier, np.ndarray) and isinstance(later, np.ndarray):
+        found = np.full(size, np.nan)
+        found[place] = earlier
+        found[: later.size] = np.where(np.isnan(later), found[: later.size], later)
+        return found
+    told: list[object] = [None] * size
+    for row, value in zip(place.tolist(), earlier, strict=True):
+        told[row] = value
+    for row, value in enumerate(later):
+        if not is_missing(value):
+            told[row] = value
+    return told
 
 
 class _Shown:
@@ -127,6 +192,8 @@ def read_compared(
     classifiers: Classifiers,
     id: str | None,
     show: Sequence[str] = (),
+    aux: Sequence[str] = (),
+    model: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> ComparedPredictions:
     """Read the predictions of two model versions, or of two weeks, into memory.
@@ -139,6 +206,9 @@ def read_compared(
         The two names, in the same order, with the columns of each, as in `read_predictions`.
     id, show, seed
         As in `read_predictions`; an id is needed, as nothing else tells which items are the same.
+    aux, model
+        As in `read_predictions`; both have the columns of `aux`, and the later one's count where an
+        item is in both.
 
     Examples
     --------
@@ -162,11 +232,12 @@ def read_compared(
             hint="say which column: id='url'",
         )
     first, second = (
-        _in_memory(scan, id=id, show=show, seed=seed, **dict(columns))
+        _in_memory(scan, id=id, show=show, seed=seed, aux=aux, **dict(columns))
         for scan, columns in zip(held, as_mappings(classifiers).values(), strict=True)
     )
     one, other = classifiers
-    return ComparedPredictions(first, second, (one, other))
+    found = ComparedPredictions(first, second, (one, other))
+    return found if model is None else found.with_model(Model.from_dict(model))
 
 
 def parts_in(predictions: Predictions) -> tuple[Predictions, ...]:

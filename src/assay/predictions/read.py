@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.core.error_model import Model
+from assay.core.error_model import Model, Values
 from assay.core.strata import UNNAMED
 from assay.core.targets import Groups, refuse_bad_names
 from assay.core.types import Floats
@@ -33,7 +33,7 @@ from assay.predictions.judgements import (
     take_judgements,
 )
 from assay.predictions.memory import MemoryPredictions, fingerprint_of, judged_words
-from assay.predictions.opinions import take_opinions
+from assay.predictions.opinions import opinions_of_several, take_aux, take_opinions
 from assay.predictions.roles import (
     Roles,
     ScoreOf,
@@ -174,7 +174,7 @@ def read_predictions(
         weight, and not at all where that is 0. All is then read into memory.
     aux : sequence of str
         Columns that a model of the outcome may use beside the score: numbers, true and false, or
-        categories, which may be missing.
+        categories, which may be missing. With `classifiers`, all is then read into memory.
     model : mapping, optional
         What `assay.core.error_model.Model.to_dict` returned: its log odds take the place of the
         score in everything but the predicted label.
@@ -221,9 +221,9 @@ def read_predictions(
     held = scan.source
     if isinstance(held, Predictions) and (classifiers is None or held.classifiers != UNNAMED):
         return held
+    refuse_bad_show(aux, "aux")
+    fitted = None if model is None else Model.from_dict(model)
     if classifiers is None:
-        refuse_bad_show(aux, "aux")
-        fitted = None if model is None else Model.from_dict(model)
         told = score, predicted, id, threshold, positive, score_of, scale, tuple(aux), fitted
         roles = dict.fromkeys(UNNAMED, Roles(*told))
     elif isinstance(held, MemoryPredictions) and len(classifiers) == 1 and not groups:
@@ -237,7 +237,7 @@ def read_predictions(
     if sample_weight is not None:
         refuse_no_column("sample_weight", sample_weight)
         _refuse_engine(scan, engine, sample_weight)
-    elif engine != "memory" and _can_stay(scan, engine, roles, groups):
+    elif engine != "memory" and _can_stay(scan, engine, roles, groups, aux):
         ((name, role),) = roles.items()
         role = replace(role, id=id)
         with about(name):
@@ -253,8 +253,12 @@ def read_predictions(
     # The order of the columns is that in which errors name them.
     before = [id] if classifiers is not None else roles[UNNAMED[0]].columns
     around = [name for name in (*before, sample_weight) if name is not None]
-    loaded = load_columns(scan, roles, [*around, *slice_columns(groups)], show, id)
-    return _in_memory(loaded, roles, id, groups, sample_weight)
+    others = [*around, *slice_columns(groups), *(aux if classifiers is not None else ())]
+    loaded = load_columns(scan, roles, others, show, id)
+    if classifiers is None:
+        return _in_memory(loaded, roles, id, groups, sample_weight)
+    found = _in_memory(loaded, roles, id, groups, sample_weight, aux=aux)
+    return found if fitted is None else found.with_model(fitted)
 
 
 def _reopened(
@@ -310,7 +314,11 @@ def from_arrays(
 
 
 def _can_stay(
-    scan: Scan, engine: Engine, roles: Mapping[str, Roles], groups: Sequence[str]
+    scan: Scan,
+    engine: Engine,
+    roles: Mapping[str, Roles],
+    groups: Sequence[str],
+    aux: Sequence[str],
 ) -> bool:
     """Tell whether predictions can be read where they lie: those of one classifier, not of slices.
 
@@ -320,10 +328,10 @@ def _can_stay(
     ----------
     scan, engine
         Where the predictions are, and what reads them.
-    roles, groups
-        The columns of each classifier, and the slices.
+    roles, groups, aux
+        The columns of each classifier, the slices, and the second opinions.
     """
-    if len(roles) == 1 and not groups:
+    if len(roles) == 1 and not groups and (not aux or tuple(roles) == UNNAMED):
         return True
     if groups and (scan.engine is not None or engine == "spark"):
         raise PredictionsError(
@@ -331,6 +339,13 @@ def _can_stay(
             details="a design with targets of slices takes the predictions in memory",
             hint="leave out the engine; or ask for the metric of all items, with slices= for those "
             "that are told from the same labels",
+        )
+    if len(roles) == 1 and (scan.engine is not None or engine == "spark"):
+        raise PredictionsError(
+            f"engine {engine!r} takes second opinions for one metric, and several are asked for",
+            details="a design for several targets with second opinions takes the predictions in "
+            "memory",
+            hint="leave out the engine, or the second opinions; or ask for one metric",
         )
     if scan.engine is not None or engine == "spark":
         raise PredictionsError(
@@ -347,7 +362,9 @@ def _in_memory(
     id: str | None,
     groups: Sequence[str],
     sample_weight: str | None,
-) -> Predictions:
+    *,
+    aux: Sequence[str] = (),
+) -> MemoryPredictions:
     """Return predictions on arrays.
 
     Parameters
@@ -358,6 +375,8 @@ def _in_memory(
         Which of them are each classifier's.
     id, groups, sample_weight
         As in `read_predictions`.
+    aux : sequence of str
+        Of classifiers that have names; of one without, its role has them.
     """
     ids = take_ids(loaded, id)
     names = tuple(roles)
@@ -380,8 +399,8 @@ def _in_memory(
         )
         if role.model is not None:
             return alone.with_model(role.model)
-        return alone if names == UNNAMED else _named(alone, name)
-    judged = judge(loaded, roles, ids)
+        return alone if names == UNNAMED else _named(alone, name, take_aux(loaded, aux))
+    judged = judge(loaded, roles, ids, keep_scores=bool(aux))
     codes, words = judged.codes, judged.words
     held = read_slices(loaded, groups)
     codes |= held.bits << len(roles)
@@ -400,6 +419,9 @@ def _in_memory(
         groups=Groups(held.names),
         fingerprint=fingerprint_of(words[there]),
         doubts=lambda _: judged.doubts,
+        opinions=opinions_of_several(take_aux(loaded, aux), judged.scores, codes, judged.ranks)
+        if aux
+        else None,
     )
 
 
@@ -407,20 +429,25 @@ def _weights(loaded: Loaded, column: str | None, ids: Ids) -> Floats | None:
     return None if column is None else read_weights(loaded.columns[column], ids)
 
 
-def _named(held: MemoryPredictions, name: str) -> Predictions:
+def _named(
+    held: MemoryPredictions, name: str, aux: Mapping[str, Values] | None = None
+) -> MemoryPredictions:
     """Return the predictions of a classifier without a name as those of one that has."""
     refuse_bad_names([name])
     judged = held.judged
+    ranks = ranks_of(judged.score, judged.predicted)
+    codes = judged.predicted.astype(np.int64)
     return MemoryPredictions(
         source=held.source,
         ids=judged.ids,
-        score=ranks_of(judged.score, judged.predicted),
-        predicted=judged.predicted.astype(np.int64),
+        score=ranks,
+        predicted=codes,
         show=judged.show,
         weights=None if judged.weights is None else judged.weights.astype(np.float64),
         classifiers=(name,),
         fingerprint=held.fingerprint().partition(":weights-")[0],
         doubts=lambda _: tuple(each.about(name) for each in held.doubts),
+        opinions=opinions_of_several(aux, {name: judged.score}, codes, ranks) if aux else None,
     )
 
 

@@ -19,7 +19,7 @@ from assay.core import deck
 from assay.core.bins import Scale, bins_of
 from assay.core.cells import Heap, Part, count_parts
 from assay.core.cuts import VARIABLES, Cuts, Variable, rank
-from assay.core.error_model import Model
+from assay.core.error_model import Model, Values
 from assay.core.profile import Profile, ScoreCells
 from assay.core.strata import UNNAMED, Side, Strata
 from assay.core.targets import NO_GROUPS
@@ -30,7 +30,7 @@ from assay.predictions.doubts import Doubt
 from assay.predictions.engine import Scanner, Span, Survey
 from assay.predictions.ids import Ids
 from assay.predictions.memory import TOP, checked_counts, first_cards, first_shares, limits
-from assay.predictions.opinions import Values, bound_seed
+from assay.predictions.opinions import bound_seed
 from assay.predictions.roles import refuse_distant, refuse_improbable, refuse_unknown_variable
 
 Reopen = Callable[[Model | None], Scanner]

@@ -13,7 +13,7 @@ from assay.core.bins import Rule, Scale, bins_of, scale_of
 from assay.core.cells import Heap, Part
 from assay.core.cuts import Variable
 from assay.core.deck import Id, number
-from assay.core.error_model import Model
+from assay.core.error_model import Model, Values
 from assay.core.profile import HEAVY, Profile
 from assay.core.strata import UNNAMED, Side, Strata
 from assay.core.targets import NO_GROUPS
@@ -21,7 +21,7 @@ from assay.core.types import Ints
 from assay.errors import PredictionsError
 from assay.predictions.contract import Card, Found, IdKind, Predictions
 from assay.predictions.doubts import Doubt
-from assay.predictions.opinions import Opinionated, Values
+from assay.predictions.opinions import Opinionated
 from assay.predictions.scanned import ScannedPredictions
 
 

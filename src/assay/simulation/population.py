@@ -17,7 +17,7 @@ from assay.core.bins import Scale, scale_of
 from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
 from assay.core.cuts import Variable, confidence
 from assay.core.design import Design
-from assay.core.error_model import columns_at
+from assay.core.error_model import SAID, columns_at
 from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.joint import Parts
@@ -29,7 +29,7 @@ from assay.core.targets import NO_GROUPS, Groups, Target, parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
 from assay.errors import InputError
-from assay.predictions import Classifiers, Labelled, read_labelled
+from assay.predictions import Classifiers, Labelled, read_labelled, score_name
 from assay.simulation.second_opinion import OpinedItems
 
 Arrays = ArrayLike | Mapping[str, ArrayLike]
@@ -118,7 +118,7 @@ class Population:
     scale : {"probability", "margin"}, optional
         What the scores of a single one are; otherwise told by their range.
     aux : mapping of names to arrays, optional
-        Second opinions on a single one, as in `create_campaign`.
+        Second opinions, as in `create_campaign`.
 
     Examples
     --------
@@ -153,11 +153,12 @@ class Population:
                     f"threshold={threshold!r} is of one classifier, and several are given",
                     hint="say what each of them said: y_pred={'cnn': ..., 'mve': ...}",
                 )
-            if aux:
-                raise InputError("aux= goes with one classifier, and several are given")
             columns, classifiers = _by_name(y_pred, y_score)
             labelled = read_labelled(
-                {"y_true": y_true, **columns}, label="y_true", classifiers=classifiers
+                {**(aux or {}), "y_true": y_true, **columns},
+                label="y_true",
+                classifiers=classifiers,
+                aux=list(aux or ()),
             )
         else:
             given = {**(aux or {}), "y_true": y_true, "y_score": y_score, "y_pred": y_pred}
@@ -350,6 +351,20 @@ class Population:
         rows = np.flatnonzero(np.isin(given.predicted, list(sides(canonical_metric(metric)))))
         columns = columns_at(given.opinions.columns, rows)
         return OpinedItems(given.truth[rows], given.score[rows], columns, given.opinions.own)
+
+    def opined_cells(self) -> OpinedItems | None:
+        """Return all items, with second opinions on several targets; None where there are none."""
+        given = self._labelled
+        if given.opinions is None:
+            return None
+        columns, own = given.opinions.columns, given.opinions.own
+        if len(self.classifiers) > 1:
+            scores = [score_name(name) for name in self.classifiers]
+            scores = [name for name in scores if name in columns]
+        else:
+            scores = [] if own is None else [own]
+            columns = {**columns, SAID: given.codes}
+        return OpinedItems(given.truth, self.rank, columns, scores, self.classifiers)
 
     def frame(self, design: Design, metric: str) -> Frame:
         """Cut the population as the design does, and count the truth in each stratum."""

@@ -57,7 +57,7 @@ def simulate(
     ----------
     population : Population
         Predictions with the truth. With second opinions, a design whose strata are cut anew by them
-        has another row, ``default + aux``.
+        has another row, ``default + aux`` or ``joint + aux``.
     designs : sequence of names, or mapping of names to designs, optional
         Of one metric of one classifier, names as `named_design` has them; left out, ``default`` and
         ``perc-opt``, with a budget ``km-opt-a2``, too; with `at_least`, ``guaranteed``.
@@ -299,6 +299,13 @@ def _of_several(
     truth = [population.value(target) for target in targets]
     chosen = _designs_of_several(designs, targets, bins)
     against = 0 if _INDEPENDENT in chosen else None
+    opined = population.opined_cells()
+    if opined is not None and not any(chosen.values()):
+        raise DesignError(
+            f"none of the designs {', '.join(chosen)} can use second opinions",
+            details="strata of cells that are cut anew can: joint",
+            hint="name the design joint, or leave out aux",
+        )
     for goal in goals:
         wanted = tuple(
             Wanted(target.name, value, each)
@@ -311,6 +318,9 @@ def _of_several(
                 outcomes = population.outcomes(strata)
                 task = JointTask(name, joint, outcomes, batch, _BLOCK_OF_SEVERAL)
                 yield _Entry(name, task, wanted, against)
+                if opined is not None:
+                    recut = RecutTask(name + AUX, opined, design, goal, batch)
+                    yield _Entry(recut.name, recut, wanted, against)
             elif goal is goals[0]:
                 drawn, sizes = samples.of(name)
                 yield _Entry(name, drawn, wanted, against, sizes)
