@@ -232,8 +232,14 @@ def judge(
 ) -> Judgements:
     """Take what each classifier says.
 
-    One classifier after the other, so that the scores of only one are held as float64, unless they
-    are to be kept.
+    One classifier after the other, so that the scores of only one are held as float64.
+
+    Parameters
+    ----------
+    loaded, roles, ids
+        The columns, which of them are each classifier's, and the items' ids.
+    keep_scores : bool
+        Whether the scores of all are kept.
     """
     scores: dict[str, Floats] = {}
     codes = np.zeros(len(ids), dtype=np.int64)

@@ -77,7 +77,17 @@ class OpinedItems:
     def cut_cells(
         self, by: Floats, goal: Goal, design: Design, *, by_model: bool
     ) -> tuple[Ints, Strata]:
-        """Return the stratum of every item, and the strata, of several targets."""
+        """Return the stratum of every item, and the strata, of several targets.
+
+        Parameters
+        ----------
+        by : array, shape (N,)
+            What the cells are cut by: mean ranks, or log odds.
+        goal, design
+            As in a campaign.
+        by_model : bool
+            Whether it is log odds.
+        """
         codes = np.asarray(self.columns[SAID], dtype=np.int64)
         scale: Scale = "margin" if by_model else "probability"
         cells = _ItemCells(self.classifiers, by, codes, scale)
