@@ -294,22 +294,44 @@ def test_a_rebase_begins_again_with_strata_by_the_score(
     assert assay.verify_campaign(storage=storage).clean
 
 
-def test_what_needs_random_samples_of_the_strata_is_refused(
+def test_slices_and_the_judge_are_told_from_what_is_known_and_a_sample_of_the_rest(
     cut: tuple[assay.Campaign, Truth, str],
 ) -> None:
-    campaign, truth, storage = cut
-    label(campaign, truth, until=300)
-    with pytest.raises(DesignError, match="a metric by slice cannot be told"):
-        campaign.slices("lang")
-    with pytest.raises(DesignError, match="how good a judge is cannot be told"):
-        campaign.judge("judge", at=0.0)
+    """Each label from before the cut stands for itself, the others for the rest of their stratum.
+
+    With all labels for random samples of their strata, as they are without a guarantee, it would
+    be another value.
+    """
+    campaign, truth, _ = cut
+    assert campaign.slices("lang").rows[0].value is None  # nothing has been drawn since the cut
+    label(campaign, truth, until=320)
+    rows = campaign.to_frame(backend="polars").to_dicts()
+    weights = [row["weight"] for row in rows]
+    assert weights.count(1.0) >= 200
+    assert sum(weights) == pytest.approx(3_000)
+    told = {row.slice: row for row in campaign.slices("lang").rows}
+    right = {row["id"]: row["positive"] == row["predicted"] for row in rows}
+    for lang in ("de", "en", "nl"):
+        its = [row for row in rows if row["lang"] == lang]
+        total = sum(row["weight"] for row in its)
+        value = sum(row["weight"] * right[row["id"]] for row in its) / total
+        assert told[lang].value == pytest.approx(value, rel=1e-9)
+        plain = sum(right[row["id"]] for row in its) / len(its)
+        assert told[lang].value != pytest.approx(plain, abs=0.01)
+        assert told[lang].low < value < told[lang].high
+    judge = campaign.judge("judge", at=0.0)
+    agreement = next(row for row in judge.rows if row.figure == "agreement")
+    assert (agreement.value or 0.0) > 0.8
+    assert "by lang" in campaign.report().markdown.lower()
+
+
+def test_what_cannot_be_carried_is_refused_or_not_told(
+    cut: tuple[assay.Campaign, Truth, str],
+) -> None:
+    campaign, _, storage = cut
     with pytest.raises(DesignError, match="cannot be extended"):
         assay.extend_campaign({"url": ["new"], "p": [0.5], "judge": [1.0]}, storage=storage)
     assert campaign.savings() is None
-    assert "by lang" not in campaign.report().markdown
-    weights = campaign.to_frame(backend="polars")["weight"].to_list()
-    assert weights.count(1.0) >= 200
-    assert sum(weights) == pytest.approx(3_000)
 
 
 def test_it_goes_with_a_question_and_with_what_last_week_has_learned(tmp_path: Path) -> None:

@@ -34,7 +34,6 @@ from assay.labelling.slice_items import (
     SliceCounts,
     column_values,
     count_slices,
-    refuse_known,
     slice_values,
 )
 from assay.labelling.slices import CountedTarget, counted_target, doubt_of, slots_of
@@ -90,7 +89,6 @@ def judge_of(
         As in `Campaign.judge`.
     """
     _refuse_no_number(at)
-    refuse_known(labelling.settings, "how good a judge is")
     items = [*labelling.rounds.answers, *(card.item_id for card in labelling.rounds.outstanding)]
     verdicts = _verdicts(_opinions(labelling, items, column, predictions), column, at)
     whole = _Part(labelling, items, verdicts, np.zeros(len(items), dtype=np.int64), ("",))

@@ -90,11 +90,9 @@ def judged_items(labelling: Labelling, predictions: object = None) -> list[Judge
     sizes = labelling.evaluation.by_stratum(labelling.evaluation.sizes)
     if settings.strata.weighted:  # in units that mean nothing outside
         sizes = sizes * (settings.strata.sizes.sum() / sizes.sum())
-    known = np.array([_is_known(labelling, item) for item in items], dtype=np.bool_)
-    known = known & counted.judged
-    there = np.bincount(counted.stratum[known], minlength=sizes.size)
-    each = (sizes - there) / np.maximum(counted.labels - there, 1.0)
-    weights = np.where(known, 1.0, each[counted.stratum] * counted.times)
+    known = np.bincount(counted.stratum[counted.known & counted.judged], minlength=sizes.size)
+    each = (sizes - known) / np.maximum(counted.labels - known, 1.0)
+    weights = np.where(counted.known, 1.0, each[counted.stratum] * counted.times)
     weights = np.where(counted.judged, weights, np.nan).tolist()
     strata, names = settings.strata_words, seen_columns(settings.source)
     scores, roles = _scores(labelling, items, predictions), settings.source.roles
@@ -115,11 +113,6 @@ def judged_items(labelling: Labelling, predictions: object = None) -> list[Judge
             )
         )
     return found
-
-
-def _is_known(labelling: Labelling, item_id: str) -> bool:
-    """Tell whether an item was judged before a guaranteed campaign's strata were cut anew."""
-    return bool(labelling.settings.epochs) and item_id in labelling.items_of_rounds[0]
 
 
 def seen_columns(source: Source) -> list[str]:

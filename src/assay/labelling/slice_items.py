@@ -4,6 +4,10 @@ Where items have weights they are drawn with replacement, and an answer counts i
 often its item was drawn. But of a stratum whose every item has been looked at nothing is left to
 chance: there an item counts by its weight, as in `core.weights`. In either, answers count together
 as many as they are: a draw that meets an item again tells nothing new.
+
+Where the strata of a guaranteed campaign were cut anew, items that were judged before are known:
+they are strata of their own, with nothing left to chance, and the others' labels are a random
+sample of the rest.
 """
 
 import json
@@ -16,31 +20,11 @@ import numpy as np
 from assay.core.strata import Strata
 from assay.core.subgroups import Domain, Share, domain
 from assay.core.types import Bools, Floats, Ints
-from assay.errors import AssayError, DesignError, PredictionsError, did_you_mean
+from assay.errors import AssayError, PredictionsError, did_you_mean
 from assay.labelling.confirmation import refuse_unconfirmed
 from assay.labelling.reserve import check_same, read_again, scans_of, whereabouts
-from assay.labelling.settings import Settings
 from assay.labelling.state import Labelling
 from assay.predictions import Scan, slice_text
-
-
-def refuse_known(settings: Settings, what: str) -> None:
-    """Raise where answers are no random samples of the strata: a guaranteed campaign, cut anew.
-
-    Parameters
-    ----------
-    settings : Settings
-    what : str
-        What cannot be told, in words.
-    """
-    if settings.epochs:
-        raise DesignError(
-            f"campaign {settings.name!r} is guaranteed, and its strata were cut anew: {what} "
-            "cannot be told",
-            details="items that were judged before the cut are known, and are no random sample of "
-            "their new strata; only the interval of the metric itself is made for that",
-            hint="a campaign without the guarantee, or without second opinions, tells it",
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +35,8 @@ class SliceAnswers:
     ----------
     stratum, predicted : array of int
     judged, positive : array of bool
+    known : array of bool
+        Items that were judged before a guaranteed campaign's strata were cut anew.
     open : array of bool
         Items that wait for an answer; as they are, these are not judged.
     times : array
@@ -63,6 +49,7 @@ class SliceAnswers:
     predicted: Ints
     judged: Bools
     positive: Bools
+    known: Bools
     open: Bools
     times: Floats
     looked: Floats
@@ -93,6 +80,7 @@ class SliceAnswers:
             predicted=np.array([card.predicted for card in cards], dtype=np.int64),
             judged=judged if supposed is None else judged | waits,
             positive=positive if supposed is None else np.where(waits, supposed, positive),
+            known=np.fromiter(map(labelling.known.__contains__, items), dtype=np.bool_),
             open=waits,
             times=np.ones(len(items)),
             looked=np.zeros(settings.strata.n_strata),
@@ -102,6 +90,22 @@ class SliceAnswers:
             weight = np.array([card.weight for card in cards], dtype=np.float64)
             return told._weighed(labelling, settings.strata, draws, weight)
         return told if settings.design.replacement else replace(told, looked=told.labels)
+
+    def split(self, sizes: Floats) -> tuple[Self, Floats]:
+        """Return the answers with what is known as strata behind the others, and all sizes.
+
+        Parameters
+        ----------
+        sizes : array, shape (H,)
+            Of the strata.
+        """
+        known = np.bincount(self.stratum[self.known], minlength=sizes.size)
+        apart = replace(
+            self,
+            stratum=np.where(self.known, self.stratum + sizes.size, self.stratum),
+            looked=np.zeros(2 * sizes.size),
+        )
+        return replace(apart, looked=apart.labels), np.concatenate([sizes - known, known])
 
     @property
     def labels(self) -> Floats:
@@ -194,10 +198,13 @@ def count_slices(
     alike : array of int, shape (H,)
         Equal where a stratum without labels may lean on another.
     """
-    matters, number = possible.any(axis=-1), possible.shape[-1]
+    sizes, number = labelling.evaluation.by_stratum(labelling.evaluation.sizes), possible.shape[-1]
+    if answered.known.any():  # others do not lean on what is known: that is no random sample
+        answered, sizes = answered.split(sizes)
+        possible, alike = np.tile(possible, (2, 1)), np.append(alike, alike + alike.max() + 1)
+    matters = possible.any(axis=-1) & (sizes > 0)
     labels = answered.labels[matters]
-    sizes = labelling.evaluation.by_stratum(labelling.evaluation.sizes)[matters]
-    sizes, complete = _covered(sizes, labels, alike[matters])
+    sizes, complete = _covered(sizes[matters], labels, alike[matters])
     counts = np.zeros((n_slices, matters.size, number))
     counted = answered.judged & (kind >= 0) & complete
     place = (slots[counted], answered.stratum[counted], kind[counted])

@@ -17,13 +17,7 @@ from assay.core.targets import Target
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import DesignError, InputError, did_you_mean
 from assay.labelling.settings import Settings
-from assay.labelling.slice_items import (
-    SliceAnswers,
-    SliceCounts,
-    count_slices,
-    refuse_known,
-    slice_values,
-)
+from assay.labelling.slice_items import SliceAnswers, SliceCounts, count_slices, slice_values
 from assay.labelling.state import Labelling
 from assay.results import SliceRow, Slices
 
@@ -82,7 +76,6 @@ def slices_of(
     column, metric, predictions, simultaneous
         As in `Campaign.slices`.
     """
-    refuse_known(labelling.settings, "a metric by slice")
     target = _target(labelling.settings, metric)
     items = [*labelling.rounds.answers, *(card.item_id for card in labelling.rounds.outstanding)]
     values = slice_values(labelling, items, column, predictions)

@@ -146,6 +146,13 @@ class Labelling:
         """Tell whether an item was drawn, be it before the strata were cut anew."""
         return item_id in self.rounds or item_id in (self._dealt_before or ())
 
+    @property
+    def known(self) -> frozenset[str]:
+        """The items that were judged before a guaranteed campaign's strata were cut anew."""
+        if not self.settings.epochs or not self.items_of_rounds:
+            return frozenset()
+        return self.items_of_rounds[0]
+
     def review(self, item_id: str) -> Review:
         """Return what has been said of an item."""
         return self.reviews.get(item_id) or Review(self.wanted(item_id))

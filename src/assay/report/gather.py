@@ -275,16 +275,12 @@ def _saved(labelling: Labelling) -> tuple[str, ...]:
 
 
 def _slices(settings: Settings, labelling: Labelling) -> tuple[Slices, ...]:
-    """Return the first metric that is no difference, by the columns that were named as slices.
-
-    None where a guaranteed campaign's strata were cut anew: what is known of slices then is no
-    random sample.
-    """
+    """Return the first metric that is no difference, by the columns that were named as slices."""
     goal = settings.goal
     names: list[str | None] = [None]
     if not goal.single:
         names = [target.name for target in goal.targets if target.minus is None]
-    if not names or not labelling.rounds.answers or settings.epochs:
+    if not names or not labelling.rounds.answers:
         return ()
     return tuple(slices_of(labelling, column, metric=names[0]) for column in settings.source.slices)
 
