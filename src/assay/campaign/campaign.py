@@ -15,7 +15,14 @@ from assay.core.answers import Agreement, Answer, parse_answer, parse_answers
 from assay.core.deck import Id
 from assay.core.error_model import scheduled
 from assay.core.stopping import Reason
-from assay.errors import AssayWarning, InputError, LabelError, PredictionsError, did_you_mean
+from assay.errors import (
+    AssayWarning,
+    DesignError,
+    InputError,
+    LabelError,
+    PredictionsError,
+    did_you_mean,
+)
 from assay.labelling import (
     LEASE_SECONDS,
     WITHDRAWN,
@@ -47,6 +54,7 @@ from assay.labelling import (
     savings_of,
     slices_of,
     strata_in,
+    threshold_of,
     told_by_one,
     waiting_in,
 )
@@ -69,6 +77,7 @@ from assay.results import (
     Savings,
     Slices,
     StratumRow,
+    ThresholdAnswer,
     Turn,
     html_block,
     html_headline,
@@ -430,6 +439,33 @@ class Campaign:
         """
         self._catch_up()
         return savings_of(self._labelling)
+
+    def threshold(self) -> ThresholdAnswer:
+        """Return what is known of the threshold that was asked for, with `threshold_for`.
+
+        Examples
+        --------
+        >>> import numpy as np, assay
+        >>> rng = np.random.default_rng(0)
+        >>> p = rng.random(5_000)
+        >>> spam = rng.random(5_000) < p**0.5
+        >>> campaign = assay.create_campaign(
+        ...     {"p": p}, score="p", threshold_for="precision >= 0.8", budget=400)
+        >>> while not campaign.done:
+        ...     batch = campaign.ask(20)
+        ...     _ = campaign.tell({item.id: bool(spam[item.id]) for item in batch})
+        >>> found = campaign.threshold()
+        >>> found.certified, bool(spam[p >= found.threshold].mean() >= 0.8)
+        (True, True)
+        """
+        self._catch_up()
+        found = threshold_of(self._labelling)
+        if found is None:
+            raise DesignError(
+                f"campaign {self.name!r} was not made for a threshold",
+                hint="make one with threshold_for='precision >= 0.95', or see Campaign.curve()",
+            )
+        return found
 
     def agreement(self) -> Agreement:
         """Return how often reviewers agree, on the items that were meant for several of them.

@@ -260,8 +260,10 @@ def strata_of_one(
     method : str, optional
         How they are cut, where not as the design has it.
     """
+    # Of a threshold that is to be found, every item may be called yes, whatever has a floor.
+    metric = goal.metric if goal.threshold_for is None else "precision"
     sides = sides_to_cut(
-        design, goal.metric, positives=found.positives, size=found.size, source=found.source
+        design, metric, positives=found.positives, size=found.size, source=found.source
     )
     profiles = found.profile(design.variable, scale, sides)
     method = design.strata if method is None else method

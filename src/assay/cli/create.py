@@ -65,6 +65,8 @@ def create(
     at_least: Annotated[
         float | None, options.about_goal("Stop at a sure yes or no: is it at least this?")
     ] = None,
+    threshold_for: options.ThresholdFor = None,
+    gain: options.Gain = 0.05,
     mode: Annotated[str | None, _sampling(f"{', '.join(MODES)}.", "MODE")] = None,
     design: Annotated[str, _sampling(f"{', '.join(_PRESETS)}.", "PRESET")] = "default",
     strata: Annotated[str | None, _sampling(f"{', '.join(METHODS)}.", "METHOD")] = None,
@@ -96,7 +98,12 @@ def create(
     with telling_errors(as_json=as_json):
         if mode is None:
             mode = "guaranteed" if at_least is not None and design == "default" else "default"
-        chosen = _design(design, mode, strata=strata, bins=bins, allocation=allocation)
+        asked = {"mode": mode, "design": design, "strata": strata, "bins": bins}
+        chosen = None
+        if threshold_for is None:
+            chosen = _design(design, mode, strata=strata, bins=bins, allocation=allocation)
+        else:
+            options.refuse_beside_threshold(metric=metric, allocation=allocation, **asked)
         _refuse_half_overlap(reviewers_per_item, overlap)
         classifiers = None
         if classifier:
@@ -138,6 +145,8 @@ def create(
             confidence=confidence,
             simultaneous=simultaneous,
             at_least=at_least,
+            threshold_for=threshold_for,
+            gain=gain,
             design=chosen,
             labels=labels_from,
             question=question,

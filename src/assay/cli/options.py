@@ -242,6 +242,41 @@ def is_one_metric(metrics: list[str]) -> bool:
     return not others and not any(sign in single for sign in (":", "[", " within "))
 
 
+ThresholdFor = Annotated[
+    str | None,
+    about_goal(
+        'Find the threshold that keeps a floor: "precision >= 0.95", "recall >= 0.9", or several '
+        "with and.",
+        "FLOOR",
+        "--threshold-for",
+    ),
+]
+Gain = Annotated[
+    float,
+    about_goal("With --threshold-for: over when no other has so much more, as a share.", "SHARE"),
+]
+
+
+def refuse_beside_threshold(**given: object) -> None:
+    """Raise where something is chosen that a question for a threshold leaves no choice of.
+
+    Examples
+    --------
+    >>> refuse_beside_threshold(mode="default", bins=8)
+    Traceback (most recent call last):
+    assay.errors.InputError: --bins 8 is given beside --threshold-for
+    hint: leave it out: the question says which metric, and thresholds have a design of their own
+    """
+    for option, value in given.items():
+        if value is not None and value != "default":
+            shown = " ".join(map(str, value)) if isinstance(value, list) else value
+            raise InputError(
+                f"--{option} {shown} is given beside --threshold-for",
+                hint="leave it out: the question says which metric, and thresholds have a design "
+                "of their own",
+            )
+
+
 def refuse_beside_classifiers(**given: object) -> None:
     """Raise where a column of one classifier alone is given beside ``--classifier``.
 

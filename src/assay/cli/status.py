@@ -117,12 +117,17 @@ def _show(campaign: Campaign, storage: str | None, slices: Slices | None) -> Non
         )
     )
     screen.print()
+    if settings.goal.threshold_for is not None:
+        answer = campaign.threshold()
+        screen.print(Text(answer.words, "bold"))
+        screen.print(note_lines(answer.notes) if answer.notes else Text())
     screen.print(_estimates(campaign))
     if said := _reviewers(campaign):
         screen.print()
         screen.print(said)
-    screen.print()
-    screen.print(strata_table(campaign.strata()) if slices is None else slices_view(slices))
+    if slices is not None or settings.goal.threshold_for is None:  # a ladder has too many to read
+        screen.print()
+        screen.print(strata_table(campaign.strata()) if slices is None else slices_view(slices))
     savings = campaign.savings()
     saved = () if savings is None else (savings.words,)
     if notes := (*settings.notes, *notes_once(estimates), *saved):
@@ -154,13 +159,14 @@ def _estimates(campaign: Campaign) -> RenderableType:
 
 def _document(campaign: Campaign) -> dict[str, object]:
     settings, estimates = campaign.settings, campaign.estimates()
+    goal = settings.goal
     single = {"estimate": campaign.estimate().to_dict()} if len(estimates) == 1 else {}
     return {
         "campaign": campaign.name,
         "done": campaign.done,
         **single,
         "estimates": estimates.to_dict(),
-        "goal": settings.goal.to_dict(),
+        "goal": goal.to_dict(),
         "design": settings.design.to_dict(),
         "strata": [asdict(row) for row in campaign.strata()],
         "agreement": asdict(campaign.agreement()),
@@ -170,6 +176,7 @@ def _document(campaign: Campaign) -> dict[str, object]:
         "source": {"description": settings.source.description, "rows": settings.source.rows},
         "commitment": settings.commitment,
         **({} if (savings := campaign.savings()) is None else {"savings": asdict(savings)}),
+        **({} if goal.threshold_for is None else {"threshold": campaign.threshold().to_dict()}),
     }
 
 

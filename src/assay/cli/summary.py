@@ -116,7 +116,8 @@ def render_campaign(campaign: Campaign, *, scale_given: bool) -> RenderableType:
     """Return what people are told."""
     notes = _notes(campaign)
     blocks = [*_what_for(campaign.settings, scale_given=scale_given)]
-    blocks.append(sizes_table(campaign.strata()))
+    if campaign.settings.goal.threshold_for is None:  # a ladder has too many to read
+        blocks.append(sizes_table(campaign.strata()))
     if notes:
         blocks.append(note_lines(notes))
     blocks.append(commitment_line(campaign.settings))
@@ -208,7 +209,7 @@ def _estimated(design: Design) -> str:
 def _strata_text(settings: Settings) -> str:
     design = settings.design
     number = f"{design.bins} a predicted label"
-    if design.strata == "auto":
+    if design.strata in ("auto", "ladder"):
         number = f"{settings.strata.n_strata} in all"
     return f"{design.strata}, {number}: {strata_words(design, settings.strata)}"
 
@@ -220,6 +221,9 @@ def _goal_text(goal: Goal) -> str:
     if goal.at_least is not None:
         sure = f"{100 * goal.confidence:.4g}% confidence"
         parts.append(f"is it at least {goal.at_least:g}? yes or no, at {sure}")
+    if goal.threshold_for is not None:
+        sure = f"{100 * goal.confidence:.4g}% confidence"
+        parts.append(f"a threshold with {goal.threshold_for}, at {sure}")
     if goal.budget is not None:
         parts.append(f"at most {goal.budget:,} answers")
     return ", ".join(parts)

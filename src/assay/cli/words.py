@@ -16,7 +16,16 @@ _OTHERWISE = {
 _SAME = (
     *("score", "predicted", "id", "threshold", "positive", "score_of", "scale", "show"),
     *("sample_weight", "metric", "within", "level_within", "change_within", "budget", "floor"),
-    *("confidence", "at_least", "simultaneous", "question", "reviewers_per_item", "overlap"),
+    *(
+        "confidence",
+        "at_least",
+        "threshold_for",
+        "gain",
+        "simultaneous",
+        "question",
+        "reviewers_per_item",
+        "overlap",
+    ),
     *("answers", "names", "name", "storage", "seed", "where", "table", "engine", "spark"),
     *("check_ids", "encoding", "map", "rename", "revise", "format", "reviewer", "previous"),
     *("id_column", "label_column", "reviewer_column", "comment_column", "bins", "mode"),

@@ -260,10 +260,12 @@ class Evaluation:
 
     def _key(self, state: State) -> _Key | None:
         """Return what a look depends on; None where that is too much to compare."""
-        if state.bets is not None or state.climb is not None:
+        if state.bets is not None:
             return None
         told = (state.tallies.n, state.tallies.x, state.tallies.u, state.dealt, state.streak)
         once = vars(state.once).values() if state.once and self._strata.weighted else ()
+        climb = () if state.climb is None else (chain.best_up for chain in state.climb.now)
+        told = (*told, *climb)
         return (state.rounds, state.elsewhere, *(each.tobytes() for each in (*told, *once)))
 
     # Where items have weights.

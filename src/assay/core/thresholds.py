@@ -203,9 +203,10 @@ class ThresholdRun:
         chosen = place if place >= 0 else supported
         if place < 0 and supported is not None:
             power = self._power(state, supported)
-        value, low, high, variance = self.interval(
-            state, self.ladder.floors[0].metric, 0 if chosen is None else chosen
-        )
+        value, low, high, variance = 0.5, 0.0, 1.0, 0.0
+        if chosen is not None:
+            metric = self.ladder.floors[0].metric
+            value, low, high, variance = self.interval(state, metric, chosen)
         last = self.ladder.sizes.size - 1
         moments = Moments(
             np.asarray(value),

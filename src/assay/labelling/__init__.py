@@ -60,6 +60,7 @@ from assay.labelling.settings import (
 from assay.labelling.shown import is_whole, sealed
 from assay.labelling.slices import slices_of
 from assay.labelling.state import Labelling, ReplacedError, without_collection
+from assay.labelling.threshold import threshold_of
 
 __all__ = [
     "FROM_BEFORE",
@@ -123,6 +124,7 @@ __all__ = [
     "slices_of",
     "source_text",
     "strata_in",
+    "threshold_of",
     "told_by_one",
     "waiting_in",
     "whereabouts",

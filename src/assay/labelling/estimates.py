@@ -52,6 +52,7 @@ def _estimate(
 ) -> Estimate:
     goal, design, now = standing.goal, labelling.settings.design, standing.look
     defined = bool(now.moments.defined)
+    at_threshold = goal.threshold_for is not None
     verdict = labelling.rounds.reason.verdict
     found = Estimate(
         metric=standing.name,
@@ -63,8 +64,8 @@ def _estimate(
         labels=standing.labels,
         cannot_judge=standing.unjudged,
         worst_case=standing.worst_case if standing.unjudged else None,
-        interval=INTERVALS[design.interval].reference,
-        anytime=design.anytime,
+        interval=_AT_THRESHOLD if at_threshold else INTERVALS[design.interval].reference,
+        anytime=design.anytime and not at_threshold,
         stopped=stopped,
         notes=(
             *_notes_on_interval(labelling, standing),
@@ -75,16 +76,23 @@ def _estimate(
         within=goal.within,
         open=standing.open,
         could_move=standing.could_move,
-        holds=design.holds,
+        holds="made for one look" if at_threshold else design.holds,
         bound=_bound(standing, verdict),
     )
+    if at_threshold:
+        return found
     return replace(found, random_labels=worth_of(labelling, standing, found)[1])
+
+
+_AT_THRESHOLD = "normal approximation on the scale of log odds, at the threshold of the answer"
 
 
 def _notes_on_interval(labelling: Labelling, standing: Standing) -> list[str]:
     moments, goal = standing.look.moments, standing.goal
     bounded = moments.bounded.nonzero()[0].tolist()
     notes: list[str] = []
+    if goal.threshold_for is not None:
+        return ["the metric is the one at the threshold of the answer, which moves with the labels"]
     if not moments.defined:
         notes.append("there are too few labels to say anything yet")
     elif bounded:

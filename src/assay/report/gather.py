@@ -24,6 +24,7 @@ from assay.labelling import (
     savings_of,
     slices_of,
     strata_in,
+    threshold_of,
     waiting_in,
     worth_of,
 )
@@ -270,8 +271,9 @@ def facts_of(labelling: Labelling, *, names: bool) -> Facts:
 
 def _saved(labelling: Labelling) -> tuple[str, ...]:
     """Return what second opinions save, in words."""
-    savings = savings_of(labelling)
-    return () if savings is None else (savings.words,)
+    savings, threshold = savings_of(labelling), threshold_of(labelling)
+    told = () if threshold is None else (threshold.words, *threshold.notes)
+    return told if savings is None else (*told, savings.words)
 
 
 def _slices(settings: Settings, labelling: Labelling) -> tuple[Slices, ...]:

@@ -50,6 +50,7 @@ from assay.results.text import (
     text_table,
     value_text,
 )
+from assay.results.threshold import MetricAtThreshold, ThresholdAnswer
 
 __all__ = [
     "KINDS",
@@ -64,6 +65,7 @@ __all__ = [
     "JudgeGap",
     "JudgeQuality",
     "Kind",
+    "MetricAtThreshold",
     "Mistake",
     "Mistakes",
     "Outlook",
@@ -75,6 +77,7 @@ __all__ = [
     "SliceRow",
     "Slices",
     "StratumRow",
+    "ThresholdAnswer",
     "Turn",
     "as_heading",
     "change_text",

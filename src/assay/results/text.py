@@ -70,6 +70,8 @@ def goal_words(goal: Goal) -> str:
     '±0.02 at 95% confidence, with at most 900 answers'
     >>> goal_words(Goal("recall", at_least=0.9))
     'is it at least 0.9? At 95% confidence'
+    >>> goal_words(Goal(threshold_for="recall >= 0.9", budget=900))
+    'a threshold with recall >= 0.9 at 95% confidence, with at most 900 answers'
     >>> from assay.core.targets import Target
     >>> both = (Target("f1", "cnn"), Target("f1", "mve"))
     >>> goal_words(Goal(targets=both, budget=500, simultaneous=True))
@@ -79,7 +81,9 @@ def goal_words(goal: Goal) -> str:
     if not goal.single:
         sure += " that all are right at once" if goal.simultaneous else " for each metric"
         return sure if goal.budget is None else f"{sure}, at most {goal.budget:,} answers"
-    if goal.at_least is not None:
+    if goal.threshold_for is not None:
+        words = f"a threshold with {goal.threshold_for} at {sure}"
+    elif goal.at_least is not None:
         words = f"is it at least {goal.at_least:g}? At {sure}"
     elif goal.within is not None:
         words = f"±{goal.within:g} at {sure}"

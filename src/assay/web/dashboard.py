@@ -194,8 +194,11 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
 
 def _saved(campaign: Campaign) -> list[str]:
     """Return what second opinions save, in words."""
-    savings = campaign.savings()
-    return [] if savings is None else [savings.words]
+    savings, told = campaign.savings(), list[str]()
+    if campaign.settings.goal.threshold_for is not None:
+        answer = campaign.threshold()
+        told = [answer.words, *answer.notes]
+    return told if savings is None else [*told, savings.words]
 
 
 def _strata(rows: Sequence[StratumRow], confidence: float) -> list[StratumView]:
