@@ -1,0 +1,172 @@
+"""Campaigns for the threshold that keeps a floor."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sklearn.metrics import precision_score, recall_score
+
+import assay
+from assay import Campaign, Scan
+from assay.audit import verify_campaign
+from assay.core.types import Bools, Floats
+from assay.errors import DesignError
+
+SIZE = 6_000
+
+
+def population(seed: int = 5, size: int = SIZE) -> tuple[Floats, Bools]:
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(size=size)
+    truth = rng.random(size) < 1 / (1 + np.exp(-3 * quality))
+    return 1 / (1 + np.exp(-quality - 0.3 * rng.normal(size=size))), truth
+
+
+def run(campaign: Campaign, answer: Callable[[int], Any], batch: int = 20) -> Campaign:
+    while not campaign.done:
+        campaign.tell({item.id: answer(int(item.id)) for item in campaign.ask(batch)})
+    return campaign
+
+
+def make(question: str = "precision >= 0.8", budget: int | None = 400, **more: Any) -> Campaign:
+    score, _ = population()
+    return assay.create_campaign(
+        {"p": score}, score="p", threshold_for=question, budget=budget, seed=2, **more
+    )
+
+
+@pytest.mark.parametrize(
+    "question", ["precision >= 0.8", "specificity >= 90%", "precision >= 0.75 and recall >= 0.4"]
+)
+def test_what_is_certified_is_true(question: str) -> None:
+    # The chance that a campaign certifies what is false is at most 5%; these three do not.
+    score, truth = population()
+    found = run(make(question, 600), lambda id: bool(truth[id])).threshold()
+    assert found.certified
+    assert found.threshold is not None
+    says = score >= found.threshold
+    assert found.yes == says.sum()
+    value = {
+        "precision": precision_score(truth, says),
+        "recall": recall_score(truth, says),
+        "specificity": recall_score(~truth, ~says),
+    }
+    for metric, floor in assay.Goal(threshold_for=question).question.floors:  # type: ignore[union-attr]
+        assert value[metric] >= floor
+    for each in found.metrics:  # intervals are rough, and these are not far off
+        assert each.low - 0.03 <= value[each.metric] <= each.high + 0.03
+    assert "is certified there, at 95% confidence" in str(found)
+
+
+def test_exact_where_all_are_labelled() -> None:
+    score, truth = population(size=300)
+    cuts = np.sort(score)[::-1][[39, 79, 119, 159, 199, 239]]
+    precisions = np.array([precision_score(truth, score >= cut) for cut in cuts])
+    floor = float(precisions[2]) - 1e-4  # no bet could tell it from the floor
+    campaign = assay.create_campaign(
+        {"p": score}, score="p", threshold_for=f"precision >= {floor:.6f}", gain=1e-6
+    )
+    found = run(campaign, lambda id: bool(truth[id]), batch=60).threshold()
+    # All items above it were labelled, and what is below it was shown to be too much.
+    assert found.certified
+    assert found.settled
+    assert found.yes == 120
+    says = score >= found.threshold
+    assert found.metrics[0].value == pytest.approx(precision_score(truth, says), abs=1e-12)
+    assert found.metrics[0].low == pytest.approx(found.metrics[0].high, abs=1e-12)
+
+
+def test_before_and_early() -> None:
+    campaign = make()
+    assert "before the first label" in campaign.threshold().words
+    _, truth = population()
+    for _ in range(4):
+        campaign.tell({item.id: bool(truth[int(item.id)]) for item in campaign.ask(20)})
+    found = campaign.threshold()
+    assert not found.certified  # the first 60 labels choose where to begin, and are not bet on
+    assert "no threshold can be certified yet" in found.words
+    assert campaign.estimate().anytime is False
+
+
+def test_nothing_is_certified_that_nobody_could() -> None:
+    score, _ = population()
+    truth = np.random.default_rng(1).random(SIZE) < 0.5  # scores tell nothing
+    campaign = assay.create_campaign(
+        {"p": score}, score="p", threshold_for="precision >= 0.9", budget=400, seed=1
+    )
+    found = run(campaign, lambda id: bool(truth[id])).threshold()
+    assert not found.certified
+
+
+def test_scores_of_the_other_class_are_told() -> None:
+    score, truth = population()
+    campaign = assay.create_campaign(
+        {"p": 1 - score}, score="p", threshold_for="precision >= 0.8", budget=300, seed=1
+    )
+    found = run(campaign, lambda id: bool(truth[id])).threshold()
+    assert "scores do not tell yes from no" in str(found)
+
+
+def test_resumed_and_revised(tmp_path: Path) -> None:
+    _, truth = population()
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    campaign = run(
+        make(storage=url), lambda id: "cannot judge" if id % 40 == 3 else bool(truth[id])
+    )
+    found = campaign.threshold()
+    again = assay.load_campaign(storage=url)
+    assert again.threshold() == found
+    assert verify_campaign("campaign", storage=url).clean
+    # An answer that is revised changes what is known, and not how cards were drawn.
+    revised = [item for item, label in again.answers().items() if label.value == "yes"][:40]
+    again.tell(dict.fromkeys(revised, False), revise=True)
+    after = again.threshold()
+    assert after.labels == found.labels
+    assert after.yes <= found.yes
+    assert assay.load_campaign(storage=url).threshold() == after
+
+
+def test_engines_draw_the_same(tmp_path: Path) -> None:
+    score, truth = population()
+    path = tmp_path / "p.parquet"
+    pq.write_table(pa.table({"id": np.arange(SIZE), "p": score}), path)
+    asked = []
+    for engine in ("memory", "duckdb"):
+        campaign = assay.create_campaign(
+            Scan(str(path), engine=engine),
+            id="id",
+            score="p",
+            threshold_for="recall >= 0.6",
+            budget=200,
+        )
+        run(campaign, lambda id: bool(truth[id]))
+        asked.append((list(campaign.answers()), campaign.threshold()))
+    assert asked[0] == asked[1]
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"threshold": 0.5}, "threshold=0.5 is given beside threshold_for="),
+        ({"aux": ["p"]}, "aux="),
+        ({"within": 0.02}, "two questions"),
+        ({"at_least": 0.9}, "two questions"),
+        ({"design": assay.Design()}, "do not go together"),
+        ({"classifiers": {"a": ("p", 0.5)}}, "classifiers="),
+        ({"gain": 2.0}, "gain"),
+    ],
+)
+def test_what_does_not_go_together(more: dict[str, Any], told: str) -> None:
+    with pytest.raises(DesignError, match=told.replace("(", r"\(")):
+        make(**more)
+
+
+def test_other_campaigns_have_no_threshold() -> None:
+    score, _ = population()
+    campaign = assay.create_campaign({"p": score}, score="p", threshold=0.5, budget=10)
+    with pytest.raises(DesignError, match="not made for a threshold"):
+        campaign.threshold()
