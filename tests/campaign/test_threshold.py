@@ -75,6 +75,7 @@ def test_exact_where_all_are_labelled() -> None:
     assert found.certified
     assert found.settled
     assert found.yes == 120
+    assert found.threshold is not None
     says = score >= found.threshold
     assert found.metrics[0].value == pytest.approx(precision_score(truth, says), abs=1e-12)
     assert found.metrics[0].low == pytest.approx(found.metrics[0].high, abs=1e-12)
