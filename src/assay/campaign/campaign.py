@@ -54,6 +54,7 @@ from assay.labelling import (
     savings_of,
     slices_of,
     strata_in,
+    threshold_curve,
     threshold_of,
     told_by_one,
     waiting_in,
@@ -78,6 +79,7 @@ from assay.results import (
     Slices,
     StratumRow,
     ThresholdAnswer,
+    ThresholdCurve,
     Turn,
     html_block,
     html_headline,
@@ -714,6 +716,34 @@ class Campaign:
             classifier=classifier,
             predictions=predictions,
         )
+
+    def curve(self, *, predictions: object = None) -> ThresholdCurve:
+        """Return precision, recall and others at every threshold of the score, with intervals.
+
+        From the labels that are there. A campaign for accuracy or F1, whose labels lie on both
+        sides of the threshold, tells all of it; one for precision tells precision from its
+        threshold on.
+
+        Parameters
+        ----------
+        predictions : optional
+            Where the predictions are, as in `load_campaign`: the scores of all items are counted
+            again.
+
+        Examples
+        --------
+        >>> import assay
+        >>> campaign = assay.create_campaign(
+        ...     {"p": [0.9, 0.8, 0.7, 0.2]}, score="p", threshold=0.5, metric="accuracy", budget=4)
+        >>> estimate = campaign.tell({item.id: item.id in (0, 2) for item in campaign.ask(4)})
+        >>> curve = campaign.curve()
+        >>> curve.at(0.75).metrics["recall"].value
+        0.5
+        >>> print(curve.areas["roc_auc"])
+        0.7500 [0.7500, 0.7500]
+        """
+        self._catch_up()
+        return threshold_curve(self._labelling, predictions=predictions)
 
     def judge(
         self,

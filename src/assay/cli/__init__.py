@@ -13,6 +13,7 @@ from assay.cli.compare import compare
 from assay.cli.confirm import confirm
 from assay.cli.connect import connect
 from assay.cli.create import create
+from assay.cli.curve import curve
 from assay.cli.demo import demo
 from assay.cli.exchange import export, import_
 from assay.cli.judge import judge, judgements
@@ -52,6 +53,7 @@ for name, command in (
     ("connect", connect),
     ("status", status),
     ("errors", errors),
+    ("curve", curve),
     ("judge", judge),
     ("judgements", judgements),
     ("estimate", estimate),

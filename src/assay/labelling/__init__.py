@@ -20,6 +20,7 @@ from assay.labelling.confirmation import (
     refuse_unconfirmed,
     source_text,
 )
+from assay.labelling.curve import threshold_curve
 from assay.labelling.epochs import Dealt, Epoch, epoch_seed
 from assay.labelling.estimates import (
     Frame,
@@ -124,6 +125,7 @@ __all__ = [
     "slices_of",
     "source_text",
     "strata_in",
+    "threshold_curve",
     "threshold_of",
     "told_by_one",
     "waiting_in",

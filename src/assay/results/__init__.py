@@ -1,6 +1,7 @@
 """Results that are handed out, as text, HTML and DataFrames."""
 
 from assay.errors import printable
+from assay.results.curve import AREAS, Area, CurvePoint, CurveValue, ThresholdCurve, distinct
 from assay.results.estimates import Estimate, Estimates, Item, StratumRow, notes_once
 from assay.results.frames import (
     Backend,
@@ -53,9 +54,13 @@ from assay.results.text import (
 from assay.results.threshold import MetricAtThreshold, ThresholdAnswer
 
 __all__ = [
+    "AREAS",
     "KINDS",
     "REMEMBERED",
+    "Area",
     "Backend",
+    "CurvePoint",
+    "CurveValue",
     "Dispute",
     "Estimate",
     "Estimates",
@@ -78,11 +83,13 @@ __all__ = [
     "Slices",
     "StratumRow",
     "ThresholdAnswer",
+    "ThresholdCurve",
     "Turn",
     "as_heading",
     "change_text",
     "column_types",
     "difference_words",
+    "distinct",
     "ends_text",
     "frame_of",
     "free_names",

@@ -1,0 +1,131 @@
+"""``assay curve``: precision, recall and others at every threshold of the score."""
+
+import csv
+import io
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from assay.cli.exchange import format_of_name, refuse_what_is_there, write_new
+from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
+from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
+from assay.cli.render import new_table, note_lines
+from assay.report import COLOURS, curve_page
+from assay.results import ThresholdCurve, metric_name, printable
+from assay.simulation import new_figure
+
+FORMATS = ("html", "png", "csv")
+
+
+def curve(
+    name: CampaignName,
+    *,
+    at: Annotated[
+        float | None,
+        typer.Option("--at", metavar="SCORE", help="Only at the threshold of this score."),
+    ] = None,
+    predictions: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Where the predictions are; where they were otherwise."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="A new file: .html to move the threshold, .png, or .csv with every threshold.",
+        ),
+    ] = None,
+    storage: StorageUrl = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show precision, recall, F1 and specificity at every threshold, from the labels so far.
+
+    Each has an interval, and a band that holds at all thresholds at once. A campaign for accuracy
+    or F1 tells all of it; one for precision, precision from its threshold on.
+    """
+    with telling_errors(as_json=as_json):
+        format = None if output is None else format_of_name(output, FORMATS)
+        refuse_what_is_there(output)
+        if format == "png":
+            new_figure()  # tells before all the work that matplotlib is missing
+        campaign = open_campaign(name, storage)
+        with working("counting scores"):
+            found = campaign.curve(predictions=predictions)
+        chosen = None if at is None else found.at(at)
+        if output is not None and format is not None:
+            write_new(output, _content(found, name, format))
+        if as_json:
+            told = found.to_dict()
+            if chosen is not None:
+                told["points"] = [chosen.to_dict()]
+            file = {} if output is None else {"file": str(output)}
+            emit({"campaign": name, **told, **file})
+            return
+        screen = console()
+        screen.print(Text(str(chosen)) if chosen is not None else curve_view(found))
+        if output is not None:
+            line = Text.assemble(("saved: ", "green"), printable(output))
+            screen.print(line, soft_wrap=True)
+        elif not campaign.done:
+            say_next(screen, follow_up("label", campaign.name, storage))
+
+
+def curve_view(found: ThresholdCurve) -> RenderableType:
+    """Return a curve as people read it in a terminal: a dozen thresholds."""
+    table = new_table(*found.headings)
+    for row in found.table():
+        table.add_row(*map(Text, row))
+    areas = [Text(line) for line in found.area_lines]
+    below = [*map(Text, found.marks), Text(), note_lines(found.notes)]
+    return Group(Text(found.headline, "bold"), *areas, Text(), table, *below)
+
+
+def _content(found: ThresholdCurve, name: str, format: str) -> bytes:
+    if format == "html":
+        script = files("assay").joinpath("web", "static", "curve.js").read_text("utf-8")
+        return curve_page(found, name, script).encode()
+    if format == "png":
+        return _picture(found)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(found.columns), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(point.to_row() for point in found)
+    return text.getvalue().encode()
+
+
+def _picture(found: ThresholdCurve) -> bytes:
+    """Draw the metrics over the share of items below the threshold."""
+    figure, (axis,) = new_figure(width=8.0, height=4.6)
+    below = [1 - point.share for point in found]
+    for name in found.metrics:
+        values = [point.metrics[name] for point in found]
+        colour = COLOURS[name]
+        axis.fill_between(
+            below,
+            [each.band_low for each in values],
+            [each.band_high for each in values],
+            color=colour,
+            alpha=0.15,
+            linewidth=0,
+        )
+        axis.fill_between(
+            below,
+            [each.low for each in values],
+            [each.high for each in values],
+            color=colour,
+            alpha=0.3,
+            linewidth=0,
+        )
+        axis.plot(below, [each.value for each in values], color=colour, label=metric_name(name))
+    axis.set_xlabel("threshold, by the share of items below it")
+    axis.set_title(found.headline)
+    axis.legend()
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=150)
+    return file.getvalue()

@@ -1,0 +1,288 @@
+"""The curve of a campaign's score: its bins and labels, gathered for `core.curve`."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from assay.core.curve import CURVES, Band, CurveBands, ScoreBins, curve_bands
+from assay.core.cuts import confidence, rank
+from assay.core.profile import Profile
+from assay.core.strata import Side, Strata
+from assay.core.types import Bools, Floats, Ints
+from assay.errors import AssayError, DesignError, PredictionsError
+from assay.labelling.reserve import check_same, read_again, scans_of, whereabouts
+from assay.labelling.settings import Settings
+from assay.labelling.slice_items import SliceAnswers, column_values
+from assay.labelling.state import Labelling
+from assay.predictions import Predictions, Roles
+from assay.results import Area, CurvePoint, CurveValue, ThresholdCurve, metric_name
+
+
+def threshold_curve(labelling: Labelling, *, predictions: object = None) -> ThresholdCurve:
+    """Return the curve; the parameters are those of `Campaign.curve`.
+
+    Parameters
+    ----------
+    labelling : Labelling
+    predictions : optional
+        As in `Campaign.curve`.
+    """
+    settings = labelling.settings
+    roles = _refuse(settings)
+    found = _scored(labelling, predictions)
+    items = [item for item, answer in labelling.rounds.answers.items() if answer.judged]
+    answered = SliceAnswers.on(labelling, items)
+    yes = answered.predicted & 1 > 0
+    scores = _scores(labelling, items, roles, yes, predictions)
+    bins = _bins(settings, found, scores, yes, answered.positive)
+    if not bins.told[-1]:
+        raise DesignError(
+            f"the labels of campaign {settings.name!r} cannot tell the curve of its score",
+            details="no item with a high score is drawn: its metric is about items predicted no",
+            hint="a campaign for accuracy, recall or F1 draws items of all scores",
+        )
+    known = curve_bands(
+        bins,
+        confidence=settings.goal.confidence,
+        rng=np.random.default_rng([settings.seed, int(bins.labels.sum())]),
+    )
+    return _result(labelling, bins, known, found.threshold)
+
+
+def _refuse(settings: Settings) -> Roles:
+    """Return what the columns of the only classifier are; raise where there is no curve of it."""
+    strata, source = settings.strata, settings.source
+    if len(strata.classifiers) > 1 or source.compares:
+        raise DesignError(
+            f"campaign {settings.name!r} is of several classifiers: "
+            f"{', '.join(strata.classifiers)}",
+            details="its strata are by what all of them say, and a curve is of one score",
+            hint="make a campaign of one of them, for accuracy or F1",
+        )
+    (roles,) = source.roles
+    if roles is None:
+        raise DesignError(
+            f"campaign {settings.name!r} has no score, so there is no threshold to move",
+            hint="make a campaign with the column of the scores, for accuracy or F1",
+        )
+    if strata.weighted:
+        raise DesignError(
+            f"items of campaign {settings.name!r} have weights, and a curve is of items that "
+            "count alike",
+            hint="make a campaign without weights",
+        )
+    if strata.groups:
+        raise DesignError(
+            f"campaign {settings.name!r} is about slices, and a curve is of all items",
+            hint="make a campaign for accuracy or F1, without slices among its metrics",
+        )
+    if source.model is not None:
+        raise DesignError(
+            f"the strata of campaign {settings.name!r} are by a model with second opinions, "
+            "not by the score",
+            details="labels are then no random sample of the items with a score",
+            hint="make a campaign for accuracy or F1, without aux",
+        )
+    return roles
+
+
+def _scored(labelling: Labelling, predictions: object) -> Predictions:
+    """Return the predictions with scores; where a campaign has several metrics, it has ranks."""
+    settings = labelling.settings
+    source = settings.source
+    if not settings.strata.is_named and predictions is None:
+        return labelling.predictions()
+    try:
+        scans = (
+            scans_of(predictions, source)
+            if predictions is not None
+            else whereabouts(labelling.store, settings)
+        )
+    except AssayError as error:
+        raise PredictionsError(
+            f"the scores of all items are not at hand: {error.problem}",
+            details=error.details,
+            hint=error.hint or "give the predictions again: predictions=...",
+        ) from error
+    if not settings.strata.is_named:
+        found = read_again(scans, settings)
+        check_same(settings, found)
+        return found
+    ranked = read_again(scans, settings)
+    check_same(settings, ranked)
+    (own,) = source.columns["classifiers"].values()
+    others = {name: value for name, value in source.columns.items() if name != "classifiers"}
+    alone = replace(source, columns={**others, **own})
+    return read_again(scans, replace(settings, source=alone))
+
+
+def _scores(
+    labelling: Labelling, items: list[str], roles: Roles, yes: Bools, predictions: object
+) -> Floats:
+    """Return the scores of some items, kept with them or looked up."""
+    column = roles.score
+    if column is None or not items:
+        return np.zeros(0)
+    kept = predictions is None or column in labelling.settings.source.kept
+    values = column_values(labelling, items, column, None if kept else predictions)
+    numbers = np.array([float(str(value)) for value in values])
+    return np.asarray(roles.positive_scores(numbers, yes), dtype=np.float64)
+
+
+def _bins(
+    settings: Settings, found: Predictions, scores: Floats, yes: Bools, positive: Bools
+) -> ScoreBins:
+    """Return all items by score, with the labels among them."""
+    scale = settings.source.scale
+    there = {True: found.positives > 0, False: found.positives < found.size}
+    sides = [side for side in (True, False) if there[side]]
+    profiles = found.profile("score", scale, [*sides, None])
+    parts = []
+    for side in sides:
+        profile = profiles[side]
+        values = _variable(settings, profiles, side, found.threshold)
+        stratum = _strata_of(settings.strata, side, values)
+        mine = yes == side
+        parts.append(_with_labels(profile, stratum, scores[mine], positive[mine]))
+    chain = [np.full(part[0].size, place) for place, part in enumerate(parts)]
+    ranges = [(part[0][0], part[0][-1]) for part in parts]
+    if len(ranges) == 1 or ranges[0][0] > ranges[1][1] or ranges[1][0] > ranges[0][1]:
+        chain = [np.zeros_like(each) for each in chain]  # one goes on where the other ends
+    score, *columns = (np.concatenate(each) for each in zip(*parts, strict=True))
+    order = np.argsort(score, kind="stable")
+    count, labels, positives, stratum, tied = (column[order] for column in columns)
+    return ScoreBins(
+        score=score[order],
+        items=count,
+        labels=labels,
+        positives=positives,
+        stratum=stratum.astype(np.int64),
+        chain=np.concatenate(chain)[order],
+        tied=tied > 0,
+    )
+
+
+def _variable(
+    settings: Settings, profiles: Mapping[Side, Profile], side: bool, threshold: float | None
+) -> Floats:
+    """Return what strata are cut by, of each bin of a predicted label."""
+    own, variable = profiles[side], settings.strata.variable
+    if variable == "rank":
+        return rank(own.low, profiles[None])
+    if variable == "confidence":
+        said = np.full(own.mean.shape, side)
+        return confidence(own.mean, said, settings.source.scale, threshold or 0.0)
+    return own.low
+
+
+def _strata_of(strata: Strata, side: bool, values: Floats) -> Ints:
+    """Return the stratum of each bin of a predicted label; -1 where nothing is drawn."""
+    first = 0
+    for heap in strata.heaps:
+        if int(side) in heap.codes:
+            return np.asarray(first + heap.cuts.assign(values))
+        first += heap.cuts.n_strata
+    return np.full(values.size, -1)
+
+
+def _with_labels(
+    profile: Profile, stratum: Ints, scores: Floats, positive: Bools
+) -> tuple[Floats, Floats, Floats, Floats, Ints, Bools]:
+    """Return bins with their labels: score, items, labels, positives, stratum, whether tied.
+
+    A bin whose items all have labels becomes as many as there are scores in it.
+    """
+    number = profile.low.size
+    place = np.clip(np.searchsorted(profile.low, scores, side="right") - 1, 0, number - 1)
+    labels = np.bincount(place, minlength=number).astype(np.float64)
+    positives = np.bincount(place, positive, number).astype(np.float64)
+    count = profile.count.astype(np.float64)
+    full = (labels == count)[place] if number else np.zeros(0, dtype=np.bool_)
+    kept = labels < count
+    single, at, each = np.unique(scores[full], return_index=True, return_counts=True)
+    which = np.searchsorted(single, scores[full])
+    hits = np.bincount(which, positive[full], single.size).astype(np.float64)
+    own = stratum[place[full][at]]
+    columns = (
+        (profile.low[kept], single),
+        (count[kept], each.astype(np.float64)),
+        (labels[kept], each.astype(np.float64)),
+        (positives[kept], hits),
+        (stratum[kept], own),
+        ((profile.low == profile.high)[kept], np.ones(single.size, dtype=np.bool_)),
+    )
+    score, items, known, found, drawn, tied = (np.concatenate(each) for each in columns)
+    order = np.argsort(score, kind="stable")
+    return (
+        score[order],
+        items[order],
+        known[order],
+        found[order],
+        drawn[order],
+        tied[order],
+    )
+
+
+def _result(
+    labelling: Labelling, bins: ScoreBins, known: CurveBands, threshold: float | None
+) -> ThresholdCurve:
+    points = tuple(
+        CurvePoint(
+            threshold=float(known.threshold[at]),
+            items=int(known.items[at]),
+            share=float(known.items[at] / known.total),
+            metrics={name: _value(band, at) for name, band in known.bands.items()},
+        )
+        for at in range(known.threshold.size)
+    )
+    inner = points[known.inner]
+    return ThresholdCurve(
+        points=points,
+        metrics=tuple(known.bands),
+        areas={name: Area(*ends) for name, ends in known.areas.items()},
+        confidence=labelling.settings.goal.confidence,
+        band_from=inner[0].threshold,
+        band_to=inner[-1].threshold,
+        labels=int(bins.labels.sum()),
+        items=int(known.total),
+        threshold=threshold,
+        notes=tuple(_notes(labelling, bins, known)),
+    )
+
+
+def _value(band: Band, at: int) -> CurveValue:
+    ends = (band.value, band.low, band.high, band.lowest, band.highest)
+    return CurveValue(*(float(each[at]) for each in ends))
+
+
+def _notes(labelling: Labelling, bins: ScoreBins, known: CurveBands) -> Iterator[str]:
+    """Yield what cannot be told and why, and what else a careful reader should know."""
+    missing = [metric_name(name) for name in CURVES if name not in known.bands]
+    if not bins.told[0]:
+        low = float(known.threshold[0])
+        yield (
+            f"precision is told from {low:.6g} on, and {', '.join(missing)}, average precision and "
+            "the area under the ROC curve are not: some items are not drawn in this campaign; a "
+            "campaign for accuracy, recall or F1 draws items of all scores"
+        )
+    elif missing:
+        word = "yes" if "recall" not in known.bands else "no"
+        yield f"no label is {word}, so {', '.join(missing)} cannot be told yet"
+    area = known.areas.get("roc_auc")
+    if area is not None and area[2] < 0.5:
+        yield "items that are no have higher scores than items that are yes: is the score theirs?"
+    empty = np.setdiff1d(bins.stratum[bins.stratum >= 0], bins.stratum[bins.labels > 0]).size
+    if empty:
+        yield f"{empty} of the strata have no label yet, and lean on their neighbours"
+    unjudged = sum(not answer.judged for answer in labelling.rounds.answers.values())
+    if unjudged:
+        told = f"{unjudged:,} items could not be judged"
+        yield f"{told}, and are taken to be as others of their score"
+    if waiting := len(labelling.rounds.outstanding):
+        yield f"{waiting:,} drawn items have no answer yet, and are left out"
+    if not bins.complete:
+        yield (
+            "intervals are each for one threshold; the bands hold at all thresholds between the 1% "
+            "and 99% quantiles of the score at once, each metric's by itself"
+        )

@@ -1,0 +1,108 @@
+"""A score's curve on which one can move the threshold: a part of a page, and a page of its own."""
+
+import json
+from html import escape
+
+from assay.report.threshold_chart import LEFT, RIGHT, WIDTH, along, draw_thresholds
+from assay.results import ThresholdCurve, distinct, metric_name, printable
+
+_MOST = 400  # thresholds to move over
+_STYLE = """
+:root { color-scheme: light dark; }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 1.5rem auto; max-width: 60rem;
+  padding: 0 1rem; }
+h1 { font-size: 1.4rem; }
+.curve-scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .8rem 0; }
+th, td { padding: .2rem .9rem .2rem 0; text-align: right; white-space: nowrap; }
+th:first-child { text-align: left; }
+caption { text-align: left; opacity: .75; padding-bottom: .3rem; }
+input[type=range] { display: block; height: 2.75rem; width: 100%; }
+li { opacity: .8; }
+"""
+
+
+def curve_part(curve: ThresholdCurve) -> str:
+    """Return the picture, a slider over the thresholds, and what is known at one of them.
+
+    It has no script of its own: the page that shows it adds ``curve.js``, which finds the numbers
+    in an attribute. Without one the slider is hidden.
+
+    Parameters
+    ----------
+    curve : ThresholdCurve
+    """
+    every = -(-len(curve) // _MOST)
+    points = [*curve.points[:-1:every], curve.points[-1]]
+    mark = curve.own or points[len(points) // 2]
+    here = min(range(len(points)), key=lambda place: abs(points[place].items - mark.items))
+    texts = distinct([point.threshold for point in points])
+    rows = [
+        [
+            text,
+            f"{point.share:.1%}",
+            round(LEFT + along(curve, point) * (WIDTH - LEFT - RIGHT), 1),
+            *(
+                [
+                    f"{each.value:.3f}",
+                    f"{each.low:.3f} to {each.high:.3f}",
+                    f"{each.band_low:.3f} to {each.band_high:.3f}",
+                ]
+                for each in (point.metrics[name] for name in curve.metrics)
+            ),
+        ]
+        for point, text in zip(points, texts, strict=True)
+    ]
+    data = escape(json.dumps({"names": list(curve.metrics), "rows": rows}))
+    now = points[here]
+    body = "".join(
+        f'<tr data-metric="{name}" data-word="{escape(metric_name(name))}">'
+        f"<th scope=row>{escape(metric_name(name))}</th>"
+        + "".join(f"<td>{cell}</td>" for cell in rows[here][3 + place])  # type: ignore[attr-defined]
+        + "</tr>"
+        for place, name in enumerate(curve.metrics)
+    )
+    return (
+        f'<div class="curve" data-curve="{data}">'
+        f'<div class="curve-scroll">{draw_thresholds(curve, mark=now, on_paper=False)}</div>'
+        '<div class="curve-move" hidden><label for="threshold">Move the threshold</label>'
+        f'<input id="threshold" type="range" min="0" max="{len(points) - 1}" value="{here}" '
+        'step="1"></div>'
+        f'<p class="curve-at">Threshold {texts[here]}: yes to {now.share:.1%} of the items</p>'
+        '<div class="curve-scroll"><table><thead><tr><th scope=col>metric</th>'
+        "<th scope=col>estimate</th><th scope=col>interval here</th>"
+        f"<th scope=col>band everywhere</th></tr></thead><tbody>{body}</tbody></table></div></div>"
+    )
+
+
+def curve_page(curve: ThresholdCurve, name: str, script: str) -> str:
+    """Return a page of its own, which needs nothing else.
+
+    Parameters
+    ----------
+    curve : ThresholdCurve
+    name : str
+        Of the campaign.
+    script : str
+        What moves the threshold.
+    """
+    title = escape(printable(f"{name}: the curve of its score"))
+    areas = "".join(f"<li>{escape(line)}</li>" for line in curve.area_lines)
+    notes = "".join(f"<li>{escape(printable(note))}</li>" for note in curve.notes)
+    marks = "".join(f"<p>{escape(mark)}</p>" for mark in curve.marks)
+    head = "".join(f"<th scope=col>{escape(heading)}</th>" for heading in curve.headings)
+    rows = "".join(
+        f"<tr><th scope=row>{escape(first)}</th>"
+        + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        + "</tr>"
+        for first, *cells in curve.table()
+    )
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{title}</title><style>{_STYLE}</style></head><body><h1>{title}</h1>"
+        f"<p>{escape(curve.headline)}</p><ul>{areas}</ul>{curve_part(curve)}"
+        f'<div class="curve-scroll"><table><caption>A dozen thresholds</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{marks}<ul>{notes}</ul>"
+        f'<script type="module">{script}</script></body></html>\n'
+    )

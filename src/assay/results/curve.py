@@ -1,0 +1,287 @@
+"""Curve of a score: metrics at every threshold with intervals, as text, table, DataFrame, page."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any
+
+from assay.errors import InputError, printable
+from assay.results.frames import Backend, frame_of
+from assay.results.html import html_block, html_headline, html_remarks, html_table
+from assay.results.text import metric_name, text_table
+
+AREAS = {"average_precision": "average precision", "roc_auc": "area under the ROC curve"}
+_ROWS = 12  # of a table for people
+_WITH_INTERVALS = ("precision", "recall")  # in that table: no terminal has room for all
+
+
+@dataclass(frozen=True)
+class CurveValue:
+    """A metric at one threshold.
+
+    Attributes
+    ----------
+    value : float
+        The estimate.
+    low, high : float
+        The ends of its interval at this threshold alone.
+    band_low, band_high : float
+        The ends of the band that holds at all thresholds at once.
+    """
+
+    value: float
+    low: float
+    high: float
+    band_low: float
+    band_high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """What a classifier does that says yes from a score on.
+
+    Attributes
+    ----------
+    threshold : float
+    items : int
+        The items that it says yes to.
+    share : float
+        Their share of all.
+    metrics : mapping of str to CurveValue
+        By name; only those that labels can tell at this threshold.
+    """
+
+    threshold: float
+    items: int
+    share: float
+    metrics: Mapping[str, CurveValue]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the point as plain values."""
+        told = {name: asdict(value) for name, value in self.metrics.items()}
+        return {"threshold": self.threshold, "items": self.items, "share": self.share, **told}
+
+    def to_row(self) -> dict[str, Any]:
+        """Return the point as one flat row."""
+        row: dict[str, Any] = {"threshold": self.threshold, "items": self.items}
+        row["share"] = self.share
+        for name, each in self.metrics.items():
+            row |= {
+                name if end == "value" else f"{name}_{end}": v for end, v in asdict(each).items()
+            }
+        return row
+
+    def __str__(self) -> str:
+        told = "; ".join(f"{metric_name(name)} {value}" for name, value in self.metrics.items())
+        return f"from {self.threshold:.6g}: yes to {self.share:.1%}; {told}"
+
+
+@dataclass(frozen=True)
+class Area:
+    """Average precision, or the area under the ROC curve, with the ends of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.4f} [{self.low:.4f}, {self.high:.4f}]"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ThresholdCurve(Sequence[CurvePoint]):
+    """Metrics at every threshold of a score, or at some hundreds of them, lowest first.
+
+    Attributes
+    ----------
+    points : tuple of CurvePoint
+    metrics : tuple of str
+        Those that labels can tell.
+    areas : mapping of str to Area
+        ``average_precision`` and ``roc_auc``, where both predicted labels have labels.
+    confidence : float
+        Of each interval at its threshold, and of each metric's band at all of them at once.
+    band_from, band_to : float
+        The thresholds between which the bands hold at once: the 1% and 99% quantiles of the score.
+    labels, items : int
+        Items with a yes or no, and all items.
+    threshold : float or None
+        That of the campaign.
+    notes : tuple of str
+        What cannot be told and why, and what else a careful reader should know.
+    """
+
+    points: tuple[CurvePoint, ...]
+    metrics: tuple[str, ...]
+    areas: Mapping[str, Area]
+    confidence: float
+    band_from: float
+    band_to: float
+    labels: int
+    items: int
+    threshold: float | None = None
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.points[place]
+
+    def at(self, threshold: float) -> CurvePoint:
+        """Return the point of a threshold: the first of the curve that is not below it.
+
+        Between two points of the curve there are few items, or none.
+
+        Parameters
+        ----------
+        threshold : float
+        """
+        place = bisect_left(self.points, threshold, key=lambda point: point.threshold)
+        if place == len(self.points):
+            raise InputError(
+                f"no score is as high as {threshold:g}",
+                details=f"scores of the curve: {self.points[0].threshold:g} to "
+                f"{self.points[-1].threshold:g}",
+            )
+        return self.points[place]
+
+    @property
+    def own(self) -> CurvePoint | None:
+        """The point of the campaign's threshold, where it has one that items reach."""
+        if self.threshold is None or self.threshold > self.points[-1].threshold:
+            return None
+        return self.at(self.threshold)
+
+    def chosen(self, rows: int = _ROWS) -> list[CurvePoint]:
+        """Return some points that lie evenly by items, and the campaign's own.
+
+        Parameters
+        ----------
+        rows : int
+        """
+        told = self.points
+        wanted = [told[0].items * (rows - place) / rows for place in range(rows)]
+        found = {id(point): point for share in wanted for point in [_nearest(told, share)]}
+        if self.own is not None:
+            found[id(self.own)] = self.own
+        return sorted(found.values(), key=lambda point: point.threshold)
+
+    @property
+    def headline(self) -> str:
+        """What the curve is, in a line."""
+        sure = f"at {100 * self.confidence:g}%"
+        return (
+            f"the curve of the score, {sure}, from {self.labels:,} labels of {self.items:,} items"
+        )
+
+    @property
+    def area_lines(self) -> list[str]:
+        """Average precision and the area under the ROC curve, in words."""
+        return [f"{AREAS[name]} {area}" for name, area in self.areas.items()]
+
+    @property
+    def marks(self) -> list[str]:
+        """What the marks in the table mean."""
+        return ["* the campaign's own threshold"] if self.own is not None else []
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """What stands above the columns of the table."""
+        return ("threshold", "says yes", *map(metric_name, self.metrics))
+
+    def table(self, rows: int = _ROWS) -> list[tuple[str, ...]]:
+        """Return some points as people read them; precision and recall have their intervals.
+
+        Parameters
+        ----------
+        rows : int
+            About how many.
+        """
+        chosen = self.chosen(rows)
+        texts = distinct([point.threshold for point in chosen])
+        return [
+            (
+                f"{text} *" if point is self.own else text,
+                f"{point.share:.1%}",
+                *(_cell(name, point.metrics[name]) for name in self.metrics),
+            )
+            for point, text in zip(chosen, texts, strict=True)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the curve as plain values."""
+        return {
+            "confidence": self.confidence,
+            "labels": self.labels,
+            "items": self.items,
+            "threshold": self.threshold,
+            "metrics": list(self.metrics),
+            **{name: asdict(area) for name, area in self.areas.items()},
+            "band": {"from": self.band_from, "to": self.band_to},
+            "points": [point.to_dict() for point in self.points],
+            "notes": list(self.notes),
+        }
+
+    @property
+    def columns(self) -> dict[str, type]:
+        """The columns of the DataFrame, and of the file."""
+        ends = ("", "_low", "_high", "_band_low", "_band_high")
+        told = {f"{name}{end}": float for name in self.metrics for end in ends}
+        return {"threshold": float, "items": int, "share": float, **told}
+
+    def to_frame(self, *, backend: Backend = "pandas") -> Any:
+        """Return the curve as a DataFrame, a row for each threshold.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+        """
+        rows = [point.to_row() for point in self.points]
+        return frame_of(rows, self.columns, backend=backend)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    __repr__ = __str__
+
+    def _lines(self) -> Iterator[str]:
+        yield printable(self.headline)
+        yield from self.area_lines
+        yield from text_table(self.headings, self.table())
+        yield from self.marks
+        yield from (f"note: {printable(note)}" for note in self.notes)
+
+    def _repr_html_(self) -> str:
+        return html_block(
+            html_headline(self.headline, "; ".join(self.area_lines)),
+            html_table(self.headings, self.table()),
+            html_remarks([*self.marks, *(f"note: {note}" for note in self.notes)]),
+        )
+
+
+def _cell(name: str, value: CurveValue) -> str:
+    return str(value) if name in _WITH_INTERVALS else f"{value.value:.3f}"
+
+
+def _nearest(points: Sequence[CurvePoint], items: float) -> CurvePoint:
+    return min(points, key=lambda point: abs(point.items - items))
+
+
+def distinct(numbers: Sequence[float]) -> list[str]:
+    """Return ascending numbers as texts with as few digits as tell neighbours apart.
+
+    Examples
+    --------
+    >>> distinct([0.5, 0.99986, 0.99991])
+    ['0.5', '0.99986', '0.99991']
+    """
+    for digits in range(3, 17):
+        texts = [f"{number:.{digits}g}" for number in numbers]
+        if all(one != other for one, other in pairwise(texts)):
+            break
+    return texts

@@ -1,0 +1,71 @@
+"""`assay curve`: a table, JSON, and files."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import assay
+from assay.cli import app
+
+run = CliRunner().invoke
+
+
+@pytest.fixture(scope="module")
+def storage(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("curve")
+    rng = np.random.default_rng(3)
+    score = rng.beta(0.6, 0.8, 3000)
+    truth = rng.random(3000) < score
+    file = folder / "p.csv"
+    file.write_text("p\n" + "\n".join(map(repr, score.tolist())) + "\n")
+    url = f"sqlite:///{folder / 'a.db'}"
+    campaign = assay.create_campaign(
+        file, score="p", threshold=0.5, metric="accuracy", budget=150, name="spam", storage=url
+    )
+    while not campaign.done:
+        campaign.tell({item.id: bool(truth[int(item.id)]) for item in campaign.ask(50)})
+    return url
+
+
+def test_a_dozen_thresholds_are_shown(storage: str) -> None:
+    shown = run(app, ["curve", "spam", "--storage", storage])
+    assert shown.exit_code == 0, shown.output
+    assert "from 150 labels of 3,000 items" in shown.output
+    assert "average precision 0." in shown.output
+    assert "* the campaign's own threshold" in shown.output
+
+
+def test_json_has_every_threshold_or_the_one_that_is_asked_for(storage: str) -> None:
+    told = json.loads(run(app, ["curve", "spam", "--storage", storage, "--json"]).output)
+    assert told["campaign"] == "spam"
+    assert told["metrics"] == ["precision", "recall", "f1", "specificity"]
+    assert len(told["points"]) > 100
+    first = told["points"][0]
+    assert (first["share"], first["recall"]["value"]) == (1.0, 1.0)
+    assert told["roc_auc"]["low"] < told["roc_auc"]["value"] < told["roc_auc"]["high"]
+    arguments = ["curve", "spam", "--storage", storage, "--at", "0.7", "--json"]
+    (point,) = json.loads(run(app, arguments).output)["points"]
+    assert 0.7 <= point["threshold"] < 0.75
+    refused = run(app, ["curve", "spam", "--storage", storage, "--at", "7"])
+    assert refused.exit_code != 0
+    assert "no score is as high as 7" in refused.output
+
+
+def test_files_are_written_by_how_their_name_ends(storage: str, tmp_path: Path) -> None:
+    for name in ("c.html", "c.csv", "c.png"):
+        saved = run(app, ["curve", "spam", "--storage", storage, "-o", str(tmp_path / name)])
+        assert saved.exit_code == 0, saved.output
+    page = (tmp_path / "c.html").read_text()
+    assert 'type="range"' in page
+    assert "src=" not in page  # it needs nothing else
+    rows = list(csv.DictReader((tmp_path / "c.csv").read_text().splitlines()))
+    assert float(rows[0]["recall"]) == 1.0
+    assert set(rows[0]) >= {"precision_band_low", "specificity_high", "share"}
+    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+    again = run(app, ["curve", "spam", "--storage", storage, "-o", str(tmp_path / "c.csv")])
+    assert again.exit_code != 0
+    assert run(app, ["curve", "spam", "--storage", storage, "-o", "c.pdf"]).exit_code != 0
