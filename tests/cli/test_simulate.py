@@ -229,3 +229,47 @@ def test_ctrl_c_leaves_the_finished_rows_and_says_so(folder: Path) -> None:
     assert "interrupted" in shown
     assert "Traceback" not in shown
     assert [row["design"] for row in json.loads(output)["rows"]] == ["random"]
+
+
+def test_a_question_for_a_threshold_has_rows_of_its_own(run: Fixture) -> None:
+    words = ["simulate", FILE, "--label", "truth", "--score", "p", "--positive", "spam"]
+    quick = ["--replications", "30", "--workers", "1", "--seed", "1", "--budget", "100,300"]
+    asked = [*words, *quick, "--threshold-for", "precision >= 0.8"]
+    document = json.loads(run(*asked, "--json").stdout)
+    assert document["goal"]["threshold_for"] == "precision >= 0.8"
+    found = [(row["design"], row["budget"]) for row in document["rows"]]
+    assert found == [("random", 100), ("default", 100), ("random", 300), ("default", 300)]
+    for row in document["rows"]:
+        assert {"certified", "wrong", "share_of_best", "labels_mean"} <= set(row)
+        assert 0 <= row["wrong"] <= row["certified"] <= 1
+    told = run(*asked, "--out", "made").stdout
+    assert "truth   the best threshold has recall 0." in told
+    assert "precision >= 0.8 after 100, 300 labels" in told
+    assert max(map(len, told.splitlines())) <= 80
+    lines = list(csv.DictReader(Path("made/rows.csv").read_text().splitlines()))
+    assert [line["design"] for line in lines] == ["random", "default"] * 2
+    assert Path("made/share_of_best.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--within", "0.1", "--budget", "9"], "--within does not go with --threshold-for"),
+        (["--threshold", "0.5", "--budget", "9"], "--threshold does not go with --threshold-for"),
+        ([], "needs --budget"),
+        (["--design", "perc-opt", "--budget", "9"], "designs: default, random"),
+    ],
+)
+def test_what_does_not_go_with_a_threshold_that_is_looked_for(
+    run: Fixture, words: list[str], told: str
+) -> None:
+    columns = ["--label", "truth", "--score", "p", "--positive", "spam"]
+    result = run("simulate", FILE, *columns, "--threshold-for", "precision >= 0.8", *words)
+    assert result.exit_code == 1
+    assert told in result.stderr
+
+
+def test_gain_goes_with_a_threshold_alone(simulate: Fixture) -> None:
+    result = simulate("--within", "0.05", "--gain", "0.1")
+    assert result.exit_code == 1
+    assert "--gain goes with --threshold-for" in result.stderr

@@ -12,7 +12,7 @@ from assay.core.engine import State, begin, fold, look, plan
 from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.types import Bools, Floats, Ints
-from assay.simulation.runs import _shuffled_kinds
+from assay.simulation.runs import shuffled_kinds
 
 DESIGN = Design.guaranteed()
 
@@ -62,7 +62,7 @@ def wealth_after(rounds: int, *, bet_on_all: bool) -> Floats:
         others = (sizes - state.tallies.n).astype(np.int64) - left
         found = rng.hypergeometric(left, others, counts)
         after = replace(state.deal(counts), tallies=state.tallies.add(counts, found))
-        kinds = _shuffled_kinds(counts, counts, found, rng)
+        kinds = shuffled_kinds(counts, counts, found, rng)
         if bet_on_all:  # as if what was dealt for certain had been drawn
             room = np.where(state.room > 0, 1e6, 0.0)
             state = fold_with(goal, metric, replace(state, room=room), after, kinds)
@@ -94,7 +94,7 @@ def test_bets_stay_fair_when_strata_run_out() -> None:
 def test_every_order_of_a_round_is_equally_likely() -> None:
     """Three cards of three kinds: six orders, 6,000 runs, each seen 1,000 ± 5 * 29 times."""
     counts, found = np.tile([2, 1], (6000, 1)), np.tile([1, 0], (6000, 1))
-    kinds = _shuffled_kinds(counts, counts, found, np.random.default_rng(2))
+    kinds = shuffled_kinds(counts, counts, found, np.random.default_rng(2))
     orders, times = np.unique(kinds, axis=0, return_counts=True)
     assert len(orders) == 6
     assert (np.abs(times - 1000) < 5 * 29).all()
@@ -103,7 +103,7 @@ def test_every_order_of_a_round_is_equally_likely() -> None:
 
 def test_runs_with_fewer_cards_are_filled_up() -> None:
     counts, found = np.array([[2, 1], [0, 1], [0, 0]]), np.array([[2, 0], [0, 1], [0, 0]])
-    kinds = np.sort(_shuffled_kinds(counts, counts, found, np.random.default_rng(2)), axis=-1)
+    kinds = np.sort(shuffled_kinds(counts, counts, found, np.random.default_rng(2)), axis=-1)
     assert kinds.tolist() == [[1, 1, 2], [-1, -1, 3], [-1, -1, -1]]
 
 

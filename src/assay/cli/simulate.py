@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,6 +25,7 @@ from assay.cli.output import (
     working,
 )
 from assay.cli.render import facts
+from assay.core.error_model import LARGEST
 from assay.core.goal import Goal
 from assay.errors import DesignError
 from assay.predictions import read_labelled
@@ -32,6 +33,7 @@ from assay.results import metric_name, printable
 from assay.simulation import (
     DESIGN_NAMES,
     SEVERAL_DESIGNS,
+    THRESHOLD_DESIGNS,
     AtThreshold,
     Population,
     Question,
@@ -39,6 +41,7 @@ from assay.simulation import (
     Simulation,
     Sizes,
     TargetRow,
+    ThresholdShares,
     draw,
     new_figure,
 )
@@ -89,12 +92,26 @@ def simulate(
     at_least: Annotated[
         float | None, options.about_goal("Stop at a sure yes or no: is it at least this?")
     ] = None,
+    threshold_for: Annotated[
+        str | None,
+        options.about_goal(
+            "Find the threshold that keeps floors: 'precision >= 0.95', 'recall >= 0.9'.",
+            "FLOORS",
+        ),
+    ] = None,
+    gain: Annotated[
+        float | None,
+        options.about_goal(
+            "With --threshold-for: stop where no other has so much more.  [default: 0.05]"
+        ),
+    ] = None,
     design: Annotated[
         list[str] | None,
         _designs(
             "default, random, perc-opt, km-opt-a2, ...; repeatable, or separated by commas. "
             "Left out: default, perc-opt, and with a budget km-opt-a2; or guaranteed. "
-            f"For several classifiers: {', '.join(SEVERAL_DESIGNS)}; left out: all.",
+            f"For several classifiers: {', '.join(SEVERAL_DESIGNS)}; left out: all. "
+            f"For a threshold: {', '.join(THRESHOLD_DESIGNS)}.",
             metavar="NAME",
         ),
     ] = None,
@@ -130,8 +147,25 @@ def simulate(
         else:
             columns |= own
         columns["aux"] = aux or ()
+        columns |= _columns_for_threshold(
+            threshold_for,
+            {"score": score, "budget": budget},
+            {
+                "classifier": classifier,
+                "predicted": predicted,
+                "threshold": threshold,
+                "aux": aux,
+                "metric": metric,
+                "within": within,
+                "at-least": at_least,
+                "simultaneous": simultaneous or None,
+                "parent": parent,
+                "assume": assume,
+            },
+            gain,
+        )
         names = None if design is None else _words(design)
-        if not classifier and options.is_one_metric([*metrics]):
+        if threshold_for is None and not classifier and options.is_one_metric([*metrics]):
             _refuse_of_one(parent=parent, assume=assume, simultaneous=simultaneous or None)
             if names == ():
                 told = f"designs: {', '.join(DESIGN_NAMES)}"
@@ -152,6 +186,8 @@ def simulate(
             simultaneous=simultaneous,
             parent=parent,
             assume=0.5 if assume is None else assume,
+            threshold_for=threshold_for,
+            gain=0.05 if gain is None else gain,
         )
         with progress_bar("simulating") as progress:
             result = question.answer(workers=workers, progress=progress)
@@ -178,6 +214,43 @@ def _refuse_of_one(**given: object) -> None:
     for option, value in given.items():
         if value is not None:
             raise DesignError(f"--{option} is not for one metric", hint="leave it out")
+
+
+def _columns_for_threshold(
+    threshold_for: str | None,
+    needed: Mapping[str, object],
+    others: Mapping[str, object],
+    gain: float | None,
+) -> dict[str, float]:
+    """Return a threshold that every item is above, where one is to be found.
+
+    Parameters
+    ----------
+    threshold_for : str or None
+    needed, others
+        Options that it needs, and those that do not go with it; None where they are not given.
+    gain : float or None
+        Which goes with it alone.
+    """
+    if threshold_for is None:
+        if gain is not None:
+            raise DesignError("--gain goes with --threshold-for", hint="leave it out")
+        return {}
+    for name, value in others.items():
+        if value is not None:
+            raise DesignError(
+                f"--{name} does not go with --threshold-for",
+                details="the threshold of one classifier is to be found from its scores alone, "
+                "with a budget",
+                hint=f"leave out --{name}, or --threshold-for",
+            )
+    for name, example in (("score", "p"), ("budget", "1000")):
+        if needed[name] is None:
+            raise DesignError(
+                f"--threshold-for {threshold_for!r} needs --{name}",
+                hint=f"as in --{name} {example}",
+            )
+    return {"threshold": -LARGEST}
 
 
 def _at_threshold(file: str, columns: dict[str, Any]) -> AtThreshold | None:
@@ -231,18 +304,27 @@ _OF_SEVERAL = {
     "within": "share of runs whose estimate is that near to the truth; in total, the worst's",
     "covers": _OF_ALL["covers"],
 }
+_OF_A_THRESHOLD = {
+    "certified": "share of runs in which a threshold was certified",
+    "wrong": "share of runs in which one was, or was shown on the way, that fails a floor",
+    "of best": "what is wanted at it, over what the best threshold of all has; 0 without one",
+    "precision": "share of the certified runs whose interval of precision at it holds the truth",
+    "recall": "the same of recall",
+}
 _OF_A_ROW = ("design", "labels_mean", "labels_se", "change_pct")
 
 
 def rows_csv(result: Simulation) -> str:
     """Return a line for each design and metric, under the names of the JSON document."""
     text = io.StringIO()
-    names = [*_OF_A_ROW, *(field.name for field in fields(TargetRow))]
+    kind = TargetRow if result.goal.threshold_for is None else ThresholdShares
+    names = [*_OF_A_ROW, *(field.name for field in fields(kind))]
     writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
     for row in result.rows:
         shared = {name: getattr(row, name) for name in _OF_A_ROW}
-        writer.writerows({**shared, **asdict(each)} for each in row.metrics)
+        parts = row.metrics if row.threshold is None else (row.threshold,)
+        writer.writerows({**shared, **asdict(each)} for each in parts)
     return text.getvalue()
 
 
@@ -251,7 +333,10 @@ def render_simulation(file: str, question: Question, result: Simulation) -> Rend
 
     One metric has one table; several have one of the totals, and one each.
     """
-    if not result.goal.single:
+    if result.goal.threshold_for is not None:
+        told, meanings = _facts_of_threshold(file, question, result), _OF_A_THRESHOLD
+        tables: list[RenderableType] = [_table_of_thresholds(result.rows), Text()]
+    elif not result.goal.single:
         told, meanings = _facts_of_several(file, question, result, result.goal), _OF_SEVERAL
         tables = _tables_of_several(result, result.goal)
     else:
@@ -279,6 +364,32 @@ def _facts_of_one(file: str, question: Question, result: Simulation, goal: Goal)
         ("runs", _replications(question)),
         ("limit", limit),
     ]
+
+
+def _facts_of_threshold(file: str, question: Question, result: Simulation) -> _Facts:
+    found, goal = result.population, result.goal
+    best = "no threshold keeps it"
+    if found["best"] is not None:
+        best = f"the best threshold has {found['wanted']} {found['best']:.4f}"
+    told = f"after {_numbers(question.budgets or ())} labels, at {100 * goal.confidence:.4g}%"
+    return [
+        ("read", f"{file}: {found['rows']:,} items, {found['positives']:,} are yes"),
+        ("goal", f"{goal.threshold_for} {told} confidence"),
+        ("truth", best),
+        ("runs", _replications(question)),
+    ]
+
+
+def _table_of_thresholds(rows: Sequence[Row]) -> Table:
+    columns = ["design", "budget", "labels", *_OF_A_THRESHOLD]
+    table = _new_table(columns)
+    for row in rows:
+        if (of := row.threshold) is not None:
+            shares = (of.certified, of.wrong, of.share_of_best)
+            covers = (of.precision_covers, of.recall_covers)
+            told = [_share(each) for each in (*shares, *covers)]
+            table.add_row(row.design, f"{of.budget:,}", f"{row.labels_mean:,.0f}", *told)
+    return table
 
 
 def _facts_of_several(file: str, question: Question, result: Simulation, goal: Goal) -> _Facts:
@@ -327,14 +438,19 @@ def _meanings(goal: Goal) -> dict[str, str]:
 
 def _table(rows: Sequence[Row], columns: Iterable[str], place: int | None = None) -> Table:
     """Return a row a design: of the target at a place, or in total."""
-    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)
     columns = ["design", *columns]
-    for heading in columns:
-        left = heading in ("design", "")
-        table.add_column(heading, justify="left" if left else "right", no_wrap=True)
+    table = _new_table(columns)
     for row in rows:
         cells = _cells(row, place)
         table.add_row(*(cells[column] for column in columns))
+    return table
+
+
+def _new_table(columns: Iterable[str]) -> Table:
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)
+    for heading in columns:
+        left = heading in ("design", "")
+        table.add_column(heading, justify="left" if left else "right", no_wrap=True)
     return table
 
 

@@ -209,5 +209,7 @@ class Climb:
 
     def take(self, which: Bools) -> Self:
         """Return the bets of some of the evaluations side by side."""
-        now, first = (tuple(each.take(which) for each in part) for part in (self.now, self.first))
-        return type(self)(now, first)
+        first = tuple(each.take(which) for each in self.first)
+        if self.now is self.first:  # as they stay until an answer is revised
+            return type(self)(first, first)
+        return type(self)(tuple(each.take(which) for each in self.now), first)

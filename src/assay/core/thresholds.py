@@ -188,18 +188,20 @@ class ThresholdRun:
         out = np.take_along_axis(refuted, nearest[..., None], axis=-1)[..., 0]
         return np.asarray((place >= 0) & (out | ~better.any(axis=-1)))
 
-    def look(self, state: State) -> tuple[Look, ThresholdLook]:
-        """Return what can be said of one evaluation: the first floor's metric, and thresholds."""
-        tallies = flipped(state.tallies)
-        place, supported, power = int(self.place(state)), self._supported(state), 0.0
-        settled = bool(self.settled(state))
-        reason = reasons(
-            state.streak + settled,
+    def reasons(self, state: State) -> Ints:
+        """Return why evaluations are over, or that they go on, (...)."""
+        return reasons(
+            state.streak + self.settled(state),
             rounds_in_a_row=1,
-            answers=tallies.answers,
+            answers=state.tallies.answers,
             budget=self._budget,
             room=state.room + state.dealt - state.tallies.n - state.tallies.u,
         )
+
+    def look(self, state: State) -> tuple[Look, ThresholdLook]:
+        """Return what can be said of one evaluation: the first floor's metric, and thresholds."""
+        place, supported, power = int(self.place(state)), self._supported(state), 0.0
+        settled, reason = bool(self.settled(state)), self.reasons(state)
         chosen = place if place >= 0 else supported
         if place < 0 and supported is not None:
             power = self._power(state, supported)

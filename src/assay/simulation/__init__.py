@@ -7,10 +7,18 @@ from assay.simulation.planning.result import Planning, TextTable
 from assay.simulation.population import Frame, Population, Truth, frame_of
 from assay.simulation.recycling.designs import Sizes
 from assay.simulation.recycling.samples import Option, expected_savings, mixed_size, sample_size
-from assay.simulation.rows import Row, Simulation, TargetRow, Wanted, summarise
+from assay.simulation.rows import (
+    Row,
+    Simulation,
+    TargetRow,
+    ThresholdShares,
+    Wanted,
+    summarise,
+)
 from assay.simulation.runs import Runs, replay, replay_jointly
 from assay.simulation.study import simulate, simulate_several
 from assay.simulation.sweeps import AtThreshold, Question
+from assay.simulation.threshold_study import THRESHOLD_DESIGNS
 from assay.simulation.workers import BLOCK, JointTask, Replayed, Task, run_tasks
 
 Ensemble = Population  # the name that it had for several classifiers
@@ -20,6 +28,7 @@ __all__ = [
     "COLOURS",
     "DESIGN_NAMES",
     "SEVERAL_DESIGNS",
+    "THRESHOLD_DESIGNS",
     "AtThreshold",
     "Ensemble",
     "Frame",
@@ -36,6 +45,7 @@ __all__ = [
     "TargetRow",
     "Task",
     "TextTable",
+    "ThresholdShares",
     "Truth",
     "Wanted",
     "draw",

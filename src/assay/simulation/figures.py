@@ -114,11 +114,14 @@ def draw(
 
     Notes
     -----
-    ``labels_by_value`` needs a target width and a metric that depends on the threshold. Several
-    targets have ``labels_by_design`` alone, and that only where a width is asked for: with a budget
-    alone there is nothing to show but the budget.
+    A question for a threshold has ``share_of_best`` alone. ``labels_by_value`` needs a target width
+    and a metric that depends on the threshold. Several targets have ``labels_by_design`` alone, and
+    that only where a width is asked for: with a budget alone there is nothing to show but the
+    budget.
     """
     figures: dict[str, Figure] = {}
+    if result.goal.threshold_for is not None:
+        return _saved({"share_of_best": _share_of_best(result)}, folder)
     if not result.goal.single:
         if any(target.within is not None for target in result.goal.targets):
             figures["labels_by_design"] = _labels_by_design(result, result.goal)
@@ -251,6 +254,27 @@ def _share_of_limit(question: Question, shares: Mapping[str, float]) -> "Figure"
     axes.set_xlim(0, max(110, gained.max() + 15))
     axes.set_title("Share of the possible gain over random sampling", loc="left")
     axes.set_xlabel("% of the way to the limit of designs by score")
+    return figure
+
+
+def _share_of_best(result: Simulation) -> "Figure":
+    """Draw how good the certified thresholds are by budget, and how often one is."""
+    figure, (left, right) = new_figure(columns=2, width=4.6)
+    for place, name in enumerate(dict.fromkeys(row.design for row in result.rows)):
+        rows = [row for row in result.rows if row.design == name]
+        colour = _GREY if name == "random" else COLOURS[place - 1]
+        for axes, what in ((left, "share_of_best"), (right, "certified")):
+            shares = [getattr(row, what) or 0.0 for row in rows]
+            axes.plot([row.budget for row in rows], shares, "o-", color=colour, label=name)
+    left.set_title(f"{result.population['wanted'].capitalize()} over the best's", loc="left")
+    right.set_title("Runs with a certified threshold", loc="left")
+    for axes in (left, right):
+        axes.set_xlabel("labels")
+        axes.set_ylim(0, 1.02)
+        axes.set_xscale("log")
+        _count_axis(axes, "x", sorted({row.budget for row in result.rows}))
+    handles, names = left.get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside right upper", frameon=False)
     return figure
 
 

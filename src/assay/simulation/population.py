@@ -31,6 +31,7 @@ from assay.core.views import views_of
 from assay.errors import InputError
 from assay.predictions import Classifiers, Labelled, read_labelled, score_name
 from assay.simulation.second_opinion import OpinedItems
+from assay.simulation.thresholds import Thresholds
 
 Arrays = ArrayLike | Mapping[str, ArrayLike]
 """One classifier's, or those of several by name."""
@@ -378,6 +379,30 @@ class Population:
         return frame_of(
             {side: self._truth(design.variable, side) for side in layers}, design, metric
         )
+
+    def ladder(self, design: Design) -> Frame:
+        """Cut all items as a campaign for a threshold does, whatever the classifier says."""
+        score = self._scores_of_one
+        profile = profile_of(score, cells_of(score, np.ones(score.size, dtype=np.bool_)).rule)
+        cell = np.searchsorted(profile.low, score, side="right") - 1
+        found = np.bincount(cell, self.truth, minlength=profile.low.size)
+        told = Truth(profile, np.asarray(found, dtype=np.float64))
+        return frame_of({True: told}, design, "precision")
+
+    def thresholds(self) -> Thresholds:
+        """Return what is true at every distinct score."""
+        return Thresholds.of_scores(self._scores_of_one, self.truth)
+
+    @property
+    def _scores_of_one(self) -> Floats:
+        score = self._of_one.score
+        if score.size and score.min() == score.max():
+            raise InputError(
+                "all items have the same score, so there is no threshold to choose",
+                details=f"{score.size:,} items",
+                hint="name the column with the classifier's scores",
+            )
+        return score
 
     def _truth(self, variable: Variable, side: Side) -> Truth:
         """Profile one side, once; all that comes after works on its cells."""

@@ -1,7 +1,7 @@
 """Rows of a simulation: how each design fared, with each target."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from operator import itemgetter
 from typing import Any
 
@@ -13,6 +13,7 @@ from assay.core.stopping import Reason
 from assay.results import html_block, html_remarks, html_table, text_table
 from assay.simulation.recycling.designs import Sizes
 from assay.simulation.runs import Runs
+from assay.simulation.thresholds import TOLD, ThresholdRuns
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,36 @@ _OF_A_TARGET = frozenset(field.name for field in fields(TargetRow))
 
 
 @dataclass(frozen=True)
+class ThresholdShares:
+    """How one design fared with the question for a threshold.
+
+    Attributes
+    ----------
+    budget : int
+    certified : float
+        The share of runs in which a threshold was certified.
+    wrong : float
+        The share of runs in which a threshold was shown to keep the floors that does not.
+    share_of_best : float or None
+        The recall at the certified threshold, or the precision where that is wanted, over what the
+        best of all distinct scores has: the mean of all runs, 0 where nothing was certified. None
+        where no threshold keeps the floors.
+    precision_covers, recall_covers : float or None
+        The share of the certified runs whose interval at the certified threshold holds the truth.
+    """
+
+    budget: int
+    certified: float
+    wrong: float
+    share_of_best: float | None
+    precision_covers: float | None
+    recall_covers: float | None
+
+
+_OF_A_THRESHOLD = frozenset(field.name for field in fields(ThresholdShares))
+
+
+@dataclass(frozen=True)
 class Row:
     """How one design fared. With one target, the fields of its `TargetRow` are the row's, too.
 
@@ -76,6 +107,8 @@ class Row:
     sizes : Sizes or None
         The sizes of the samples, where they are fixed beforehand; items may repeat.
     metrics : tuple of TargetRow
+    threshold : ThresholdShares or None
+        In place of metrics, where the question is for a threshold; its fields are the row's, too.
     """
 
     design: str
@@ -84,17 +117,25 @@ class Row:
     change_pct: float | None
     sizes: Sizes | None
     metrics: tuple[TargetRow, ...]
+    threshold: ThresholdShares | None = None
 
     def __getattr__(self, name: str) -> Any:
         if name in _OF_A_TARGET and len(self.metrics) == 1:
             return getattr(self.metrics[0], name)
+        if name in _OF_A_THRESHOLD and self.threshold is not None:
+            return getattr(self.threshold, name)
         raise AttributeError(f"a row of {len(self.metrics)} metrics has no {name!r}: see metrics")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain values; with one target, its own beside the row's."""
         values = asdict(self)
+        shares = values.pop("threshold")
+        if shares is not None:
+            return {**{name: values[name] for name in _SHARED}, **shares}
         return {**values, **values["metrics"][0]} if len(self.metrics) == 1 else values
 
+
+_SHARED = ("design", "labels_mean", "labels_se", "change_pct")
 
 _Table = tuple[tuple[str, ...], Sequence[tuple[str, ...]]]
 
@@ -130,16 +171,14 @@ class Simulation:
 
     def __str__(self) -> str:
         """Return the rows as a table; `to_dict` has all figures."""
-        designs, metrics = self._tables
         facts, more = self._remarks
-        return "\n".join([*facts, "", *text_table(*designs), "", *text_table(*metrics), *more])
+        tables = [line for table in self._tables for line in ("", *text_table(*table))]
+        return "\n".join([*facts, *tables, *more])
 
     def _repr_html_(self) -> str:
-        designs, metrics = self._tables
         facts, more = self._remarks
-        return html_block(
-            html_remarks(facts), html_table(*designs), html_table(*metrics), html_remarks(more)
-        )
+        tables = [html_table(*table) for table in self._tables]
+        return html_block(html_remarks(facts), *tables, html_remarks(more))
 
     @property
     def _remarks(self) -> tuple[list[str], list[str]]:
@@ -148,8 +187,10 @@ class Simulation:
         return facts, ["interrupted: runs are missing"] if self.interrupted else []
 
     @property
-    def _tables(self) -> tuple[_Table, _Table]:
+    def _tables(self) -> tuple[_Table, ...]:
         """The labels of the designs, and how near each metric came: headings, and rows."""
+        if self.goal.threshold_for is not None:
+            return (_table_of_thresholds(self.rows),)
         designs = [
             (
                 row.design,
@@ -175,6 +216,18 @@ class Simulation:
             (("design", "labels", f"against {self.baseline}"), designs),
             (headings, sorted(metrics, key=itemgetter(0))),
         )
+
+
+def _table_of_thresholds(rows: Sequence[Row]) -> _Table:
+    found = []
+    for row in rows:
+        of = row.threshold
+        if of is not None:
+            shares = (of.certified, of.wrong, of.share_of_best, of.precision_covers)
+            cells = ["–" if each is None else f"{each:.3f}" for each in (*shares, of.recall_covers)]
+            found.append((row.design, f"{of.budget:,}", f"{row.labels_mean:,.0f}", *cells))
+    shares_of = ("certified", "wrong", "share of best", *(f"{each} covers" for each in TOLD))
+    return ("design", "budget", "labels", *shares_of), found
 
 
 @dataclass(frozen=True)
@@ -265,3 +318,32 @@ def _of_target(wanted: Wanted, runs: Runs, t: int) -> TargetRow:
         yes=float(np.mean(runs.reason == Reason.AT_LEAST)) if asks else None,
         no=float(np.mean(runs.reason == Reason.BELOW)) if asks else None,
     )
+
+
+def summarise_thresholds(
+    design: str, runs: ThresholdRuns, *, budget: int, best: float | None, baseline: float
+) -> Row:
+    """Return a row from the runs of a design for a threshold.
+
+    Parameters
+    ----------
+    design : str
+        Its name.
+    runs : ThresholdRuns
+        How each replication ended.
+    budget : int
+    best : float or None
+        What the best of all thresholds has of what is wanted; None where none keeps the floors.
+    baseline : float
+        Labels that the design is compared with, on average.
+    """
+    row = summarise(design, runs, (), baseline=baseline)
+    shares = ThresholdShares(
+        budget=budget,
+        certified=float(runs.certified.mean()),
+        wrong=float(runs.wrong.mean()),
+        share_of_best=float(runs.worth.mean()) / best if best else None,
+        precision_covers=runs.covers("precision"),
+        recall_covers=runs.covers("recall"),
+    )
+    return replace(row, threshold=shares)

@@ -9,6 +9,7 @@ equally likely. Of several targets, a stratum's cards fall into its parts by cha
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Self
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class Runs:
     counted: Floats
 
     @classmethod
-    def start(cls, replications: int, targets: int = 1) -> "Runs":
+    def start(cls, replications: int, targets: int = 1) -> Self:
         """Return runs that have not ended."""
         whole = np.zeros(replications, dtype=np.int64)
         none = [np.full((replications, targets), np.nan) for _ in range(5)]
@@ -77,7 +78,7 @@ class Runs:
             self.low[which, t], self.high[which, t] = now.low[over], now.high[over]
 
     @classmethod
-    def joined(cls, parts: Sequence["Runs"]) -> "Runs":
+    def joined(cls, parts: Sequence["Runs"]) -> Self:
         """Return the runs of several replays, one after the other."""
         names = [field.name for field in fields(cls)]
         return cls(**{name: np.concatenate([vars(part)[name] for part in parts]) for name in names})
@@ -158,11 +159,11 @@ def replay(
                 ended(running[over], state.take(over))
             running, state, counts = running[~over], state.take(~over), counts[~over]
             middle = middle[~over]
-        after, judged, found = _label(
+        after, judged, found = label_cards(
             state, counts, truths[running], unjudged, rng, replacement=design.replacement
         )
         if design.bets and running.size:
-            kinds = _shuffled_kinds(counts, judged, found, rng)
+            kinds = shuffled_kinds(counts, judged, found, rng)
             after = fold(design, goal, metric, before=state, after=after, kinds=kinds)
         state = after
     return runs
@@ -237,16 +238,29 @@ def _fall(parts: Parts, left: Floats, counts: Ints, rng: np.random.Generator) ->
     return drawn
 
 
-def _label(
+def label_cards(
     state: State,
     counts: Ints,
     outcomes: Floats,
     unjudged: Floats | None,
     rng: np.random.Generator,
     *,
-    replacement: bool,
+    replacement: bool = False,
 ) -> tuple[State, Ints, Ints]:
-    """Deal `counts` cards and answer them from the truth; return those judged and found, too."""
+    """Deal cards and answer them from the truth; return those judged and found, too.
+
+    Parameters
+    ----------
+    state : State
+    counts : array of int, shape (runs, H)
+        Cards of each stratum.
+    outcomes : array, shape (runs, H)
+        Items with the outcome.
+    unjudged : array, shape (H,), optional
+        Items that nobody can judge.
+    rng : numpy.random.Generator
+    replacement : bool
+    """
     tallies = state.tallies
     judgeable = tallies.N if unjudged is None else tallies.N - unjudged
     judged = counts
@@ -269,8 +283,15 @@ def _drawn(good: Floats, bad: Floats, cards: Ints, rng: np.random.Generator) -> 
     return rng.hypergeometric(good.astype(np.int64), bad.astype(np.int64), cards)
 
 
-def _shuffled_kinds(counts: Ints, judged: Ints, found: Ints, rng: np.random.Generator) -> Ints:
-    """Return every run's cards in a random order, as `fold` takes them, of shape (runs, cards)."""
+def shuffled_kinds(counts: Ints, judged: Ints, found: Ints, rng: np.random.Generator) -> Ints:
+    """Return every run's cards in a random order, as `fold` takes them, of shape (runs, cards).
+
+    Parameters
+    ----------
+    counts, judged, found : array of int, shape (runs, H)
+        Cards of each stratum, those that could be judged, and those with the outcome.
+    rng : numpy.random.Generator
+    """
     ends = counts.cumsum(axis=-1)
     place = np.arange(ends[:, -1].max())
     stratum = (place >= ends[..., None]).sum(axis=1)  # past the last card: one more than there are

@@ -22,6 +22,7 @@ from assay.simulation.recycling.designs import SharedSamples, Sizes, plan_sizes
 from assay.simulation.recycling.route import Route, choose_parent
 from assay.simulation.rows import Simulation, Wanted, summarise
 from assay.simulation.second_opinion import AUX, RecutTask
+from assay.simulation.threshold_study import refuse_beside_threshold, simulate_thresholds
 from assay.simulation.workers import JointTask, Replayed, Task, run_tasks
 
 # Designs that leave out the finite population correction, as the papers' do, are compared with
@@ -41,6 +42,8 @@ def simulate(
     budget: int | Sequence[int] | None = None,
     confidence: float = 0.95,
     at_least: float | None = None,
+    threshold_for: str | None = None,
+    gain: float = 0.05,
     simultaneous: bool = False,
     bins: int | None = None,
     parent: str | None = None,
@@ -71,6 +74,11 @@ def simulate(
         ``metrics=["recall"]``.
     within, budget, confidence, at_least, simultaneous
         The goal, as in `create_campaign`; several budgets give a row each.
+    threshold_for, gain
+        Another question, as in `create_campaign`: for a threshold that keeps floors, with a budget.
+        Designs are ``default``, which is a campaign's, and ``random``, the same bets on items that
+        are drawn at random. Rows tell the shares of runs that certified one and that were wrong,
+        and how near it came to the best.
     bins : int, optional
         Strata for each predicted label; otherwise as each named design has them.
     parent : str, optional
@@ -108,13 +116,41 @@ def simulate(
     ...     designs=["joint"], within=0.05, replications=50, seed=1, workers=1)
     >>> [row.design for row in result.rows], result.rows[1].change_pct < -60
     (['independent', 'joint'], True)
+
+    >>> result = simulate(population, threshold_for="precision >= 0.9", budget=400,
+    ...                   replications=50, seed=1, workers=1)
+    >>> [row.design for row in result.rows], result.rows[1].wrong
+    (['random', 'default'], 0.0)
     """
     whole("batch", batch, 1)
-    asked = [metric] if metrics is None else metrics
-    targets = parse_targets(asked, population.classifiers, within=within)
     budgets = list(budget) if isinstance(budget, Sequence) else [budget]
     if not budgets:
         raise InputError("budget is an empty list", hint="budget=[100, 200, 500]")
+    if threshold_for is not None:
+        refuse_beside_threshold(
+            threshold_for,
+            metrics=metrics,
+            within=within,
+            at_least=at_least,
+            simultaneous=simultaneous or None,
+            parent=parent,
+        )
+        return simulate_thresholds(
+            population,
+            threshold_for,
+            budgets=budgets,
+            designs=designs,
+            bins=bins,
+            confidence=confidence,
+            gain=gain,
+            replications=replications,
+            seed=seed,
+            batch=batch,
+            workers=workers,
+            progress=progress,
+        )
+    asked = [metric] if metrics is None else metrics
+    targets = parse_targets(asked, population.classifiers, within=within)
     facts: dict[str, Any] = {"rows": population.size, "positives": population.positives}
     # Paper 3's designs are for any number of targets, and are compared with independent samples.
     shared = set(names_of(designs or ())) & set(SEVERAL_DESIGNS)

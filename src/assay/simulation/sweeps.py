@@ -110,6 +110,8 @@ class Question:
         Ascending.
     bins, metrics, within, confidence, replications, seed, at_least, simultaneous, parent, assume
         As in `simulate`.
+    threshold_for, gain
+        As in `simulate`; in place of metrics.
     """
 
     population: Population
@@ -125,6 +127,8 @@ class Question:
     simultaneous: bool = False
     parent: str | None = None
     assume: float = 0.5
+    threshold_for: str | None = None
+    gain: float = 0.05
 
     def answer(
         self, *, workers: int | None, progress: Callable[[float], None] | None
@@ -133,11 +137,13 @@ class Question:
         return simulate(
             self.population,
             designs=self.names,
-            metrics=self.metrics,
+            metrics=None if self.threshold_for else self.metrics,
             within=self.within,
             budget=self.budgets,
             confidence=self.confidence,
             at_least=self.at_least,
+            threshold_for=self.threshold_for,
+            gain=self.gain,
             simultaneous=self.simultaneous,
             bins=self.bins,
             parent=self.parent,

@@ -157,7 +157,7 @@ def run_tasks(
     for index, block, _ in jobs:
         if (index, block) in done:
             parts[index].append(done[index, block])
-    return [Runs.joined(blocks) if blocks else None for blocks in parts]
+    return [type(blocks[0]).joined(blocks) if blocks else None for blocks in parts]
 
 
 Job = tuple[int, int, int]

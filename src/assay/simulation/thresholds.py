@@ -1,0 +1,211 @@
+"""Evaluations for a threshold where the truth is known, thousands of them side by side.
+
+They are those of a campaign (`core.thresholds`); cards of a stratum are drawn without replacement.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+from zlib import crc32
+
+import numpy as np
+
+from assay.core.engine import State
+from assay.core.floors import ThresholdQuestion
+from assay.core.rungs import Rungs
+from assay.core.stopping import Reason
+from assay.core.tallies import Tallies
+from assay.core.thresholds import ThresholdRun
+from assay.core.types import Bools, Floats, Ints
+from assay.simulation.runs import Runs, label_cards, shuffled_kinds
+
+TOLD = ("precision", "recall")  # of the certified threshold, with an interval each
+_BLOCK = 200  # replications, each with some arrays of a number a threshold
+_ROUNDING = 1e-7  # of sums over millions of items
+
+
+@dataclass(frozen=True, eq=False)
+class Thresholds:
+    """What is true at thresholds, highest first.
+
+    Parameters
+    ----------
+    sizes, positives : array, shape (H,)
+        Items between two thresholds, and how many of them are positive.
+    """
+
+    sizes: Floats
+    positives: Floats
+
+    @classmethod
+    def of_scores(cls, score: Floats, positive: Bools) -> Self:
+        """Return those of all distinct scores.
+
+        Parameters
+        ----------
+        score : array, shape (N,)
+        positive : array of bool, shape (N,)
+        """
+        _, place, sizes = np.unique(score, return_inverse=True, return_counts=True)
+        found = np.bincount(place, positive, minlength=sizes.size)
+        return cls(sizes[::-1].astype(np.float64), np.asarray(found[::-1], dtype=np.float64))
+
+    @cached_property
+    def precision(self) -> Floats:
+        """Of what is above each threshold, (H,)."""
+        return np.asarray(np.cumsum(self.positives) / np.cumsum(self.sizes))
+
+    @cached_property
+    def recall(self) -> Floats:
+        """Of what is above each threshold, (H,)."""
+        return np.asarray(np.cumsum(self.positives) / max(self.positives.sum(), 1.0))
+
+    def keep(self, question: ThresholdQuestion) -> Bools:
+        """Tell which thresholds keep all floors, (H,)."""
+        found = []
+        for metric, floor in question.floors:
+            rungs = Rungs(metric, floor, self.sizes, 0.05)
+            found.append(rungs.is_defined & (rungs.total(self.positives) >= -_ROUNDING))
+        return np.asarray(np.logical_and.reduce(found))
+
+    def worth(self, question: ThresholdQuestion) -> Floats:
+        """Return what is wanted most at every threshold, (H,)."""
+        return self.recall if question.most == "recall" else self.precision
+
+    def best(self, question: ThresholdQuestion) -> float | None:
+        """Return the most of it where all floors are kept; None where they are nowhere.
+
+        Parameters
+        ----------
+        question : ThresholdQuestion
+
+        Examples
+        --------
+        >>> told = Thresholds(np.array([10.0, 10.0, 80.0]), np.array([9.0, 8.0, 3.0]))
+        >>> told.best(ThresholdQuestion.parse("precision >= 0.85"))
+        0.85
+        >>> told.best(ThresholdQuestion.parse("recall >= 0.8"))
+        0.85
+        """
+        keep = self.keep(question)
+        return float(self.worth(question)[keep].max()) if keep.any() else None
+
+
+class RandomRun(ThresholdRun):
+    """The same bets on cards that are drawn from all items alike."""
+
+    def _chances(self, state: State, size: Floats) -> Floats:
+        room = np.where(state.room >= size[..., None], state.room, 0.0)
+        return np.asarray(room / np.maximum(room.sum(axis=-1, keepdims=True), 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdRuns(Runs):
+    """How each replication ended: the estimates are those of `TOLD` at the certified threshold.
+
+    Attributes
+    ----------
+    certified : array of bool, shape (runs,)
+        Whether a threshold was.
+    wrong : array of bool, shape (runs,)
+        Whether one was shown to keep the floors that does not.
+    worth : array, shape (runs,)
+        What the certified one has of what is wanted, in truth; 0 where there is none.
+    truth : array, shape (runs, 2)
+        The true values of `TOLD` at it.
+    """
+
+    certified: Bools
+    wrong: Bools
+    worth: Floats
+    truth: Floats
+
+    @classmethod
+    def start(cls, replications: int, targets: int = len(TOLD)) -> Self:
+        """Return runs that have not ended."""
+        no = np.zeros(replications, dtype=np.bool_)
+        known = vars(Runs.start(replications, targets))
+        truth = np.full((replications, targets), np.nan)
+        return cls(
+            **known, certified=no, wrong=no.copy(), worth=np.zeros(replications), truth=truth
+        )
+
+    def covers(self, metric: str) -> float | None:
+        """Return the share of the certified runs whose interval holds a metric's true value."""
+        t = TOLD.index(metric)
+        low, high, truth = (each[self.certified, t] for each in (self.low, self.high, self.truth))
+        return float(np.mean((low <= truth) & (truth <= high))) if truth.size else None
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdTask:
+    """One design for a threshold on one population.
+
+    Parameters
+    ----------
+    name : str
+        Chooses the random stream, with the budget.
+    run : ThresholdRun
+    question : ThresholdQuestion
+    truth : Thresholds
+        Of the strata's edges.
+    budget : int
+    asked : int
+        Cards asked for at a time.
+    """
+
+    name: str
+    run: ThresholdRun
+    question: ThresholdQuestion
+    truth: Thresholds
+    budget: int
+    asked: int = 20
+    block: int = _BLOCK
+
+    def replay(self, replications: int, *, key: Sequence[int]) -> ThresholdRuns:
+        """Run the task so many times on the random stream of `key` and its own."""
+        seed, *rest = key
+        rng = np.random.default_rng([seed, crc32(self.name.encode()), self.budget, *rest])
+        runs, state = ThresholdRuns.start(replications), self.run.begin((replications,))
+        running, positives = np.arange(replications), self.truth.positives[::-1]
+        while running.size:
+            reason = self.run.reasons(state)
+            over = reason != Reason.GO_ON
+            if over.any():
+                runs.reason[running[over]] = reason[over]
+                self._end(runs, running[over], state.take(over))
+                running, state = running[~over], state.take(~over)
+                continue
+            counts = self.run.plan(state, rng=rng, asked=self.asked)
+            after, judged, found = label_cards(
+                state, counts, np.broadcast_to(positives, counts.shape), None, rng
+            )
+            kinds = shuffled_kinds(counts, judged, found, rng)
+            state = self.run.fold(before=state, after=after, kinds=kinds, first=kinds)
+        return runs
+
+    def _end(self, runs: ThresholdRuns, which: Ints, state: State) -> None:
+        """Write down how some of them ended."""
+        runs.labels[which] = state.tallies.answers
+        runs.counted[which] = state.tallies.answers[:, None]
+        runs.wrong[which] = (self.run.shown(state) & ~self.truth.keep(self.question)).any(axis=-1)
+        place = self.run.place(state)
+        runs.certified[which] = place >= 0
+        runs.worth[which] = np.where(place >= 0, self.truth.worth(self.question)[place], 0.0)
+        for number, threshold in enumerate(place):
+            if threshold < 0:
+                continue
+            one, at = _only(state, number), which[number]
+            for t, metric in enumerate(TOLD):
+                value, low, high, variance = self.run.interval(one, metric, int(threshold))
+                runs.value[at, t], runs.variance[at, t] = value, variance
+                runs.low[at, t], runs.high[at, t] = low, high
+                runs.truth[at, t] = getattr(self.truth, metric)[threshold]
+
+
+def _only(state: State, number: int) -> State:
+    """Return one of the evaluations side by side, without their axis."""
+    told = state.tallies
+    one = Tallies.trusted(*(each[number] for each in (told.N, told.n, told.x, told.u)))
+    return replace(state, tallies=one, climb=None)

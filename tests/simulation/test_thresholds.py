@@ -1,0 +1,155 @@
+"""Campaigns for a threshold where the truth is known: how often they are wrong, and how good."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from sklearn.metrics import precision_score, recall_score
+
+from assay.core.design import Design
+from assay.core.floors import ThresholdQuestion
+from assay.core.rungs import Chain, Rungs
+from assay.core.types import Bools
+from assay.errors import AssayError
+from assay.simulation import Population, simulate
+from assay.simulation.thresholds import Thresholds
+
+RUNS = 200
+FLOORS = (
+    "precision >= 0.85",
+    "recall >= 0.8",
+    "specificity >= 0.95",
+    "negative predictive value >= 0.9",
+    "precision >= 0.8 and recall >= 0.3",
+)
+
+
+def population(items: int = 20_000, *, decimals: int = 4, seed: int = 3) -> Population:
+    """Return items whose score tells a good deal of what they are."""
+    rng = np.random.default_rng(seed)
+    score = rng.beta(2, 3, items).round(decimals)
+    truth = rng.random(items) < 1 / (1 + np.exp(-12 * (score - 0.5)))
+    return Population(y_true=truth, y_score=score, threshold=0.5)
+
+
+def rows(question: str, budget: int = 400, **asked: Any) -> dict[str, Any]:
+    """Return the rows of a simulation by design."""
+    given = {"population": population(), "replications": RUNS, "seed": 1, "workers": 1} | asked
+    whose = given.pop("population")
+    return {
+        row.design: row
+        for row in simulate(whose, threshold_for=question, budget=budget, **given).rows
+    }
+
+
+def most_wrong(runs: int = RUNS) -> float:
+    """Return the share of wrong runs that one has with a chance below 1e-4 if 5% are."""
+    return float(binom.isf(1e-4, runs, 0.05)) / runs
+
+
+@pytest.mark.parametrize("question", FLOORS)
+def test_hardly_any_run_is_wrong_and_labels_are_worth_more_than_random_ones(question: str) -> None:
+    """Fails by chance with a probability below 1e-4 a question and design."""
+    found = rows(question)
+    assert list(found) == ["random", "default"]
+    for row in found.values():
+        assert row.wrong <= most_wrong()
+    assert found["default"].certified >= 0.5
+    assert found["default"].share_of_best > 0.3
+    assert found["default"].share_of_best >= found["random"].share_of_best - 0.05
+
+
+def test_without_the_order_too_many_runs_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wrong variant: every threshold is tried on its own, at the whole of alpha.
+
+    The floor fails everywhere, and just so: the order ends at the first threshold, and without it
+    each has its chance of 5%. Of 200 runs 0.045 and 0.01 are wrong with it, 0.17 and 0.225 without.
+    """
+    rank = np.arange(20_000)
+    truth = np.floor((rank + 1) * 0.6) > np.floor(rank * 0.6)
+    barely = Population(y_true=truth, y_score=1 - rank / rank.size, threshold=0.5)
+    asked = {"population": barely, "budget": 300, "question": "precision >= 0.600001"}
+
+    def on_its_own(self: Chain, rungs: Rungs, sure: Bools | None = None) -> Bools:
+        there = self.best_up >= rungs.goal
+        return np.asarray(self.ahead(rungs) & (there if sure is None else there | sure))
+
+    kept = rows(**asked)
+    assert all(row.wrong <= most_wrong() for row in kept.values())
+    monkeypatch.setattr(Chain, "shown", on_its_own)
+    assert max(row.wrong for row in rows(**asked).values()) > most_wrong()
+
+
+def test_where_no_threshold_keeps_the_floor_none_is_certified_but_with_the_chance_of_alpha() -> (
+    None
+):
+    """Fails by chance with a probability below 1e-4."""
+    rng = np.random.default_rng(7)
+    score = rng.random(5000)
+    hopeless = Population(y_true=rng.random(5000) < 0.4, y_score=score, threshold=0.5)
+    row = rows("precision >= 0.9", population=hopeless)["default"]
+    assert row.wrong == row.certified <= most_wrong()
+
+
+def test_all_labels_certify_the_best_of_the_ladders_thresholds() -> None:
+    few = population(600, decimals=1)
+    question = ThresholdQuestion.parse("precision >= 0.8")
+    row = rows("precision >= 0.8", budget=600, population=few, replications=20, gain=1e-9)
+    assert few.thresholds().sizes.size <= 11
+    best = few.thresholds().best(question)
+    assert best is not None
+    assert row["default"].certified == 1.0
+    assert row["default"].wrong == 0.0
+
+
+def test_what_is_best_is_the_best_of_scikit_learns_values_at_all_scores() -> None:
+    few = population(300, decimals=2)
+    told, truth = few.thresholds(), few.truth
+    score = np.asarray(few._labelled.score)
+    precision, recall = [], []
+    for threshold in np.unique(score)[::-1]:
+        precision.append(precision_score(truth, score >= threshold))
+        recall.append(recall_score(truth, score >= threshold))
+    np.testing.assert_allclose(told.precision, precision)
+    np.testing.assert_allclose(told.recall, recall)
+    best = max(r for p, r in zip(precision, recall, strict=True) if p >= 0.8)
+    assert told.best(ThresholdQuestion.parse("precision >= 0.8")) == pytest.approx(best)
+    best = max(p for p, r in zip(precision, recall, strict=True) if r >= 0.6)
+    assert told.best(ThresholdQuestion.parse("recall >= 0.6")) == pytest.approx(best)
+    assert told.best(ThresholdQuestion.parse("precision >= 0.8 and recall >= 0.99")) is None
+
+
+def test_the_strata_are_those_of_a_campaign_and_their_edges_have_its_true_values() -> None:
+    whole = population()
+    frame, told = whole.ladder(Design.ladder()), whole.thresholds()
+    of_strata = Thresholds(frame.sizes[::-1], frame.outcomes[::-1])
+    assert frame.sizes.sum() == whole.size
+    assert frame.outcomes.sum() == whole.positives
+    place = np.searchsorted(np.cumsum(told.sizes), np.cumsum(of_strata.sizes))
+    np.testing.assert_allclose(told.precision[place], of_strata.precision)
+    np.testing.assert_allclose(told.recall[place], of_strata.recall)
+
+
+def test_numbers_depend_on_the_seed_alone() -> None:
+    first = rows("precision >= 0.85", replications=30)
+    assert rows("precision >= 0.85", replications=30) == first
+    assert rows("precision >= 0.85", replications=30, designs=["default"]) == first
+    assert rows("precision >= 0.85", replications=30, seed=2) != first
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"within": 0.1}, "within"),
+        ({"metrics": ["recall"]}, "metrics"),
+        ({"at_least": 0.9}, "at_least"),
+        ({"designs": ["perc-opt"]}, "default, random"),
+        ({"budget": None}, "needs a budget"),
+    ],
+)
+def test_what_does_not_go_together_is_told(wrong: dict[str, Any], told: str) -> None:
+    given: dict[str, Any] = {"threshold_for": "precision >= 0.9", "budget": 100, **wrong}
+    with pytest.raises(AssayError) as error:
+        simulate(population(), replications=5, workers=1, **given)
+    assert told in str(error.value) + str(error.value.details)
