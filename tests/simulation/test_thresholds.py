@@ -35,7 +35,8 @@ def population(items: int = 20_000, *, decimals: int = 4, seed: int = 3) -> Popu
 
 def rows(question: str, budget: int = 400, **asked: Any) -> dict[str, Any]:
     """Return the rows of a simulation by design."""
-    given = {"population": population(), "replications": RUNS, "seed": 1, "workers": 1} | asked
+    given: dict[str, Any] = {"population": population(), "replications": RUNS, "seed": 1}
+    given |= {"workers": 1} | asked
     whose = given.pop("population")
     return {
         row.design: row
@@ -69,7 +70,8 @@ def test_without_the_order_too_many_runs_are_wrong(monkeypatch: pytest.MonkeyPat
     rank = np.arange(20_000)
     truth = np.floor((rank + 1) * 0.6) > np.floor(rank * 0.6)
     barely = Population(y_true=truth, y_score=1 - rank / rank.size, threshold=0.5)
-    asked = {"population": barely, "budget": 300, "question": "precision >= 0.600001"}
+    asked: dict[str, Any] = {"population": barely, "budget": 300}
+    asked["question"] = "precision >= 0.600001"
 
     def on_its_own(self: Chain, rungs: Rungs, sure: Bools | None = None) -> Bools:
         there = self.best_up >= rungs.goal
