@@ -89,7 +89,7 @@ def test_before_and_early() -> None:
         campaign.tell({item.id: bool(truth[int(item.id)]) for item in campaign.ask(20)})
     found = campaign.threshold()
     assert not found.certified  # the first 60 labels choose where to begin, and are not bet on
-    assert "no threshold can be certified yet" in found.words
+    assert "No threshold can be certified yet" in found.words
     assert campaign.estimate().anytime is False
 
 

@@ -212,7 +212,17 @@ class Ladder:
         return _shares(w * np.where(above, abs(rungs.above), abs(rungs.below)))
 
     def power(self, guess: Guess, rungs: Rungs, chain: Chain, cards: Floats) -> Floats:
-        """Return the chance that so many more cards show a threshold to hold, (..., H)."""
+        """Return the chance that so many more cards show a threshold to hold, (..., H).
+
+        If the guesses are right, and all cards went where they tell most of that threshold.
+
+        Parameters
+        ----------
+        guess : Guess
+        rungs, chain : Rungs, Chain
+            A floor, and what its bettors own.
+        cards : array, shape (..., 1) or a number
+        """
         scale = rungs.scale(guess.T)
         fpc = np.maximum(1 - cards / np.maximum(rungs.counted(guess.left), 1.0), 0.02)
         sd = rungs.spread(guess.w) / scale * np.sqrt(fpc / cards)

@@ -257,7 +257,10 @@ class Deviations:
 
 @dataclass(frozen=True)
 class Facts:
-    """All that a report says."""
+    """All that a report says.
+
+    `answer` is that of a campaign for a threshold, in words; empty of others.
+    """
 
     made_at: str
     assay: str
@@ -276,3 +279,4 @@ class Facts:
     deviations: Deviations
     slices: tuple[Slices, ...]
     notes: tuple[str, ...]
+    answer: str = ""

@@ -266,14 +266,14 @@ def facts_of(labelling: Labelling, *, names: bool) -> Facts:
         deviations=_deviations(labelling, events),
         slices=_slices(settings, labelling),
         notes=(*settings.notes, *notes_once(estimates), *_saved(labelling)),
+        answer="" if (threshold := threshold_of(labelling)) is None else str(threshold),
     )
 
 
 def _saved(labelling: Labelling) -> tuple[str, ...]:
     """Return what second opinions save, in words."""
-    savings, threshold = savings_of(labelling), threshold_of(labelling)
-    told = () if threshold is None else (threshold.words, *threshold.notes)
-    return told if savings is None else (*told, savings.words)
+    savings = savings_of(labelling)
+    return () if savings is None else (savings.words,)
 
 
 def _slices(settings: Settings, labelling: Labelling) -> tuple[Slices, ...]:

@@ -70,6 +70,8 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Return the report as values that JSON can carry, with the `format` of their keys."""
         values = asdict(self.facts)
+        if not self.facts.answer:
+            del values["answer"]
         values["metrics"] = {each.estimate.metric: _plain(each) for each in self.facts.metrics}
         values["slices"] = {each.column: each.to_dict() for each in self.facts.slices}
         plain: dict[str, Any] = json.loads(json.dumps({"format": FORMAT, **values}))

@@ -105,6 +105,8 @@ def estimates(facts: Facts) -> Section:
     first = facts.metrics[0].estimate
     said = plain_words({each.estimate.metric: each.estimate for each in facts.metrics})
     blocks: list[Block] = [Paragraph(said), _notice(facts)]
+    if facts.answer:
+        blocks.insert(0, Paragraph(facts.answer))
     blocks.append(_estimates_table(facts.metrics) if several else _headline(facts.metrics[0]))
     rows = [("Interval", f"{first.interval}; {first.holds}"), ("Goal", facts.how.goal_words)]
     if not several:

@@ -73,7 +73,7 @@ class ThresholdAnswer:
     def words(self) -> str:
         """The answer in a sentence or two."""
         if not self.labels:
-            return f"{self.question}: no threshold can be certified before the first label"
+            return f"No threshold can be certified for {self.question} before the first label"
         where = "every score" if self.threshold is None else f"{self.threshold:.6g}"
         said = f"it says yes to {self.yes:,} of {self.items:,} items"
         known = ", ".join(map(str, self.metrics))
@@ -85,11 +85,11 @@ class ThresholdAnswer:
                 else ""
             )
             return (
-                f"threshold {where}: {self.question} is certified there, at {sure}; {said}; "
+                f"Threshold {where}: {self.question} is certified there, at {sure}; {said}; "
                 f"{known}{rest}"
             )
         return (
-            f"no threshold can be certified yet for {self.question}; the labels support {where} "
+            f"No threshold can be certified yet for {self.question}; the labels support {where} "
             f"best: {said}; {known}; as many labels again would certify it with a chance of about "
             f"{100 * self.chance:.0f}%"
         )

@@ -168,7 +168,7 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
     farthest = sorted(estimates.values(), key=attrgetter("distance"), reverse=True)[:_PICTURES]
     drawn = {estimate.metric for estimate in farthest}
     return Dashboard(
-        sentence=plain_words(estimates),
+        sentence=" ".join((*_answer(campaign), plain_words(estimates))),
         metrics=[
             _metric_view(each, history.get(name, ()) if name in drawn else (), at_least)
             for name, each in estimates.items()
@@ -194,11 +194,15 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
 
 def _saved(campaign: Campaign) -> list[str]:
     """Return what second opinions save, in words."""
-    savings, told = campaign.savings(), list[str]()
-    if campaign.settings.goal.threshold_for is not None:
-        answer = campaign.threshold()
-        told = [answer.words, *answer.notes]
-    return told if savings is None else [*told, savings.words]
+    savings = campaign.savings()
+    return [] if savings is None else [savings.words]
+
+
+def _answer(campaign: Campaign) -> list[str]:
+    """Return the answer of a campaign for a threshold, in words."""
+    if campaign.settings.goal.threshold_for is None:
+        return []
+    return [f"{campaign.threshold()}."]
 
 
 def _strata(rows: Sequence[StratumRow], confidence: float) -> list[StratumView]:
