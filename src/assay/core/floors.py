@@ -14,7 +14,7 @@ FLOORS = ("precision", "recall", "specificity", "negative_predictive_value")
 OUTWARD = ("precision", "specificity")
 """Those that are harder to keep above it the more items are called yes."""
 
-_FLOOR = re.compile(r"([a-z_ ]+?)\s*(?:>=|≥|is at least)\s*([0-9.]+%?)", re.IGNORECASE)
+_FLOOR = re.compile(r"([a-z][a-z0-9_ ]*?)\s*(?:>=|≥|is at least)\s*([0-9.]+%?)", re.IGNORECASE)
 _MOST_OF = re.compile(r"the most (recall|precision)", re.IGNORECASE)
 
 

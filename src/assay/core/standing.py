@@ -141,7 +141,7 @@ class Standing:
         Cards that wait for an answer are at their worst, too.
         """
         state, doubtful = self.state, self.tallies.u
-        if state.climb is not None:  # bets on thresholds take such items at their worst
+        if state.climb is not None:  # its interval takes such items at their worst
             return float(self.look.low), float(self.look.high)
         if state.open is not None and not self.design.bets:
             doubtful = doubtful + state.open

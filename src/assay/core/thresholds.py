@@ -255,8 +255,8 @@ class ThresholdRun:
     def interval(self, state: State, metric: str, place: int) -> tuple[float, float, float, float]:
         """Return a metric at a threshold, its interval's ends and its variance.
 
-        By the normal distribution on the scale of log odds, to first order. It is no part of the
-        theorem, and not made for many looks.
+        By the normal distribution on the scale of log odds, to first order, with items that could
+        not be judged at their worst. It is no part of the theorem, and not made for many looks.
 
         Parameters
         ----------
@@ -276,6 +276,9 @@ class ThresholdRun:
         inner = min(max(value, 1e-6), 1 - 1e-6)
         away = float(ndtri((1 + self._confidence) / 2)) * np.sqrt(variance) / (inner * (1 - inner))
         low, high = (float(expit(logit(inner) + sign * away)) for sign in (-1, 1))
+        # What nobody can judge is in the guess as a no; it may all be yes.
+        low += float((np.minimum(gradient, 0.0) * tallies.u).sum())
+        high += float((np.maximum(gradient, 0.0) * tallies.u).sum())
         low, high = min(max(low, least), value), max(min(high, most), value)
         return value, low, high, variance
 
