@@ -3,6 +3,7 @@
     python -m benchmarks.next_week DATA                          # trec07, 40 runs
     python -m benchmarks.next_week DATA --runs 200 --week same noise turned
     python -m benchmarks.next_week DATA --pairs 0 6 --within 0.05
+    python -m benchmarks.next_week DATA --runs 100 --first 100      # the second hundred
 
 DATA is as for `benchmarks.second_opinion`. Items are put into two weeks at random. Each run is a
 campaign of the first week, and campaigns of the second with the same goal: without second opinions,
@@ -47,11 +48,13 @@ def truth_of(items: OpinedItems, metric: str) -> float:
     return float(items.positive[items.predicted].mean())
 
 
-def study(items: OpinedItems, pair: Pair, week: str, runs: int) -> Iterator[list[tuple[int, bool]]]:
+def study(
+    items: OpinedItems, pair: Pair, week: str, runs: range
+) -> Iterator[list[tuple[int, bool]]]:
     """Yield, for each run and way, the labels and whether the interval holds the truth."""
     goal = Goal(pair.metric, within=pair.within)
     design, name = fitted(Design(), goal), second_of(items)
-    for run in range(runs):
+    for run in runs:
         rng = np.random.default_rng([20261118, run])
         order = rng.permutation(items.positive.size)
         last, now = (part_of(items, np.sort(rows)) for rows in np.array_split(order, 2))
@@ -85,10 +88,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--runs", type=int, default=40)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first run")
     parser.add_argument("--pairs", type=int, nargs="*", default=[0])
     parser.add_argument("--within", type=float, help="in place of the pairs' own")
     parser.add_argument("--week", nargs="*", default=["same"], choices=WEEKS)
     given = parser.parse_args()
+    runs = range(given.first, given.first + given.runs)
     for number in given.pairs:
         pair = PAIRS[number]
         pair = pair if given.within is None else pair._replace(within=given.within)
@@ -96,7 +101,7 @@ def main() -> None:
         if items is None:
             raise ValueError(f"{pair.file} was read without a second opinion")
         for week in given.week:
-            found = np.array(list(study(items, pair, week, given.runs)), dtype=np.float64)
+            found = np.array(list(study(items, pair, week, runs)), dtype=np.float64)
             print(f"{pair.file} {pair.own} {pair.metric} ±{pair.within:g}; next week {week}")
             for way, labels, holds in zip(WAYS, found[..., 0].T, found[..., 1].T, strict=True):
                 error = labels.std() / given.runs**0.5

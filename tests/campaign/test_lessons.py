@@ -81,6 +81,7 @@ def test_the_first_strata_are_by_last_weeks_model_and_folds_stay(
         assert now is not None
         assert now.seed == source.model.seed
         assert (campaign.savings() is None) == (engine == "duckdb")  # which keeps no scores
+        assert campaign.savings() == assay.load_campaign(engine, storage=storage).savings()
         assert assay.verify_campaign(engine, storage=storage).clean
         campaign.bundle(tmp_path / f"{engine}.zip")
         estimate = campaign.estimate()

@@ -70,6 +70,19 @@ def test_a_good_judge_saves_labels_and_the_answer_is_right(tmp_path: Path) -> No
     assert "a model of the outcome that" in campaign.report().markdown
 
 
+def test_a_report_that_says_what_was_saved_follows_from_the_log(tmp_path: Path) -> None:
+    """The strata by the score are kept with those that took their place."""
+    table, truth = population(4_000)
+    storage, file = f"sqlite:///{tmp_path}/labels.db", tmp_path / "report.json"
+    campaign, _ = run(table, truth, aux=["judge"], within=0.045, storage=storage)
+    assert campaign.savings() is not None
+    campaign.report().save(file)
+    assert campaign.report().to_dict()["saved"]
+    assert assay.verify_campaign(storage=storage, report=file).clean
+    file.write_text(file.read_text().replace("of the labels that", "of all labels that"))
+    assert not assay.verify_campaign(storage=storage, report=file).clean
+
+
 def least(strata: Strata, by: Floats, yes: Bools, right: Bools) -> float:
     """Return the best allocation's variance, with the rates of all items."""
     stratum, sizes = strata.assign(by, yes), strata.sizes.astype(np.float64)
@@ -111,7 +124,8 @@ def test_what_second_opinions_save_is_told(
             least(campaign.settings.strata, odds, yes, right) / least(first, score, yes, right)
         )
         assert savings.low < savings.share < savings.high
-        assert savings.words in campaign.report().markdown
+        assert savings.sentence in campaign.report().markdown
+        assert savings.sentence[1:-1] in savings.words
     assert (0.75 < sum(told) / sum(true) < 1.4) == (quarter is None)
 
 

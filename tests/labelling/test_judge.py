@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn import metrics as sk
 from typer.testing import CliRunner
 
 import assay
+from assay.audit import verify_bundle
 from assay.cli import app
 from assay.core.types import Bools
 from assay.errors import InputError, PredictionsError
@@ -232,13 +235,12 @@ def test_items_that_nobody_can_judge_are_left_out_and_told() -> None:
 
 def test_verdicts_that_are_not_at_hand_are_asked_for(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'labels.db'}"
-    told = label(create(storage=url, budget=100)).judge("judge")
+    # A column of `aux` is kept with the items; this one is not.
+    told = label(create(storage=url, budget=100, aux=[])).judge("judge", predictions=TABLE)
     again = assay.load_campaign(storage=url)
     with pytest.raises(PredictionsError, match=r"the column 'judge'(.|\n)*predictions=\.\.\."):
         again.judge("judge")
     assert again.judge("judge", predictions=TABLE).rows == told.rows
-    again = assay.load_campaign(storage=url, predictions=TABLE)
-    assert again.judge("judge").rows == told.rows
 
 
 def test_without_labels_nothing_is_said() -> None:
@@ -264,3 +266,42 @@ def test_the_command_tells_it(tmp_path: Path) -> None:
     wrong = CliRunner().invoke(app, ["judge", "spam", "--column", "p", "--storage", url])
     assert wrong.exit_code == 1
     assert "--at 0.5" in wrong.output
+
+
+def test_the_report_has_every_judge_that_says_yes_or_no(tmp_path: Path) -> None:
+    """Nothing is read for it: a file that is gone is not missed, and values come with the items."""
+    file, storage = tmp_path / "predictions.parquet", f"sqlite:///{tmp_path}/labels.db"
+    pq.write_table(pa.table({**TABLE, "title": [f"t{each}" for each in range(SIZE)]}), file)
+    options = {"aux": ["q", "judge", "lang"], "show": ["title"], "storage": storage}
+    campaign = label(create(file, **options))
+    told = campaign.judge("judge", predictions=file)
+    file.unlink()
+    again = assay.load_campaign(storage=storage)
+    (found,) = again.judges()
+    assert found.to_dict() == told.to_dict()
+    report = again.report()
+    section = report.markdown.partition("## Second opinions")[2].partition("\n## ")[0]
+    assert found.headline in section
+    for row in found.rows:
+        assert f"| {row.figure} | {row.cells[0]} |" in section
+    assert report.to_dict()["judges"]["judge"]["figures"][0]["value"] == found.rows[0].value
+    assert [*again.settings.source.seen] == ["title"]
+    report.save(tmp_path / "report.json")
+    assert assay.verify_campaign(storage=storage, report=tmp_path / "report.json").clean
+    again.bundle(tmp_path / "audit.zip")
+    assert verify_bundle(tmp_path / "audit.zip").clean
+    # Without labels, and where values would have to be read, nothing is said.
+    assert create().judges() == ()
+    assert "Second opinions" not in create().report().markdown
+
+
+def test_verdicts_that_came_later_are_kept_with_the_items(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path}/labels.db"
+    campaign = label(create(aux=[], show=["lang"], budget=120, storage=storage))
+    assert campaign.settings.source.kept == ["lang", "p"]
+    rebased = assay.rebase_campaign(storage=storage, predictions=TABLE, aux=["judge"])
+    assert rebased.settings.source.kept == ["lang", "p", "judge"]
+    (found,) = label(rebased).judges()
+    assert found.to_dict() == rebased.judge("judge", predictions=TABLE).to_dict()
+    without = assay.rebase_campaign(storage=storage, predictions=TABLE, aux=[])
+    assert without.settings.source.kept == ["lang", "p"]

@@ -203,7 +203,7 @@ def test_json_is_what_to_dict_says_and_carries_its_format(report: Report, severa
 KEYS = {
     *("format", "made_at", "assay", "campaign", "population", "how", "metrics", "answers"),
     *("outcome", "variable", "is_probability", "strata_interval", "strata"),
-    *("reviewers", "agreement", "deviations", "slices", "notes"),
+    *("reviewers", "agreement", "deviations", "slices", "saved", "judges", "notes"),
 }
 
 

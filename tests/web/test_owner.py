@@ -223,6 +223,33 @@ def test_slices_are_the_campaigns(make_web: MakeWeb) -> None:
     assert [row[6] for row in shown if len(row) > 6] == [row.verdict for row in found.rows]
 
 
+def test_how_good_a_judge_is_stands_under_second_opinions(make_web: MakeWeb) -> None:
+    """Of the column that says yes and no; numbers are no verdicts, and reviewers see neither."""
+    items = 600
+    columns: dict[str, Any] = {
+        "id": [f"m{number:03d}" for number in range(items)],
+        "p": [(number * 0.6180339887 + 0.1) % 1 for number in range(items)],
+        "<judge>": [None if number % 9 == 0 else number % 5 > 0 for number in range(items)],
+        "length": list(range(items)),
+    }
+    given = {**WITHIN, "predictions": columns, "show": ("id",), "aux": ["<judge>", "length"]}
+    web = make_web(**given)
+    assert "Second opinions" not in page(web).words
+    answer_all(web.campaign)
+    (found,) = web.campaign.judges()
+    assert found.column == "<judge>"
+    assert found.to_dict() == web.campaign.judge("<judge>").to_dict()
+    shown = page(web)
+    assert f"Second opinions {found.headline}" in shown.words
+    rows = [[row.figure, row.cells[0], "", row.cells[1], row.cells[2]] for row in found.rows]
+    assert [row[:5] for row in shown.tables["judges stacked"][1:]] == rows
+    told = str(found.gaps[0])
+    assert f"{told[:1].upper()}{told[1:]}." in shown.words
+    for path in ("/review", "/owner/disputes"):
+        assert "judge>" not in page(web, path).words
+    assert web.campaign.settings.source.seen == []
+
+
 def test_answers_have_the_campaigns_names(make_web: MakeWeb) -> None:
     web = make_web(answers=("<Spam>", "Ham"), reviewers_per_item=2, overlap=1.0)
     for who, said in (("ann", "yes"), ("bob", "no")):

@@ -47,6 +47,7 @@ from assay.labelling import (
     judged_cells,
     judged_columns,
     judged_items,
+    judges_of,
     kinds_of,
     mistakes_of,
     reviewer_of,
@@ -786,6 +787,15 @@ class Campaign:
         """
         self._catch_up()
         return judge_of(self._labelling, column, at=at, by=by, predictions=predictions)
+
+    def judges(self) -> tuple[JudgeQuality, ...]:
+        """Return how good every judge is among the columns of `aux`, from the labels so far.
+
+        Of those that say yes or no, and whose verdicts are kept with the items: nothing is read.
+        `judge` tells it of any column.
+        """
+        self._catch_up()
+        return judges_of(self._labelling)
 
     def unjudged(self, n: int, *, column: str | None = None) -> list[Item]:
         """Return items that a judge was not asked about yet, to have a part of all items judged.

@@ -344,6 +344,7 @@ def settings_of(
         scores=tuple(dict.fromkeys([*setup.scores, *scores])),
         opinions="" if setup.opinions is None else f"{setup.opinions:016x}",
         lessons=setup.lessons,
+        by_score=None if setup.by_score is None else setup.by_score.to_dict(),
     )
     return Settings(
         name=name,

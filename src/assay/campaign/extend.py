@@ -86,7 +86,7 @@ def extend_campaign(
     settings = replace(
         old,
         strata=strata.grown(new.count(strata, scale=old.source.scale)),
-        source=replace(old.source, parts=old.source.parts + parts_of(new, scans)),
+        source=replace(old.source, parts=old.source.parts + parts_of(new, scans), by_score=None),
     )
     return replace_campaign(
         store,
@@ -280,7 +280,7 @@ def rebase_campaign(
         )
     again = _begin_again(found, old)
     if again.columns.get("model") is not None and old.source.lessons is not None:
-        again = replace(again, lessons=replace(old.source.lessons, by_score=None))
+        again = replace(again, lessons=old.source.lessons)
     settings = settings_of(
         again,
         scans,
@@ -310,7 +310,10 @@ def _with_aux(settings: Settings, aux: Sequence[str]) -> Settings:
     columns = {name: each for name, each in source.columns.items() if name not in ("aux", "model")}
     # Strata by a model are of margins; the score's own scale was given, or is told by its range.
     scale = source.scale if source.model is None else columns.get("scale", "probability")
-    again = replace(source, columns=columns | ({"aux": list(aux)} if aux else {}), scale=scale)
+    columns |= {"aux": list(aux)} if aux else {}
+    scores = [name for name in source.scores if name not in source.aux]
+    kept = dict.fromkeys([*scores, *aux] if source.kept else scores)
+    again = replace(source, columns=columns, scale=scale, scores=tuple(kept))
     return replace(settings, source=again)
 
 

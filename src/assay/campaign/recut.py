@@ -229,6 +229,9 @@ def _cut_by(model: Model, placed: Predictions, settings: Settings) -> Settings:
         columns={**settings.source.columns, "model": model.to_dict()},
         scale="margin",
         shown="",  # other cards come first
+        by_score=settings.strata.to_dict()
+        if settings.source.model is None
+        else settings.source.by_score,
     )
     return replace(
         settings,

@@ -40,7 +40,8 @@ class Setup:
     kept with the cards; `prior_labels` are labels from before, if any; `cautions` are what one
     should be warned of, and `doubts` what looks wrong with the scores; `seed` is that of the draw,
     and `opinions` the digest of the columns for a model that it depends on; `lessons` are what an
-    earlier campaign has learned of these columns, where strata are cut by that.
+    earlier campaign has learned of these columns, where strata are cut by that, and `by_score` are
+    the strata that the score would have given.
     """
 
     predictions: Predictions
@@ -56,6 +57,7 @@ class Setup:
     seed: int = 0
     opinions: int | None = None
     lessons: Lessons | None = None
+    by_score: Strata | None = None
 
 
 def set_up(
@@ -209,16 +211,17 @@ def _bound(found: Predictions, columns: Mapping[str, Any], seed: int) -> tuple[i
 def _with_scores(
     predictions: object, columns: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """Return what to read predictions with so that cards keep their scores, and those columns.
+    """Return what to read predictions with so that cards keep what is said of them; those columns.
 
-    Predictions that stay where they are would be read once more for it: there the scores are kept
-    only if something else is kept, too.
+    These are the scores and the second opinions. Predictions that stay where they are would be read
+    once more for it: there they are kept only if something else is kept, too.
     """
     scan, show = as_scan(predictions), columns.get("show", ())
     each = columns.get("classifiers", {"": columns})
     said = each.values() if isinstance(each, Mapping) else ()
     names = [one.get("score") for one in said if isinstance(one, Mapping)]
-    scores = tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
+    every = [*names, *columns.get("aux", ())]
+    scores = tuple(dict.fromkeys(name for name in every if isinstance(name, str)))
     if not scores or isinstance(scan.source, Predictions) or not isinstance(show, list | tuple):
         return columns, ()
     in_memory = ("sample_weight", "groups", *(("aux",) if "classifiers" in columns else ()))
@@ -300,7 +303,8 @@ def by_lessons(setup: Setup, lessons: Lessons | None) -> Setup:
         columns={**setup.columns, "model": lessons.model},
         strata=strata_of_one(found, setup.goal, setup.design, "margin", "spread"),
         scale="margin",
-        lessons=replace(lessons, by_score=setup.strata.to_dict()),
+        lessons=lessons,
+        by_score=setup.strata,
     )
 
 

@@ -32,7 +32,7 @@ from assay.labelling.estimates import (
     waiting_in,
     worth_of,
 )
-from assay.labelling.judge import judge_of
+from assay.labelling.judge import judge_of, judges_of
 from assay.labelling.judged import judged_cells, judged_columns, judged_items, mistakes_of
 from assay.labelling.reserve import (
     ShortReserveError,
@@ -110,6 +110,7 @@ __all__ = [
     "judged_cells",
     "judged_columns",
     "judged_items",
+    "judges_of",
     "kinds_of",
     "listed_names",
     "mistakes_of",

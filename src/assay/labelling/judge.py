@@ -117,6 +117,20 @@ def judge_of(
     )
 
 
+def judges_of(labelling: Labelling) -> tuple[JudgeQuality, ...]:
+    """Return how good every second opinion is that says yes or no, from what cards have kept.
+
+    It is for pages that are made often: where the values would have to be read from the
+    predictions, nothing is told.
+    """
+    found, source = [], labelling.settings.source
+    for column in source.aux if labelling.rounds.answers else ():
+        if column in source.kept:
+            with suppress(InputError):  # numbers are no verdicts; a bundle has no such values
+                found.append(judge_of(labelling, column))
+    return tuple(each for each in found if each.with_verdict)
+
+
 @dataclass(frozen=True, eq=False)
 class _Part:
     """Items in slices, with answers and verdicts; all items are one slice without a name."""
@@ -333,9 +347,10 @@ def _alike(strata: Strata) -> Ints:
 def _opinions(
     labelling: Labelling, items: Sequence[str], column: str, predictions: object
 ) -> list[object]:
-    """Return the column's values: those of `aux`, from where the model has them."""
+    """Return the column's values: those that are kept, or those from where the model has them."""
     settings = labelling.settings
-    if predictions is None and column in settings.source.aux and items:
+    is_read = column in settings.source.aux and column not in settings.source.kept
+    if predictions is None and is_read and items:
         with suppress(PredictionsError):  # which is told below, of this column
             found = labelling.predictions()
             if isinstance(found, Opinionated):

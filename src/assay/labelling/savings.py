@@ -35,6 +35,7 @@ def savings_of(labelling: Labelling) -> Savings | None:
         judged = [item for item in judged_items(labelling) if item.weight is not None]
     except PredictionsError:  # a bundle does not have the scores
         return None
+    judged.sort(key=lambda item: item.item_id)  # one result, in whatever order answers were read
     cards = [card for item in judged if (card := labelling.rounds.card(item.item_id)) is not None]
     if len(judged) < _FEWEST:
         return None
@@ -85,9 +86,9 @@ def _by_rank(labelling: Labelling, former: Settings, cards: Sequence[CardRow]) -
 
 
 def _by_score(labelling: Labelling) -> Settings | None:
-    """Return the settings from before the strata were first cut anew; None where they never were.
+    """Return the settings with strata by the score; None where these were never cut anew.
 
-    A bundle has one campaign: there they are not known.
+    Campaigns of before have not kept the strata: there they are the first one's, if it is there.
     """
     settings = labelling.settings
     if settings.source.model is None or settings.epochs:
@@ -95,9 +96,9 @@ def _by_score(labelling: Labelling) -> Settings | None:
     with labelling.read() as session:
         names = set(session.names())
         while settings.source.model is not None:
-            lessons = settings.source.lessons
-            if lessons is not None and lessons.by_score is not None:
-                return replace(settings, strata=Strata.from_dict(lessons.by_score))
+            kept = settings.source.by_score
+            if kept is not None:
+                return replace(settings, strata=Strata.from_dict(kept))
             if settings.before is None or settings.before.campaign not in names:
                 return None
             _, settings = find_campaign(session, settings.before.campaign)

@@ -49,11 +49,13 @@ class Source:
 
     `parts` are one, and one more for each time that the population was extended; `columns` are the
     arguments of `read_predictions`; `slices` are columns whose values are kept with the cards, too,
-    and which no reviewer sees; so are `scores`, the columns of the classifiers' scores. `shown`
+    and which no reviewer sees; so are `scores`, the columns of the classifiers' scores and of
+    second opinions. `shown`
     seals what was kept with the first cards (`assay.labelling.shown`). Campaigns of before have
     neither scores nor a seal. `doubts` are what looked wrong with the scores, `opinions` is the
     digest of the columns of `aux` that the seed depends on. `lessons` are what an earlier campaign
-    has learned of the columns, if the first strata were cut by that.
+    has learned of the columns, if the first strata were cut by that. `by_score` is what
+    `Strata.to_dict` returned of the strata by the score, where others have taken their place.
     """
 
     parts: tuple[Part, ...]
@@ -66,10 +68,11 @@ class Source:
     scores: tuple[str, ...] = ()
     opinions: str = ""
     lessons: "Lessons | None" = None
+    by_score: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values; what came later is left out where there is none."""
-        later = ("shown", "doubts", "scores", "opinions", "lessons")
+        later = ("shown", "doubts", "scores", "opinions", "lessons", "by_score")
         return {name: value for name, value in asdict(self).items() if name not in later or value}
 
     @classmethod
@@ -81,6 +84,7 @@ class Source:
         shared["shown"] = values.get("shown", "")
         shared["opinions"] = values.get("opinions", "")
         shared["doubts"] = tuple(values.get("doubts", ()))
+        shared["by_score"] = values.get("by_score")
         if values.get("lessons"):
             shared["lessons"] = Lessons(**values["lessons"])
         if "parts" in values:
@@ -187,13 +191,10 @@ class Lessons:
         The other's name.
     model : mapping
         What `Model.to_dict` returned of its model.
-    by_score : mapping, optional
-        What `Strata.to_dict` returned of the strata that the score alone would have given.
     """
 
     campaign: str
     model: Mapping[str, Any]
-    by_score: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)

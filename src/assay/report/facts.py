@@ -7,7 +7,7 @@ from typing import Any
 from assay.core.answers import Agreement
 from assay.core.design import Design
 from assay.labelling import Settings
-from assay.results import Estimate, HistoryPoint, Slices, goal_words, strata_words
+from assay.results import Estimate, HistoryPoint, JudgeQuality, Slices, goal_words, strata_words
 
 Range = tuple[float | None, float | None]  # of scores; None where it has no end
 
@@ -259,7 +259,8 @@ class Deviations:
 class Facts:
     """All that a report says.
 
-    `answer` is that of a campaign for a threshold, in words; empty of others.
+    `answer` is that of a campaign for a threshold, and `saved` what second opinions save, in words;
+    empty of others.
     """
 
     made_at: str
@@ -278,5 +279,7 @@ class Facts:
     agreement: Agreement | None
     deviations: Deviations
     slices: tuple[Slices, ...]
+    saved: str
+    judges: tuple[JudgeQuality, ...]
     notes: tuple[str, ...]
     answer: str = ""

@@ -20,6 +20,7 @@ from assay.labelling import (
     Settings,
     agreement_in,
     estimates_of,
+    judges_of,
     reviewers_in,
     savings_of,
     slices_of,
@@ -265,15 +266,16 @@ def facts_of(labelling: Labelling, *, names: bool) -> Facts:
         agreement=agreement if agreement.items else None,
         deviations=_deviations(labelling, events),
         slices=_slices(settings, labelling),
-        notes=(*settings.notes, *notes_once(estimates), *_saved(labelling)),
+        saved=_saved(labelling),
+        judges=judges_of(labelling),
+        notes=(*settings.notes, *notes_once(estimates)),
         answer="" if (threshold := threshold_of(labelling)) is None else str(threshold),
     )
 
 
-def _saved(labelling: Labelling) -> tuple[str, ...]:
-    """Return what second opinions save, in words."""
+def _saved(labelling: Labelling) -> str:
     savings = savings_of(labelling)
-    return () if savings is None else (savings.words,)
+    return "" if savings is None else savings.sentence
 
 
 def _slices(settings: Settings, labelling: Labelling) -> tuple[Slices, ...]:

@@ -74,6 +74,7 @@ class Report:
             del values["answer"]
         values["metrics"] = {each.estimate.metric: _plain(each) for each in self.facts.metrics}
         values["slices"] = {each.column: each.to_dict() for each in self.facts.slices}
+        values["judges"] = {each.column: each.to_dict() for each in self.facts.judges}
         plain: dict[str, Any] = json.loads(json.dumps({"format": FORMAT, **values}))
         return plain
 

@@ -39,6 +39,7 @@ def document_of(facts: Facts) -> Document:
         worth(facts),
         narrowing(facts),
         *_slices(facts),
+        _opinions(facts),
         _strata(facts),
         _reliability(facts),
         _unanswered(facts),
@@ -377,6 +378,30 @@ def _slices(facts: Facts) -> list[Section]:
         )
         for each in facts.slices
     ]
+
+
+def _opinions(facts: Facts) -> Section | None:
+    """Return what second opinions save, and how good those are that say yes or no."""
+    blocks: list[Block] = [Paragraph(facts.saved)] if facts.saved else []
+    for each in facts.judges:
+        (_, *headings), rows = each.table("")
+        doubted = any(row[-1] for row in rows)  # a column of its own where there is a doubt
+        named = ["Figure", *(text.capitalize() for text in headings[:-1])]
+        blocks.append(
+            Table(
+                each.headline,
+                (*named, "What to think of it") if doubted else tuple(named),
+                tuple(row if doubted else row[:-1] for row in rows),
+                texts=(len(named),) if doubted else (),
+            )
+        )
+        blocks += [Paragraph(_sentence(line)) for line in each.gap_lines("")]
+        blocks += [Paragraph(_sentence(note), small=True) for note in each.notes]
+    return Section("Second opinions", tuple(blocks)) if blocks else None
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _population(facts: Facts) -> Section:

@@ -78,6 +78,12 @@ score would; 12 answers from before are not drawn again'
     not_drawn: int
 
     @property
+    def sentence(self) -> str:
+        """What people are told under a heading that says what it is about."""
+        told = self.words.partition(": ")[2]
+        return f"{told[:1].upper()}{told[1:]}."
+
+    @property
     def words(self) -> str:
         """What people are told."""
         told = (

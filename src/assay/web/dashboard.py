@@ -16,6 +16,8 @@ from assay.report import Curve, curve_of
 from assay.results import (
     Estimate,
     HistoryPoint,
+    JudgeFigure,
+    JudgeQuality,
     Outlook,
     Pace,
     ReviewerRow,
@@ -101,6 +103,21 @@ class SlicesView:
 
 
 @dataclass(frozen=True)
+class JudgeView:
+    """How good a second opinion is that says yes or no."""
+
+    headline: str
+    rows: Sequence[tuple[JudgeFigure, Bar | None]]
+    gaps: Sequence[str]
+    notes: Sequence[str]
+
+    @property
+    def doubts(self) -> bool:
+        """Whether some figures have too few labels to say."""
+        return any(row.doubt for row, _ in self.rows)
+
+
+@dataclass(frozen=True)
 class Dashboard:
     """How a campaign stands.
 
@@ -120,6 +137,10 @@ class Dashboard:
         Items that wait for a further reviewer; None where every item is for one.
     trouble : str
         Why reviewers can get no more items, where that is so.
+    saved : str
+        What second opinions save, in words.
+    judges : sequence of JudgeView
+        How good those are that say yes or no.
     """
 
     sentence: str
@@ -136,6 +157,8 @@ class Dashboard:
     trouble: str
     strata: Sequence[StratumView]
     slices: Sequence[SlicesView]
+    saved: str
+    judges: Sequence[JudgeView]
     confidence: float
     reviewers: Sequence[ReviewerRow]
     agreement: Agreement
@@ -188,14 +211,15 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
         confidence=settings.goal.confidence,
         reviewers=campaign.reviewers(),
         agreement=campaign.agreement(),
-        notes=[*settings.notes, *notes_once(estimates), *_saved(campaign)],
+        saved=_saved(campaign),
+        judges=[_judge_view(each) for each in campaign.judges()],
+        notes=[*settings.notes, *notes_once(estimates)],
     )
 
 
-def _saved(campaign: Campaign) -> list[str]:
-    """Return what second opinions save, in words."""
+def _saved(campaign: Campaign) -> str:
     savings = campaign.savings()
-    return [] if savings is None else [savings.words]
+    return "" if savings is None else savings.sentence
 
 
 def _answer(campaign: Campaign) -> list[str]:
@@ -203,6 +227,19 @@ def _answer(campaign: Campaign) -> list[str]:
     if campaign.settings.goal.threshold_for is None:
         return []
     return [f"{campaign.threshold()}."]
+
+
+def _judge_view(quality: JudgeQuality) -> JudgeView:
+    rows = [(row, _judge_bar(row)) for row in quality.rows]
+    gaps, notes = quality.gap_lines(""), quality.notes
+    return JudgeView(printable(quality.headline), rows, [printable(gap) for gap in gaps], notes)
+
+
+def _judge_bar(row: JudgeFigure) -> Bar | None:
+    """Return a figure as a bar; kappa has none, as it may be below 0."""
+    if row.value is None or row.figure == "kappa":
+        return None
+    return Bar(*(100 * x for x in (row.value, row.low, row.high)))
 
 
 def _strata(rows: Sequence[StratumRow], confidence: float) -> list[StratumView]:
