@@ -70,16 +70,26 @@ def test_a_good_judge_saves_labels_and_the_answer_is_right(tmp_path: Path) -> No
     assert "a model of the outcome that" in campaign.report().markdown
 
 
-def test_a_report_that_says_what_was_saved_follows_from_the_log(tmp_path: Path) -> None:
-    """The strata by the score are kept with those that took their place."""
+@pytest.mark.parametrize("several", [False, True])
+def test_a_report_of_a_campaign_with_second_opinions_follows_from_the_log(
+    tmp_path: Path, *, several: bool
+) -> None:
+    """The strata by the score are kept with those that took their place.
+
+    Of several metrics what was saved is told by ranks among all items, which the log does not have:
+    it is not checked, and that is said.
+    """
     table, truth = population(4_000)
     storage, file = f"sqlite:///{tmp_path}/labels.db", tmp_path / "report.json"
-    campaign, _ = run(table, truth, aux=["judge"], within=0.045, storage=storage)
+    options = {"metrics": ["accuracy", "prevalence"], "metric": ""} if several else {}
+    campaign, _ = run(table, truth, aux=["judge", "ok"], within=0.045, storage=storage, **options)
     assert campaign.savings() is not None
     campaign.report().save(file)
     assert campaign.report().to_dict()["saved"]
-    assert assay.verify_campaign(storage=storage, report=file).clean
-    file.write_text(file.read_text().replace("of the labels that", "of all labels that"))
+    found = assay.verify_campaign(storage=storage, report=file)
+    assert found.clean
+    assert ("what second opinions saved is not checked" in str(found)) == several
+    file.write_text(file.read_text().replace("sensitivity", "specificity"))
     assert not assay.verify_campaign(storage=storage, report=file).clean
 
 

@@ -81,7 +81,7 @@ def test_a_judge_saves_labels_of_two_classifiers(tmp_path: Path) -> None:
     savings = campaign.savings()
     assert savings is not None
     assert savings.low < savings.share < savings.high < 1
-    assert savings.words in written
+    assert savings.sentence in written
 
 
 def test_noise_changes_nothing() -> None:
