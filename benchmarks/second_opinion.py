@@ -3,6 +3,7 @@
     python -m benchmarks.second_opinion DATA                    # ten pairs, 40 runs each
     python -m benchmarks.second_opinion DATA --runs 400 --pairs 0 6 --second real noise
     python -m benchmarks.second_opinion DATA --mode guaranteed --runs 100
+    python -m benchmarks.second_opinion DATA --bound            # what a model that knows all saves
 
 DATA is a folder of Parquet files with columns label, score_A and pred_A of each classifier A. Every
 run is a campaign with the default design, or the guaranteed one: items have permanent numbers,
@@ -10,6 +11,10 @@ strata are cut by the score and, at 100, 200, 400 labels and so on, by the model
 would fit. Labels are counted once, whether they are drawn again or not. A second opinion is the
 other classifier's score, or in its place noise, a constant, the score with its sign turned, or a
 column that is right about the first 200 labels alone.
+
+The bound is of the best allocation to the same number of strata, cut by the model after it was
+taught by the truth of all items and was free: the square of sum_h W_h sigma_h, over that of strata
+by the score alone. No campaign can do as well with such a model, as it learns from its own labels.
 """
 
 import argparse
@@ -22,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.core.design import Design, fitted
-from assay.core.error_model import SAID
+from assay.core.error_model import SAID, fit
 from assay.core.goal import Goal
 from assay.core.types import Floats
 from assay.simulation import Population
@@ -104,6 +109,27 @@ def study(
         yield campaign.labels, bool(holds)
 
 
+def bound(population: Population, pair: Pair) -> float:
+    """Return the share of the labels that strata by a model would take that was taught all."""
+    items = population.opined(pair.metric)
+    if items is None:
+        raise ValueError(f"{pair.file} was read without a second opinion")
+    design = fitted(Design(), Goal(pair.metric, within=pair.within))
+    fold = np.random.default_rng(20261117).random(items.positive.size) < 0.5
+    model = fit(items.columns, items.own, items.positive, fold)
+    if model is None:
+        return 1.0
+
+    def spread(by: Floats, method: str) -> float:
+        stratum, strata = items.cut(by, method, design.bins)
+        size = strata.sizes.astype(np.float64)
+        rate = np.bincount(stratum, items.positive, minlength=size.size) / size
+        return float((size * np.sqrt(rate * (1 - rate))).sum()) ** 2
+
+    by_model = spread(model.log_odds(items.columns, fold), "spread")
+    return min(by_model / spread(items.score, design.strata), 1.0)
+
+
 def main() -> None:
     """Print a line for each pair and second opinion."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -113,7 +139,15 @@ def main() -> None:
     parser.add_argument("--mode", default="default", choices=MODES)
     parser.add_argument("--within", type=float, help="in place of each pair's own half-width")
     parser.add_argument("--second", nargs="*", default=["real", "noise"], choices=SECONDS)
+    parser.add_argument("--bound", action="store_true", help="what a model that knows all saves")
     given = parser.parse_args()
+    if given.bound:
+        shares = [bound(read(given.data, PAIRS[number]), PAIRS[number]) for number in given.pairs]
+        for number, share in zip(given.pairs, shares, strict=True):
+            pair = PAIRS[number]
+            print(f"{pair.file} {pair.own} {pair.metric}, with {pair.other}: {share:.3f}")
+        print(f"mean: {np.mean(shares):.3f}")
+        return
     for number in given.pairs:
         pair = PAIRS[number]._replace(**({"within": given.within} if given.within else {}))
         items = read(given.data, pair)
