@@ -91,3 +91,14 @@ def test_a_difference_in_words(
     told = difference_words(estimate)
     assert words in told
     assert bool(words) == bool(told)
+
+
+@pytest.mark.usefixtures("weeks")
+def test_second_opinions_go_with_a_comparison_and_not_with_labels_from_before(run: Fixture) -> None:
+    words = ["week1.csv", "week2.csv", *COLUMNS, "--budget", "20", "--aux", "subject"]
+    result = run("compare", *words, "--name", "weeks")
+    assert result.exit_code == 0, result.output
+    assert "aux subject: " in " ".join(result.stdout.split())
+    result = run("compare", *words, "--labels-from", "weeks", "--name", "again")
+    assert result.exit_code == 1
+    assert "leave out --aux, or --labels-from" in " ".join(result.stderr.split())

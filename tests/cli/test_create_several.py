@@ -270,3 +270,29 @@ def test_one_metric_of_several_classifiers_is_drawn(run: Fixture, several: dict[
     assert "├" in told
     document = json.loads(run("status", "one", "--json").stdout)
     assert document["estimate"] == document["estimates"]["precision:cnn - precision:mve"]
+
+
+def test_second_opinions_on_several_go_from_the_file_to_the_status(
+    make: Fixture, run: Fixture, several: dict[str, str]
+) -> None:
+    """The judge is right about nine items in ten; a new column of the same file."""
+    rng = np.random.default_rng(5)
+    rows = Path("several.csv").read_text().splitlines()
+    said = [(several[row.split(",")[0]] == "yes") ^ (rng.random() < 0.1) for row in rows[1:]]
+    judged = [f"{row},{int(each)}" for row, each in zip(rows[1:], said, strict=True)]
+    Path("several.csv").write_text("\n".join([f"{rows[0]},judge", *judged]) + "\n")
+    told = " ".join(make("--aux", "judge").stdout.split())
+    assert "aux judge: " in told
+    for number in range(60):  # in rounds, so that strata may be cut anew between them
+        run("export", "joint", "--what", "batch", "--size", "20", "-o", f"batch{number}.csv")
+        ids = column(f"batch{number}.csv", "id")
+        if not ids:
+            break
+        lines = ["id,label", *(f"{each},{several[each]}" for each in ids)]
+        Path("labels.csv").write_text("\n".join(lines) + "\n")
+        assert run("import", "joint", "labels.csv").exit_code == 0, number
+    status = run("status", "joint")
+    assert "second opinions" in " ".join(status.stdout.split())
+    document = json.loads(run("status", "joint", "--json").stdout)
+    assert document["savings"]["low"] < document["savings"]["high"]
+    assert run("verify", "joint").exit_code == 0

@@ -173,3 +173,9 @@ def test_errors_are_told_in_words_and_in_json(
     machine = simulate(*words, "--json")
     assert (machine.exit_code, machine.stdout) == (1, "")
     assert message in json.loads(machine.stderr)["error"]["problem"]
+
+
+def test_second_opinions_have_a_row_of_their_own(simulate: Fixture) -> None:
+    words = [*BOTH, "--metric", "accuracy", "--within", "0.05", "--design", "joint"]
+    document = json.loads(simulate(*words, "--aux", "p", "--replications", "2", "--json").stdout)
+    assert [row["design"] for row in document["rows"]] == ["independent", "joint", "joint + aux"]

@@ -29,7 +29,7 @@ _SAME = (
     *("answers", "names", "name", "storage", "seed", "where", "table", "engine", "spark"),
     *("check_ids", "encoding", "map", "rename", "revise", "format", "reviewer", "previous"),
     *("id_column", "label_column", "reviewer_column", "comment_column", "bins", "mode"),
-    *("replications", "like", "label", "aux", "learned_from", "at", "by", "scorer"),
+    *("replications", "like", "label", "labels_from", "aux", "learned_from", "at", "by", "scorer"),
     *("verdict_column", "score_column", "judge_cost", "label_cost", "rho", "into", "column"),
 )
 _OPTIONS = {**{name: f"--{name.replace('_', '-')}" for name in _SAME}, **_OTHERWISE}
