@@ -85,7 +85,7 @@ def test_a_judge_saves_labels_of_two_classifiers(tmp_path: Path) -> None:
 
 
 def test_noise_changes_nothing() -> None:
-    """Held-out labels let noise pass about once in fourteen times; not here."""
+    """Held-out labels let noise pass in some 3% of looks; not here."""
     table, truth = population(seed=1)
     campaign = create(table, aux=["noise"])
     asked = label(campaign, truth)
