@@ -50,6 +50,7 @@ _MOST_LEVELS, _LEAST_OF_A_LEVEL = 12, 5
 _MOST_CROSSED = 4
 _STEPS = 100
 _WORTH_IT = 0.9  # of the labels: what is not drawn again of the answers so far costs some, too
+_WORTH_LEAVING = 0.97  # of the labels, where held-out ones say that strata are by a wrong model
 
 
 @dataclass(frozen=True)
@@ -230,7 +231,7 @@ def learn(
 
     What it would save is told against the strata that are there. Where these are by a model of
     before that labels now say no more for, it is the score's own model that is returned, if strata
-    by the score would save so much.
+    by the score would save a thirtieth.
 
     Parameters
     ----------
@@ -245,12 +246,16 @@ def learn(
         As in `share_left`.
     """
     tried = _tried(columns, own, positive, fold, before)
-    model = tried and (_better(*tried) or (None if before is None else tried[0][1]))
-    if not model:
+    if tried is None:
+        return None
+    model, limit = _better(*tried), _WORTH_IT
+    if model is None and before is not None:
+        model, limit = tried[0][1], _WORTH_LEAVING
+    if model is None:
         return None
     drawn = stratum >= 0
     rest = share_left(model.log_odds(columns, fold)[drawn], stratum[drawn], sizes, cost)
-    return replace(model, seed=seed) if rest <= _WORTH_IT else None
+    return replace(model, seed=seed) if rest <= limit else None
 
 
 def fit(
