@@ -931,7 +931,7 @@ class Campaign:
             for item_id, answer in waiting_in(self._labelling).items()
         }
 
-    def report(self, *, names: bool = False) -> Report:
+    def report(self, *, names: bool = False, curve: bool = False) -> Report:
         """Return all that a careful reader wants to know, as of now: HTML, Markdown and JSON.
 
         Parameters
@@ -939,6 +939,8 @@ class Campaign:
         names : bool
             Call the reviewers by their names. Otherwise they are numbered, in the order of their
             first labels.
+        curve : bool
+            With the curve of the score, for which all scores are counted again.
 
         Examples
         --------
@@ -947,7 +949,8 @@ class Campaign:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     campaign.report().save(f"{folder}/report.html")
         """
-        return report_of(self._labelling, names=names)
+        found = self.curve() if curve else None
+        return report_of(self._labelling, names=names, curve=found)
 
     def bundle(
         self,

@@ -4,7 +4,7 @@ import csv
 import io
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Group, RenderableType
@@ -12,11 +12,20 @@ from rich.text import Text
 
 from assay.cli.exchange import format_of_name, refuse_what_is_there, write_new
 from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
-from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
+from assay.cli.output import (
+    AsJson,
+    console,
+    emit,
+    progress_bar,
+    say_next,
+    telling_errors,
+    working,
+)
 from assay.cli.render import new_table, note_lines
+from assay.errors import DesignError
 from assay.report import COLOURS, curve_page
-from assay.results import ThresholdCurve, metric_name, printable
-from assay.simulation import new_figure
+from assay.results import AREAS, ThresholdCurve, metric_name, printable
+from assay.simulation import CurveSimulation, Population, new_figure, simulate_curves
 
 FORMATS = ("html", "png", "csv")
 
@@ -59,7 +68,7 @@ def curve(
             found = campaign.curve(predictions=predictions)
         chosen = None if at is None else found.at(at)
         if output is not None and format is not None:
-            write_new(output, _content(found, name, format))
+            write_new(output, curve_file(found, name, format))
         if as_json:
             told = found.to_dict()
             if chosen is not None:
@@ -86,7 +95,8 @@ def curve_view(found: ThresholdCurve) -> RenderableType:
     return Group(Text(found.headline, "bold"), *areas, Text(), table, *below)
 
 
-def _content(found: ThresholdCurve, name: str, format: str) -> bytes:
+def curve_file(found: ThresholdCurve, name: str, format: str) -> bytes:
+    """Return a curve as a file of one of `FORMATS`; `name` is the campaign's."""
     if format == "html":
         script = files("assay").joinpath("web", "static", "curve.js").read_text("utf-8")
         return curve_page(found, name, script).encode()
@@ -129,3 +139,53 @@ def _picture(found: ThresholdCurve) -> bytes:
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=150)
     return file.getvalue()
+
+
+# ``assay simulate --curve``
+
+
+def refuse_beside_curve(**given: object) -> None:
+    """Raise where an option is given that says nothing about a curve."""
+    for option, value in given.items():
+        if value:
+            raise DesignError(f"--{option} does not go with --curve", hint="leave it out")
+
+
+def show_curves(population: Population, *, as_json: bool, **asked: Any) -> None:
+    """Simulate curves, and show how they came out.
+
+    Parameters
+    ----------
+    population : Population
+    as_json : bool
+    asked
+        What `simulate_curves` takes.
+    """
+    with progress_bar("simulating") as progress:
+        found = simulate_curves(population, **asked, progress=progress)
+    if as_json:
+        emit(found.to_dict())
+    else:
+        console().print(curves_view(found))
+
+
+def curves_view(found: CurveSimulation) -> RenderableType:
+    """Return how simulated curves came out: a table of the bands, and one of the areas."""
+    table = new_table(
+        "metric", "design", "holds everywhere", "each threshold", "mean width", "ratio"
+    )
+    for name in found.ratio:
+        for row in found.rows:
+            ratio = f"{found.ratio[name]:.2f}" if row is found.rows[-1] else ""
+            told = (f"{row.coverage[name]:.3f}", f"{row.pointwise[name]:.3f}")
+            table.add_row(metric_name(name), row.design, *told, f"{row.width[name]:.4f}", ratio)
+    areas = new_table("area", "design", "truth", "covers")
+    for name, word in AREAS.items():
+        for row in found.rows:
+            if name in row.areas:
+                truth, held = found.population[name], row.areas[name]
+                areas.add_row(word, row.design, f"{truth:.4f}", f"{held:.3f}")
+    labels = found.rows[-1].labels_mean
+    title = f"{found.replications:,} curves from {labels:,.0f} labels each"
+    meaning = "ratio: the band's width over that of a random sample of as many labels"
+    return Group(Text(title, "bold"), Text(), table, Text(), areas, Text(), Text(meaning, "dim"))

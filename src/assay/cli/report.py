@@ -49,6 +49,9 @@ def report(
     comments: Annotated[
         bool, typer.Option("--comments", help="Keep reviewers' comments in the bundle.")
     ] = False,
+    curve: Annotated[
+        bool, typer.Option("--curve", help="With the curve of the score: all scores are counted.")
+    ] = False,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -63,7 +66,7 @@ def report(
             _check_format(format, alone=not (files or bundle or as_json))
         campaign = open_campaign(name, storage)
         with working("writing the report"):
-            made = campaign.report(names=names)
+            made = campaign.report(names=names, curve=curve)
             for file in files:
                 made.save(file)
             packed = None

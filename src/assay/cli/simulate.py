@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.cli import options
+from assay.cli.curve import refuse_beside_curve, show_curves
 from assay.cli.output import (
     INTERRUPTED,
     AsJson,
@@ -105,6 +106,13 @@ def simulate(
             "With --threshold-for: stop where no other has so much more.  [default: 0.05]"
         ),
     ] = None,
+    curve: Annotated[
+        bool,
+        options.about_goal(
+            "The curve of the score, from a campaign with a metric and a budget: how often its "
+            "bands hold everywhere."
+        ),
+    ] = False,
     design: Annotated[
         list[str] | None,
         _designs(
@@ -172,6 +180,13 @@ def simulate(
                 raise DesignError("--design names no design", details=told)
         with working(f"reading {file}"):
             population = Population.read(file, **columns)
+        if curve:
+            refused = {"design": names, "threshold-for": threshold_for, "out": out, "bins": bins}
+            refuse_beside_curve(**refused, classifier=classifier, aux=aux)
+            goal = {"metric": metrics[0] if metric else "accuracy", "within": within}
+            goal |= {"budget": budget and _budgets(budget)[0], "confidence": confidence}
+            show_curves(population, as_json=as_json, replications=replications, seed=seed, **goal)
+            raise typer.Exit
         question = Question(
             population=population,
             names=names,

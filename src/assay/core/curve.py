@@ -29,6 +29,7 @@ DRAWS = 2000
 _THRESHOLDS = 400  # at most, where there is anything to draw
 _TAIL = 0.01  # of the items at either end, where the bands are not for all at once
 _LABELS_A_CELL = 8.0
+_CELLS = 64  # at least: within one, shares of yes are taken to be alike
 _STEP = 0.25  # of log odds
 _FARTHEST = 14.0  # log odds at either end of the grid, at most
 # Standard deviations of the walk from one end to the other, all equally likely before.
@@ -270,7 +271,8 @@ def simultaneous(
     """Return the band that so large a share of the drawn curves never leaves.
 
     Its ends are the k-th lowest and the k-th highest curve at every threshold. k is the largest
-    with which that holds: no threshold counts more than another, however they vary.
+    with which that holds: no threshold counts more than another, however they vary. A curve's
+    depth is counted among the others, as that of one more curve would be.
 
     Parameters
     ----------
@@ -283,17 +285,17 @@ def simultaneous(
     --------
     >>> low, high = simultaneous(np.random.default_rng(0).normal(size=(4000, 20)), 0.95)
     >>> round(float(high.mean()), 1), round(float(low.mean()), 1)  # 20 independent thresholds
-    (3.0, -3.0)
+    (3.1, -3.1)
     """
     number = len(drawn)
     inside = drawn[:, inner]
     order = np.sort(drawn, axis=0)
-    depth = np.full(number, number)
+    depth = np.full(number, number)  # the least number of curves, with itself, on either side
     for at, line in enumerate(order[:, inner].T):
         below = np.searchsorted(line, inside[:, at], side="right")
         above = number - np.searchsorted(line, inside[:, at], side="left")
         depth = np.minimum(depth, np.minimum(below, above))
-    k = max(int(np.sort(depth)[int((1 - confidence) * number)]), 1)
+    k = max(int(np.sort(depth)[int((1 - confidence) * number)]) - 1, 1)
     return order[k - 1], order[number - k]
 
 
@@ -371,9 +373,10 @@ class _Cells:
 def _cut(bins: ScoreBins) -> tuple[Ints, Floats]:
     """Return the cell of each bin, -1 where labels cannot tell, and the gaps between the cells.
 
-    A run of neighbouring bins of one stratum is cut into cells of equal size, as many as its number
-    of labels allows; which of its items have them, and what they say, is not looked at. Every run
-    is as wide as another: strata are made to differ, whatever labels they have.
+    A run of neighbouring bins of one stratum is cut into cells of equal size: as many as its number
+    of labels allows, and so many that all are narrow; those without labels lean on others. Which of
+    its items have labels, and what they say, is not looked at. Every run is as wide as another:
+    strata are made to differ, whatever labels they have.
     """
     cell, gap = np.full(bins.score.size, -1), list[float]()
     order = np.lexsort((np.arange(bins.score.size), bins.chain))
@@ -385,7 +388,7 @@ def _cut(bins: ScoreBins) -> tuple[Ints, Floats]:
     for run in runs:
         labels, items = bins.labels[run].sum(), bins.items[run]
         middle = (items.cumsum() - items / 2) / items.sum()
-        wanted = max(int(labels // _LABELS_A_CELL), 1)
+        wanted = max(int(labels // _LABELS_A_CELL), ceil(_CELLS / len(runs)))
         _, within = np.unique((middle * wanted).astype(np.int64), return_inverse=True)
         number = int(within.max()) + 1
         each = 1 / (number * len(runs))
@@ -470,7 +473,8 @@ class _Walk:
             # Row r: the chances of this cell's points where the next cell's point is r.
             ways = np.ones((number, number)) if c == last else moves[float(self.cells.gap[c + 1])].T
             table = (self.forward[s, c] * ways).cumsum(axis=-1)
-            table /= table[:, -1:]
+            # A point that no way leads from has no chances, and is never where a draw stands.
+            table /= np.maximum(table[:, -1:], np.finfo(np.float64).tiny)
             # All rows as one ascending line: row r lies between r and r + 1.
             line = (table + row[:, None]).ravel()
             place = np.searchsorted(line, point + rng.random(draws), side="right")

@@ -47,7 +47,8 @@ def threshold_curve(labelling: Labelling, *, predictions: object = None) -> Thre
         confidence=settings.goal.confidence,
         rng=np.random.default_rng([settings.seed, int(bins.labels.sum())]),
     )
-    return _result(labelling, bins, known, found.threshold)
+    chosen = settings.goal.threshold_for is None  # otherwise it is what the campaign looks for
+    return _result(labelling, bins, known, found.threshold if chosen else None)
 
 
 def _refuse(settings: Settings) -> Roles:

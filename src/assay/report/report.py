@@ -15,7 +15,7 @@ from assay.report.facts import Facts, MetricFacts
 from assay.report.gather import facts_of
 from assay.report.html import html_of
 from assay.report.sections import document_of
-from assay.results import write_whole
+from assay.results import ThresholdCurve, write_whole
 
 FORMAT = 1  # of `to_dict`; it grows when a key changes its meaning or goes
 SUFFIXES = {".html": "html", ".md": "markdown", ".json": "json"}
@@ -32,6 +32,8 @@ class Report:
     ----------
     facts : Facts
         All that it says, as values.
+    curve : ThresholdCurve or None
+        The curve of the score, where it was asked for.
 
     Examples
     --------
@@ -47,10 +49,11 @@ class Report:
     """
 
     facts: Facts
+    curve: ThresholdCurve | None = None
 
     @cached_property
     def _document(self) -> Document:
-        return document_of(self.facts)
+        return document_of(self.facts, self.curve)
 
     @property
     def html(self) -> str:
@@ -75,6 +78,8 @@ class Report:
         values["metrics"] = {each.estimate.metric: _plain(each) for each in self.facts.metrics}
         values["slices"] = {each.column: each.to_dict() for each in self.facts.slices}
         values["judges"] = {each.column: each.to_dict() for each in self.facts.judges}
+        if self.curve is not None:
+            values["curve"] = self.curve.to_dict()
         plain: dict[str, Any] = json.loads(json.dumps({"format": FORMAT, **values}))
         return plain
 
@@ -114,9 +119,11 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     return kind
 
 
-def report_of(labelling: Labelling, *, names: bool = False) -> Report:
+def report_of(
+    labelling: Labelling, *, names: bool = False, curve: ThresholdCurve | None = None
+) -> Report:
     """Return the report of a campaign by its labelling so far; `names` as in `Campaign.report`."""
-    return Report(facts_of(labelling, names=names))
+    return Report(facts_of(labelling, names=names), curve)
 
 
 def _plain(each: MetricFacts) -> dict[str, Any]:

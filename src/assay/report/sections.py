@@ -22,7 +22,9 @@ from assay.report.blocks import (
 )
 from assay.report.charts import draw_curve, draw_reliability, figure_of
 from assay.report.facts import Facts, MetricFacts
+from assay.report.threshold_chart import curve_section
 from assay.results import (
+    ThresholdCurve,
     as_heading,
     difference_words,
     ends_text,
@@ -32,12 +34,13 @@ from assay.results import (
 )
 
 
-def document_of(facts: Facts) -> Document:
+def document_of(facts: Facts, curve: ThresholdCurve | None = None) -> Document:
     """Return a report as a page."""
     sections = [
         estimates(facts),
         worth(facts),
         narrowing(facts),
+        None if curve is None else curve_section(curve),
         *_slices(facts),
         _opinions(facts),
         _strata(facts),

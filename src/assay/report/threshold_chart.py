@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from html import escape
 
+from assay.report.blocks import Figure, Lines, Paragraph, Section, Table
+from assay.report.charts import SIDE
 from assay.results import CurvePoint, CurveValue, ThresholdCurve, distinct, metric_name, stretch
 
 WIDTH, HEIGHT = 760, 340
@@ -82,12 +84,16 @@ def draw_thresholds(
             f'transform="translate({x(mark)} 0)"/>'
         )
     ground = f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff" stroke="none"/>'
-    colour = "color:#222;" if on_paper else ""
+    # A page may forbid styles that stand in it: there it has a class.
+    style = (
+        'style="max-width:100%;height:auto;font:13px system-ui,sans-serif;color:#222"'
+        if on_paper
+        else 'class="curve-picture"'
+    )
     title, words = escape(curve.headline), escape("; ".join(map(str, curve.chosen(5))))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{WIDTH}" height="{HEIGHT}" '
-        f'viewBox="0 0 {WIDTH} {HEIGHT}" stroke="currentColor" fill="none" '
-        f'style="max-width:100%;height:auto;font:13px system-ui,sans-serif;{colour}">'
+        f'viewBox="0 0 {WIDTH} {HEIGHT}" stroke="currentColor" fill="none" {style}>'
         f"<title>{title}</title><desc>{words}</desc>{ground if on_paper else ''}"
         f"{_key(names)}{''.join(drawn)}</svg>"
     )
@@ -135,3 +141,55 @@ def _axis(curve: ThresholdCurve, shown: Sequence[CurvePoint]) -> list[str]:
         "threshold, as far apart as there are items between</text>"
     )
     return drawn
+
+
+# In a report: a picture for each metric, and a table of a dozen thresholds.
+
+
+def curve_section(curve: ThresholdCurve) -> Section:
+    """Return the curve as a section of a report."""
+    figures = [_figure(curve, name) for name in curve.metrics if name in ("precision", "recall")]
+    table = Table("At a dozen thresholds", curve.headings, tuple(curve.table()))
+    return Section(
+        "The curve of the score",
+        (
+            Paragraph(f"{curve.headline[0].upper()}{curve.headline[1:]}."),
+            *([Lines(tuple(curve.area_lines))] if curve.area_lines else []),
+            *figures,
+            table,
+            *(Paragraph(each, small=True) for each in (*curve.marks, *curve.notes)),
+        ),
+    )
+
+
+def _figure(curve: ThresholdCurve, name: str) -> Figure:
+    shown = _thinned(curve.points)
+    values = [point.metrics[name] for point in shown]
+    start, span = stretch(
+        min(value.band_low for value in values), max(value.band_high for value in values)
+    )
+
+    def at(point: CurvePoint, share: float) -> str:
+        return f"{along(curve, point) * SIDE:.1f},{(1 - (share - start) / span) * SIDE:.1f}"
+
+    upper = [at(point, point.metrics[name].band_high) for point in shown]
+    lower = [at(point, point.metrics[name].band_low) for point in reversed(shown)]
+    line = [at(point, point.metrics[name].value) for point in shown]
+    heights = [SIDE * place / _TICKS for place in range(_TICKS + 1)]
+    places = [place / (_TICKS - 1) for place in range(_TICKS)]
+    ticks = [min(shown, key=lambda each: abs(along(curve, each) - place)) for place in places]
+    first, last = shown[0], shown[-1]
+    return Figure(
+        title=f"{metric_name(name)} by threshold".capitalize(),
+        words=f"From {first.metrics[name]} where all of them are yes to {last.metrics[name]} at "
+        f"the threshold {last.threshold:.6g}.",
+        layers=(
+            ("grid", "".join(f"M0,{height:.1f} {SIDE},{height:.1f}" for height in heights)),
+            ("band", f"M{' '.join(upper + lower)}Z"),
+            ("line", f"M{' '.join(line)}"),
+        ),
+        key=(("line", "estimate"), ("band", "band that holds at all thresholds at once")),
+        across=tuple(f"{point.threshold:.3g}" for point in ticks),
+        upwards=tuple(f"{start + span * (1 - place / _TICKS):.4g}" for place in range(_TICKS + 1)),
+        unit="threshold",
+    )

@@ -13,6 +13,8 @@ body { font: 16px/1.5 system-ui, sans-serif; margin: 1.5rem auto; max-width: 60r
   padding: 0 1rem; }
 h1 { font-size: 1.4rem; }
 .curve-scroll { overflow-x: auto; }
+.curve-picture { font: 13px system-ui, sans-serif; height: auto; max-width: 100%; }
+@media (max-width: 40rem) { .curve-picture { font-size: 22px; } }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .8rem 0; }
 th, td { padding: .2rem .9rem .2rem 0; text-align: right; white-space: nowrap; }
 th:first-child { text-align: left; }
@@ -69,7 +71,8 @@ def curve_part(curve: ThresholdCurve) -> str:
         f'<input id="threshold" type="range" min="0" max="{len(points) - 1}" value="{here}" '
         'step="1"></div>'
         f'<p class="curve-at">Threshold {texts[here]}: yes to {now.share:.1%} of the items</p>'
-        '<div class="curve-scroll"><table><thead><tr><th scope=col>metric</th>'
+        '<div class="curve-scroll" tabindex="0" role="region" aria-label="At this threshold">'
+        "<table><thead><tr><th scope=col>metric</th>"
         "<th scope=col>estimate</th><th scope=col>interval here</th>"
         f"<th scope=col>band everywhere</th></tr></thead><tbody>{body}</tbody></table></div></div>"
     )
@@ -102,7 +105,8 @@ def curve_page(curve: ThresholdCurve, name: str, script: str) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{_STYLE}</style></head><body><h1>{title}</h1>"
         f"<p>{escape(curve.headline)}</p><ul>{areas}</ul>{curve_part(curve)}"
-        f'<div class="curve-scroll"><table><caption>A dozen thresholds</caption>'
+        '<div class="curve-scroll" tabindex="0" role="region" aria-label="A dozen thresholds">'
+        f"<table><caption>A dozen thresholds</caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{marks}<ul>{notes}</ul>"
         f'<script type="module">{script}</script></body></html>\n'
     )

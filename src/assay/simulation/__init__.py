@@ -16,6 +16,7 @@ from assay.simulation.rows import (
     summarise,
 )
 from assay.simulation.runs import Runs, replay, replay_jointly
+from assay.simulation.score_curves import CurveRow, CurveSimulation, simulate_curves
 from assay.simulation.study import simulate, simulate_several
 from assay.simulation.sweeps import AtThreshold, Question
 from assay.simulation.threshold_study import THRESHOLD_DESIGNS
@@ -30,6 +31,8 @@ __all__ = [
     "SEVERAL_DESIGNS",
     "THRESHOLD_DESIGNS",
     "AtThreshold",
+    "CurveRow",
+    "CurveSimulation",
     "Ensemble",
     "Frame",
     "JointTask",
@@ -61,6 +64,7 @@ __all__ = [
     "sample_size",
     "save_figure",
     "simulate",
+    "simulate_curves",
     "simulate_several",
     "summarise",
 ]

@@ -404,6 +404,10 @@ class Population:
             )
         return score
 
+    def truth_of(self, side: Side) -> Truth:
+        """Return the scores of the items with a predicted label, and the positives among them."""
+        return self._truth("score", side)
+
     def _truth(self, variable: Variable, side: Side) -> Truth:
         """Profile one side, once; all that comes after works on its cells."""
         key = (variable, side)

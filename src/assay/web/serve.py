@@ -26,6 +26,7 @@ from assay.web import (
     Options,
     auth,
     campaigns,
+    curve,
     images,
     invite,
     mistakes,
@@ -54,6 +55,7 @@ ROUTES: tuple[Route | Mount, ...] = (
     *review.routes,
     *owner.routes,
     *mistakes.routes,
+    *curve.routes,
     *invite.routes,
     *images.routes,
     *campaigns.routes,
@@ -81,6 +83,7 @@ def make_app(
     app.router.redirect_slashes = False
     app.state.counter = Counter(campaign)
     app.state.options = options
+    app.state.curves = {}
     app.state.templates = make_templates()
     templates = {
         route.endpoint if isinstance(route, Route) else route.app: route.path for route in routes

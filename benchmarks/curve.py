@@ -1,0 +1,99 @@
+"""Curves of three real populations: how often their bands hold everywhere, and how wide they are.
+
+``python benchmarks/curve.py FOLDER [RUNS] [METRIC] [NAME ...]``, FOLDER with the populations of
+``data/README.md``. Beside the same band from a random sample of as many labels it prints the
+bootstrap's, which is what a random sample is usually given, and which does not hold.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from assay.core.curve import CURVES, simultaneous
+from assay.core.types import Floats
+from assay.simulation import Population, simulate_curves
+
+POPULATIONS = {
+    "news20": ("news20_binary", "score_logreg", "label"),
+    "trec07": ("trec07_spam", "score_nb", "label"),
+    "math": ("arxiv15", "score_math", "label_math"),
+}
+BUDGET = 800
+_BOOTSTRAPS = 20  # random samples, each resampled 2,000 times
+
+
+def main(folder: Path, runs: int, metric: str, names: list[str]) -> None:
+    """Print a table for each population."""
+    for name in names:
+        file, score, label = POPULATIONS[name]
+        table = pq.read_table(folder / f"{file}.parquet", columns=[score, label])
+        scores = table[score].to_numpy().astype(np.float64)
+        truth = table[label].to_numpy(zero_copy_only=False).astype(np.bool_)
+        population = Population(y_true=truth, y_score=scores, threshold=0.0)
+        found = simulate_curves(population, metric=metric, budget=BUDGET, replications=runs, seed=1)
+        boot = bootstrap(scores, truth)
+        random, default = found.rows
+        print(f"{name}, {metric}, {BUDGET} labels, {runs} runs")
+        print("metric        holds  pointwise   width  ratio  (random holds)  bootstrap  (holds)")
+        for each in default.width:
+            width, held = boot[each]
+            print(
+                f"{each:12} {default.coverage[each]:6.3f} {default.pointwise[each]:10.3f} "
+                f"{default.width[each]:7.4f} {found.ratio[each]:6.2f} "
+                f"{random.coverage[each]:15.3f} {default.width[each] / width:10.2f} {held:8.2f}"
+            )
+        for area, held in default.areas.items():
+            print(f"{area:18} covers {held:.3f}, random {random.areas[area]:.3f}")
+        print(flush=True)
+
+
+def bootstrap(score: Floats, truth: Any) -> dict[str, tuple[float, float]]:
+    """Return the mean width of a bootstrapped band, and how often it holds, by metric."""
+    rng = np.random.default_rng(1)
+    order = np.argsort(score, kind="stable")
+    truth = truth[order].astype(np.float64)
+    yes = np.arange(truth.size, 0, -1)
+    hits = truth[::-1].cumsum()[::-1]
+    known = _metrics(hits, yes, truth.sum(), truth.size)
+    seen: dict[str, list[tuple[float, bool]]] = {name: [] for name in CURVES}
+    quantiles = (np.linspace(0.01, 0.99, 120) * truth.size).astype(np.int64)
+    for _ in range(_BOOTSTRAPS):
+        drawn = np.sort(rng.choice(truth.size, BUDGET, replace=False))
+        at = np.unique(np.searchsorted(drawn, quantiles).clip(0, BUDGET - 1))
+        weight = rng.multinomial(BUDGET, np.full(BUDGET, 1 / BUDGET), size=2000)
+        above = weight[:, ::-1].cumsum(axis=1)[:, ::-1][:, at]
+        found = weight * truth[drawn]
+        right = found[:, ::-1].cumsum(axis=1)[:, ::-1][:, at]
+        every = found.sum(axis=1)[:, None]
+        for name, values in _metrics(right, np.maximum(above, 1), every, BUDGET).items():
+            low, high = simultaneous(values, 0.95)
+            true = known[name][drawn[at]]
+            seen[name].append(
+                (float((high - low).mean()), bool(((low <= true) & (true <= high)).all()))
+            )
+    return {
+        name: (float(np.mean([w for w, _ in each])), float(np.mean([h for _, h in each])))
+        for name, each in seen.items()
+    }
+
+
+def _metrics(hits: Any, yes: Any, positives: Any, size: int) -> dict[str, Any]:
+    return {
+        "precision": hits / yes,
+        "recall": hits / positives,
+        "f1": 2 * hits / (yes + positives),
+        "specificity": 1 - (yes - hits) / (size - positives),
+    }
+
+
+if __name__ == "__main__":
+    _, where, *more = sys.argv
+    main(
+        Path(where),
+        int(more[0]) if more else 400,
+        more[1] if len(more) > 1 else "accuracy",
+        more[2:] or list(POPULATIONS),
+    )

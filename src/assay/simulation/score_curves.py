@@ -1,0 +1,271 @@
+"""Simulation of score curves: how often their bands hold everywhere, and how wide they are.
+
+A campaign is replayed to its stop. Which items of a stratum have labels is then a matter of chance:
+given its counts, any of its positives and any of its negatives are equally likely. Beside it the
+same band is made from a random sample of as many labels.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.core.curve import CURVES, DRAWS, CurveBands, ScoreBins, curve_bands
+from assay.core.design import Design, fitted
+from assay.core.goal import Goal
+from assay.core.types import Floats, Ints
+from assay.errors import DesignError
+from assay.simulation.population import Population
+from assay.simulation.runs import replay
+
+_RANDOM, _DEFAULT = "random", "default"
+
+
+@dataclass(frozen=True)
+class CurveRow:
+    """How the curves of one design came out.
+
+    Attributes
+    ----------
+    design : str
+    labels_mean : float
+    coverage : dict of str to float
+        By metric, the share of runs whose band holds the truth at all thresholds between the 1% and
+        99% quantiles of the score.
+    pointwise : dict of str to float
+        The mean share of these thresholds whose own interval holds the truth.
+    everywhere : dict of str to float
+        The share of runs in which all of these intervals do: what the band is for.
+    width : dict of str to float
+        The band's mean width, over items.
+    areas : dict of str to float
+        The share of runs whose interval of average precision, or of the area under the ROC curve,
+        holds the truth.
+    """
+
+    design: str
+    labels_mean: float
+    coverage: dict[str, float]
+    pointwise: dict[str, float]
+    everywhere: dict[str, float]
+    width: dict[str, float]
+    areas: dict[str, float]
+
+
+@dataclass(frozen=True)
+class CurveSimulation:
+    """What `simulate_curves` found; `ratio` is the band's width over that of a random sample."""
+
+    population: dict[str, Any]
+    replications: int
+    rows: tuple[CurveRow, ...]
+    ratio: dict[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class _Truth:
+    """All items by score: bins of shape (M,), their strata, and the truth."""
+
+    score: Floats
+    items: Floats
+    positives: Floats
+    stratum: Ints
+
+    @classmethod
+    def of(cls, population: Population, design: Design, metric: str) -> "_Truth":
+        strata = population.frame(design, metric).strata
+        if set(strata.sides) != {True, False}:
+            raise DesignError(
+                f"a campaign for {metric} cannot tell the curve: it does not draw items of all "
+                "scores",
+                hint="--metric accuracy, recall or f1 does",
+            )
+        parts, first = [], 0
+        for heap in strata.heaps:
+            truth = population.truth_of(heap.side)
+            stratum = first + heap.cuts.assign(truth.profile.low)
+            first += heap.cuts.n_strata
+            parts.append((truth.profile.low, truth.profile.count, truth.outcomes, stratum))
+        columns = zip(*parts, strict=True)
+        score, items, positives, strata_of = (np.concatenate(each) for each in columns)
+        order = np.argsort(score, kind="stable")
+        return cls(
+            score[order],
+            items[order].astype(np.float64),
+            positives[order].astype(np.float64),
+            strata_of[order],
+        )
+
+    def bins(self, labels: Floats, positives: Floats, stratum: Ints) -> ScoreBins:
+        """Return the bins with so many labels."""
+        same = np.zeros(self.score.size, dtype=np.int64)
+        return ScoreBins(self.score, self.items, labels, positives, stratum, same, same > 0)
+
+    def stratified(self, n: Floats, x: Floats, rng: np.random.Generator) -> ScoreBins:
+        """Return labels of each stratum, so many of them positive."""
+        labels, positives = np.zeros(self.score.size), np.zeros(self.score.size)
+        for h in np.unique(self.stratum):
+            inside = np.flatnonzero(self.stratum == h)
+            yes = self.positives[inside].astype(np.int64)
+            no = self.items[inside].astype(np.int64) - yes
+            found = _spread(yes, int(x[h]), rng)
+            positives[inside] = found
+            labels[inside] = found + _spread(no, int(n[h] - x[h]), rng)
+        return self.bins(labels, positives, self.stratum)
+
+    def random(self, labels: int, rng: np.random.Generator) -> ScoreBins:
+        """Return labels of a simple random sample."""
+        drawn = _spread(self.items.astype(np.int64), labels, rng)
+        yes = self.positives.astype(np.int64)
+        found = rng.hypergeometric(yes, self.items.astype(np.int64) - yes, drawn)
+        one = np.zeros(self.score.size, dtype=np.int64)
+        return self.bins(drawn.astype(np.float64), found.astype(np.float64), one)
+
+    def complete(self) -> CurveBands:
+        """Return the curve with a label of every item."""
+        bins = self.bins(self.items, self.positives, self.stratum)
+        return curve_bands(bins, confidence=0.5, rng=np.random.default_rng(0))
+
+
+def _spread(counts: Ints, number: int, rng: np.random.Generator) -> Ints:
+    """Return how many of so many items, drawn at random, lie in each bin."""
+    return np.asarray(rng.multivariate_hypergeometric(counts, number, method="marginals"))
+
+
+def simulate_curves(
+    population: Population,
+    *,
+    metric: str = "accuracy",
+    within: float | None = None,
+    budget: int | None = None,
+    confidence: float = 0.95,
+    replications: int = 200,
+    seed: int = 0,
+    draws: int = DRAWS,
+    progress: Callable[[float], None] | None = None,
+) -> CurveSimulation:
+    """Replay campaigns of a population whose truth is known, and make the curve of each.
+
+    Parameters
+    ----------
+    population : Population
+        With scores.
+    metric, within, budget, confidence
+        The goal of the campaign, as in `create_campaign`; accuracy, recall or F1.
+    replications : int
+        Campaigns, and random samples.
+    seed : int
+        Fixes all numbers.
+    draws : int
+        Populations to draw for each curve.
+    progress : callable, optional
+        Told the share that is done.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> score = rng.random(5000)
+    >>> population = Population(y_true=rng.random(5000) < score, y_score=score, threshold=0.5)
+    >>> found = simulate_curves(population, budget=100, replications=3, draws=200)
+    >>> [row.design for row in found.rows], sorted(found.ratio)
+    (['random', 'default'], ['f1', 'precision', 'recall', 'specificity'])
+    """
+    goal = Goal(metric, within, budget, confidence)
+    design = fitted(Design(), goal)
+    truth = _Truth.of(population, design, goal.metric)
+    frame = population.frame(design, goal.metric)
+    n, x = (np.zeros((replications, frame.sizes.size)) for _ in range(2))
+
+    def ended(which: Ints, state: Any) -> None:
+        n[which], x[which] = state.tallies.n, state.tallies.x
+
+    rng = np.random.default_rng(seed)
+    replay(
+        design,
+        goal,
+        frame.metric,
+        sizes=frame.sizes,
+        outcomes=frame.outcomes,
+        replications=replications,
+        rng=rng,
+        ended=ended,
+    )
+    known = truth.complete()
+    seen: dict[str, list[_Seen]] = {_RANDOM: [], _DEFAULT: []}
+    for run in range(replications):
+        samples = {
+            _RANDOM: truth.random(int(n[run].sum()), rng),
+            _DEFAULT: truth.stratified(n[run], x[run], rng),
+        }
+        for name, bins in samples.items():
+            found = curve_bands(bins, confidence=confidence, rng=rng, draws=draws)
+            seen[name].append(_Seen.of(found, known, float(bins.labels.sum())))
+        if progress is not None:
+            progress((run + 1) / replications)
+    rows = tuple(_row(name, each) for name, each in seen.items())
+    ratio = {name: rows[1].width[name] / rows[0].width[name] for name in rows[1].width}
+    facts = {"rows": population.size, "positives": population.positives, "metric": goal.metric}
+    areas = {name: value for name, (value, _, _) in known.areas.items()}
+    return CurveSimulation({**facts, **areas}, replications, rows, ratio)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """One curve beside the truth."""
+
+    labels: float
+    coverage: dict[str, float]
+    pointwise: dict[str, float]
+    everywhere: dict[str, float]
+    width: dict[str, float]
+    areas: dict[str, float]
+
+    @classmethod
+    def of(cls, found: CurveBands, known: CurveBands, labels: float) -> "_Seen":
+        place, inner = np.searchsorted(known.threshold, found.threshold), found.inner
+        share = -np.diff(found.items, append=0.0)[inner]
+        held: dict[str, dict[str, float]] = {name: {} for name in ("band", "each", "all", "width")}
+        for name in CURVES:
+            if name not in found.bands:
+                continue
+            band, truth = found.bands[name], known.bands[name].value[place][inner]
+            own = _holds(band.low[inner], truth, band.high[inner])
+            held["band"][name] = float(_holds(band.lowest[inner], truth, band.highest[inner]).all())
+            held["each"][name] = float((own * share).sum() / share.sum())
+            held["all"][name] = float(own.all())
+            wide = (band.highest - band.lowest)[inner]
+            held["width"][name] = float((wide * share).sum() / share.sum())
+        areas = {
+            name: float(low <= known.areas[name][0] <= high)
+            for name, (_, low, high) in found.areas.items()
+        }
+        return cls(labels, held["band"], held["each"], held["all"], held["width"], areas)
+
+
+def _holds(low: Floats, truth: Floats, high: Floats) -> Any:
+    return (low <= truth + 1e-9) & (truth - 1e-9 <= high)
+
+
+def _row(design: str, seen: list[_Seen]) -> CurveRow:
+    def mean(name: str) -> dict[str, float]:
+        return dict(_means([getattr(each, name) for each in seen]))
+
+    return CurveRow(
+        design=design,
+        labels_mean=float(np.mean([each.labels for each in seen])),
+        coverage=mean("coverage"),
+        pointwise=mean("pointwise"),
+        everywhere=mean("everywhere"),
+        width=mean("width"),
+        areas=mean("areas"),
+    )
+
+
+def _means(rows: list[dict[str, float]]) -> Iterator[tuple[str, float]]:
+    for name in dict.fromkeys(name for row in rows for name in row):
+        yield name, float(np.mean([row[name] for row in rows if name in row]))
