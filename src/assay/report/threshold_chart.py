@@ -116,7 +116,7 @@ def _key(names: Sequence[str]) -> str:
             f'<path d="M{left} 18h22" stroke="{COLOURS[name]}" stroke-width="3"/>'
             f'<text x="{left + 28}" y="22" {_TEXT}>{escape(word)}</text>'
         )
-        left += 52 + 8 * len(word)
+        left += 60 + 13 * len(word)  # room for larger letters on a phone
     return "".join(parts)
 
 

@@ -14,7 +14,7 @@ body { font: 16px/1.5 system-ui, sans-serif; margin: 1.5rem auto; max-width: 60r
 h1 { font-size: 1.4rem; }
 .curve-scroll { overflow-x: auto; }
 .curve-picture { font: 13px system-ui, sans-serif; height: auto; max-width: 100%; }
-@media (max-width: 40rem) { .curve-picture { font-size: 22px; } }
+@media (max-width: 40rem) { .curve-picture { font-size: 20px; } }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .8rem 0; }
 th, td { padding: .2rem .9rem .2rem 0; text-align: right; white-space: nowrap; }
 th:first-child { text-align: left; }
