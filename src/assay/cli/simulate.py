@@ -323,7 +323,7 @@ _OF_A_THRESHOLD = {
     "certified": "share of runs in which a threshold was certified",
     "wrong": "share of runs in which one was, or was shown on the way, that fails a floor",
     "of best": "what is wanted at it, over what the best threshold of all has; 0 without one",
-    "precision": "share of the certified runs whose interval of precision at it holds the truth",
+    "precision": "share of runs (of a tenth) whose interval of precision at it holds the truth",
     "recall": "the same of recall",
 }
 _OF_A_ROW = ("design", "labels_mean", "labels_se", "change_pct")

@@ -183,6 +183,36 @@ def curve_bands(
     )
 
 
+def drawn_positives(
+    bins: ScoreBins, *, rng: np.random.Generator, draws: int = DRAWS
+) -> tuple[Floats, Floats]:
+    """Return how many positives there are from each of `starts` on: expected, (G,), and drawn.
+
+    Parameters
+    ----------
+    bins : ScoreBins
+    rng : numpy.random.Generator
+    draws : int
+        Populations to draw, given the labels: the second array is of shape (draws, G).
+
+    Examples
+    --------
+    >>> told, none = np.array([10.0, 10.0]), np.zeros(2, dtype=int)
+    >>> bins = ScoreBins(np.arange(2.0), 10 * told, told, told / 2, np.arange(2), none, none > 0)
+    >>> expected, drawn = drawn_positives(bins, rng=np.random.default_rng(0), draws=100)
+    >>> expected.round(), drawn.shape
+    (array([100.,  50.]), (100, 2))
+    """
+    cells = _Cells.of(bins, bins.starts)
+    if cells.complete:
+        known = cells.curves(np.zeros((1, cells.left.size))).above
+        return known[0], known
+    walk = _Walk.learned(cells)
+    left, rates = cells.left.astype(np.int64), walk.draw(draws, rng)
+    found = cells.curves(rng.binomial(left, rates).astype(np.float64)).above
+    return cells.curves((cells.left * walk.means())[None]).above[0], found
+
+
 def _thinned(bins: ScoreBins) -> Ints:
     """Return the bins at which thresholds lie: all, or else evenly by items and by labels."""
     starts = bins.starts

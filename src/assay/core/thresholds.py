@@ -6,12 +6,14 @@ decided, and says what is known: the threshold that is certified, or the one tha
 best.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit, logit, ndtri
 
 from assay.core import engine
+from assay.core.curve import ScoreBins, drawn_positives
 from assay.core.engine import Look, State
 from assay.core.estimate import Moments
 from assay.core.floors import ThresholdQuestion
@@ -26,6 +28,7 @@ from assay.errors import DesignError
 _PILOT_SHARE, _LEAST_PILOT, _PILOT = 0.15, 60, 100  # labels before the first bet
 _FIRST_HORIZON = 500  # labels, then twice as many: where no budget says when an answer is wanted
 _SUPPORTED = 1.0  # standard errors above its floor, to call a threshold supported
+_DRAWS = 1000  # of populations, for an interval
 _TINY = 1e-12
 
 
@@ -208,7 +211,7 @@ class ThresholdRun:
         value, low, high, variance = 0.5, 0.0, 1.0, 0.0
         if chosen is not None:
             metric = self.ladder.floors[0].metric
-            value, low, high, variance = self.interval(state, metric, chosen)
+            value, low, high, variance = self.quick_interval(state, metric, chosen)
         last = self.ladder.sizes.size - 1
         moments = Moments(
             np.asarray(value),
@@ -253,10 +256,74 @@ class ThresholdRun:
         return found
 
     def interval(self, state: State, metric: str, place: int) -> tuple[float, float, float, float]:
-        """Return a metric at a threshold, its interval's ends and its variance.
+        """Return a metric at a threshold, its interval's ends and its variance: `intervals` of one.
 
-        By the normal distribution on the scale of log odds, to first order, with items that could
-        not be judged at their worst. It is no part of the theorem, and not made for many looks.
+        Parameters
+        ----------
+        state : State
+        metric : str
+        place : int
+            Of the threshold, highest first.
+        """
+        return self.intervals(state, (metric,), place)[0]
+
+    def intervals(
+        self, state: State, metrics: Sequence[str], place: int
+    ) -> list[tuple[float, float, float, float]]:
+        """Return metrics at a threshold, their intervals' ends and their variances.
+
+        From the posterior of the curve of the score (`core.curve`), which knows how little is known
+        where labels are few: most are at the frontier, and recall depends on what is far below it.
+        Items that could not be judged are at their worst. It is no part of the theorem.
+
+        Parameters
+        ----------
+        state : State
+        metrics : sequence of str
+        place : int
+            Of the threshold, highest first.
+        """
+        told, number = state.tallies, np.arange(state.tallies.N.size)
+        bins = ScoreBins(
+            number.astype(np.float64),
+            told.N - told.u,
+            told.n,
+            told.x,
+            stratum=number,
+            chain=np.zeros_like(number),
+            tied=np.zeros(number.size, dtype=np.bool_),
+        )
+        # The same labels have the same interval, whenever and wherever it is asked for.
+        expected, drawn = drawn_positives(bins, rng=np.random.default_rng(0), draws=_DRAWS)
+        first = number.size - 1 - place
+        sizes, unjudged = (
+            np.array([each[first:].sum(), each[:first].sum()]) for each in (told.N, told.u)
+        )
+        tails = [(1 - self._confidence) / 2, (1 + self._confidence) / 2]
+        found = []
+        for metric in metrics:
+            form = ratio(metric, sizes, np.array([True, False]))
+            value, every = (
+                form.value(np.stack([T[..., first], T[..., 0] - T[..., first]], axis=-1))
+                for T in (expected, drawn)
+            )
+            low, high = np.quantile(every, tails)
+            # What nobody can judge is in the guess as a no; it may all be yes.
+            moves = form.gradient(np.array([expected[first], expected[0] - expected[first]]))
+            low += (np.minimum(moves, 0.0) * unjudged).sum()
+            high += (np.maximum(moves, 0.0) * unjudged).sum()
+            ends = min(max(float(low), 0.0), float(value)), max(min(float(high), 1.0), float(value))
+            found.append((float(value), *ends, float(np.var(every))))
+        return found
+
+    def quick_interval(
+        self, state: State, metric: str, place: int
+    ) -> tuple[float, float, float, float]:
+        """Return what `interval` does, to first order, for every look.
+
+        By the normal distribution on the scale of log odds, with items that could not be judged at
+        their worst. It trusts the neighbourhoods that bets guess by, which takes no time, and is
+        too narrow where labels are few.
 
         Parameters
         ----------

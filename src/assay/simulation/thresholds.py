@@ -21,6 +21,7 @@ from assay.core.types import Bools, Floats, Ints
 from assay.simulation.runs import Runs, label_cards, shuffled_kinds
 
 TOLD = ("precision", "recall")  # of the certified threshold, with an interval each
+_INTERVALS = 20  # replications of each block whose intervals are looked at: they take longest
 _BLOCK = 200  # replications, each with some arrays of a number a threshold
 _ROUNDING = 1e-7  # of sums over millions of items
 
@@ -132,9 +133,10 @@ class ThresholdRuns(Runs):
         )
 
     def covers(self, metric: str) -> float | None:
-        """Return the share of the certified runs whose interval holds a metric's true value."""
+        """Return the share of the intervals that hold a metric's true value; None without any."""
         t = TOLD.index(metric)
-        low, high, truth = (each[self.certified, t] for each in (self.low, self.high, self.truth))
+        there = ~np.isnan(self.low[:, t])
+        low, high, truth = (each[there, t] for each in (self.low, self.high, self.truth))
         return float(np.mean((low <= truth) & (truth <= high))) if truth.size else None
 
 
@@ -194,13 +196,14 @@ class ThresholdTask:
         runs.certified[which] = place >= 0
         runs.worth[which] = np.where(place >= 0, self.truth.worth(self.question)[place], 0.0)
         for number, threshold in enumerate(place):
-            if threshold < 0:
+            if threshold < 0 or which[number] >= _INTERVALS:
                 continue
             one, at = _only(state, number), which[number]
-            for t, metric in enumerate(TOLD):
-                value, low, high, variance = self.run.interval(one, metric, int(threshold))
-                runs.value[at, t], runs.variance[at, t] = value, variance
-                runs.low[at, t], runs.high[at, t] = low, high
+            intervals = self.run.intervals(one, TOLD, int(threshold))
+            for t, (metric, interval) in enumerate(zip(TOLD, intervals, strict=True)):
+                places = (runs.value, runs.low, runs.high, runs.variance)
+                for values, told in zip(places, interval, strict=True):
+                    values[at, t] = told
                 runs.truth[at, t] = getattr(self.truth, metric)[threshold]
 
 
