@@ -5,14 +5,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
 from scipy.stats import binom
 from sklearn.metrics import precision_score, recall_score
 
 from assay.core.design import Design
 from assay.core.engine import State
 from assay.core.floors import ThresholdQuestion
+from assay.core.forms import ratio
 from assay.core.rungs import Chain, Rungs
-from assay.core.thresholds import ThresholdRun
+from assay.core.thresholds import ThresholdRun, flipped
 from assay.core.types import Bools
 from assay.errors import AssayError
 from assay.simulation import Population, simulate
@@ -105,7 +107,19 @@ def test_intervals_at_the_threshold_hold_the_truth_and_quick_ones_need_not(
         def first_order(
             self: ThresholdRun, state: State, metrics: Sequence[str], place: int
         ) -> list[tuple[float, float, float, float]]:
-            return [self.quick_interval(state, metric, place) for metric in metrics]
+            tallies, says = flipped(state.tallies), np.arange(self.ladder.sizes.size) <= place
+            found = []
+            for metric in metrics:
+                form = ratio(metric, self.ladder.sizes, says)
+                T = self.ladder.guess(tallies).T
+                value, variance = (
+                    float(form.value(T)),
+                    self.ladder.variance(tallies, form.gradient(T)),
+                )
+                away = 1.96 * float(np.sqrt(variance)) / (value * (1 - value))
+                ends = [float(expit(logit(value) + sign * away)) for sign in (-1, 1)]
+                found.append((value, ends[0], ends[1], variance))
+            return found
 
         monkeypatch.setattr(ThresholdRun, "intervals", first_order)
     asked: dict[str, Any] = {"population": steep, "budget": 400, "replications": 30}

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit, logit, ndtri
 
 from assay.core import engine
 from assay.core.curve import ScoreBins, drawn_positives
@@ -210,8 +209,8 @@ class ThresholdRun:
             power = self._power(state, supported)
         value, low, high, variance = 0.5, 0.0, 1.0, 0.0
         if chosen is not None:
-            metric = self.ladder.floors[0].metric
-            value, low, high, variance = self.quick_interval(state, metric, chosen)
+            told = self._certificate(state, chosen, certified=place >= 0)
+            value, low, high, variance = told
         last = self.ladder.sizes.size - 1
         moments = Moments(
             np.asarray(value),
@@ -316,38 +315,20 @@ class ThresholdRun:
             found.append((float(value), *ends, float(np.var(every))))
         return found
 
-    def quick_interval(
-        self, state: State, metric: str, place: int
-    ) -> tuple[float, float, float, float]:
-        """Return what `interval` does, to first order, for every look.
+    def _certificate(self, state: State, chosen: int, *, certified: bool) -> tuple[float, ...]:
+        """Return the first floor's metric at a threshold, what is certain of it, and its variance.
 
-        By the normal distribution on the scale of log odds, with items that could not be judged at
-        their worst. It trusts the neighbourhoods that bets guess by, which takes no time, and is
-        too narrow where labels are few.
-
-        Parameters
-        ----------
-        state : State
-        metric : str
-        place : int
-            Of the threshold, highest first.
+        Where the threshold is certified the metric is no less than its floor; of one that is not
+        nothing is certain but what the labels themselves leave open.
         """
-        tallies = flipped(state.tallies)
-        says_yes = np.arange(self.ladder.sizes.size) <= place
-        form, T = ratio(metric, self.ladder.sizes, says_yes), self.ladder.guess(tallies).T
-        value, gradient = float(form.value(T)), form.gradient(T)
-        variance = float(self.ladder.variance(tallies, gradient))
-        least, most = (
-            float(each) for each in form.extremes(tallies.x, tallies.N - tallies.n + tallies.x)
-        )
-        inner = min(max(value, 1e-6), 1 - 1e-6)
-        away = float(ndtri((1 + self._confidence) / 2)) * np.sqrt(variance) / (inner * (1 - inner))
-        low, high = (float(expit(logit(inner) + sign * away)) for sign in (-1, 1))
-        # What nobody can judge is in the guess as a no; it may all be yes.
-        low += float((np.minimum(gradient, 0.0) * tallies.u).sum())
-        high += float((np.maximum(gradient, 0.0) * tallies.u).sum())
-        low, high = min(max(low, least), value), max(min(high, most), value)
-        return value, low, high, variance
+        tallies, rungs = flipped(state.tallies), self.ladder.floors[0]
+        says_yes = np.arange(self.ladder.sizes.size) <= chosen
+        form, T = ratio(rungs.metric, self.ladder.sizes, says_yes), self.ladder.guess(tallies).T
+        least, most = form.extremes(tallies.x, tallies.N - tallies.n + tallies.x)
+        low = max(float(least), rungs.floor if certified else 0.0)
+        high = max(float(most), low)
+        value = min(max(float(form.value(T)), low), high)
+        return value, low, high, float(self.ladder.variance(tallies, form.gradient(T)))
 
 
 def flipped(tallies: Tallies) -> Tallies:

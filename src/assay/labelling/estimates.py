@@ -65,7 +65,7 @@ def _estimate(
         cannot_judge=standing.unjudged,
         worst_case=standing.worst_case if standing.unjudged else None,
         interval=_AT_THRESHOLD if at_threshold else INTERVALS[design.interval].reference,
-        anytime=design.anytime and not at_threshold,
+        anytime=design.anytime,
         stopped=stopped,
         notes=(
             *_notes_on_interval(labelling, standing),
@@ -76,7 +76,7 @@ def _estimate(
         within=goal.within,
         open=standing.open,
         could_move=standing.could_move,
-        holds="made for one look" if at_threshold else design.holds,
+        holds=design.holds,
         bound=_bound(standing, verdict),
     )
     if at_threshold:
@@ -84,7 +84,7 @@ def _estimate(
     return replace(found, random_labels=worth_of(labelling, standing, found)[1])
 
 
-_AT_THRESHOLD = "normal approximation on the scale of log odds, at the threshold of the answer"
+_AT_THRESHOLD = "what is certified at the threshold of the answer, by bets"
 
 
 def _notes_on_interval(labelling: Labelling, standing: Standing) -> list[str]:
@@ -92,7 +92,10 @@ def _notes_on_interval(labelling: Labelling, standing: Standing) -> list[str]:
     bounded = moments.bounded.nonzero()[0].tolist()
     notes: list[str] = []
     if goal.threshold_for is not None:
-        return ["the metric is the one at the threshold of the answer, which moves with the labels"]
+        return [
+            "the metric is the one at the threshold of the answer, which moves with the labels; "
+            "the interval is what is certain of it, and Campaign.threshold has narrower ones"
+        ]
     if not moments.defined:
         notes.append("there are too few labels to say anything yet")
     elif bounded:

@@ -21,12 +21,13 @@ def threshold_of(labelling: Labelling) -> ThresholdAnswer | None:
     stratum = now.supported if now.certified is None else now.certified
     sizes, points = settings.strata.sizes, settings.strata.heaps[0].cuts.points
     names = dict.fromkeys(("precision", "recall", *(metric for metric, _ in question.floors)))
-    metrics = []
+    metrics: list[MetricAtThreshold] = []
     if stratum is not None:
-        place = int(sizes.size - 1 - stratum)
-        for name in names:
-            value, low, high, _ = run.interval(state, name, place)
-            metrics.append(MetricAtThreshold(name, value, low, high))
+        told = run.intervals(state, list(names), int(sizes.size - 1 - stratum))
+        metrics = [
+            MetricAtThreshold(name, value, low, high)
+            for name, (value, low, high, _) in zip(names, told, strict=True)
+        ]
     threshold = points[stratum - 1] if stratum else None
     if threshold is not None and settings.source.columns.get("scale") == "percent":
         threshold *= _PERCENT
