@@ -112,10 +112,8 @@ def test_intervals_at_the_threshold_hold_the_truth_and_quick_ones_need_not(
             for metric in metrics:
                 form = ratio(metric, self.ladder.sizes, says)
                 T = self.ladder.guess(tallies).T
-                value, variance = (
-                    float(form.value(T)),
-                    self.ladder.variance(tallies, form.gradient(T)),
-                )
+                value = float(form.value(T))
+                variance = float(self.ladder.variance(tallies, form.gradient(T)))
                 away = 1.96 * float(np.sqrt(variance)) / (value * (1 - value))
                 ends = [float(expit(logit(value) + sign * away)) for sign in (-1, 1)]
                 found.append((value, ends[0], ends[1], variance))
