@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from math import inf
 from threading import Event
 from time import monotonic
 from typing import Any
@@ -142,11 +143,12 @@ class Connection:
         self._tasks: dict[int, _Known] = {}
         self._by_item: dict[str, list[int]] = {}
         self._read_at = 0.0
-        self._asked: tuple[str, float] = ("", 0.0)
+        # A clock may begin at 0 when the machine starts: what never was is before that.
+        self._asked: tuple[str, float] = ("", -inf)
         self._said: dict[tuple[str, str], tuple[str, str]] = {}  # last, there
         self._items: set[str] = set()  # asked for
         self._pushed: dict[str, float] = {}  # in the last batch, and when
-        self._near, self._changed_at = False, 0.0
+        self._near, self._changed_at = False, -inf
         self._sent = _Sent()
         self._told: set[str] = set()
 
@@ -275,7 +277,7 @@ class Connection:
         self._tasks.clear()
         self._by_item.clear()
         self._note(tasks)
-        self._asked = ("", 0.0)  # somebody may have removed tasks that are still wanted
+        self._asked = ("", -inf)  # somebody may have removed tasks that are still wanted
         self._read_at = monotonic()
         return self._take(list(self._by_item))
 
@@ -404,7 +406,7 @@ class Connection:
 
     def _is_there(self, item_id: str) -> bool:
         """Tell whether an item has a task; some servers take a while to make one."""
-        return item_id in self._by_item or monotonic() < self._pushed.get(item_id, 0.0) + _MAKING
+        return item_id in self._by_item or monotonic() < self._pushed.get(item_id, -inf) + _MAKING
 
     def _batch_of(self, items: Sequence[Item]) -> Batch:
         shown = tuple(shown_columns(self.campaign))

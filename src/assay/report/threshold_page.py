@@ -27,8 +27,9 @@ li { opacity: .8; }
 def curve_part(curve: ThresholdCurve) -> str:
     """Return the picture, a slider over the thresholds, and what is known at one of them.
 
-    It has no script of its own: the page that shows it adds ``curve.js``, which finds the numbers
-    in an attribute. Without one the slider is hidden.
+    Every element but the slider has an end, so that a page may take it apart and escape every text
+    again. It has no script of its own: the page that shows it adds ``curve.js``, which finds the
+    numbers in an attribute. Without one the slider is hidden.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ def curve_part(curve: ThresholdCurve) -> str:
     now = points[here]
     body = "".join(
         f'<tr data-metric="{name}" data-word="{escape(metric_name(name))}">'
-        f"<th scope=row>{escape(metric_name(name))}</th>"
+        f'<th scope="row">{escape(metric_name(name))}</th>'
         + "".join(f"<td>{cell}</td>" for cell in rows[here][3 + place])  # type: ignore[attr-defined]
         + "</tr>"
         for place, name in enumerate(curve.metrics)
@@ -67,14 +68,15 @@ def curve_part(curve: ThresholdCurve) -> str:
     return (
         f'<div class="curve" data-curve="{data}">'
         f'<div class="curve-scroll">{draw_thresholds(curve, mark=now, on_paper=False)}</div>'
-        '<div class="curve-move" hidden><label for="threshold">Move the threshold</label>'
+        '<div class="curve-move" hidden="hidden"><label for="threshold">Move the threshold</label>'
         f'<input id="threshold" type="range" min="0" max="{len(points) - 1}" value="{here}" '
-        'step="1"></div>'
+        'step="1"/></div>'
         f'<p class="curve-at">Threshold {texts[here]}: yes to {now.share:.1%} of the items</p>'
         '<div class="curve-scroll" tabindex="0" role="region" aria-label="At this threshold">'
-        "<table><thead><tr><th scope=col>metric</th>"
-        "<th scope=col>estimate</th><th scope=col>interval here</th>"
-        f"<th scope=col>band everywhere</th></tr></thead><tbody>{body}</tbody></table></div></div>"
+        '<table><thead><tr><th scope="col">metric</th>'
+        '<th scope="col">estimate</th><th scope="col">interval here</th>'
+        '<th scope="col">band everywhere</th></tr></thead>'
+        f"<tbody>{body}</tbody></table></div></div>"
     )
 
 
