@@ -13,6 +13,7 @@ from sklearn.metrics import precision_score, recall_score
 import assay
 from assay import Campaign, Scan
 from assay.audit import verify_campaign
+from assay.core.floors import ThresholdQuestion
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError
 
@@ -56,7 +57,7 @@ def test_what_is_certified_is_true(question: str) -> None:
         "recall": recall_score(truth, says),
         "specificity": recall_score(~truth, ~says),
     }
-    for metric, floor in assay.Goal(threshold_for=question).question.floors:  # type: ignore[union-attr]
+    for metric, floor in ThresholdQuestion.parse(question).floors:
         assert value[metric] >= floor
     for each in found.metrics:  # intervals are rough, and these are not far off
         assert each.low - 0.03 <= value[each.metric] <= each.high + 0.03

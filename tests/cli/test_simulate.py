@@ -254,8 +254,11 @@ def test_a_question_for_a_threshold_has_rows_of_its_own(run: Fixture) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--within", "0.1", "--budget", "9"], "--within does not go with --threshold-for"),
-        (["--threshold", "0.5", "--budget", "9"], "--threshold does not go with --threshold-for"),
+        (["--within", "0.1", "--budget", "9"], "--within 0.1 is given beside --threshold-for"),
+        (
+            ["--threshold", "0.5", "--budget", "9"],
+            "--threshold 0.5 is given beside --threshold-for",
+        ),
         ([], "needs --budget"),
         (["--design", "perc-opt", "--budget", "9"], "designs: default, random"),
     ],

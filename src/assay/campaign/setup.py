@@ -7,7 +7,8 @@ from typing import Any
 from assay.campaign.prior_labels import PriorLabels, find_prior_labels
 from assay.core.bins import Scale, scale_of
 from assay.core.design import Design, check_together, default_design, fitted, price_of_peeking
-from assay.core.error_model import LARGEST, Model
+from assay.core.error_model import Model
+from assay.core.floors import EVERY_SCORE, refuse_beside
 from assay.core.goal import Goal, refuse_yes_or_no
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of, sides_to_cut, stratify
@@ -172,32 +173,22 @@ def set_up(
     )
 
 
-_EVERY_SCORE = -LARGEST
-"""A threshold that no score is below: where it is to be found, every item may be called yes."""
-
-
 def _columns_for_threshold(
     columns: Mapping[str, Any], classifiers: object, metrics: object, wanted: str | None
 ) -> Mapping[str, Any]:
     """Return the columns, of a classifier whose threshold is to be found with one that is low."""
     if wanted is None:
         return columns
-    others = {"classifiers": classifiers, "metrics": metrics}
-    for name in ("threshold", "predicted", "sample_weight", "aux"):
-        others[name] = columns.get(name)
-    for name, value in others.items():
-        if value is not None and value != _EVERY_SCORE:
-            raise DesignError(
-                f"{name}={value!r} is given beside threshold_for={wanted!r}",
-                details="the threshold of one classifier is to be found from its scores alone",
-                hint=f"leave out {name}=, or threshold_for=",
-            )
+    threshold = None if columns.get("threshold") == EVERY_SCORE else columns.get("threshold")
+    given = {name: columns.get(name) for name in ("predicted", "sample_weight", "aux")}
+    given |= {"threshold": threshold, "classifiers": classifiers, "metrics": metrics}
+    refuse_beside(wanted, given)
     if columns.get("score") is None:
         raise DesignError(
             f"threshold_for={wanted!r} needs scores",
             hint="name the column with the classifier's score: score='p'",
         )
-    return {**columns, "threshold": _EVERY_SCORE}
+    return {**columns, "threshold": EVERY_SCORE}
 
 
 def _bound(found: Predictions, columns: Mapping[str, Any], seed: int) -> tuple[int, int | None]:

@@ -12,6 +12,7 @@ from assay.cli.output import AsJson, telling_errors
 from assay.cli.summary import document, make_campaign, render_campaign
 from assay.core.cut_methods import METHODS
 from assay.core.design import ALLOCATIONS, MODES, Design
+from assay.core.floors import refuse_beside
 from assay.core.types import one_of
 from assay.errors import DesignError, did_you_mean
 from assay.labelling import Reviewing
@@ -66,7 +67,7 @@ def create(
         float | None, options.about_goal("Stop at a sure yes or no: is it at least this?")
     ] = None,
     threshold_for: options.ThresholdFor = None,
-    gain: options.Gain = 0.05,
+    gain: options.Gain = None,
     mode: Annotated[str | None, _sampling(f"{', '.join(MODES)}.", "MODE")] = None,
     design: Annotated[str, _sampling(f"{', '.join(_PRESETS)}.", "PRESET")] = "default",
     strata: Annotated[str | None, _sampling(f"{', '.join(METHODS)}.", "METHOD")] = None,
@@ -98,12 +99,15 @@ def create(
     with telling_errors(as_json=as_json):
         if mode is None:
             mode = "guaranteed" if at_least is not None and design == "default" else "default"
-        asked = {"mode": mode, "design": design, "strata": strata, "bins": bins}
+        details = {"strata": strata, "bins": bins, "allocation": allocation}
         chosen = None
         if threshold_for is None:
-            chosen = _design(design, mode, strata=strata, bins=bins, allocation=allocation)
+            chosen = _design(design, mode, **details)
         else:
-            options.refuse_beside_threshold(metric=metric, allocation=allocation, **asked)
+            named = {"metric": metric, "mode": mode, "design": design, **details}
+            refuse_beside(
+                threshold_for, {k: None if v == "default" else v for k, v in named.items()}
+            )
         _refuse_half_overlap(reviewers_per_item, overlap)
         classifiers = None
         if classifier:
@@ -146,7 +150,7 @@ def create(
             simultaneous=simultaneous,
             at_least=at_least,
             threshold_for=threshold_for,
-            gain=gain,
+            gain=options.gain_of(gain, threshold_for),
             design=chosen,
             labels=labels_from,
             question=question,

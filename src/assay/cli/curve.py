@@ -116,22 +116,10 @@ def _picture(found: ThresholdCurve) -> bytes:
     for name in found.metrics:
         values = [point.metrics[name] for point in found]
         colour = COLOURS[name]
-        axis.fill_between(
-            below,
-            [each.band_low for each in values],
-            [each.band_high for each in values],
-            color=colour,
-            alpha=0.15,
-            linewidth=0,
-        )
-        axis.fill_between(
-            below,
-            [each.low for each in values],
-            [each.high for each in values],
-            color=colour,
-            alpha=0.3,
-            linewidth=0,
-        )
+        bands = [(each.band_low, each.band_high) for each in values]
+        for ends, faint in ((bands, 0.15), ([(each.low, each.high) for each in values], 0.3)):
+            low, high = zip(*ends, strict=True)
+            axis.fill_between(below, low, high, color=colour, alpha=faint, linewidth=0)
         axis.plot(below, [each.value for each in values], color=colour, label=metric_name(name))
     axis.set_xlabel("threshold, by the share of items below it")
     axis.set_title(found.headline)

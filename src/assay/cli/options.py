@@ -252,29 +252,18 @@ ThresholdFor = Annotated[
     ),
 ]
 Gain = Annotated[
-    float,
-    about_goal("With --threshold-for: over when no other has so much more, as a share.", "SHARE"),
+    float | None,
+    about_goal(
+        "With --threshold-for: over when no other has so much more.  [default: 0.05]", "SHARE"
+    ),
 ]
 
 
-def refuse_beside_threshold(**given: object) -> None:
-    """Raise where something is chosen that a question for a threshold leaves no choice of.
-
-    Examples
-    --------
-    >>> refuse_beside_threshold(mode="default", bins=8)
-    Traceback (most recent call last):
-    assay.errors.InputError: --bins 8 is given beside --threshold-for
-    hint: leave it out: the question says which metric, and thresholds have a design of their own
-    """
-    for option, value in given.items():
-        if value is not None and value != "default":
-            shown = " ".join(map(str, value)) if isinstance(value, list) else value
-            raise InputError(
-                f"--{option} {shown} is given beside --threshold-for",
-                hint="leave it out: the question says which metric, and thresholds have a design "
-                "of their own",
-            )
+def gain_of(gain: float | None, threshold_for: str | None) -> float:
+    """Return what ``--gain`` says, which goes with ``--threshold-for`` alone."""
+    if gain is not None and threshold_for is None:
+        raise InputError("--gain goes with --threshold-for", hint="leave it out")
+    return 0.05 if gain is None else gain
 
 
 def refuse_beside_classifiers(**given: object) -> None:

@@ -26,7 +26,7 @@ from assay.cli.output import (
     working,
 )
 from assay.cli.render import facts
-from assay.core.error_model import LARGEST
+from assay.core.floors import EVERY_SCORE, refuse_beside
 from assay.core.goal import Goal
 from assay.errors import DesignError
 from assay.predictions import read_labelled
@@ -93,19 +93,8 @@ def simulate(
     at_least: Annotated[
         float | None, options.about_goal("Stop at a sure yes or no: is it at least this?")
     ] = None,
-    threshold_for: Annotated[
-        str | None,
-        options.about_goal(
-            "Find the threshold that keeps floors: 'precision >= 0.95', 'recall >= 0.9'.",
-            "FLOORS",
-        ),
-    ] = None,
-    gain: Annotated[
-        float | None,
-        options.about_goal(
-            "With --threshold-for: stop where no other has so much more.  [default: 0.05]"
-        ),
-    ] = None,
+    threshold_for: options.ThresholdFor = None,
+    gain: options.Gain = None,
     curve: Annotated[
         bool,
         options.about_goal(
@@ -165,12 +154,11 @@ def simulate(
                 "aux": aux,
                 "metric": metric,
                 "within": within,
-                "at-least": at_least,
+                "at_least": at_least,
                 "simultaneous": simultaneous or None,
                 "parent": parent,
                 "assume": assume,
             },
-            gain,
         )
         names = None if design is None else _words(design)
         if threshold_for is None and not classifier and options.is_one_metric([*metrics]):
@@ -202,7 +190,7 @@ def simulate(
             parent=parent,
             assume=0.5 if assume is None else assume,
             threshold_for=threshold_for,
-            gain=0.05 if gain is None else gain,
+            gain=options.gain_of(gain, threshold_for),
         )
         with progress_bar("simulating") as progress:
             result = question.answer(workers=workers, progress=progress)
@@ -232,40 +220,26 @@ def _refuse_of_one(**given: object) -> None:
 
 
 def _columns_for_threshold(
-    threshold_for: str | None,
-    needed: Mapping[str, object],
-    others: Mapping[str, object],
-    gain: float | None,
+    threshold_for: str | None, needed: Mapping[str, object], others: Mapping[str, object]
 ) -> dict[str, float]:
     """Return a threshold that every item is above, where one is to be found.
 
     Parameters
     ----------
     threshold_for : str or None
-    needed, others
+    needed, others : mapping of str to object
         Options that it needs, and those that do not go with it; None where they are not given.
-    gain : float or None
-        Which goes with it alone.
     """
     if threshold_for is None:
-        if gain is not None:
-            raise DesignError("--gain goes with --threshold-for", hint="leave it out")
         return {}
-    for name, value in others.items():
-        if value is not None:
-            raise DesignError(
-                f"--{name} does not go with --threshold-for",
-                details="the threshold of one classifier is to be found from its scores alone, "
-                "with a budget",
-                hint=f"leave out --{name}, or --threshold-for",
-            )
+    refuse_beside(threshold_for, others)
     for name, example in (("score", "p"), ("budget", "1000")):
         if needed[name] is None:
             raise DesignError(
                 f"--threshold-for {threshold_for!r} needs --{name}",
                 hint=f"as in --{name} {example}",
             )
-    return {"threshold": -LARGEST}
+    return {"threshold": EVERY_SCORE}
 
 
 def _at_threshold(file: str, columns: dict[str, Any]) -> AtThreshold | None:

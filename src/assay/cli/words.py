@@ -31,6 +31,7 @@ _SAME = (
     *("id_column", "label_column", "reviewer_column", "comment_column", "bins", "mode"),
     *("replications", "like", "label", "labels_from", "aux", "learned_from", "at", "by", "scorer"),
     *("verdict_column", "score_column", "judge_cost", "label_cost", "rho", "into", "column"),
+    *("design", "strata", "allocation", "parent", "assume", "classifier"),
 )
 _OPTIONS = {**{name: f"--{name.replace('_', '-')}" for name in _SAME}, **_OTHERWISE}
 _TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""

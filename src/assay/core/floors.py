@@ -1,6 +1,8 @@
 """Questions for a threshold: the floors that it has to keep, as people write them."""
 
 import re
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -13,6 +15,9 @@ FLOORS = ("precision", "recall", "specificity", "negative_predictive_value")
 
 OUTWARD = ("precision", "specificity")
 """Those that are harder to keep above it the more items are called yes."""
+
+EVERY_SCORE = -sys.float_info.max
+"""A threshold that no score is below: where it is to be found, every item may be called yes."""
 
 _FLOOR = re.compile(r"([a-z][a-z0-9_ ]*?)\s*(?:>=|≥|is at least)\s*([0-9.]+%?)", re.IGNORECASE)
 _MOST_OF = re.compile(r"the most (recall|precision)", re.IGNORECASE)
@@ -71,6 +76,33 @@ class ThresholdQuestion:
         outward = self.floors[0][0] in OUTWARD
         usual = "recall" if outward else "precision"
         return floors if self.most == usual else f"{floors} and the most {self.most}"
+
+
+def refuse_beside(threshold_for: str, given: Mapping[str, object]) -> None:
+    """Raise where something is given that a question for a threshold does not go with.
+
+    Parameters
+    ----------
+    threshold_for : str
+    given : mapping of str to object
+        Arguments by name; None where they are not given.
+
+    Examples
+    --------
+    >>> refuse_beside("recall >= 0.9", {"aux": None, "bins": 8})
+    Traceback (most recent call last):
+    assay.errors.DesignError: bins=8 is given beside threshold_for='recall >= 0.9'
+    the threshold of one classifier is to be found from its scores, by a design of its own
+    hint: leave out bins=, or threshold_for=
+    """
+    for name, value in given.items():
+        if value is not None:
+            raise DesignError(
+                f"{name}={value!r} is given beside threshold_for={threshold_for!r}",
+                details="the threshold of one classifier is to be found from its scores, by a "
+                "design of its own",
+                hint=f"leave out {name}=, or threshold_for=",
+            )
 
 
 def _metric(name: str) -> str:

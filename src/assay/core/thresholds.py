@@ -254,18 +254,6 @@ class ThresholdRun:
             found = min(found, float(self.ladder.power(guess, rungs, chain, cards)[place]))
         return found
 
-    def interval(self, state: State, metric: str, place: int) -> tuple[float, float, float, float]:
-        """Return a metric at a threshold, its interval's ends and its variance: `intervals` of one.
-
-        Parameters
-        ----------
-        state : State
-        metric : str
-        place : int
-            Of the threshold, highest first.
-        """
-        return self.intervals(state, (metric,), place)[0]
-
     def intervals(
         self, state: State, metrics: Sequence[str], place: int
     ) -> list[tuple[float, float, float, float]]:

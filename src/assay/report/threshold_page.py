@@ -4,7 +4,7 @@ import json
 from html import escape
 
 from assay.report.threshold_chart import LEFT, RIGHT, WIDTH, along, draw_thresholds
-from assay.results import ThresholdCurve, distinct, metric_name, printable
+from assay.results import CurveValue, ThresholdCurve, distinct, metric_name, printable
 
 _MOST = 400  # thresholds to move over
 _STYLE = """
@@ -40,28 +40,25 @@ def curve_part(curve: ThresholdCurve) -> str:
     mark = curve.own or points[len(points) // 2]
     here = min(range(len(points)), key=lambda place: abs(points[place].items - mark.items))
     texts = distinct([point.threshold for point in points])
+    told = [
+        [_cells(each) for each in (point.metrics[name] for name in curve.metrics)]
+        for point in points
+    ]
     rows = [
         [
             text,
             f"{point.share:.1%}",
             round(LEFT + along(curve, point) * (WIDTH - LEFT - RIGHT), 1),
-            *(
-                [
-                    f"{each.value:.3f}",
-                    f"{each.low:.3f} to {each.high:.3f}",
-                    f"{each.band_low:.3f} to {each.band_high:.3f}",
-                ]
-                for each in (point.metrics[name] for name in curve.metrics)
-            ),
+            *cells,
         ]
-        for point, text in zip(points, texts, strict=True)
+        for point, text, cells in zip(points, texts, told, strict=True)
     ]
     data = escape(json.dumps({"names": list(curve.metrics), "rows": rows}))
     now = points[here]
     body = "".join(
         f'<tr data-metric="{name}" data-word="{escape(metric_name(name))}">'
         f'<th scope="row">{escape(metric_name(name))}</th>'
-        + "".join(f"<td>{cell}</td>" for cell in rows[here][3 + place])  # type: ignore[attr-defined]
+        + "".join(f"<td>{cell}</td>" for cell in told[here][place])
         + "</tr>"
         for place, name in enumerate(curve.metrics)
     )
@@ -78,6 +75,15 @@ def curve_part(curve: ThresholdCurve) -> str:
         '<th scope="col">band everywhere</th></tr></thead>'
         f"<tbody>{body}</tbody></table></div></div>"
     )
+
+
+def _cells(value: CurveValue) -> list[str]:
+    """Return a metric at a threshold: the estimate, its interval, and the band."""
+    return [
+        f"{value.value:.3f}",
+        f"{value.low:.3f} to {value.high:.3f}",
+        f"{value.band_low:.3f} to {value.band_high:.3f}",
+    ]
 
 
 def curve_page(curve: ThresholdCurve, name: str, script: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.core.design import Design, check_together, fitted
+from assay.core.floors import refuse_beside
 from assay.core.goal import Goal, refuse_yes_or_no
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.targets import Target, parse_targets
@@ -22,7 +23,7 @@ from assay.simulation.recycling.designs import SharedSamples, Sizes, plan_sizes
 from assay.simulation.recycling.route import Route, choose_parent
 from assay.simulation.rows import Simulation, Wanted, summarise
 from assay.simulation.second_opinion import AUX, RecutTask
-from assay.simulation.threshold_study import refuse_beside_threshold, simulate_thresholds
+from assay.simulation.threshold_study import simulate_thresholds
 from assay.simulation.workers import JointTask, Replayed, Task, run_tasks
 
 # Designs that leave out the finite population correction, as the papers' do, are compared with
@@ -127,14 +128,8 @@ def simulate(
     if not budgets:
         raise InputError("budget is an empty list", hint="budget=[100, 200, 500]")
     if threshold_for is not None:
-        refuse_beside_threshold(
-            threshold_for,
-            metrics=metrics,
-            within=within,
-            at_least=at_least,
-            simultaneous=simultaneous or None,
-            parent=parent,
-        )
+        of_several = {"metrics": metrics, "simultaneous": simultaneous or None, "parent": parent}
+        refuse_beside(threshold_for, {"within": within, "at_least": at_least, **of_several})
         return simulate_thresholds(
             population,
             threshold_for,

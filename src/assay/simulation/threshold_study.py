@@ -85,25 +85,6 @@ def simulate_thresholds(
     return Simulation(facts, goals[0], tuple(rows), interrupted=not complete)
 
 
-def refuse_beside_threshold(threshold_for: str, **given: object) -> None:
-    """Raise where something is given that a question for a threshold does not go with.
-
-    Parameters
-    ----------
-    threshold_for : str
-    **given
-        By name; None where it is not given.
-    """
-    for name, value in given.items():
-        if value is not None:
-            raise DesignError(
-                f"{name}={value!r} is given beside threshold_for={threshold_for!r}",
-                details="that question is for the threshold of one classifier, from its scores "
-                "alone, with a budget",
-                hint=f"leave out {name}=, or threshold_for=",
-            )
-
-
 def _needed(budget: int | None) -> int:
     if budget is None:
         raise DesignError(
