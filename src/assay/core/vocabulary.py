@@ -1,0 +1,200 @@
+"""Vocabulary: the classes that items are of, and that people name when they answer.
+
+A campaign of yes and no is the case of two classes, ``no`` and ``yes``, in that order: what a
+classifier says of an item is the number of a class, 0 or 1. Of several classifiers the numbers are
+put together into one **code**, sum_j c_j K^j, with K classes; of yes and no, bit j of the code is
+what the j-th says.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+
+from assay.core.types import Ints
+from assay.errors import DesignError, LabelError, did_you_mean
+
+MOST_CLASSES = 10_000
+LONGEST_NAME = 200
+NONE_OF_THESE = "none of these"
+"""The answer that an item is of no class of the vocabulary."""
+
+RESERVED = (NONE_OF_THESE, "cannot judge", "broken", "skip", "withdrawn", "undo")
+"""What no class can be called: these words say something else where people answer."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The classes of a campaign.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The classes, each once, in the order of their numbers.
+    aliases : mapping of str to str
+        Other words for classes, with the name that each stands for.
+    guidelines : mapping of str to str
+        What people should know of a class before they choose it.
+
+    Examples
+    --------
+    >>> topics = Vocabulary(("math", "physics", "q-bio"), aliases={"mathematics": "math"})
+    >>> topics.name_of("Mathematics"), topics.number("physics")
+    ('math', 1)
+    >>> topics.name_of("pysics")
+    Traceback (most recent call last):
+    assay.errors.LabelError: 'pysics' is not a class
+    3 classes: math, physics, q-bio
+    hint: did you mean 'physics'?
+    """
+
+    names: tuple[str, ...]
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    guidelines: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse names that cannot be told apart, or mean something else."""
+        if not 2 <= len(self.names) <= MOST_CLASSES:
+            raise DesignError(
+                f"there are {len(self.names):,} classes",
+                details=f"there must be at least 2 and at most {MOST_CLASSES:,}",
+            )
+        seen: dict[str, str] = {}
+        for name in self.names:
+            _refuse_bad_name(name)
+            if _folded(name) in seen:
+                raise DesignError(
+                    f"two classes are called {seen[_folded(name)]!r} and {name!r}",
+                    details="names are told apart by more than case and spaces",
+                )
+            seen[_folded(name)] = name
+        for alias, name in self.aliases.items():
+            _refuse_bad_name(alias)
+            if name not in self.numbers:
+                raise DesignError(
+                    f"the alias {alias!r} stands for {name!r}, which is no class",
+                    hint=did_you_mean(name, self.names),
+                )
+            if seen.setdefault(_folded(alias), name) != name:
+                raise DesignError(
+                    f"{alias!r} stands for {name!r}, and for {seen[_folded(alias)]!r}",
+                    details="a word stands for one class",
+                )
+        for name in self.guidelines:
+            if name not in self.numbers:
+                raise DesignError(
+                    f"a guideline is for {name!r}, which is no class",
+                    hint=did_you_mean(name, self.names),
+                )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def is_yes_or_no(self) -> bool:
+        """Whether the classes are no and yes."""
+        return self.names == YES_OR_NO.names
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """The number of every class."""
+        return {name: number for number, name in enumerate(self.names)}
+
+    @cached_property
+    def _words(self) -> Mapping[str, str]:
+        words = {_folded(alias): name for alias, name in self.aliases.items()}
+        return words | {_folded(name): name for name in self.names}
+
+    def number(self, name: str) -> int:
+        """Return the number of a class, or of `NONE_OF_THESE`: one behind the last."""
+        return len(self.names) if name == NONE_OF_THESE else self.numbers[name]
+
+    def name_of(self, value: object) -> str:
+        """Return the class that a word stands for, whatever its case; or raise `LabelError`."""
+        word = _folded(str(value))
+        if word in self._words:
+            return self._words[word]
+        if word == NONE_OF_THESE and not self.is_yes_or_no:
+            return NONE_OF_THESE
+        few = ", ".join(self.names[:8]) + (", …" if len(self.names) > 8 else "")
+        near = did_you_mean(str(value), [*self.names, *self.aliases])
+        raise LabelError(
+            f"{value!r} is not a class", details=f"{len(self):,} classes: {few}", hint=near
+        )
+
+    def code(self, said: Sequence[Ints]) -> Ints:
+        """Return the codes of what several classifiers say, each an array of class numbers.
+
+        Examples
+        --------
+        >>> Vocabulary(("a", "b", "c")).code([np.array([2, 0]), np.array([1, 2])])
+        array([5, 6])
+        """
+        total = np.zeros_like(said[0])
+        for place, numbers in enumerate(said):
+            total = total + numbers * len(self) ** place
+        return np.asarray(total)
+
+    def said(self, code: Ints, classifier: int) -> Ints:
+        """Return the class numbers that one classifier says, from codes.
+
+        Examples
+        --------
+        >>> Vocabulary(("a", "b", "c")).said(np.array([5, 6]), 1)
+        array([1, 2])
+        """
+        return np.asarray(code // len(self) ** classifier % len(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can carry; `from_dict` restores it."""
+        more = {"aliases": dict(self.aliases), "guidelines": dict(self.guidelines)}
+        return {"names": list(self.names), **{name: each for name, each in more.items() if each}}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any] | None) -> Self:
+        """Restore what `to_dict` returned; campaigns from before there were classes have none."""
+        if stored is None:
+            return cls(("no", "yes"))
+        aliases, guidelines = stored.get("aliases", {}), stored.get("guidelines", {})
+        return cls(tuple(map(str, stored["names"])), aliases, guidelines)
+
+    @classmethod
+    def of(cls, values: Iterable[object]) -> Self:
+        """Return the classes that values are, sorted: numbers as numbers, others as texts.
+
+        Examples
+        --------
+        >>> Vocabulary.of([10, 9, 10]).names, Vocabulary.of(["b", "a"]).names
+        (('9', '10'), ('a', 'b'))
+        """
+        found = set(values)
+        if all(isinstance(value, Real) for value in found):
+            ordered = sorted(found, key=lambda value: float(str(value)))
+        else:
+            ordered = sorted(found, key=str)
+        return cls(tuple(dict.fromkeys(map(str, ordered))))
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.split()).casefold()
+
+
+def _refuse_bad_name(name: object) -> None:
+    if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
+        raise DesignError(
+            f"a class cannot be called {repr(name)[:202]}",
+            details=f"a name is a text of 1 to {LONGEST_NAME} signs",
+        )
+    if not name.isprintable() or _folded(name) in RESERVED:
+        raise DesignError(
+            f"a class cannot be called {name!r}",
+            details=f"words that mean something else: {', '.join(RESERVED)}",
+            hint="call it otherwise in the column of predicted classes",
+        )
+
+
+YES_OR_NO = Vocabulary(("no", "yes"))
+"""The two classes of a campaign that asks whether an item is positive."""
