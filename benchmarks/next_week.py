@@ -24,7 +24,8 @@ from assay.core.error_model import columns_at
 from assay.core.goal import Goal
 from assay.core.intervals import of_difference
 from assay.core.types import Ints
-from assay.simulation.second_opinion import OpinedItems, RecutRun
+from assay.simulation.opined import OpinedItems
+from assay.simulation.second_opinion import RecutRun
 from benchmarks.second_opinion import PAIRS, Pair, other, read, second_of
 
 WEEKS = ("same", "noise", "turned")

@@ -40,8 +40,9 @@ from assay.core.design import Design, fitted
 from assay.core.goal import Goal
 from assay.core.types import Floats, Ints
 from assay.simulation import Population
+from assay.simulation.opined import OpinedItems
 from assay.simulation.runs import replay
-from assay.simulation.second_opinion import OpinedItems, RecutRun
+from assay.simulation.second_opinion import RecutRun
 from benchmarks.peers import seed_globals
 from benchmarks.second_opinion import PAIRS, Pair, read, second_of
 

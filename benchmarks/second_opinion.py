@@ -9,8 +9,9 @@ DATA is a folder of Parquet files with columns label, score_A and pred_A of each
 run is a campaign with the default design, or the guaranteed one: items have permanent numbers,
 strata are cut by the score and, at 100, 200, 400 labels and so on, by the model that a campaign
 would fit. Labels are counted once, whether they are drawn again or not. A second opinion is the
-other classifier's score, or in its place noise, a constant, the score with its sign turned, or a
-column that is right about the first 200 labels alone.
+other classifier's score, or in its place noise, a constant, the score with its sign turned, a
+column that is right about the first 200 labels alone, or an adversary's: right about all items but
+the half of the classifier's mistakes with the surest scores.
 
 The bound is of the best allocation to the same number of strata, cut by the model after it was
 taught by the truth of all items and was free: the square of sum_h W_h sigma_h, over that of strata
@@ -31,10 +32,12 @@ from assay.core.error_model import SAID, fit
 from assay.core.goal import Goal
 from assay.core.types import Floats
 from assay.simulation import Population
-from assay.simulation.second_opinion import OpinedItems, RecutRun
+from assay.simulation.opined import OpinedItems
+from assay.simulation.second_opinion import RecutRun, run_together
 
 MODES = {"default": Design(), "guaranteed": Design.guaranteed()}
-SECONDS = ("real", "noise", "constant", "reversed", "early")
+MOST_ITEMS = 10_000_000  # of all campaigns that run side by side
+SECONDS = ("real", "noise", "constant", "reversed", "early", "adversary")
 
 
 class Pair(NamedTuple):
@@ -84,7 +87,7 @@ def second_of(items: OpinedItems) -> str:
 
 
 def study(
-    population: Population, pair: Pair, kind: str | None, runs: int, design: Design
+    population: Population, pair: Pair, kind: str | None, runs: range, design: Design
 ) -> Iterator[tuple[int, bool]]:
     """Yield the labels of each run, and whether its interval holds the truth."""
     goal = Goal(pair.metric, within=pair.within)
@@ -92,21 +95,50 @@ def study(
     items = population.opined(pair.metric)
     if items is None:
         raise ValueError(f"{pair.file} was read without a second opinion")
+    beside = max(1, MOST_ITEMS // items.positive.size)
+    for first in range(0, len(runs), beside):
+        some = [
+            campaign_of(items, kind, run, design=design, goal=goal)
+            for run in runs[first : first + beside]
+        ]
+        ended = run_together(some, recut=kind is not None)
+        for campaign, (_, last) in zip(some, ended, strict=True):
+            holds = last.low[0] - 1e-12 <= truth <= last.high[0] + 1e-12
+            yield campaign.labels, bool(holds)
+
+
+def campaign_of(
+    items: OpinedItems, kind: str | None, run: int, *, design: Design, goal: Goal
+) -> RecutRun:
+    """Return a campaign that has not begun."""
     second = np.asarray(items.columns[second_of(items)], dtype=np.float64)
-    for run in range(runs):
-        rng = np.random.default_rng([20261117, run])
-        noise = rng.normal(size=second.size)
-        if kind in ("noise", "reversed", "constant"):
-            told = {"noise": noise, "reversed": -second, "constant": np.zeros(second.size)}[kind]
-            items = other(items, told)
-        campaign = RecutRun(items, design, goal, rng)
-        if kind == "early":  # by the order without the column: with it there is another
-            early = np.argsort(rng.random(second.size))[:200]
-            noise[early] = np.where(items.positive[early], 3.0, -3.0)
-            campaign.items = other(items, noise)
-        _, last = campaign.run(recut=kind is not None)
-        holds = last.low[0] - 1e-12 <= truth <= last.high[0] + 1e-12
-        yield campaign.labels, bool(holds)
+    rng = np.random.default_rng([20261117, run])
+    noise = rng.normal(size=second.size)
+    if kind in ("noise", "reversed", "constant"):
+        told = {"noise": noise, "reversed": -second, "constant": np.zeros(second.size)}[kind]
+        items = other(items, told)
+    elif kind == "adversary":
+        items = other(items, adversary(items))
+    campaign = RecutRun(items, design, goal, rng)
+    if kind == "early":  # by the order without the column: with it there is another
+        early = np.argpartition(rng.random(second.size), 200)[:200]
+        noise[early] = np.where(items.positive[early], 3.0, -3.0)
+        campaign.items = other(items, noise)
+    return campaign
+
+
+def adversary(items: OpinedItems) -> Floats:
+    """Return the opinion of somebody who knows all answers, and hides errors where none looks.
+
+    It is right about every item but one half of the classifier's mistakes, those of the surest
+    scores: of these it says what the classifier says.
+    """
+    told = items.positive.copy()
+    for side, sign in ((True, -1.0), (False, 1.0)):
+        wrong = np.flatnonzero((items.predicted == side) & (items.positive != side))
+        surest = wrong[np.argsort(sign * items.score[wrong], kind="stable")]
+        told[surest[: surest.size // 2]] = side
+    return told.astype(np.float64)
 
 
 def bound(population: Population, pair: Pair) -> float:
@@ -135,6 +167,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--runs", type=int, default=40)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first run")
     parser.add_argument("--pairs", type=int, nargs="*", default=range(len(PAIRS)))
     parser.add_argument("--mode", default="default", choices=MODES)
     parser.add_argument("--within", type=float, help="in place of each pair's own half-width")
@@ -154,7 +187,8 @@ def main() -> None:
         alone = 0.0
         for kind in (None, *given.second):
             began = perf_counter()
-            runs = study(items, pair, kind, given.runs, MODES[given.mode])
+            which = range(given.first, given.first + given.runs)
+            runs = study(items, pair, kind, which, MODES[given.mode])
             found = np.array(list(runs), dtype=np.float64)
             labels, error = found[:, 0].mean(), found[:, 0].std() / np.sqrt(given.runs)
             alone = labels if kind is None else alone

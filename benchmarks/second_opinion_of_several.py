@@ -28,7 +28,8 @@ from assay.core.goal import Goal
 from assay.core.targets import parse_targets
 from assay.core.types import Bools
 from assay.simulation import Population
-from assay.simulation.second_opinion import JointRecutRun, OpinedItems
+from assay.simulation.opined import OpinedItems
+from assay.simulation.second_opinion import JointRecutRun
 
 SECONDS = ("judge", "noise", "early", "scores")
 _NOISE = 0.6

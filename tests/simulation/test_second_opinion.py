@@ -14,7 +14,7 @@ from assay.core.targets import parse_targets
 from assay.errors import DesignError
 from assay.simulation import Population, Question, save_figure, simulate
 from assay.simulation.figures import second_opinion_figure
-from assay.simulation.second_opinion import JointRecutRun, RecutRun
+from assay.simulation.second_opinion import JointRecutRun, RecutRun, run_together
 
 
 def population(size: int = 6_000, *, judge: str = "good") -> Population:
@@ -74,6 +74,30 @@ def test_noise_leaves_the_run_as_it_is() -> None:
         looks = [run.run(recut=recut)[1] for run, recut in zip(runs, (True, False), strict=True)]
         assert runs[0].labels == runs[1].labels
         assert looks[0].low == looks[1].low
+
+
+@pytest.mark.parametrize(
+    ("metric", "budget"),
+    [("accuracy", None), ("precision", None), ("recall", None), ("accuracy", 150)],
+)
+def test_side_by_side_each_ends_as_it_would_alone(metric: str, budget: int | None) -> None:
+    """To the last bit: with strata of as many kinds as there are runs, and runs of all lengths."""
+    opined = population(3_000).opined(metric)
+    assert opined is not None
+    goal = Goal(metric, within=0.06, budget=budget)
+    design = fitted(Design(), goal)
+
+    def runs() -> list[RecutRun]:
+        return [RecutRun(opined, design, goal, np.random.default_rng(seed)) for seed in range(8)]
+
+    beside, alone = runs(), runs()
+    together, single = run_together(beside), [run.run() for run in alone]
+    assert len({run.labels for run in alone}) > 1
+    assert [run.labels for run in beside] == [run.labels for run in alone]
+    for (state, last), (own, own_last) in zip(together, single, strict=True):
+        assert state.tallies.x.tolist() == own.tallies.x.tolist()
+        assert (last.low, last.high) == (own_last.low, own_last.high)
+        assert last.reason == own_last.reason
 
 
 @pytest.mark.parametrize("knows_the_order", [False, True])

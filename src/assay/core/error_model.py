@@ -158,15 +158,13 @@ class Model:
             Whether an item is in the second fold.
         """
         numbers = [each.values(columns[each.column]) for each in self.inputs]
-        found = np.zeros((FOLDS, fold.size))
-        for number, weights in enumerate(self.weights):
-            # One operation after the other, in the order in which SQL has them.
-            total = np.full(fold.size, weights[0])
-            for weight, term in zip(weights[1:], self.terms[1:], strict=True):
-                total = total + weight * _product(numbers, term, fold.size)
-            found[number] = total
-        chosen: Floats = np.where(fold, found[1], found[0])
-        return chosen
+        # One operation after the other, in the order in which SQL has them; of each item by the
+        # weights of its own fold.
+        first, second = self.weights
+        total = np.where(fold, second[0], first[0])
+        for term, one, other in zip(self.terms[1:], first[1:], second[1:], strict=True):
+            total += np.where(fold, other, one) * _product(numbers, term, fold.size)
+        return total
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can carry; `from_dict` restores it exactly."""
@@ -382,6 +380,8 @@ def inputs_of(column: str, values: Values) -> list[Input]:
         differ = int(np.bitwise_or.reduce(codes) & ~np.bitwise_and.reduce(codes))
         bits = range(differ.bit_length())
         return [Input(SAID, "said", bit=bit) for bit in bits if differ >> bit & 1]
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+        return _inputs_of_numbers(column, values.astype(np.float64))
     plain: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
     there = [value for value in plain if not is_missing(value)]
     missing = [Input(column, "level")] if 0 < len(there) < len(plain) else []
@@ -395,6 +395,15 @@ def inputs_of(column: str, values: Values) -> list[Input]:
     often = Counter(str(value) for value in there).most_common(_MOST_LEVELS)
     levels = [level for level, times in often if times >= _LEAST_OF_A_LEVEL]
     return [*(Input(column, "level", level=level) for level in levels), *missing]
+
+
+def _inputs_of_numbers(column: str, values: Floats) -> list[Input]:
+    """Return what `inputs_of` does, of an array of numbers: without a look at each by itself."""
+    there = values[np.isfinite(values)]
+    missing = [Input(column, "level")] if 0 < there.size < values.size else []
+    if not there.size or there.min() == there.max():
+        return missing
+    return [_number_input(column, there), *missing]
 
 
 def _number_input(column: str, numbers: Floats) -> Input:
@@ -523,22 +532,27 @@ def ridge_logistic(design: Floats, positive: Bools, penalty: float) -> Floats:
     y = positive.astype(np.float64)
     ridge = np.full(design.shape[1], penalty)
     ridge[0] = 1e-3
-    weights = np.zeros(design.shape[1])
+    weights, on_diagonal = np.zeros(design.shape[1]), np.diag(ridge)
 
-    def loss(w: Floats) -> float:
-        margin = design @ w
+    def loss(w: Floats, margin: Floats) -> float:
         return float(np.logaddexp(0.0, margin).sum() - y @ margin + 0.5 * ridge @ w**2)
 
-    now = loss(weights)
+    margin = design @ weights
+    now = loss(weights, margin)
     for _ in range(_STEPS):
-        chance = expit(design @ weights)
+        chance = expit(margin)
         slope = design.T @ (chance - y) + ridge * weights
-        curve = (design.T * (chance * (1 - chance))) @ design + np.diag(ridge)
+        curve = (design.T * (chance * (1 - chance))) @ design + on_diagonal
         step = np.linalg.solve(curve, slope)
-        while (after := loss(weights - step)) > now and np.abs(step).max() > 1e-12:
+        while True:
+            there = weights - step
+            margin = design @ there
+            after, largest = loss(there, margin), np.abs(step).max()
+            if after <= now or largest <= 1e-12:
+                break
             step = step / 2
-        weights, now = weights - step, min(after, now)
-        if np.abs(step).max() < 1e-9:
+        weights, now = there, min(after, now)
+        if largest < 1e-9:
             break
     return weights
 

@@ -30,7 +30,7 @@ from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
 from assay.errors import InputError
 from assay.predictions import Classifiers, Labelled, read_labelled, score_name
-from assay.simulation.second_opinion import OpinedItems
+from assay.simulation.opined import OpinedItems
 from assay.simulation.thresholds import Thresholds
 
 Arrays = ArrayLike | Mapping[str, ArrayLike]

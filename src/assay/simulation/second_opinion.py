@@ -6,117 +6,34 @@ the design bets, what was judged is known after a cut, and the others have numbe
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 from zlib import crc32
 
 import numpy as np
 
 from assay.core.betting import Bets
-from assay.core.bins import Scale
-from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
 from assay.core.design import Design
 from assay.core.engine import Look, State, begin, cannot_stop, fold, look, plan
-from assay.core.error_model import SAID, Model, Values, columns_at, fit, learn, scheduled
+from assay.core.error_model import SAID, Model, columns_at, fit, learn, scheduled
 from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.joint import JointLook, View
-from assay.core.profile import Profile, profile_of
 from assay.core.stopping import Reason
-from assay.core.strata import UNNAMED, Side, Strata
-from assay.core.stratify import cell_strata, joint_of, stratify
-from assay.core.targets import NO_GROUPS, Groups
-from assay.core.types import Bools, Floats, Ints
+from assay.core.strata import Strata
+from assay.core.stratify import joint_of
+from assay.core.tallies import Tallies
+from assay.core.types import Floats, Ints
+from assay.simulation.decks import Decks, Order
+from assay.simulation.opined import OpinedItems
 from assay.simulation.runs import Runs
 
 AUX = " + aux"  # what the name of a design with second opinions ends with
-_BLOCK = 20  # replications: each takes a good part of a second
+_BLOCK = 20  # replications side by side: of each, numbers of all items are held
 
-
-@dataclass(frozen=True, eq=False)
-class OpinedItems:
-    """The items that a metric needs labels of, and what is said of them; or items of several.
-
-    Attributes
-    ----------
-    positive : array of bool, shape (N,)
-        What they are.
-    score : array, shape (N,)
-        The classifier's own, or the mean rank by those of several.
-    columns : mapping of str to array
-        For a model, by name, with the predicted labels, or the codes, under `SAID`.
-    own : str, sequence of str, or None
-        The columns of scores.
-    classifiers : tuple of str
-        Their names, where they have some.
-    """
-
-    positive: Bools
-    score: Floats
-    columns: Mapping[str, Values]
-    own: str | Sequence[str] | None
-    classifiers: tuple[str, ...] = UNNAMED
-
-    @property
-    def predicted(self) -> Bools:
-        """The predicted labels."""
-        return np.asarray(self.columns[SAID], dtype=np.bool_)
-
-    def cut(self, by: Floats, method: str, bins: int) -> tuple[Ints, Strata]:
-        """Return the stratum of every item, and the strata."""
-        predicted = self.predicted
-        profiles: dict[Side, Profile] = {
-            side: profile_of(by[predicted == side])
-            for side in (True, False)
-            if (predicted == side).any()
-        }
-        strata = stratify(profiles, variable="score", method=method, bins=bins)
-        return strata.assign(by, predicted), strata
-
-    def cut_cells(
-        self, by: Floats, goal: Goal, design: Design, *, by_model: bool
-    ) -> tuple[Ints, Strata]:
-        """Return the stratum of every item, and the strata, of several targets.
-
-        Parameters
-        ----------
-        by : array, shape (N,)
-            What the cells are cut by: mean ranks, or log odds.
-        goal, design
-            As in a campaign.
-        by_model : bool
-            Whether it is log odds.
-        """
-        codes = np.asarray(self.columns[SAID], dtype=np.int64)
-        scale: Scale = "margin" if by_model else "probability"
-        cells = _ItemCells(self.classifiers, by, codes, scale)
-        strata = cell_strata(cells, goal, design, by_model=by_model)
-        return strata.assign(by, codes), strata
-
-
-@dataclass(frozen=True, eq=False)
-class _ItemCells:
-    """Items in the cells of what several classifiers say, as `cell_strata` takes them."""
-
-    classifiers: tuple[str, ...]
-    by: Floats
-    codes: Ints
-    scale: Scale
-    groups: Groups = NO_GROUPS
-
-    def cells(self) -> dict[int, int]:
-        """Return the number of items with each code that occurs."""
-        return count_cells(self.codes)
-
-    def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
-        """Return the distribution of what they are cut by in each heap."""
-        return profile_heaps(self.by, self.codes, heaps, scale=self.scale)
-
-    def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
-        """Return the number of items in each part of the strata."""
-        return count_parts(self.by, self.codes, heaps)
-
+Cut: TypeAlias = tuple[Ints, Strata]
+"""The stratum of every item, and the strata."""
 
 _Seen = TypeVar("_Seen", Look, JointLook)
 
@@ -162,6 +79,7 @@ class _Run(ABC, Generic[_Seen]):
         self._order: list[int] = []  # in which items were judged
         self._bets: Bets | None = None  # what bettors own when strata are cut anew
         self._on_top = self._known.copy()  # items that lie on top of their decks
+        self._deals: Order | None = None  # by these two
 
     @property
     def labels(self) -> int:
@@ -179,23 +97,12 @@ class _Run(ABC, Generic[_Seen]):
             before=self._before,
         )
 
+    @abstractmethod
     def run(self, *, recut: bool = True) -> tuple[State, _Seen]:
         """Label until it is over; return how it stands then, and the last look."""
-        stratum, strata = self._cut_now()
-        done = 0 if recut else None
-        while True:
-            ended = self._go_on(stratum, strata, done)
-            if ended is not None:
-                return ended
-            done = scheduled(self.labels)
-            stratum, strata = self._recut(stratum, strata, done)
 
     @abstractmethod
-    def _go_on(self, stratum: Ints, strata: Strata, done: int | None) -> tuple[State, _Seen] | None:
-        """Deal until it is over, or until strata may be cut anew: None."""
-
-    @abstractmethod
-    def _cut(self, log_odds: Floats | None) -> tuple[Ints, Strata]:
+    def _cut(self, log_odds: Floats | None) -> Cut:
         """Return the stratum of every item, and the strata: by the score, or by a model."""
 
     def _goal_now(self, dealt: int) -> Goal:
@@ -204,6 +111,12 @@ class _Run(ABC, Generic[_Seen]):
             return self._goal
         return replace(self._goal, budget=max(self._goal.budget - (self.labels - dealt), 1))
 
+    def _decks_of(self, stratum: Ints, strata: Strata) -> Decks:
+        """Return the items of each stratum, in the order in which they are dealt."""
+        if self._deals is None:
+            self._deals = Order(self.number, self._on_top)
+        return self._deals.decks(stratum, strata.n_strata)
+
     def _judge(self, drawn: Ints) -> Ints:
         """Return those that were not judged before, in the order in which they are now."""
         new = self._rng.permutation(drawn[~self._known[drawn]])
@@ -211,7 +124,7 @@ class _Run(ABC, Generic[_Seen]):
         self._order += new.tolist()
         return new
 
-    def _recut(self, stratum: Ints, strata: Strata, labels: int) -> tuple[Ints, Strata]:
+    def _recut(self, stratum: Ints, strata: Strata, labels: int) -> Cut:
         """Cut the strata anew where a model of the first labels says so."""
         first, items = np.array(self._order[:labels]), self.items
         model = learn(
@@ -229,7 +142,7 @@ class _Run(ABC, Generic[_Seen]):
         self.model = model
         return self._cut_now()
 
-    def _cut_now(self) -> tuple[Ints, Strata]:
+    def _cut_now(self) -> Cut:
         """Return the stratum of every item, and the strata, by the model if there is one."""
         if self.model is None:
             return self._cut(None)
@@ -237,39 +150,150 @@ class _Run(ABC, Generic[_Seen]):
 
 
 class RecutRun(_Run[Look]):
-    """An evaluation of one metric."""
+    """An evaluation of one metric.
 
-    def _go_on(self, stratum: Ints, strata: Strata, done: int | None) -> tuple[State, Look] | None:
-        """Deal until it is over, or until strata may be cut anew: None."""
-        sizes = strata.sizes.astype(np.float64)
-        metric = ratio(self._goal.metric, sizes, strata.says_yes)
-        state = self._begin(stratum, sizes)
-        order = np.lexsort((self.number, ~self._on_top, stratum))
-        first = np.concatenate([[0], np.cumsum(strata.sizes)[:-1]])
-        dealt, middle = state.dealt[0].astype(np.int64), np.full(1, np.nan)
-        while True:
-            streak, goal = np.zeros_like(state.streak), self._goal_now(int(dealt.sum()))
-            if not cannot_stop(self._design, goal, metric, state, middle)[0]:
-                now = look(self._design, goal, metric, state)
-                if now.reason[0] != Reason.GO_ON:
-                    return state, now
-                streak, middle = now.streak, (now.low + now.high) / 2
-            if done is not None and scheduled(self.labels) > done:
-                self._bets = state.bets
-                return None
+    Attributes
+    ----------
+    stratum, strata
+        Of each item, and all of them, since the last cut.
+    state : State
+        Where it stands.
+    last : Look
+        At the end.
+    """
+
+    stratum: Ints
+    strata: Strata
+    state: State
+    last: Look
+    _dealt: Ints  # cards of each stratum, since the last cut
+
+    def run(self, *, recut: bool = True) -> tuple[State, Look]:
+        """Label until it is over; return how it stands then, and the last look."""
+        return run_together([self], recut=recut)[0]
+
+    def begin(self, by_score: dict[object, Cut]) -> None:
+        """Get ready to deal from the first strata.
+
+        Parameters
+        ----------
+        by_score : dict
+            Strata by scores, which evaluations of the same ones share.
+        """
+        if self.model is not None:
+            self._begin_with(self._cut_now())
+            return
+        same = id(self.items.score), id(self.items.columns[SAID]), id(self._design)
+        if same not in by_score:
+            by_score[same] = self._cut_now()
+        self._begin_with(by_score[same])
+
+    def _begin_with(self, cut: Cut) -> None:
+        self.stratum, self.strata = cut
+        self.done = scheduled(self.labels)
+        self.state = self._begin(self.stratum, self.strata.sizes.astype(np.float64))
+        self.middle = np.nan  # of the interval, at the last look that there was
+        self._decks = self._decks_of(self.stratum, self.strata)
+
+    @property
+    def side_by_side(self) -> object:
+        """What evaluations must have in common to be dealt side by side: the shape of a metric.
+
+        Those that draw by chance, or whose budget is used up by answers that are not drawn again,
+        have rounds of their own.
+        """
+        if self._goal.budget is not None or self._design.allocation != "explore":
+            return self
+        said = None if self.strata.says_yes is None else self.strata.says_yes.tobytes()
+        return id(self._design), id(self._goal), said, min(self.state.rounds, 2)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether strata may be cut anew now."""
+        return scheduled(self.labels) > self.done
+
+    def cut_anew(self) -> None:
+        """Cut the strata anew where a model of the first labels says so.
+
+        Where it does not, the evaluation goes on; only who bets takes a new order all the same.
+        """
+        labels = scheduled(self.labels)
+        cut = self._recut(self.stratum, self.strata, labels)
+        if self._design.bets:
+            self._bets = self.state.bets
+        if self._design.bets or cut[1] is not self.strata:
+            self._begin_with(cut)
+        self.done = labels
+
+    def judge_round(self, counts: Ints) -> tuple[Floats, Ints]:
+        """Deal a round; return the outcomes in each stratum, and the kinds of its new cards.
+
+        Parameters
+        ----------
+        counts : array of int, shape (H,)
+            Cards of each stratum.
+        """
+        drawn = self._decks.round(self._dealt, counts)
+        self._dealt = self._dealt + counts
+        new = self._judge(drawn)  # all of them, where bets are on their order
+        stratum, positive = self.stratum, self.items.positive
+        found = np.bincount(stratum[drawn], positive[drawn], minlength=counts.size)
+        return found.astype(np.float64), 2 * stratum[new] + positive[new]
+
+    def deal_beside(self, others: Sequence["RecutRun"], *, recut: bool) -> list["RecutRun"]:
+        """Deal to evaluations side by side, each until it is over or may be cut anew.
+
+        Parameters
+        ----------
+        others : sequence of RecutRun
+            All of them, with what `side_by_side` asks for.
+        recut : bool
+            Whether strata may be cut anew.
+
+        Returns
+        -------
+        list of RecutRun
+            Those that may be.
+        """
+        design, running, due = self._design, list(others), list[RecutRun]()
+        metric = ratio(self._goal.metric, self.state.tallies.N[0], self.strata.says_yes)
+        state = _stacked([run.state for run in running])
+        middle = np.array([run.middle for run in running])
+        while running:
+            goal = self._goal_now(int(state.dealt[0].sum()))
+            seen = ~cannot_stop(design, goal, metric, state, middle)
+            over, streak = np.zeros_like(seen), np.zeros_like(state.streak)
+            if seen.any():
+                now = look(design, goal, metric, state.take(seen))
+                over[seen], streak[seen] = now.reason != Reason.GO_ON, now.streak
+            leaves = over | np.array([recut and run.is_due for run in running])
+            for row in np.flatnonzero(leaves):
+                running[row].leave(state.take(np.arange(leaves.size) == row), middle[row])
+                if over[row]:
+                    running[row].last = look(design, goal, metric, running[row].state)
+                else:
+                    due.append(running[row])
+            if seen.any():
+                middle[seen] = (now.low + now.high) / 2
+            if leaves.any():
+                running = [run for run, gone in zip(running, leaves, strict=True) if not gone]
+                state, streak, middle = state.take(~leaves), streak[~leaves], middle[~leaves]
+            if not running:
+                break
             state = replace(state, streak=streak)
-            counts = plan(self._design, goal, metric, state, rng=self._rng, asked=self._asked)
-            places = [
-                order[first[h] + dealt[h] : first[h] + dealt[h] + counts[0, h]]
-                for h in np.flatnonzero(counts[0])
-            ]
-            drawn = np.concatenate(places)
-            new = self._judge(drawn)  # all of them, where bets are on their order
-            dealt += counts[0]
-            kinds = 2 * stratum[new] + self.items.positive[new]
-            found = np.bincount(stratum[drawn], self.items.positive[drawn], minlength=sizes.size)
-            after = replace(state.deal(counts), tallies=state.tallies.add(counts, found[None]))
-            state = fold(self._design, goal, metric, before=state, after=after, kinds=kinds[None])
+            counts = plan(design, goal, metric, state, rng=self._rng, asked=self._asked)
+            told = [run.judge_round(its) for run, its in zip(running, counts, strict=True)]
+            tallies = state.tallies.add(counts, np.stack([found for found, _ in told]))
+            after = replace(state.deal(counts), tallies=tallies)
+            if design.bets:
+                ((_, kinds),) = told
+                after = fold(design, goal, metric, before=state, after=after, kinds=kinds[None])
+            state = after
+        return due
+
+    def leave(self, state: State, middle: float) -> None:
+        """Keep how it stands."""
+        self.state, self.middle = state, middle
 
     def _begin(self, stratum: Ints, sizes: Floats) -> State:
         """Return the state before the first card of new strata.
@@ -278,22 +302,80 @@ class RecutRun(_Run[Look]):
         decks, and the order of the others is a new one, that knows nothing of what was drawn.
         """
         state = begin(self._design, self._goal, sizes[None])
+        self._dealt = np.zeros(sizes.size, dtype=np.int64)
         if self._bets is None:
             return state
         self.number, self._on_top = self._another_order(), self._known.copy()
+        self._deals = None
         known = stratum[self._known]
         counts = np.bincount(known, minlength=sizes.size)[None]
         found = np.bincount(known, self.items.positive[self._known], minlength=sizes.size)[None]
         state = replace(state.deal(counts), tallies=state.tallies.add(counts, found))
+        self._dealt = counts[0]
         return replace(state, bets=self._bets)
 
     def _another_order(self) -> Floats:
         return self._rng.random(self.number.size)
 
-    def _cut(self, log_odds: Floats | None) -> tuple[Ints, Strata]:
+    def _cut(self, log_odds: Floats | None) -> Cut:
         method = self._design.strata if log_odds is None else "spread"
         by = self.items.score if log_odds is None else log_odds
         return self.items.cut(by, method, self._design.bins)
+
+
+def run_together(runs: Sequence[RecutRun], *, recut: bool = True) -> list[tuple[State, Look]]:
+    """Label in several evaluations until all are over; each ends as it would alone.
+
+    Parameters
+    ----------
+    runs : sequence of RecutRun
+        Evaluations that have not begun. Where no column of theirs has been believed yet, those of
+        the same scores have the same strata, which are cut once.
+    recut : bool
+        Whether strata are cut anew.
+
+    Returns
+    -------
+    list of (State, Look)
+        How each stands at the end, and the last look.
+    """
+    by_score: dict[object, Cut] = {}
+    for run in runs:
+        run.begin(by_score)
+    going_on = list(runs)
+    while going_on:
+        groups: dict[object, list[RecutRun]] = {}
+        for run in going_on:
+            groups.setdefault(run.side_by_side, []).append(run)
+        going_on = [
+            run for group in groups.values() for run in group[0].deal_beside(group, recut=recut)
+        ]
+        for run in going_on:
+            run.cut_anew()
+    return [(run.state, run.last) for run in runs]
+
+
+def _stacked(states: Sequence[State]) -> State:
+    """Return the states of evaluations without bets as one, side by side."""
+    if len(states) == 1:
+        return states[0]
+
+    def rows(of: Callable[[State], Floats]) -> Floats:
+        return np.concatenate([of(state) for state in states])
+
+    tallies = Tallies.trusted(
+        rows(lambda state: state.tallies.N),
+        rows(lambda state: state.tallies.n),
+        rows(lambda state: state.tallies.x),
+        rows(lambda state: state.tallies.u),
+    )
+    return replace(
+        states[0],
+        tallies=tallies,
+        dealt=rows(lambda state: state.dealt),
+        room=rows(lambda state: state.room),
+        streak=np.concatenate([state.streak for state in states]),
+    )
 
 
 class JointRecutRun(_Run[JointLook]):
@@ -307,13 +389,23 @@ class JointRecutRun(_Run[JointLook]):
 
     views: Sequence[View] = ()
 
+    def run(self, *, recut: bool = True) -> tuple[State, JointLook]:
+        """Label until it is over; return how it stands then, and the last look."""
+        stratum, strata = self._cut_now()
+        done = 0 if recut else None
+        while True:
+            ended = self._go_on(stratum, strata, done)
+            if ended is not None:
+                return ended
+            done = scheduled(self.labels)
+            stratum, strata = self._recut(stratum, strata, done)
+
     def _go_on(
         self, stratum: Ints, strata: Strata, done: int | None
     ) -> tuple[State, JointLook] | None:
         joint = joint_of(self._design, self._goal, strata)
         self.views = joint.views
-        order = np.lexsort((self.number, stratum))
-        first = np.searchsorted(stratum[order], np.arange(strata.n_strata))
+        decks = self._decks_of(stratum, strata)
         codes = np.asarray(self.items.columns[SAID], dtype=np.int64)
         state, dealt = joint.begin((1,)), np.zeros(strata.n_strata, dtype=np.int64)
         while True:
@@ -324,8 +416,7 @@ class JointRecutRun(_Run[JointLook]):
             if done is not None and scheduled(self.labels) > done:
                 return None
             counts = there.plan(state, now, asked=self._asked)
-            spans = zip(first + dealt, counts[0], strict=True)
-            drawn = np.concatenate([order[start : start + count] for start, count in spans])
+            drawn = decks.round(dealt, counts[0])
             said = zip(stratum[drawn].tolist(), codes[drawn].tolist(), strict=True)
             part = [strata.part_of(*each) for each in said]
             cards = np.bincount(part, minlength=len(strata.parts))
@@ -335,7 +426,7 @@ class JointRecutRun(_Run[JointLook]):
             tallies = state.tallies.add(cards[None], found[None])
             state = replace(state.deal(counts), tallies=tallies)
 
-    def _cut(self, log_odds: Floats | None) -> tuple[Ints, Strata]:
+    def _cut(self, log_odds: Floats | None) -> Cut:
         by = self.items.score if log_odds is None else log_odds
         return self.items.cut_cells(by, self._goal, self._design, by_model=log_odds is not None)
 
@@ -357,14 +448,16 @@ class RecutTask:
         stream = [seed, crc32(self.name.encode()), self.goal.budget or 0, *rest]
         over = np.ones(1, dtype=np.bool_)
         runs = Runs.start(replications, len(self.goal.goals))
-        for number in range(replications):
-            rng, which = np.random.default_rng([*stream, number]), np.array([number])
-            if self.goal.single:
-                run = RecutRun(self.items, self.design, self.goal, rng, self.asked)
-                state, last = run.run()
+        rngs = [np.random.default_rng([*stream, number]) for number in range(replications)]
+        if self.goal.single:
+            alone = [RecutRun(self.items, self.design, self.goal, rng, self.asked) for rng in rngs]
+            for number, (state, last) in enumerate(run_together(alone)):
+                which = np.array([number])
                 runs.end(which, state, [last], over)
-                runs.reason[which], runs.labels[which] = last.reason, run.labels
-                continue
+                runs.reason[which], runs.labels[which] = last.reason, alone[number].labels
+            return runs
+        for number, rng in enumerate(rngs):
+            which = np.array([number])
             several = JointRecutRun(self.items, self.design, self.goal, rng, self.asked)
             state, seen = several.run()
             runs.end(which, state, seen.looks, over)
