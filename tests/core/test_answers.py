@@ -1,12 +1,27 @@
+import copy
+import json
+import pickle
 from collections.abc import Mapping, Sequence
 from itertools import permutations, product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binomtest
 from sklearn.metrics import cohen_kappa_score
 
-from assay.core.answers import Agreement, agreement_of
+from assay.core.answers import (
+    Agreement,
+    Answer,
+    agreement_of,
+    answers_to,
+    find_answer,
+    parse_answer,
+    parse_answers,
+)
+from assay.core.vocabulary import YES_OR_NO, Vocabulary
+from assay.errors import LabelConflictError, LabelError
 
 Ratings = Sequence[Mapping[str, str]]
 WORDS = ("yes", "no", "cannot judge")
@@ -143,3 +158,111 @@ def test_it_is_told_in_words() -> None:
         "3 reviewers, 1 item judged by two or more: two of them agree on 100.0%, "
         "Fleiss' kappa not defined"
     )
+
+
+TOPICS = Vocabulary(
+    ("math", "Physics", "q-bio", "10", "007"), aliases={"mathematics": "math", "bio": "q-bio"}
+)
+
+
+@given(st.text(max_size=20))
+def test_equal_answers_are_one_object(text: str) -> None:
+    answer = Answer(text)
+    assert answer is Answer(str(answer)) is Answer(text + "") is copy.deepcopy([answer])[0]
+    assert answer is copy.copy(answer) is pickle.loads(pickle.dumps(answer))
+    assert answer == text
+    assert hash(answer) == hash(text)
+    assert type(answer.value) is str
+    assert json.loads(json.dumps({answer: answer})) == {text: text}
+
+
+def test_what_is_judged_and_what_agrees() -> None:
+    assert [answer.outcome for answer in answers_to()] == [True, False, None, None]
+    assert [answer.judged for answer in answers_to()] == [True, True, False, False]
+    assert Answer.BROKEN.category is Answer.CANNOT_JUDGE.category is Answer.CANNOT_JUDGE
+    answers = answers_to(TOPICS)
+    assert [answer.judged for answer in answers] == [True] * 6 + [False] * 2
+    assert {answer.outcome for answer in answers} == {None}
+    assert [answer.category for answer in answers[:6]] == list(answers[:6])
+
+
+SAID: list[tuple[object, str]] = [
+    ("math", "math"),
+    (" MATH ", "math"),
+    ("Mathematics", "math"),
+    ("physics", "Physics"),
+    ("bio", "q-bio"),
+    (10, "10"),
+    (10.0, "10"),
+    (np.int64(10), "10"),
+    (np.float32(10), "10"),
+    ("10.00", "10"),
+    (7, "007"),  # as a spreadsheet writes it
+    ("None of these", "none of these"),
+    ("none_of_these", "none of these"),
+    ("?", "cannot judge"),
+    ("Cannot Judge", "cannot judge"),
+    ("broken", "broken"),
+]
+
+
+@pytest.mark.parametrize(("value", "answer"), SAID)
+def test_classes_by_name_alias_and_number(value: object, answer: str) -> None:
+    assert parse_answer(value, TOPICS) is Answer(answer)
+
+
+@pytest.mark.parametrize(
+    "value", ["yes", "no", "1", True, 1, 0, None, "", float("nan"), "skip", b"x"]
+)
+def test_yes_and_no_are_no_classes_of_others(value: object) -> None:
+    with pytest.raises(LabelError, match="is not an answer"):
+        parse_answer(value, TOPICS)
+
+
+def test_the_nearest_class_is_named() -> None:
+    with pytest.raises(LabelError) as refused:
+        parse_answers({"a": "math", "b": "phisics"}, "string", TOPICS)
+    assert refused.value.hint == "did you mean 'Physics'?"
+    assert "5 classes: math, Physics, q-bio, 10, 007" in refused.value.details
+    with pytest.raises(LabelConflictError, match="both math and q-bio"):
+        parse_answers([("a", "math"), ("a", "bio")], "string", TOPICS)
+
+
+def test_a_class_may_have_a_name_that_means_something_elsewhere() -> None:
+    flags = Vocabulary(("True", "False", "unknown", "1", "?", "nan", "None"))
+    assert parse_answer(True, flags) is Answer("True")
+    assert parse_answer("TRUE", flags) is Answer("True")
+    assert parse_answer(1, flags) is Answer("1")
+    assert parse_answer("?", flags) is Answer("?")
+    assert parse_answer("nan", flags) is Answer("nan")
+    assert find_answer(float("nan"), flags) is find_answer(None, flags) is None
+    assert find_answer("0", flags) is None
+
+
+def test_two_classes_that_are_the_same_number_are_told_apart_by_their_texts() -> None:
+    versions = Vocabulary(("1", "1.0", "2"))
+    assert parse_answer("1.0", versions) is Answer("1.0")
+    assert parse_answer(1, versions) is Answer("1")
+    assert find_answer("1.00", versions) is None
+    assert parse_answer("2.0", versions) is Answer("2")
+
+
+def test_yes_and_no_are_what_they_were() -> None:
+    yes: list[object] = [True, 1, 1.0, "yes", "Y", " true", "T", "1", "1.0", np.True_, np.int8(1)]
+    no: list[object] = [
+        False,
+        0,
+        0.0,
+        "no",
+        "N",
+        "false",
+        "f",
+        "0",
+        "0.0",
+        np.False_,
+        np.float32(0),
+    ]
+    assert {parse_answer(value) for value in yes} == {Answer.YES}
+    assert {parse_answer(value) for value in no} == {Answer.NO}
+    for value in ("none of these", "none_of_these", None, 2, float("nan"), "", "positive"):
+        assert find_answer(value, YES_OR_NO) is None

@@ -9,7 +9,7 @@ import pytest
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.exchange import Imported, import_labels, write_batch
-from assay.core.answers import Answer
+from assay.core.answers import Answer, answers_to
 from assay.core.deck import Id
 from assay.errors import InputError, LabelError
 from tests.exchange.campaigns import AWKWARD, campaign_of
@@ -188,7 +188,7 @@ def test_the_configuration_asks_one_question_with_our_answers() -> None:
     (choices,) = view.iter("Choices")
     assert choices.get("choice") == "single"
     assert choices.get("toName") in {text.get("name") for text in view.iter("Text")}
-    assert [each.get("value") for each in choices] == [answer.value for answer in Answer]
+    assert [each.get("value") for each in choices] == list(answers_to())
     (task,) = json.loads(write_batch(campaign, 9, format="label-studio").content)
     assert task.keys() == {"data"}
     # Every variable is there; column names are data, where a $ is only a $.

@@ -11,7 +11,7 @@ from assay.campaign.campaign import Campaign
 from assay.campaign.create import create_campaign, load_campaign
 from assay.campaign.exchange import Imported, import_labels, labels_sheet, write_batch, write_labels
 from assay.campaign.extend import rebase_campaign
-from assay.core.answers import Answer
+from assay.core.answers import Answer, answers_to
 from assay.core.deck import Id
 from assay.errors import InputError, LabelConflictError, LabelError
 from assay.storage import Label
@@ -47,7 +47,7 @@ def work(campaign: Campaign) -> None:
         asked = given(campaign, who)
     for number in range(6 * len(asked)):
         item, who = rng.choice(asked), rng.choice(team)
-        words = [*(answer.value for answer in Answer), "skip", "withdrawn", "yes", "no"]
+        words = [*answers_to(), "skip", "withdrawn", "yes", "no"]
         turn = campaign.review(
             [Label(str(item), rng.choice(words), key=f"k{number}")], reviewer=who
         )

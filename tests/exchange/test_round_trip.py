@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 from assay.campaign.exchange import Imported, import_labels, write_batch
-from assay.core.answers import Answer
+from assay.core.answers import answers_to
 from assay.errors import LabelError
 from assay.exchange import FORMATS
 from tests.exchange.campaigns import AWKWARD, campaign_of
 
-ANSWERS = list(Answer)
+ANSWERS = answers_to()
 SAID = {id: ANSWERS[place % len(ANSWERS)] for place, id in enumerate(AWKWARD)}
 TEXTS = [f"{id}\n<script>é😀\u2028 of {place}" for place, id in enumerate(AWKWARD)]
 Judge = Callable[[bytes, Mapping[str, str]], bytes]

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from assay.core.answers import Answer
-from assay.labelling.review_rule import WORDS, Review, answered
+from assay.labelling.review_rule import Review, answered, words_of
 from assay.storage import Label
 from tests.desk_model import Happened, Model
 
+WORDS = words_of()
 SAID = [
     *(Label("7", word, name) for name in "ab" for word in WORDS),
     *(Label("7", word, "o", ruling=True) for word in ("yes", "no")),

@@ -22,13 +22,14 @@ from starlette.routing import Route
 from starlette.types import Message
 
 from assay.exchange import FORMATS
-from assay.labelling.review_rule import WORDS
+from assay.labelling.review_rule import words_of
 from assay.web import Options
 from assay.web.auth import needs
 from assay.web.serve import ROUTES
 from tests.web.conftest import Web
 from tests.web.serving import make_campaign, run_apart
 
+WORDS = words_of()
 TIMES = 50 if os.environ.get("ASSAY_TORTURE") == "1" else 1
 
 

@@ -58,7 +58,8 @@ def watching() -> Iterator[Seen]:
 def judge(counter: Counter, labels: list[Label], who: str, want: int = 1) -> Any:
     """Return a turn that is to be awaited."""
     return counter.turn(
-        lambda _campaign: checked_request(labels, who, want, LEASE), lambda _campaign, turn: turn
+        lambda campaign: checked_request(labels, who, want, LEASE, campaign.settings),
+        lambda _campaign, turn: turn,
     )
 
 

@@ -18,7 +18,7 @@ from assay.audit.members import MOST_VALUES
 from assay.core.deck import number
 from assay.core.strata import Strata
 from assay.core.types import read_json
-from assay.labelling import FROM_BEFORE, SKIP, WITHDRAWN, WORDS, Settings, epoch_seed
+from assay.labelling import FROM_BEFORE, SKIP, WITHDRAWN, Settings, epoch_seed
 from assay.storage import LABEL_FIELDS, Session, label_link, open_backup
 
 
@@ -240,7 +240,7 @@ def _event_findings(books: Books) -> Iterator[str]:
     asked = books.dealt_items | books.asked_before
     for row in books.events:
         which = f"label {row['id']} of item {row['item_id']!r}"
-        if row["answer"] not in WORDS:
+        if row["answer"] not in books.settings.words:
             yield f"{which} says {row['answer']!r}, which is no answer"
         if row["ruling"] and row["answer"] == "skip":
             yield f"{which} is a ruling that says nothing"

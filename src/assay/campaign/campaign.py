@@ -325,7 +325,7 @@ class Campaign:
         >>> campaign.review([answer], reviewer="ann").receipts[0].status
         'again'
         """
-        request = checked_request(labels, reviewer, want, lease, blind=blind)
+        request = checked_request(labels, reviewer, want, lease, self._settings, blind=blind)
         return self._following(lambda: self._assignments.turn(request))
 
     def widget(self, reviewer: str) -> Any:
@@ -384,10 +384,10 @@ class Campaign:
         comment : str
             What is written beside the ruling.
         """
-        said = WITHDRAWN if answer == WITHDRAWN else parse_answer(answer).value
+        said = answer if answer == WITHDRAWN else parse_answer(answer, self._settings.classes)
         who = reviewer_of(reviewer)
-        ruling = Label(str(item), said, who, ruling=True, key=key, comment=comment)
-        checked = check_sent(ruling)
+        ruling = Label(str(item), str(said), who, ruling=True, key=key, comment=comment)
+        checked = check_sent(ruling, self._settings)
         return self._following(lambda: self._assignments.rule(checked))
 
     @property
@@ -504,7 +504,8 @@ class Campaign:
         ----------
         labels : mapping or pairs of id and answer
             True or "yes": the item is positive; False or "no": it is not; "cannot judge".
-            The question is always about the item, never about the prediction.
+            The question is always about the item, never about the prediction. In a campaign of
+            other classes: a class's name or alias, "none of these", "cannot judge".
         reviewer : str
             Who says so.
         comments : mapping of id and text, optional
@@ -522,7 +523,7 @@ class Campaign:
         >>> [(label.answer, label.comment) for label in campaign.events()]
         [('yes', ''), ('cannot judge', 'in Dutch')]
         """
-        given = parse_answers(labels, self._settings.id_kind)
+        given = parse_answers(labels, self._settings.id_kind, self._settings.classes)
         reviewer = reviewer_of(reviewer, empty=True)
         written = {str(item): comment_of(text) for item, text in (comments or {}).items()}
         if lost := [item for item in written if item not in given]:
@@ -564,7 +565,7 @@ class Campaign:
         >>> campaign.record(said)
         Recorded(new=2, revised=0, unchanged=0, spare=0)
         """
-        checked = [check_told(label) for label in labels]
+        checked = [check_told(label, self._settings) for label in labels]
         return self._following(lambda: self._record(checked, revise=revise))
 
     def _record(self, labels: Sequence[Label], *, revise: bool) -> Recorded:

@@ -11,28 +11,67 @@ References
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from numbers import Integral
-from typing import Literal
+from numbers import Integral, Real
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from assay.core.subgroups import clopper_pearson
 from assay.core.types import Floats
+from assay.core.vocabulary import NONE_OF_THESE, YES_OR_NO, Vocabulary
 from assay.errors import LabelConflictError, LabelError
 
 
-class Answer(StrEnum):
-    """Yes, no, or why there is neither: it cannot be judged, or cannot be seen (broken)."""
+class Answer(str):
+    """What a person says of an item: a class, or why there is none.
 
-    YES = "yes"
-    NO = "no"
-    CANNOT_JUDGE = "cannot judge"
-    BROKEN = "broken"
+    Of a campaign that asks for a yes or a no these are the classes; of others a class's name, or
+    that it is none of them. An item may be impossible to judge, or to see (broken). Equal answers
+    are one object: ``answer is Answer.YES``.
+
+    Parameters
+    ----------
+    text : str
+        As it is stored. It is not checked here: `parse_answer` knows which answers there are.
+
+    Examples
+    --------
+    >>> Answer("yes") is Answer.YES, Answer("physics"), Answer("physics").judged
+    (True, <Answer: 'physics'>, True)
+    """
+
+    __slots__ = ()
+
+    YES: ClassVar["Answer"]
+    NO: ClassVar["Answer"]
+    NONE_OF_THESE: ClassVar["Answer"]
+    CANNOT_JUDGE: ClassVar["Answer"]
+    BROKEN: ClassVar["Answer"]
+
+    def __new__(cls, text: str) -> "Answer":
+        """Return the one object that stands for a text."""
+        found = _MADE.get(text)
+        return _MADE.setdefault(str(text), super().__new__(cls, text)) if found is None else found
+
+    def __reduce__(self) -> tuple[type["Answer"], tuple[str]]:
+        """Let a copy, or one that was stored, be the same object."""
+        return Answer, (self.value,)
+
+    def __repr__(self) -> str:
+        name = _NAMES.get(self.value)
+        return f"<Answer: {self.value!r}>" if name is None else f"<Answer.{name}: {self.value!r}>"
+
+    @property
+    def value(self) -> str:
+        """The answer as it is stored."""
+        return str(self)
 
     @property
     def outcome(self) -> bool | None:
-        """Whether the item is positive; None where the question has no answer."""
+        """Whether the item is positive; None where the answer is neither yes nor no.
+
+        It is for campaigns of yes and no. A class has no outcome, and is an answer: see `judged`.
+        """
         if self is Answer.YES:
             return True
         return False if self is Answer.NO else None
@@ -40,38 +79,114 @@ class Answer(StrEnum):
     @property
     def judged(self) -> bool:
         """Whether it answers the question."""
-        return self.outcome is not None
+        return self is not Answer.CANNOT_JUDGE and self is not Answer.BROKEN
+
+    @property
+    def category(self) -> "Answer":
+        """What two answers must share to agree: why there is none makes no difference."""
+        return self if self.judged else Answer.CANNOT_JUDGE
 
 
-_WORDS = {
-    **dict.fromkeys(("yes", "y", "true", "t", "1", "1.0"), Answer.YES),
-    **dict.fromkeys(("no", "n", "false", "f", "0", "0.0"), Answer.NO),
+class _Made(dict[str, Answer]):
+    def __missing__(self, text: str) -> Answer:
+        return Answer(text)
+
+
+_MADE = _Made()
+_NAMES = {
+    "yes": "YES",
+    "no": "NO",
+    NONE_OF_THESE: "NONE_OF_THESE",
+    "cannot judge": "CANNOT_JUDGE",
+    "broken": "BROKEN",
+}
+for _text, _name in _NAMES.items():
+    setattr(Answer, _name, Answer(_text))
+
+ANSWERS: Mapping[str, Answer] = _MADE
+"""The answer of a text, as ``Answer(text)``; faster."""
+
+_UNJUDGED = {
     **dict.fromkeys(("cannot judge", "cannot_judge", "cannot-judge", "?"), Answer.CANNOT_JUDGE),
     "broken": Answer.BROKEN,
 }
+_WORDS = {
+    **dict.fromkeys(("yes", "y", "true", "t", "1", "1.0"), Answer.YES),
+    **dict.fromkeys(("no", "n", "false", "f", "0", "0.0"), Answer.NO),
+    **_UNJUDGED,
+}
+_OF_CLASSES = {
+    **dict.fromkeys(("none_of_these", "none-of-these"), Answer.NONE_OF_THESE),
+    **_UNJUDGED,
+}
 
 
-def parse_answer(value: object) -> Answer:
+def answers_to(classes: Vocabulary = YES_OR_NO) -> tuple[Answer, ...]:
+    """Return every answer that there is, in the order in which people are shown them.
+
+    Examples
+    --------
+    >>> [str(answer) for answer in answers_to()]
+    ['yes', 'no', 'cannot judge', 'broken']
+    >>> [str(answer) for answer in answers_to(Vocabulary(("math", "physics")))]
+    ['math', 'physics', 'none of these', 'cannot judge', 'broken']
+    """
+    unjudged = (Answer.CANNOT_JUDGE, Answer.BROKEN)
+    if classes.is_yes_or_no:
+        return (Answer.YES, Answer.NO, *unjudged)
+    return (*map(Answer, classes.names), Answer.NONE_OF_THESE, *unjudged)
+
+
+def find_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer | None:
+    """Return the answer that a value stands for, as `parse_answer` does; None where it is none."""
+    if isinstance(value, str):
+        word = value.strip().lower()
+        if classes.is_yes_or_no and word in _WORDS:
+            return _WORDS[word]
+        name = classes.find(value)
+        if name is None and not classes.is_yes_or_no:
+            return _OF_CLASSES.get(word)
+        return None if name is None else Answer(name)
+    if classes.is_yes_or_no:
+        known = isinstance(value, bool | np.bool_ | int | float | np.number) and value in (0, 1)
+        return (Answer.YES if value == 1 else Answer.NO) if known else None
+    if not isinstance(value, Real | np.bool_) or np.isnan(float(value)):
+        return None
+    name = classes.find(value)
+    return None if name is None else Answer(name)
+
+
+def parse_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer:
     """Return the answer that a value stands for, or raise `LabelError`.
 
-    True and False, 1 and 0, and the words people type; a missing value is never taken for a no.
+    Of yes and no: True and False, 1 and 0, and the words people type. Of other classes: a name or
+    an alias, in any case, or the number that a name is. A missing value is never taken for a no.
+
+    Parameters
+    ----------
+    value : object
+    classes : Vocabulary
+        The campaign's.
 
     Examples
     --------
     >>> parse_answer(True), parse_answer("No"), parse_answer("?")
     (<Answer.YES: 'yes'>, <Answer.NO: 'no'>, <Answer.CANNOT_JUDGE: 'cannot judge'>)
+    >>> parse_answer("Physics", Vocabulary(("math", "physics")))
+    <Answer: 'physics'>
     """
-    if isinstance(value, str):
-        if (word := value.strip().lower()) in _WORDS:
-            return _WORDS[word]
-    elif isinstance(value, bool | np.bool_):
-        return Answer.YES if value else Answer.NO
-    elif isinstance(value, int | float | np.number) and value in (0, 1):
-        return Answer.YES if value == 1 else Answer.NO
+    if (found := find_answer(value, classes)) is not None:
+        return found
+    if classes.is_yes_or_no:
+        details, near = "answers: True, False, 'yes', 'no', 1, 0, 'cannot judge', 'broken'", ""
+    else:
+        details, near = classes.unknown(value)
+        details += "; or 'none of these', 'cannot judge', 'broken'"
     raise LabelError(
         f"{value!r} is not an answer",
-        details="answers: True, False, 'yes', 'no', 1, 0, 'cannot judge', 'broken'",
-        hint="leave out items without an answer yet; say 'cannot judge' where there can be none",
+        details=details,
+        hint=near
+        or "leave out items without an answer yet; say 'cannot judge' where there can be none",
     )
 
 
@@ -104,8 +219,17 @@ def parse_verdict(value: object, at: float | None = None) -> bool | None:
     raise LabelError(f"{value!r} is no number, and at={at:g} is for numbers")
 
 
-def parse_answers(labels: object, id_kind: str) -> dict[str, Answer]:
+def parse_answers(
+    labels: object, id_kind: str, classes: Vocabulary = YES_OR_NO
+) -> dict[str, Answer]:
     """Return what a mapping, or pairs, of ids and answers say, by the ids' texts.
+
+    Parameters
+    ----------
+    labels : mapping, or iterable of pairs
+    id_kind : {"integer", "string"}
+    classes : Vocabulary
+        The campaign's.
 
     Examples
     --------
@@ -121,7 +245,7 @@ def parse_answers(labels: object, id_kind: str) -> dict[str, Answer]:
             item, value = pair
         except (TypeError, ValueError):
             raise LabelError(f"expected pairs of id and answer, got {pair!r}") from None
-        key, answer = _item_key(item, id_kind), parse_answer(value)
+        key, answer = _item_key(item, id_kind), parse_answer(value, classes)
         if given.setdefault(key, answer) is not answer:
             raise LabelConflictError(f"item {item!r} is told both {given[key]} and {answer}")
     return given

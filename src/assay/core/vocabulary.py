@@ -6,6 +6,8 @@ put together into one **code**, sum_j c_j K^j, with K classes; of yes and no, bi
 what the j-th says.
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,6 +26,8 @@ NONE_OF_THESE = "none of these"
 
 RESERVED = (NONE_OF_THESE, "cannot judge", "broken", "skip", "withdrawn", "undo")
 """What no class can be called: these words say something else where people answer."""
+
+_NUMBER = re.compile(r"[-+]?[0-9]{1,17}(\.[0-9]{1,17})?")
 
 
 @dataclass(frozen=True)
@@ -112,18 +116,39 @@ class Vocabulary:
         """Return the number of a class, or of `NONE_OF_THESE`: one behind the last."""
         return len(self.names) if name == NONE_OF_THESE else self.numbers[name]
 
-    def name_of(self, value: object) -> str:
-        """Return the class that a word stands for, whatever its case; or raise `LabelError`."""
-        word = _folded(str(value))
+    @cached_property
+    def _by_number(self) -> Mapping[float, str]:
+        """The classes whose names are numbers; not where two names are the same one."""
+        numbers = [(float(name), name) for name in self.names if _NUMBER.fullmatch(name)]
+        often = Counter(number for number, _ in numbers)
+        return {number: name for number, name in numbers if often[number] == 1}
+
+    def find(self, value: object) -> str | None:
+        """Return the class that a value stands for, as `name_of` does; None where it is none."""
+        text = str(value)
+        word = _folded(text)
         if word in self._words:
             return self._words[word]
         if word == NONE_OF_THESE and not self.is_yes_or_no:
             return NONE_OF_THESE
+        return self._by_number.get(float(word)) if _NUMBER.fullmatch(word) else None
+
+    def name_of(self, value: object) -> str:
+        """Return the class that a value stands for, or raise `LabelError`.
+
+        It is a name or an alias, in any case; or a number that only one name is, as files write
+        it: 9.0 is the class 9.
+        """
+        if (found := self.find(value)) is not None:
+            return found
+        details, near = self.unknown(value)
+        raise LabelError(f"{value!r} is not a class", details=details, hint=near)
+
+    def unknown(self, value: object) -> tuple[str, str]:
+        """Return what to say of a value that is no class: the classes, and the nearest if any."""
         few = ", ".join(self.names[:8]) + (", …" if len(self.names) > 8 else "")
         near = did_you_mean(str(value), [*self.names, *self.aliases])
-        raise LabelError(
-            f"{value!r} is not a class", details=f"{len(self):,} classes: {few}", hint=near
-        )
+        return f"{len(self):,} classes: {few}", near
 
     def code(self, said: Sequence[Ints]) -> Ints:
         """Return the codes of what several classifiers say, each an array of class numbers.

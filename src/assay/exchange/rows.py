@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.core.answers import Answer, parse_answer
+from assay.core.answers import answers_to, parse_answer
 from assay.core.deck import Id
 from assay.core.types import read_json
 from assay.errors import AssayError, InputError, LabelError, did_you_mean
@@ -209,7 +209,7 @@ def check_rows(
         except AssayError as error:
             problems.append(f"{row.where}: {error.problem}")
     if problems:
-        answers = ", ".join(answer.value for answer in Answer)
+        answers = ", ".join(answer.value for answer in answers_to())
         raise LabelError(
             f"{count(problems, 'row')} of {name} cannot be taken; nothing was recorded",
             details=first(problems),

@@ -44,7 +44,7 @@ from assay.labelling.reserve import (
     scans_of,
     whereabouts,
 )
-from assay.labelling.review_rule import FROM_BEFORE, SKIP, WITHDRAWN, WORDS, Review, answered
+from assay.labelling.review_rule import FROM_BEFORE, SKIP, WITHDRAWN, Review, answered, words_of
 from assay.labelling.rounds import Rounds
 from assay.labelling.savings import savings_of
 from assay.labelling.settings import (
@@ -69,7 +69,6 @@ __all__ = [
     "LONGEST_COMMENT",
     "SKIP",
     "WITHDRAWN",
-    "WORDS",
     "Assignments",
     "Before",
     "Dealt",
@@ -132,5 +131,6 @@ __all__ = [
     "waiting_in",
     "whereabouts",
     "without_collection",
+    "words_of",
     "worth_of",
 ]

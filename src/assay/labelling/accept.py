@@ -8,10 +8,11 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any, Literal
 
-from assay.core.answers import Answer, parse_answer
+from assay.core.answers import ANSWERS, Answer, parse_answer
 from assay.errors import InputError, LabelConflictError, LabelError, is_storable
 from assay.labelling.assignments import TurnRequest
-from assay.labelling.review_rule import ANSWERS, WORDS, Review
+from assay.labelling.review_rule import SKIP, WITHDRAWN, Review
+from assay.labelling.settings import Settings
 from assay.labelling.state import Labelling
 from assay.storage import Label
 
@@ -21,6 +22,7 @@ LONGEST_LEASE = 366 * 86_400.0  # seconds
 
 _SHOW_AT_MOST = 3  # examples in an error
 _SHOW_OF_AN_ID = 100  # characters
+_LIST_AT_MOST = 12  # answers in an error
 
 
 def check_lease(lease: float) -> None:
@@ -65,16 +67,24 @@ def comment_of(text: str) -> str:
     return text.strip()
 
 
-def check_sent(label: Label) -> Label:
+def check_sent(label: Label, settings: Settings) -> Label:
     """Return what a page sends as it is recorded; raise where it is no label, or has no key."""
     check_text(label.key or "", "key")
-    if label.answer not in WORDS:
-        raise LabelError(f"{label.answer!r} is not an answer", details=", ".join(WORDS))
+    if label.answer not in settings.words:
+        few = [*settings.words][:_LIST_AT_MOST]
+        more = ", ..." if len(settings.words) > _LIST_AT_MOST else ""
+        raise LabelError(f"{label.answer!r} is not an answer", details=", ".join(few) + more)
     return replace(label, comment=comment_of(label.comment))
 
 
 def checked_request(
-    labels: Sequence[Label], reviewer: str, want: int, lease: float, *, blind: bool = False
+    labels: Sequence[Label],
+    reviewer: str,
+    want: int,
+    lease: float,
+    settings: Settings,
+    *,
+    blind: bool = False,
 ) -> TurnRequest:
     """Return what a reviewer's page asks for; raise where it is nothing that can be done.
 
@@ -87,22 +97,26 @@ def checked_request(
         Items to have at hand.
     lease : float
         Seconds for which nobody else is given them.
+    settings : Settings
+        Of the campaign, which say what answers there are.
     blind : bool
         As `TurnRequest` has it.
     """
     check_lease(lease)
     name = reviewer_of(reviewer)
-    sent = [replace(check_sent(label), reviewer=name, ruling=False) for label in labels]
+    sent = [replace(check_sent(label, settings), reviewer=name, ruling=False) for label in labels]
     return TurnRequest(sent, name, want, lease, blind)
 
 
-def check_told(label: Label) -> Label:
+def check_told(label: Label, settings: Settings) -> Label:
     """Return a label from a file or a program as it is recorded; raise where it is none."""
-    plain = label.answer in ANSWERS and not label.comment and label.late is False
+    answer = label.answer
+    stored = answer in settings.words and answer not in (SKIP, WITHDRAWN)
+    plain = stored and not label.comment and label.late is False
     if plain and label.key is None and _is_right_name(label.reviewer):
         return label  # as nearly all of a file are
     right: dict[str, Any] = {
-        "answer": parse_answer(label.answer).value,
+        "answer": parse_answer(answer, settings.classes).value,
         "reviewer": reviewer_of(label.reviewer, empty=True),
         "late": False,
         "key": None,
@@ -146,7 +160,7 @@ def told_by_one(
         review = labelling.review(item_id)
         # Those who count change their own answer; over their heads others can only rule.
         own = None if review.ruled is not None else review.counted_labels.get(reviewer)
-        before = review.settled if own is None else Answer(own.answer)
+        before = review.settled if own is None else ANSWERS[own.answer]
         written = review.comment if own is None else own.comment
         comment = comments.get(item_id, written if before is answer else "")
         if before is answer and comment == written:

@@ -224,8 +224,6 @@ def _bound(standing: Standing, verdict: bool | None) -> float | None:
 
 # Counts by stratum and by reviewer, and how far reviewers agree: all of one moment.
 
-_ROWS = {True: 0, False: 1, None: 2}  # by outcome
-
 
 def strata_in(labelling: Labelling) -> list[StratumRow]:
     """Return one row a stratum: what it is, its size, and its labels so far."""
@@ -234,7 +232,7 @@ def strata_in(labelling: Labelling) -> list[StratumRow]:
     for item_id, answer in labelling.rounds.answers.items():
         card = labelling.rounds.card(item_id)
         if card is not None:
-            counts[_ROWS[answer.outcome], card.stratum] += 1
+            counts[1 - (answer is Answer.YES) if answer.judged else 2, card.stratum] += 1
     shares: list[float] | list[None] = [None] * strata.n_strata
     if strata.weighted:
         shares = (strata.weights / strata.weights.sum()).tolist()
@@ -280,7 +278,7 @@ def agreement_in(labelling: Labelling) -> Agreement:
     counted = (review.counted for review in labelling.reviews.values())
     return agreement_of(
         [
-            {name: _category(answer) for name, answer in each.items()}
+            {name: answer.category for name, answer in each.items()}
             for each in counted
             if len(each) > 1
         ]
@@ -294,11 +292,6 @@ def waiting_in(labelling: Labelling) -> dict[str, Answer]:
         for item_id, review in labelling.reviews.items()
         if (answer := review.settled) is not None and labelling.rounds.card(item_id) is None
     }
-
-
-def _category(answer: Answer) -> str:
-    """Return what two answers must share to agree."""
-    return answer.value if answer.judged else Answer.CANNOT_JUDGE.value
 
 
 # A campaign's labels, strata and history as DataFrames.

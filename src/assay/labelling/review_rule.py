@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
-from assay.core.answers import Answer
+from assay.core.answers import ANSWERS, Answer, answers_to
+from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.storage import Label
 
 FROM_BEFORE = "before"
@@ -20,9 +21,16 @@ FROM_BEFORE = "before"
 SKIP = "skip"  # not now: the reviewer sees it again after all others
 WITHDRAWN = "withdrawn"  # the reviewer takes back what they said
 
-WORDS = (*(answer.value for answer in Answer), SKIP, WITHDRAWN)
 
-ANSWERS = {answer.value: answer for answer in Answer}  # faster than Answer("yes")
+def words_of(classes: Vocabulary = YES_OR_NO) -> tuple[str, ...]:
+    """Return all that a label can say: the answers that there are, skip and withdrawn.
+
+    Examples
+    --------
+    >>> words_of()
+    ('yes', 'no', 'cannot judge', 'broken', 'skip', 'withdrawn')
+    """
+    return (*(answer.value for answer in answers_to(classes)), SKIP, WITHDRAWN)
 
 
 @dataclass(slots=True)
@@ -74,7 +82,7 @@ class Review:
     @property
     def ruling(self) -> Answer | None:
         """The answer of whoever has ruled."""
-        return None if self.ruled is None else Answer(self.ruled.answer)
+        return None if self.ruled is None else ANSWERS[self.ruled.answer]
 
     @property
     def counted_labels(self) -> Mapping[str, Label]:
@@ -110,7 +118,7 @@ class Review:
         if len(self.labels) < self.wanted:
             return None
         counted = [ANSWERS[label.answer] for label in islice(self.labels.values(), self.wanted)]
-        agreed = all(each.outcome is counted[0].outcome for each in counted)
+        agreed = all(each.category is counted[0].category for each in counted)
         return counted[0] if agreed else None
 
     @property

@@ -4,11 +4,12 @@ import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from hashlib import sha256
 from numbers import Real
 from typing import Any, Literal, Self
 
-from assay.core.answers import parse_answer
+from assay.core.answers import Answer, answers_to, parse_answer
 from assay.core.bins import Scale
 from assay.core.cuts import Variable
 from assay.core.deck import NUMBERS, Id, number
@@ -18,8 +19,10 @@ from assay.core.evaluation import Evaluation, Prior
 from assay.core.goal import Goal
 from assay.core.strata import Strata
 from assay.core.types import between
+from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import DesignError, InputError, LabelError, StorageError
 from assay.labelling.epochs import Epoch, epoch_seed, rounds_after
+from assay.labelling.review_rule import words_of
 from assay.labelling.rounds import Rounds
 from assay.predictions import Roles, joint_fingerprint, listed, score_name
 from assay.storage import Session, reading_stored
@@ -367,7 +370,8 @@ class Series:
 class Settings:
     """The frozen part of a campaign: of one metric, or of several targets at once.
 
-    `epochs` are those of a guaranteed campaign from before its strata were cut anew.
+    `epochs` are those of a guaranteed campaign from before its strata were cut anew. `classes` are
+    what an item can be; campaigns of before are of yes and no.
     """
 
     name: str
@@ -381,6 +385,26 @@ class Settings:
     series: Series | None = None
     prior: Prior | None = None
     epochs: tuple[Epoch, ...] = ()
+    classes: Vocabulary = YES_OR_NO
+
+    def __post_init__(self) -> None:
+        """Refuse names of yes and no where there are neither."""
+        if self.reviewing.answers is not None and not self.classes.is_yes_or_no:
+            raise DesignError(
+                "names of yes and no beside classes",
+                details=f"people choose one of {len(self.classes):,} classes, by its name",
+                hint="leave out answers; in classes, each has its name and guideline",
+            )
+
+    @cached_property
+    def answers(self) -> tuple[Answer, ...]:
+        """The answers that there are, in the order in which people are shown them."""
+        return answers_to(self.classes)
+
+    @cached_property
+    def words(self) -> Mapping[str, None]:
+        """All that a label can say: the answers, skip and withdrawn; in their order."""
+        return dict.fromkeys(words_of(self.classes))
 
     def evaluation(self) -> Evaluation:
         """Return what a campaign with these settings runs, before its first answer."""
@@ -450,11 +474,17 @@ class Settings:
     @property
     def question(self) -> str:
         """What reviewers are asked of every item."""
+        if self.reviewing.question:
+            return self.reviewing.question
+        if not self.classes.is_yes_or_no:
+            return "Which class is it?"
         positive = self.source.positive
-        return self.reviewing.question or f"Is it {'positive' if positive is None else positive}?"
+        return f"Is it {'positive' if positive is None else positive}?"
 
     def called(self, answer: str) -> str:
         """Return what an answer is called where people give it."""
+        if not self.classes.is_yes_or_no:
+            return answer
         words = self.reviewing.answers or ("yes", "no")
         return {"yes": words[0], "no": words[1]}.get(answer, answer)
 
@@ -490,6 +520,7 @@ class Settings:
                 if each is not None
             },
             **({"epochs": [each.to_dict() for each in self.epochs]} if self.epochs else {}),
+            **({} if self.classes == YES_OR_NO else {"classes": self.classes.to_dict()}),
         }
 
     @classmethod
@@ -509,6 +540,7 @@ class Settings:
             series=None if series is None else Series(**series),
             prior=None if prior is None else Prior(*map(tuple, prior.values())),
             epochs=tuple(map(Epoch.from_dict, values.get("epochs", ()))),
+            classes=Vocabulary.from_dict(values.get("classes")),
         )
 
 

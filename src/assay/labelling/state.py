@@ -12,12 +12,12 @@ from itertools import chain, repeat
 
 import numpy as np
 
-from assay.core.answers import Answer
+from assay.core.answers import ANSWERS, Answer
 from assay.core.engine import State
 from assay.core.stopping import Reason
 from assay.errors import AssayError, StorageError
 from assay.labelling.reserve import Reserve, ShortReserveError
-from assay.labelling.review_rule import ANSWERS, Review, Reviews
+from assay.labelling.review_rule import SKIP, WITHDRAWN, Review, Reviews
 from assay.labelling.settings import Settings, find_campaign
 from assay.predictions import Predictions
 from assay.results import REMEMBERED
@@ -258,10 +258,13 @@ class Labelling:
         reviewers wait meanwhile.
         """
         first: dict[str, StoredLabel] = {}
+        words, aside = self.settings.words, (SKIP, WITHDRAWN)
         for label in labels:
             item_id = label.item_id
+            if label.answer not in words:
+                raise ValueError(f"label {label.id} says {label.answer!r}, which is no answer")
             known = item_id in first or item_id in self.reviews
-            if known or label.ruling or label.answer not in ANSWERS:
+            if known or label.ruling or label.answer in aside:
                 self._take_first(first)
                 first = {}
                 self._take_next(label)

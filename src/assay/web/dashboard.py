@@ -8,7 +8,7 @@ from operator import attrgetter
 import numpy as np
 
 from assay.campaign import Campaign
-from assay.core.answers import Agreement, Answer
+from assay.core.answers import Agreement
 from assay.core.metrics import METRICS
 from assay.core.subgroups import clopper_pearson
 from assay.errors import DesignError
@@ -202,7 +202,7 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
         budget=budget,
         outlook=campaign.outlook(),
         pace=campaign.pace(),
-        unjudged={each.value: answers[each] for each in Answer if not each.judged},
+        unjudged={each.value: answers[each] for each in settings.answers if not each.judged},
         disputes=len(campaign.disputes()),
         begun=None if settings.reviewing.per_item == 1 else campaign.half_reviewed,
         trouble=printable(campaign.trouble),

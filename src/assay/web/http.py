@@ -2,8 +2,9 @@
 
 import logging
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from http import HTTPStatus
+from itertools import islice
 from typing import Any, NoReturn
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -15,7 +16,7 @@ from starlette.types import ExceptionHandler
 from assay.core.deck import Id
 from assay.core.types import read_json
 from assay.errors import AssayError, LabelConflictError, StorageError, is_storable, texts_in
-from assay.labelling import LONGEST_COMMENT, WORDS, Settings
+from assay.labelling import LONGEST_COMMENT, Settings
 from assay.storage import Label
 from assay.web import Options
 
@@ -24,6 +25,7 @@ from assay.web import Options
 _MOST_SUBMITS = 100
 _LONGEST_KEY = 100
 _LONGEST_ID = 10_000
+_LISTED = 12  # words in an error
 
 
 async def read_document(request: Request) -> Mapping[str, Any]:
@@ -75,11 +77,12 @@ def number_in(
     return value
 
 
-def word_in(document: Mapping[str, Any], name: str, words: tuple[str, ...]) -> str:
+def word_in(document: Mapping[str, Any], name: str, words: Collection[str]) -> str:
     """Return one of the known words."""
     value = document.get(name)
     if not isinstance(value, str) or value not in words:
-        refuse(f"{name!r} must be one of: {', '.join(words)}")
+        more = ", ..." if len(words) > _LISTED else ""
+        refuse(f"{name!r} must be one of: {', '.join(islice(words, _LISTED))}{more}")
     return value
 
 
@@ -113,7 +116,7 @@ def labels_in(document: Mapping[str, Any], settings: Settings) -> list[Label]:
     return [
         Label(
             str(item_in(each, settings)),
-            word_in(each, "answer", WORDS),
+            word_in(each, "answer", settings.words),
             key=text_in(each, "key"),
             comment=comment_in(each),
         )

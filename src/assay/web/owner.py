@@ -17,7 +17,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from assay.campaign import Campaign, Written, import_labels, write_batch, write_labels
-from assay.core.answers import Answer
 from assay.errors import is_storable
 from assay.exchange import FORMATS, LimitError
 from assay.labelling import LONGEST_COMMENT
@@ -38,8 +37,6 @@ from assay.web.http import (
 from assay.web.items import item_json
 from assay.web.queue import Counter
 from assay.web.review import button_words, guideline_blocks
-
-_ANSWERS = tuple(answer.value for answer in Answer)
 
 
 @needs("owner")
@@ -121,7 +118,7 @@ def _dispute_values(dispute: Dispute, campaign: Campaign, options: Options) -> M
         # Escaped to ASCII: an item may hold half a surrogate pair, which UTF-8 cannot.
         "item": json.dumps(item_json(dispute.item, campaign, options)),
         "id": str(dispute.item.id),
-        "said": [(answer.value, said[answer]) for answer in Answer if said[answer]],
+        "said": [(each.value, said[each]) for each in campaign.settings.answers if said[each]],
         "by": sorted((each.reviewer, each.answer, each.comment) for each in labels),
         "comments": sorted((each.answer, each.comment) for each in labels if each.comment),
     }
@@ -133,11 +130,11 @@ async def take_ruling(request: Request) -> Response:
     counter: Counter = request.app.state.counter
     person: Person = request.state.person
     document = await read_document(request)
-    answer, key = word_in(document, "answer", _ANSWERS), text_in(document, "key")
-    comment = comment_in(document)
+    key, comment = text_in(document, "key"), comment_in(document)
 
     def rule(campaign: Campaign) -> dict[str, Any]:
         item = item_in(document, campaign.settings)
+        answer = word_in(document, "answer", campaign.settings.answers)
         receipt = campaign.rule(item, answer, reviewer=person.name, key=key, comment=comment)
         return {"receipt": asdict(receipt), "left": len(campaign.disputes())}
 

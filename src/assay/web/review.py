@@ -107,9 +107,10 @@ async def take_turn(request: Request) -> Response:
     _refuse_mistaken(document, counter, person)
 
     def asked(campaign: Campaign) -> TurnRequest:
-        labels = labels_in(document, campaign.settings)
+        settings = campaign.settings
+        labels = labels_in(document, settings)
         blind = person.role != "owner"
-        return checked_request(labels, person.name, want, options.lease, blind=blind)
+        return checked_request(labels, person.name, want, options.lease, settings, blind=blind)
 
     def told(campaign: Campaign, turn: Turn) -> dict[str, Any]:
         return {
