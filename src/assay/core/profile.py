@@ -202,27 +202,32 @@ def refuse_non_finite(scores: Floats) -> None:
 # A cell with more of a label's items would make one of ten strata larger by a fifth.
 HEAVY = 1 / 50
 
+# Up to so many classes there is a counter for every pair of a bin and a class.
+_FEW_CLASSES = 8
+
 Counted = TypeVar("Counted")
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreCells:
-    """Items by bin and predicted label, one row for each pair that occurs.
+    """Items by bin and predicted label, or class, one row for each pair that occurs.
 
     Parameters
     ----------
     rule : {"probability", "tail", "margin"}
         How bins are made of scores (`assay.core.bins`).
     bin : array of int64, shape (M,)
-        Ascending; where a bin has items of both labels, first those predicted no.
-    yes : array of bool, shape (M,)
-        The predicted label.
+        Ascending; where a bin has items of several labels, by label: first those predicted no.
+    said : array of bool, or of int64, shape (M,)
+        The predicted label, or the number of the predicted class.
     count : array of int64, shape (M,)
         The items; at least one.
     low, high : array, shape (M,)
         Their smallest and their largest score.
     digest : array of uint64, shape (M,)
         The exclusive or of d(id) (`assay.core.deck`) over the items.
+    classes : int
+        How many classes there are.
 
     Examples
     --------
@@ -236,15 +241,16 @@ class ScoreCells:
 
     rule: Rule
     bin: Ints
-    yes: Bools
+    said: Bools | Ints
     count: Ints
     low: Floats
     high: Floats
     digest: Words
+    classes: int = 2
 
     def __post_init__(self) -> None:
         """Refuse cells out of order: engines must agree on them row by row."""
-        place = 2 * self.bin + self.yes
+        place = self.classes * self.bin + self.said
         if place.size == 0 or not (place[:-1] < place[1:]).all():
             raise InputError(
                 "score cells are not in order",
@@ -255,6 +261,11 @@ class ScoreCells:
     def size(self) -> int:
         """The number of items."""
         return int(self.count.sum())
+
+    @property
+    def yes(self) -> Bools:
+        """Which cells are of items predicted yes: of another class than the first."""
+        return np.asarray(self.said != 0)
 
     @property
     def positives(self) -> int:
@@ -268,7 +279,15 @@ class ScoreCells:
 
     @property
     def heaviest(self) -> float:
-        """The largest share of a label's items in one cell, of cells with scores to tell apart."""
+        """The largest share of a label's items in one cell, of cells with scores to tell apart.
+
+        Of more than two classes, of all items: a rare class would ask for the finer rule, whatever
+        its scores are.
+        """
+        if self.classes > 2:
+            every = self.profile(None)
+            shares = every.count / every.total
+            return float(np.max(shares, where=every.low < every.high, initial=0.0))
         of_label = np.where(self.yes, self.positives, self.size - self.positives)
         return float(np.max(self.count / of_label, where=self.low < self.high, initial=0.0))
 
@@ -298,9 +317,11 @@ class ScoreCells:
         not against somebody who wants to deceive.
         """
         seen = sha256(self.rule.encode())
+        if self.classes > 2:
+            seen.update(f":{self.classes}".encode())
         for column, kind in (
             (self.bin, "<i8"),
-            (self.yes, "<i8"),
+            (self.said, "<i8"),
             (self.count, "<i8"),
             (self.low + 0.0, "<f8"),  # adding zero turns -0.0 into 0.0
             (self.high + 0.0, "<f8"),
@@ -330,46 +351,89 @@ def evenest(
 
 
 def cells_of(
-    values: Floats, predicted: Bools, digest: Words | None = None, weights: Ints | None = None
+    values: Floats,
+    predicted: Bools | Ints,
+    digest: Words | None = None,
+    weights: Ints | None = None,
+    classes: int = 2,
 ) -> ScoreCells:
     """Count items that are in memory.
 
     Parameters
     ----------
     values, predicted : array, shape (N,)
-        Each item's score and predicted label.
+        Each item's score and predicted label, or the number of its predicted class.
     digest : array, shape (N,), optional
         Each item's d(id), where the fingerprint is wanted.
     weights : array of int64, shape (N,), optional
         How many times each item counts, at least once; otherwise every item counts once.
+    classes : int
+        How many classes there are.
     """
+    tally = _count if classes <= _FEW_CLASSES else _count_sorted
 
     def count(rule: Rule) -> ScoreCells:
-        return _count(values, predicted, digest, weights, rule)
+        return tally(values, predicted, digest, weights=weights, rule=rule, classes=classes)
 
     return evenest(count, scale_of(*score_range(values)), lambda cells: cells)
 
 
 def _count(
-    values: Floats, predicted: Bools, digest: Words | None, weights: Ints | None, rule: Rule
+    values: Floats,
+    predicted: Bools | Ints,
+    digest: Words | None,
+    *,
+    weights: Ints | None,
+    rule: Rule,
+    classes: int,
 ) -> ScoreCells:
-    places = 2 * (2 * LARGEST_BIN + 1)
+    places = classes * (2 * LARGEST_BIN + 1)
     ranges, digests = Ranges(places), np.zeros(places, dtype=np.uint64)
     weighed = np.zeros(places, dtype=np.int64)
     for piece in pieces(values.size):
-        place = 2 * (bins_of(values[piece], rule) + LARGEST_BIN) + predicted[piece]
+        place = classes * (bins_of(values[piece], rule) + LARGEST_BIN) + predicted[piece]
         ranges.add(place, values[piece])
         if digest is not None:
             np.bitwise_xor.at(digests, place, digest[piece])
         if weights is not None:
             np.add.at(weighed, place, weights[piece])
     there = np.flatnonzero(ranges.count)
+    said = there % classes
     return ScoreCells(
         rule=rule,
-        bin=there // 2 - LARGEST_BIN,
-        yes=there % 2 == 1,
+        bin=there // classes - LARGEST_BIN,
+        said=said == 1 if classes == 2 else said,
         count=(ranges.count if weights is None else weighed)[there],
         low=ranges.low[there],
         high=ranges.high[there],
         digest=digests[there],
+        classes=classes,
+    )
+
+
+def _count_sorted(
+    values: Floats,
+    predicted: Bools | Ints,
+    digest: Words | None,
+    *,
+    weights: Ints | None,
+    rule: Rule,
+    classes: int,
+) -> ScoreCells:
+    """Count items of many classes, without a counter for every pair: most of them do not occur."""
+    place = classes * bins_of(values, rule) + predicted
+    order = np.argsort(place)
+    place, values = place[order], values[order]
+    starts = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
+    counts = np.ones(place.size, dtype=np.int64) if weights is None else weights[order]
+    words = np.zeros(place.size, dtype=np.uint64) if digest is None else digest[order]
+    return ScoreCells(
+        rule=rule,
+        bin=place[starts] // classes,
+        said=place[starts] % classes,
+        count=np.add.reduceat(counts, starts),
+        low=np.minimum.reduceat(values, starts),
+        high=np.maximum.reduceat(values, starts),
+        digest=np.bitwise_xor.reduceat(words, starts),
+        classes=classes,
     )

@@ -2,10 +2,12 @@
 
 from assay.core.strata import Side
 from assay.core.stratify import sides_to_cut
+from assay.predictions.classes import column_names, find_classes, is_of_classes
 from assay.predictions.contract import Card, Found, IdKind, Predictions
 from assay.predictions.doubts import Doubt
 from assay.predictions.duckdb.joined import joined_with
 from assay.predictions.engine import telling_progress
+from assay.predictions.given_classes import Given, read_given
 from assay.predictions.judgements import Classifiers, Labelled, as_mappings, read_labelled
 from assay.predictions.memory import MemoryPredictions
 from assay.predictions.opinions import Opinionated, bound_seed, fold_of, score_name
@@ -53,6 +55,7 @@ __all__ = [
     "Doubt",
     "Engine",
     "Found",
+    "Given",
     "IdKind",
     "Labelled",
     "MemoryPredictions",
@@ -69,15 +72,19 @@ __all__ = [
     "as_mappings",
     "as_scan",
     "bound_seed",
+    "column_names",
     "engine_of",
+    "find_classes",
     "fold_of",
     "from_arrays",
+    "is_of_classes",
     "joined_with",
     "joint_fingerprint",
     "listed",
     "merge",
     "parts_in",
     "read_compared",
+    "read_given",
     "read_labelled",
     "read_predictions",
     "refuse_bad_show",

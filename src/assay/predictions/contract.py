@@ -26,8 +26,8 @@ class Card:
     id : int or str
         As in the predictions, a plain Python value.
     predicted : int
-        Whether the classifier said yes: a bool. Of several classifiers the code: bit k is set where
-        the k-th said yes.
+        Whether the classifier said yes: a bool. Of classifiers that have names the code
+        (`assay.core.vocabulary`): of yes and no, bit k is set where the k-th said yes.
     shown : mapping of str to object
         What people see when they label it: one value, fit for JSON, for each column to show.
     weight : int, optional
@@ -52,9 +52,10 @@ class Found:
 class Predictions(Protocol):
     """The output of one classifier or several for every item of a population.
 
-    What several say of an item is a code: bit k is set where the k-th says yes. To be predicted yes
-    is then to be predicted yes by one of them at least. The score of classifiers that have names is
-    the mean rank.
+    What several say of an item is a code: bit k is set where the k-th says yes; of more classes
+    than these two, sum_k c_k K^k with the number of the class that the k-th says. To be predicted
+    yes is then to be predicted yes, or another class than the first, by one of them at least. The
+    score of classifiers that have names is the mean rank.
 
     The same predictions answer alike from whatever container they are read and, where they carry
     ids, in whatever order their rows are.
@@ -75,6 +76,10 @@ class Predictions(Protocol):
     @property
     def classifiers(self) -> tuple[str, ...]:
         """Their names, in the order of the bits of a code; `UNNAMED` for one without a name."""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes that they say, in the order of their numbers: no and yes, or others."""
 
     @property
     def groups(self) -> Groups:

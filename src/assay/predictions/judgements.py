@@ -14,7 +14,9 @@ from assay.core.profile import cells_of, profile_of
 from assay.core.strata import UNNAMED
 from assay.core.targets import ALONE, refuse_bad_names
 from assay.core.types import Bools, Floats, Ints, Words
+from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError, did_you_mean
+from assay.predictions.class_values import take_classes
 from assay.predictions.column import Loaded
 from assay.predictions.doubts import Doubt, doubts_of
 from assay.predictions.duckdb.loading import read_scan
@@ -32,10 +34,10 @@ from assay.predictions.values import (
 )
 
 Classifiers = Mapping[str, Mapping[str, object] | Sequence[object]]
-"""Of each classifier's name its `score`, `predicted`, `threshold`, `positive`, `score_of` and
-`scale`, those it has."""
+"""Of each classifier's name its `score`, `predicted`, `threshold`, `positive`, `score_of`, `scale`
+and `probabilities`, those it has."""
 
-_SHARED = ("id", "aux", "model")  # not one classifier's
+_SHARED = ("id", "aux", "model", "classes", "of_class")  # not one classifier's
 _OPTIONS = [field.name for field in fields(Roles) if field.name not in _SHARED]
 _NO_SCORE = 0.5  # every item's rank where no classifier has a score
 
@@ -129,8 +131,16 @@ def as_mappings(classifiers: Classifiers) -> dict[str, Any]:
     return found
 
 
-def roles_of(classifiers: Classifiers) -> dict[str, Roles]:
-    """Return the columns of each classifier, or say what is wrong with what was given."""
+def roles_of(classifiers: Classifiers, classes: Vocabulary | None = None) -> dict[str, Roles]:
+    """Return the columns of each classifier, or say what is wrong with what was given.
+
+    Parameters
+    ----------
+    classifiers : mapping of str to mapping
+        What each has.
+    classes : Vocabulary, optional
+        What they say of an item, where it is not yes or no.
+    """
     if not isinstance(classifiers, Mapping):
         raise PredictionsError(
             f"classifiers are of type {type(classifiers).__name__}",
@@ -155,7 +165,7 @@ def roles_of(classifiers: Classifiers) -> dict[str, Roles]:
                         hint=did_you_mean(str(option), _OPTIONS),
                     )
             given: dict[str, Any] = {**dict.fromkeys(_OPTIONS), **options}
-            roles[name] = Roles(id=None, **given)
+            roles[name] = Roles(id=None, classes=classes, **given)
     return roles
 
 
@@ -209,7 +219,7 @@ class Judgements:
     Attributes
     ----------
     codes : array of int
-        Bit k is set where the k-th says yes.
+        Bit k is set where the k-th says yes; of classes, `Vocabulary.code`.
     ranks : array
         The mean rank by their scores.
     words : array
@@ -245,15 +255,19 @@ def judge(
     codes = np.zeros(len(ids), dtype=np.int64)
     total = np.zeros(len(ids))
     words, doubts = ids.digest, list[Doubt]()
-    for bit, (name, role) in enumerate(roles.items()):
+    for place, (name, role) in enumerate(roles.items()):
+        predicted: Bools | Ints
         with about(name):
-            score, predicted = take_judgements(loaded, role, ids)
-        codes |= predicted.astype(np.int64) << bit
+            if role.classes is None:
+                score, predicted = take_judgements(loaded, role, ids)
+            else:
+                score, predicted = take_classes(loaded, role, role.classes, ids)
+        codes += predicted.astype(np.int64) * role.n_classes**place
         words = judged_words(words, score, predicted)
-        if role.score is not None:
+        if role.has_score:
             if keep_scores:
                 scores[name] = score
-            cells = cells_of(score, predicted)
+            cells = cells_of(score, predicted, classes=role.n_classes)
             total += rank(score, profile_of(score, cells.rule))
             doubts += [
                 each.about(name)
@@ -261,14 +275,14 @@ def judge(
                     cells, role, loaded.source, rows_in_memory(loaded, role, score, ids)
                 )
             ]
-    scored = sum(role.score is not None for role in roles.values())
+    scored = sum(role.has_score for role in roles.values())
     ranks = total / scored if scored else np.full(len(ids), _NO_SCORE)
     return Judgements(codes, ranks, words, tuple(doubts), scores)
 
 
-def ranks_of(score: Floats, predicted: Bools) -> Floats:
+def ranks_of(score: Floats, predicted: Bools | Ints, classes: int = 2) -> Floats:
     """Return each item's rank by its score, from 0 to 1."""
-    return rank(score, profile_of(score, cells_of(score, predicted).rule))
+    return rank(score, profile_of(score, cells_of(score, predicted, classes=classes).rule))
 
 
 # Predictions whose truth is known, of one classifier or several.

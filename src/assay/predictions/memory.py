@@ -14,8 +14,9 @@ from assay.core.cuts import VARIABLES, Variable, confidence
 from assay.core.error_model import Model, Values
 from assay.core.profile import Profile, ScoreCells, cells_of
 from assay.core.strata import UNNAMED, Side, Strata
-from assay.core.targets import NO_GROUPS, Groups
+from assay.core.targets import ALONE, NO_GROUPS, Groups
 from assay.core.types import Bools, Floats, Ints, Words
+from assay.core.vocabulary import YES_OR_NO
 from assay.core.weights import first_arrivals, impressions
 from assay.errors import PredictionsError
 from assay.predictions.column import Show
@@ -127,11 +128,11 @@ def checked_counts(counts: Sequence[int], n_strata: int) -> Ints:
 # count where the predictions lie.
 
 
-def judged_words(words: Words, score: Floats, predicted: Bools) -> Words:
+def judged_words(words: Words, score: Floats, predicted: Bools | Ints) -> Words:
     """Return the rows' words after one more classifier."""
     judged = deck.mix(score.view(np.uint64))
     judged ^= words
-    judged += predicted
+    judged += predicted.astype(np.uint64)
     return deck.mix(judged)
 
 
@@ -182,6 +183,8 @@ class MemoryPredictions:
         nothing, and is not there. The others are dealt as they arrive (`assay.core.weights`).
     classifiers : tuple of str
         Their names, in the order of the bits of a code.
+    classes : tuple of str
+        What they say of an item, by number; of others than no and yes, classifiers have names.
     groups : Groups
         What the bits of a code behind the classifiers' mean.
     fingerprint : str, optional
@@ -205,6 +208,7 @@ class MemoryPredictions:
         threshold: float | None = None,
         weights: Floats | None = None,
         classifiers: tuple[str, ...] = UNNAMED,
+        classes: tuple[str, ...] = YES_OR_NO.names,
         groups: Groups = NO_GROUPS,
         fingerprint: str | None = None,
         doubts: Callable[[ScoreCells], tuple[Doubt, ...]] = lambda _: (),
@@ -215,7 +219,7 @@ class MemoryPredictions:
         self._rank_scale: Scale = "margin" if by_model else "probability"
         self._opinions = opinions
         self.threshold = threshold
-        self.classifiers, self.groups = classifiers, groups
+        self.classifiers, self.classes, self.groups = classifiers, classes, groups
         self._read_fingerprint, self._doubts_of = fingerprint, doubts
         self._weights: Ints | None = None
         if weights is not None:
@@ -233,6 +237,9 @@ class MemoryPredictions:
         if self.classifiers == UNNAMED:
             return f"<predictions of {self.source}: {self.positives:,} say yes>"
         names = ", ".join(self.classifiers)
+        if self.classes != YES_OR_NO.names:
+            by = "" if self.classifiers == (ALONE,) else f" by {names}"
+            return f"<predictions of {self.source}{by}: {len(self.classes):,} classes>"
         return f"<predictions of {self.source} by {names}: to {self.positives:,} one says yes>"
 
     @cached_property
@@ -240,7 +247,7 @@ class MemoryPredictions:
         """Which items the classifier says yes to, or one of several."""
         if self.classifiers == UNNAMED:
             return self._said.astype(np.bool_, copy=False)
-        return np.asarray(self._codes & (1 << len(self.classifiers)) - 1 != 0)
+        return np.asarray(self._codes % len(self.classes) ** len(self.classifiers) != 0)
 
     @property
     def _codes(self) -> Ints:
@@ -426,6 +433,7 @@ class MemoryPredictions:
             predicted=self._said,
             show=self._show,
             classifiers=self.classifiers,
+            classes=self.classes,
             groups=self.groups,
             fingerprint=fingerprint,
             opinions=self._opinions,

@@ -10,17 +10,28 @@ import duckdb
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assay.core.cuts import rank
 from assay.core.error_model import Model, Values
+from assay.core.profile import cells_of
 from assay.core.strata import UNNAMED
-from assay.core.targets import Groups, refuse_bad_names
+from assay.core.targets import ALONE, Groups, refuse_bad_names
 from assay.core.types import Floats
+from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import PredictionsError
+from assay.predictions.class_values import as_lists, sorted_texts, take_classes
+from assay.predictions.classes import (
+    find_classes,
+    for_classes,
+    refuse_beside_classes,
+    with_class_columns,
+)
 from assay.predictions.column import Loaded
 from assay.predictions.contract import Predictions
 from assay.predictions.doubts import doubts_of
 from assay.predictions.duckdb.databases import is_database, is_query
 from assay.predictions.duckdb.paths import find_files, is_remote
 from assay.predictions.engine import Scanner
+from assay.predictions.given_classes import Given
 from assay.predictions.ids import Ids
 from assay.predictions.judgements import (
     Classifiers,
@@ -44,7 +55,13 @@ from assay.predictions.roles import (
 from assay.predictions.scan import Engine, Scan, as_scan
 from assay.predictions.scanned import ScannedPredictions
 from assay.predictions.tables import read_mapping
-from assay.predictions.values import read_slices, read_weights, rows_in_memory, slice_columns
+from assay.predictions.values import (
+    distinct_values,
+    read_slices,
+    read_weights,
+    rows_in_memory,
+    slice_columns,
+)
 
 # Up to here, to read files into memory is as fast as anything, and every id can be looked at.
 _SMALL = 64 * 2**20
@@ -65,7 +82,7 @@ def engine_of(scan: Scan, id: str | None) -> Engine:
     >>> engine_of(Scan({"p": [0.5]}), None), engine_of(Scan("SELECT 1 AS id"), "id")
     ('memory', 'duckdb')
     """
-    if scan.engine == "spark" or scan.spark is not None or _is_of_spark(scan.source):
+    if scan.is_of_spark:
         return "spark"
     if scan.engine is not None:
         return scan.engine
@@ -96,10 +113,6 @@ def open_scanner(scan: Scan, engine: Engine, roles: Roles, show: Sequence[str]) 
     return open_duck(scan, roles, show)
 
 
-def _is_of_spark(source: object) -> bool:
-    return type(source).__module__.split(".")[0] == "pyspark"
-
-
 def _bytes(path: str) -> float:
     """Return the size of the files that a path means; infinite where that is not told easily."""
     if is_remote(path) or is_query(path) or is_database(path):
@@ -119,6 +132,8 @@ def read_predictions(
     score_of: ScoreOf | None = None,
     scale: ScoreScale | None = None,
     classifiers: Classifiers | None = None,
+    classes: Vocabulary | None = None,
+    probabilities: str | None = None,
     show: Sequence[str] = (),
     groups: Sequence[str] = (),
     sample_weight: str | None = None,
@@ -142,7 +157,7 @@ def read_predictions(
         same score, 0.
     predicted : str, optional
         The column of predicted labels: yes and no, true and false, 1 and 0, or anything with
-        `positive`.
+        `positive`. With `classes`, the column of predicted classes: their names, or aliases.
         When left out, a score of at least `threshold` says yes.
     id : str, optional
         The column of ids, integers of 64 bits or strings, no two alike. When left out, the id is
@@ -162,8 +177,17 @@ def read_predictions(
         When left out, scores between 0 and 1 are probabilities, and others margins.
     classifiers : mapping of str to mapping, optional
         Instead of the six: for each classifier's name its `score`, `predicted`, `threshold`,
-        `positive`, `score_of` and `scale`, those it has. Several are read into memory. The
-        names stand in metrics such as "precision:cnn": letters, digits, _ . and -.
+        `positive`, `score_of`, `scale` and `probabilities`, those it has. Several are read into
+        memory. The names stand in metrics such as "precision:cnn": letters, digits, _ . and -.
+    classes : Vocabulary, optional
+        What classifiers say of an item, where it is not yes or no (`find_classes`). The score is
+        then that of the predicted class. A single classifier is called `assay.core.targets.ALONE`
+        where no name is given.
+    probabilities : str, optional
+        The columns of every class's probability, with a star for its name, such as ``p_*``; or,
+        without a star, one column of lists in the order of the classes. They are finite, and need
+        not sum to 1. An item is predicted to be of the class with the largest, and of several such
+        of the first, unless `predicted` says otherwise; its score is that class's probability.
     show : sequence of str
         The columns that people see when they label an item.
     groups : sequence of str
@@ -188,7 +212,8 @@ def read_predictions(
     -------
     Predictions
         The same whatever they were read from, and in whatever order if they have ids. Of
-        `classifiers`, bit k of an item's code is set where the k-th says yes; the stratification
+        `classifiers`, bit k of an item's code is set where the k-th says yes; of `classes`, codes
+        are those of `Vocabulary.code`. The stratification
         variable is the mean, over those that have a score, of the item's rank by it
         (`assay.core.cuts.rank`), and 1/2 for all items where none has.
 
@@ -216,12 +241,24 @@ def read_predictions(
     <predictions of dict, 3 rows by cnn, mve: to 2 one says yes>
     >>> found.cells()
     {0: 1, 1: 1, 3: 1}
+    >>> table = {"topic": ["math", "physics", "q-bio", "math"], "p": [0.9, 0.6, 0.5, 0.4]}
+    >>> from assay.predictions import find_classes
+    >>> topics = find_classes(table, predicted="topic")
+    >>> found = read_predictions(table, predicted="topic", score="p", classes=topics)
+    >>> found, found.cells()
+    (<predictions of dict, 4 rows: 3 classes>, {0: 2, 1: 1, 2: 1})
     """
     scan = as_scan(source)
     held = scan.source
     if isinstance(held, Predictions) and (classifiers is None or held.classifiers != UNNAMED):
         return held
     refuse_bad_show(aux, "aux")
+    if classes is not None or probabilities is not None:
+        own: dict[str, object] = {"score": score, "predicted": predicted, "threshold": threshold}
+        own |= {"positive": positive, "score_of": score_of, "scale": scale}
+        own |= {"probabilities": probabilities}
+        shared = {"groups": groups, "sample_weight": sample_weight, "aux": aux, "model": model}
+        classifiers, classes = for_classes(scan, classifiers, classes, own, shared)
     fitted = None if model is None else Model.from_dict(model)
     if classifiers is None:
         told = score, predicted, id, threshold, positive, score_of, scale, tuple(aux), fitted
@@ -229,7 +266,9 @@ def read_predictions(
     elif isinstance(held, MemoryPredictions) and len(classifiers) == 1 and not groups:
         return _named(held, next(iter(classifiers)))
     else:
-        roles = roles_of(classifiers)
+        roles = roles_of(classifiers, classes)
+        if classes is not None:
+            roles = with_class_columns(scan, roles, classes, [id, *show])
         if id is not None:
             refuse_no_column("id", id)
     refuse_bad_show(show)
@@ -237,7 +276,7 @@ def read_predictions(
     if sample_weight is not None:
         refuse_no_column("sample_weight", sample_weight)
         _refuse_engine(scan, engine, sample_weight)
-    elif engine != "memory" and _can_stay(scan, engine, roles, groups, aux):
+    elif engine != "memory" and classes is None and _can_stay(scan, engine, roles, groups, aux):
         ((name, role),) = roles.items()
         role = replace(role, id=id)
         with about(name):
@@ -279,37 +318,62 @@ def _reopened(
 
 def from_arrays(
     *,
-    y_score: ArrayLike | None,
+    y_score: ArrayLike | None = None,
     y_pred: ArrayLike | None = None,
+    y_prob: ArrayLike | None = None,
     ids: ArrayLike | None = None,
     threshold: float | None = None,
     sample_weight: ArrayLike | None = None,
+    classes: Given | None = None,
 ) -> Predictions:
     """Take predictions from arrays or lists.
 
     Parameters
     ----------
-    y_score : array, shape (N,), or None
-        The scores; None when there are none.
+    y_score : array, shape (N,), optional
+        The scores. Of several classes, those of the predicted ones.
     y_pred : array of bool or of 0 and 1, shape (N,), optional
-        The predicted labels. When left out, a score of at least `threshold` says yes.
+        The predicted labels. When left out, a score of at least `threshold` says yes. With three or
+        more values, or with `classes`, they are classes: names or numbers.
+    y_prob : array, shape (N, K), optional
+        In place of both, or beside `y_pred`: the probability of each of K classes, in the order of
+        `classes`, or else of 0 to K - 1.
     ids : array of int or str, shape (N,), optional
         The ids. When left out, the id is the place in the arrays, from 0.
     threshold : float, optional
         As in `read_predictions`.
     sample_weight : array, shape (N,), optional
         How much each item counts: finite, not negative, not all 0.
+    classes : list, mapping or path, optional
+        The classes, as in `find_classes`.
 
     Examples
     --------
     >>> from_arrays(y_score=[0.9, 0.2, 0.6], threshold=0.5)
     <predictions of arrays, 3 rows: 2 say yes>
+    >>> from_arrays(y_prob=[[0.9, 0.1, 0.0], [0.2, 0.3, 0.5]]).cells()
+    {0: 1, 2: 1}
     """
     given = {"y_score": y_score, "y_pred": y_pred, "ids": ids, "sample_weight": sample_weight}
     columns = {name: values for name, values in given.items() if values is not None}
+    if y_prob is not None:
+        columns["y_prob"] = as_lists(y_prob)
     score, predicted, id, weight = (name if name in columns else None for name in given)
-    roles = Roles(score, predicted, id, threshold, positive=None)
     loaded = read_mapping(columns, list(columns), (), "arrays")
+    said = loaded.columns.get("y_pred")
+    several = said is not None and len(sorted_texts(distinct_values(said)[0])) > 2
+    if y_prob is not None or classes is not None or several:
+        every = None if y_prob is None else "y_prob"
+        known = find_classes(columns, predicted=predicted, probabilities=every, classes=classes)
+        refuse_beside_classes({"sample_weight": weight})
+        roles = Roles(
+            *(score, predicted, id, threshold, None),
+            probabilities=every,
+            classes=known,
+            of_class=() if every is None else (every,),
+        )
+        return _in_memory(loaded, {ALONE: roles}, id, (), None)
+    roles = Roles(score, predicted, id, threshold, positive=None)
     return _in_memory(loaded, dict.fromkeys(UNNAMED, roles), id, (), weight)
 
 
@@ -382,6 +446,8 @@ def _in_memory(
     names = tuple(roles)
     if len(names) == 1 and not groups:
         ((name, role),) = roles.items()
+        if role.classes is not None:
+            return _of_classes(loaded, name, role, role.classes, ids)
         with about(name):
             score, predicted = take_judgements(loaded, role, ids)
         alone = MemoryPredictions(
@@ -416,6 +482,7 @@ def _in_memory(
         show=loaded.show,
         weights=weights,
         classifiers=names,
+        classes=_classes_of(roles),
         groups=Groups(held.names),
         fingerprint=fingerprint_of(words[there]),
         doubts=lambda _: judged.doubts,
@@ -425,8 +492,50 @@ def _in_memory(
     )
 
 
+def _of_classes(
+    loaded: Loaded,
+    name: str,
+    role: Roles,
+    classes: Vocabulary,
+    ids: Ids,
+) -> MemoryPredictions:
+    """Return the predictions of one classifier of several classes.
+
+    Parameters
+    ----------
+    loaded, name, role, ids
+        The columns, whose they are, which is what, and the items' ids.
+    classes : Vocabulary
+        What it says of an item.
+    """
+    with about(name):
+        score, said = take_classes(loaded, role, classes, ids)
+    cells = cells_of(score, said, ids.digest, classes=len(classes))
+    return MemoryPredictions(
+        source=loaded.source,
+        ids=ids,
+        score=rank(score, cells.profile(None)),
+        predicted=said,
+        show=loaded.show,
+        classifiers=(name,),
+        classes=classes.names,
+        fingerprint=cells.fingerprint(),
+        doubts=lambda _: tuple(
+            each.about(name)
+            for each in doubts_of(
+                cells, role, loaded.source, rows_in_memory(loaded, role, score, ids)
+            )
+        ),
+    )
+
+
 def _weights(loaded: Loaded, column: str | None, ids: Ids) -> Floats | None:
     return None if column is None else read_weights(loaded.columns[column], ids)
+
+
+def _classes_of(roles: Mapping[str, Roles]) -> tuple[str, ...]:
+    classes = next(iter(roles.values())).classes
+    return (YES_OR_NO if classes is None else classes).names
 
 
 def _named(

@@ -11,6 +11,7 @@ import numpy as np
 
 from assay.core.error_model import Model
 from assay.core.types import Bools, Floats
+from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError, did_you_mean
 
 ScoreOf = Literal["positive", "predicted", "negative"]
@@ -29,7 +30,10 @@ class Roles:
     """The arguments of `assay.predictions.read.read_predictions`, checked against each other.
 
     `aux` are columns that a model of the outcome may use beside the score; with a `model`, its log
-    odds take the score's place in everything but the predicted label.
+    odds take the score's place in everything but the predicted label. With `classes`, the column
+    `predicted` names one of them, and the score is that of the predicted class. In place of these
+    two, `probabilities` has one of every class; `of_class` are its columns as they were found: one
+    for each class, or a single one of lists.
 
     Examples
     --------
@@ -46,13 +50,18 @@ class Roles:
     scale: ScoreScale | None = None
     aux: tuple[str, ...] = ()
     model: Model | None = None
+    probabilities: str | None = None
+    classes: Vocabulary | None = None
+    of_class: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for argument in ("score", "predicted", "id"):
+        for argument in ("score", "predicted", "id", "probabilities"):
             name = getattr(self, argument)
             if name is not None:
                 refuse_no_column(argument, name)
-        if self.predicted is None and self.threshold is None:
+        if self.classes is not None or self.probabilities is not None:
+            self._refuse_not_of_classes()
+        elif self.predicted is None and self.threshold is None:
             raise PredictionsError(
                 "neither predicted= nor threshold= is given",
                 details="one of them must say which items the classifier said yes to",
@@ -72,6 +81,40 @@ class Roles:
             object.__setattr__(self, "threshold", _finite(self.threshold))
         self._refuse_bad_scores()
 
+    def _refuse_not_of_classes(self) -> None:
+        """Raise where what is given for classes says something of yes and no, or too little."""
+        if self.classes is None:
+            raise PredictionsError(
+                f"probabilities={self.probabilities!r} is given without classes=",
+                details="the classes must be known, by their names",
+            )
+        for argument in ("threshold", "positive"):
+            given = getattr(self, argument)
+            if given is not None:
+                raise PredictionsError(
+                    f"{argument}={given!r} is given for predictions of several classes",
+                    details="it tells yes from no",
+                    hint="leave it out: the column of predicted= names the class of each item",
+                )
+        if self.score_of not in (None, "predicted"):
+            raise PredictionsError(
+                f"score_of={self.score_of!r} is given for predictions of several classes",
+                details="the score is that of the predicted class",
+                hint="leave it out, or give the probabilities of all classes: probabilities='p_*'",
+            )
+        if self.predicted is None and self.probabilities is None:
+            raise PredictionsError(
+                "neither predicted= nor probabilities= is given for predictions of several classes",
+                hint="name the column of predicted classes, or those of every class's "
+                "probability: probabilities='p_*'",
+            )
+        if self.score is not None and self.probabilities is not None:
+            raise PredictionsError(
+                f"score={self.score!r} is given beside probabilities={self.probabilities!r}",
+                details="the score is the probability of the predicted class",
+                hint="leave one of the two out",
+            )
+
     def _refuse_bad_scores(self) -> None:
         """Raise where it does not fit together what a score is, and of which class."""
         for argument, known in (("score_of", SCORES_OF), ("scale", SCORE_SCALES)):
@@ -84,12 +127,13 @@ class Roles:
                     details=f"{argument} is one of {', '.join(known)}",
                     hint=did_you_mean(str(given), known),
                 )
-            if self.score is None:
+            if self.score is None and self.probabilities is None:
                 raise PredictionsError(
                     f"{argument}={given!r} is given without score=",
                     details="it says what the column of scores holds",
                 )
-        if self.score_of == "predicted" and self.predicted is None:
+        unpredicted = self.predicted is None and self.probabilities is None
+        if self.score_of == "predicted" and unpredicted:
             raise PredictionsError(
                 "score_of='predicted' is given without predicted=",
                 details="whose score it is depends on what the classifier said of the item",
@@ -106,7 +150,7 @@ class Roles:
     @property
     def turns(self) -> bool:
         """Whether scores are turned round into those of the positive class."""
-        return self.score_of in ("predicted", "negative")
+        return self.classes is None and self.score_of in ("predicted", "negative")
 
     @property
     def one(self) -> float:
@@ -135,9 +179,19 @@ class Roles:
         return np.where(predicted, score, turned)
 
     @property
+    def n_classes(self) -> int:
+        """How many classes there are: yes and no, or others."""
+        return 2 if self.classes is None else len(self.classes)
+
+    @property
+    def has_score(self) -> bool:
+        """Whether items have a score, or a probability."""
+        return self.score is not None or self.probabilities is not None
+
+    @property
     def columns(self) -> list[str]:
         """The columns that are needed, each once."""
-        names = (self.id, self.score, self.predicted, *self.aux)
+        names = (self.id, self.score, self.predicted, *self.of_class, *self.aux)
         return list(dict.fromkeys(name for name in names if name is not None))
 
 

@@ -87,6 +87,12 @@ class Scan:
         return os.fspath(self.source) if isinstance(self.source, str | os.PathLike) else None
 
     @property
+    def is_of_spark(self) -> bool:
+        """Whether Spark is what reads them."""
+        of_spark = type(self.source).__module__.split(".")[0] == "pyspark"
+        return self.engine == "spark" or self.spark is not None or of_spark
+
+    @property
     def is_lasting(self) -> bool:
         """Whether it can be written down, and read again by another process."""
         nameable = self.path is not None or (self.source is None and self.table is not None)

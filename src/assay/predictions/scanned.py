@@ -24,6 +24,7 @@ from assay.core.profile import Profile, ScoreCells
 from assay.core.strata import UNNAMED, Side, Strata
 from assay.core.targets import NO_GROUPS
 from assay.core.types import Bools, Ints
+from assay.core.vocabulary import YES_OR_NO
 from assay.errors import PredictionsError
 from assay.predictions.contract import Card, Found, IdKind
 from assay.predictions.doubts import Doubt
@@ -61,6 +62,7 @@ class ScannedPredictions:
 
     weighted = False
     groups = NO_GROUPS
+    classes = YES_OR_NO.names
 
     def __init__(
         self,

@@ -58,6 +58,11 @@ class UnionPredictions:
         """Say where the predictions come from, and how many say yes."""
         return f"<predictions of {self.source}: {self.positives:,} say yes>"
 
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes that are predicted."""
+        return self.parts[0].classes
+
     def as_it_is_now(self) -> "UnionPredictions":
         """Return the same, with parts that lie elsewhere looked at again."""
         return UnionPredictions([as_it_is_now(part) for part in self.parts])
@@ -254,6 +259,7 @@ def refuse_unlike(first: Predictions, other: Predictions) -> None:
     for what, one, two in (
         ("ids are", f"{first.id_kind}s", f"{other.id_kind}s"),
         ("predicted label changes at", first.threshold, other.threshold),
+        ("classes are", ", ".join(first.classes), ", ".join(other.classes)),
     ):
         if one != two:
             raise PredictionsError(

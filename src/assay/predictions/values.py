@@ -191,7 +191,7 @@ def read_predicted(column: Column, positive: object, ids: Ids) -> Bools:
     if positive is None and pa.types.is_boolean(column.data.type):
         says_yes: Bools = np.asarray(column.data)
         return says_yes
-    values, place = _distinct(column)
+    values, place = distinct_values(column)
     means = _meaning(column, positive)
     says = [means(value) for value in values]
     unknown = [value for value, said in zip(values, says, strict=True) if said is None]
@@ -270,10 +270,18 @@ def _meaning(column: Column, positive: object) -> Meaning:
     return lambda value: value == scalar or str(value) == written
 
 
-def _distinct(column: Column) -> tuple[list[object], Ints]:
-    """Return the values that occur in the column, and for each row which of them it has."""
+def distinct_values(column: Column) -> tuple[list[object], Ints]:
+    """Return the values that occur in the column, and for each row which of them it has.
+
+    None is one of them where values are missing.
+
+    Examples
+    --------
+    >>> distinct_values(Column("topic", "a table", pa.chunked_array([["b", None, "b"]])))
+    (['b', None], array([0, 1, 0], dtype=int32))
+    """
     try:
-        encoded = pa.concat_arrays(column.data.chunks).dictionary_encode()
+        encoded = pa.concat_arrays(column.data.chunks).dictionary_encode(null_encoding="encode")
     except pa.ArrowNotImplementedError as error:
         raise PredictionsError(
             f"the predicted labels in {column} are of type {column.data.type}",

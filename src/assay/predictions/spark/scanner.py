@@ -87,7 +87,7 @@ def _merged(groups: "pa.Table", low: Floats, high: Floats, rule: Rule) -> ScoreC
     return ScoreCells(
         rule=rule,
         bin=place[starts] >> 1,
-        yes=place[starts] % 2 == 1,
+        said=place[starts] % 2 == 1,
         count=np.add.reduceat(groups["count(item)"].to_numpy()[order], starts),
         low=np.minimum.reduceat(low[order], starts),
         high=np.maximum.reduceat(high[order], starts),

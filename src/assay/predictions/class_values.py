@@ -1,0 +1,387 @@
+"""Values of the columns that say of which class an item is: names, or a probability of each class.
+
+A value is known as text: 7 and 7.0 are the class ``7``, and case and spaces around do not count.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from math import isfinite, isnan
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import ArrayLike
+
+from assay.core.types import Bools, Floats, Ints
+from assay.core.vocabulary import NONE_OF_THESE, Vocabulary
+from assay.errors import LabelError, PredictionsError, did_you_mean
+from assay.predictions.column import Column, Loaded, examples, first_few
+from assay.predictions.ids import Ids
+from assay.predictions.roles import Roles
+from assay.predictions.values import distinct_values, read_numbers, read_scores
+
+_FEW = 8  # names that an error lists
+
+STAR = "*"
+"""Stands, in the pattern of the columns of probabilities, for the name of a class."""
+
+
+def class_text(value: object) -> str:
+    """Return a value of the column as the name of a class is written; empty where it is missing.
+
+    Examples
+    --------
+    >>> [class_text(value) for value in (" math ", 7, 7.0, 0.5, True, None, float("nan"))]
+    ['math', '7', '7', '0.5', 'true', '', '']
+    """
+    if value is None or (isinstance(value, float | Decimal) and isnan(value)):
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float | Decimal) and isfinite(value) and value == int(value):
+        return str(int(value))
+    return str(value).strip()
+
+
+def sorted_texts(values: Sequence[object]) -> list[str]:
+    """Return the texts of values, each once: numbers as numbers, others as texts.
+
+    Examples
+    --------
+    >>> sorted_texts(["10", "9", " 9"]), sorted_texts(["b", "a", "10"])
+    (['9', '10'], ['10', 'a', 'b'])
+    """
+    texts = sorted({text for text in map(class_text, values) if text})
+    numbers = [_number(text) for text in texts]
+    if all(number is not None for number in numbers):
+        return [text for _, text in sorted(zip(numbers, texts, strict=True))]
+    return texts
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
+
+
+def number_in(classes: Vocabulary) -> Callable[[object], int]:
+    """Return what tells the number of the class that a value of the column is; -1 for none.
+
+    Examples
+    --------
+    >>> number_of = number_in(Vocabulary(("math", "physics"), {"mathematics": "math"}))
+    >>> [number_of(value) for value in ("Physics", "mathematics", "pysics", None)]
+    [1, 0, -1, -1]
+    """
+
+    def number(value: object) -> int:
+        text = class_text(value)
+        try:
+            name = classes.name_of(text) if text else NONE_OF_THESE
+        except LabelError:
+            return -1
+        return classes.numbers.get(name, -1)
+
+    return number
+
+
+def read_classes(column: Column, classes: Vocabulary, ids: Ids) -> Ints:
+    """Take a column for the predicted classes: the number of each item's.
+
+    Examples
+    --------
+    >>> said = Column("topic", "a table", pa.chunked_array([["b", "A", "b"]]))
+    >>> read_classes(said, Vocabulary(("a", "b")), Ids(np.arange(3)))
+    array([1, 0, 1])
+    """
+    values, place = distinct_values(column)
+    refuse_missing_classes(column, values, place, ids)
+    number_of = number_in(classes)
+    numbers = np.array([number_of(value) for value in values], dtype=np.int64)[place]
+    unknown = numbers < 0
+    if unknown.any():
+        rows = first_few(unknown)
+        found = column.at(rows)
+        raise PredictionsError(
+            f"{unknown.sum():,} of {unknown.size:,} predicted classes in {column} are none of the "
+            f"{len(classes):,} classes",
+            details=f"{examples(rows, id=ids.at(rows), predicted=found)}; "
+            f"classes: {some_of(classes.names)}",
+            hint=near_class(found[0], classes),
+        )
+    return numbers
+
+
+def near_class(value: object, classes: Vocabulary) -> str:
+    """Return the hint for a value that is no class: the nearest, or what to do."""
+    near = did_you_mean(class_text(value), [*classes.names, *classes.aliases])
+    return near or "give it as a class, or as an alias of one; or mend these rows"
+
+
+def refuse_missing_classes(column: Column, values: Sequence[object], place: Ints, ids: Ids) -> None:
+    """Raise where rows have no predicted class.
+
+    Parameters
+    ----------
+    column : Column
+    values, place
+        What occurs in it, and of each row which of these it has (`distinct_values`).
+    ids : Ids
+        To name the rows.
+    """
+    blank = np.array([not class_text(value) for value in values], dtype=np.bool_)
+    missing: Bools = blank[place] if blank.any() else np.zeros(0, dtype=np.bool_)
+    if missing.any():
+        rows = first_few(missing)
+        raise PredictionsError(
+            f"{missing.sum():,} of {missing.size:,} predicted classes in {column} are missing",
+            details=examples(rows, id=ids.at(rows)),
+            hint="mend or drop these rows",
+        )
+
+
+@dataclass(frozen=True)
+class Occurring:
+    """The values that occur in a column, up to a limit.
+
+    Parameters
+    ----------
+    values : list
+        Each once, as the container has them.
+    where : str
+        The column, for people.
+    rows : callable
+        Says in words where a value is, from the value.
+    """
+
+    values: list[object]
+    where: str
+    rows: Callable[[object], str] = lambda _: ""
+
+
+def some_of(names: Sequence[str]) -> str:
+    """Return the first few names, for an error.
+
+    Examples
+    --------
+    >>> some_of(["a", "b"])
+    'a, b'
+    """
+    few = ", ".join(names[:_FEW])
+    return f"{few} and {len(names) - _FEW:,} more" if len(names) > _FEW else few
+
+
+# The probabilities of all classes: a column for each, or one column of lists.
+
+
+def starred(pattern: str, known: Sequence[str], besides: Sequence[str | None]) -> dict[str, str]:
+    """Return what the star of a pattern stands for, with the column, for each column that fits.
+
+    Parameters
+    ----------
+    pattern : str
+        With one star.
+    known : sequence of str
+        All columns.
+    besides : sequence of str or None
+        Columns that are something else.
+
+    Examples
+    --------
+    >>> starred("p_*", ["id", "p_math", "p_top", "p_"], ["p_top"])
+    {'math': 'p_math'}
+    """
+    if pattern.count(STAR) != 1:
+        raise PredictionsError(
+            f"probabilities={pattern!r} has {pattern.count(STAR)} stars",
+            details="one star stands for the name of a class, as in 'p_*'; a column of lists is "
+            "named without a star",
+        )
+    before, _, after = pattern.partition(STAR)
+    least = len(before) + len(after)
+    return {
+        name[len(before) : len(name) - len(after)]: name
+        for name in known
+        if name.startswith(before)
+        and name.endswith(after)
+        and len(name) > least
+        and name not in besides
+    }
+
+
+def columns_of_classes(
+    pattern: str,
+    classes: Vocabulary,
+    known: Sequence[str],
+    *,
+    besides: Sequence[str | None],
+    source: str,
+) -> tuple[str, ...]:
+    """Return the column of each class's probability, in the order of the classes.
+
+    Without a star, the pattern is the one column of lists.
+
+    Parameters
+    ----------
+    pattern : str
+        Such as ``p_*``.
+    classes : Vocabulary
+        The classes; a column may be called by an alias, too.
+    known : sequence of str
+        All columns.
+    besides : sequence of str or None
+        Columns that are something else, though the pattern fits.
+    source : str
+        Where they are, for people.
+
+    Examples
+    --------
+    >>> topics = Vocabulary(("math", "physics"))
+    >>> known = ["id", "p_physics", "p_math"]
+    >>> columns_of_classes("p_*", topics, known, besides=["id"], source="a.csv")
+    ('p_math', 'p_physics')
+    """
+    if STAR not in pattern:
+        return (pattern,)
+    found = starred(pattern, known, besides)
+    number_of = number_in(classes)
+    column_of: dict[int, str] = {}
+    for text, column in found.items():
+        number = number_of(text)
+        if number < 0:
+            raise PredictionsError(
+                f"column {column!r} of {source} fits probabilities={pattern!r}, and {text!r} is no "
+                "class",
+                details=f"classes: {some_of(classes.names)}",
+                hint=near_class(text, classes),
+            )
+        if number in column_of:
+            raise PredictionsError(
+                f"columns {column_of[number]!r} and {column!r} of {source} are both of the class "
+                f"{classes.names[number]!r}",
+                details=f"probabilities={pattern!r} takes one column for each class",
+            )
+        column_of[number] = column
+    missing = [name for name in classes.names if classes.numbers[name] not in column_of]
+    if missing:
+        wanted = pattern.replace(STAR, missing[0])
+        raise PredictionsError(
+            f"{source} has no column of probabilities for {len(missing):,} of {len(classes):,} "
+            f"classes: {some_of(missing)}",
+            details=f"columns that fit probabilities={pattern!r}: "
+            f"{some_of(list(found.values())) or 'none'}",
+            hint=did_you_mean(wanted, [name for name in known if name not in found.values()]),
+        )
+    return tuple(column_of[number] for number in range(len(classes)))
+
+
+def take_classes(
+    loaded: Loaded, roles: Roles, classes: Vocabulary, ids: Ids
+) -> tuple[Floats, Ints]:
+    """Take a classifier's predicted classes, and the score of each item's.
+
+    Parameters
+    ----------
+    loaded, roles, ids
+        The columns, which of them is what, and the items' ids.
+    classes : Vocabulary
+        The classes.
+    """
+    columns = loaded.columns
+    score = np.zeros(len(ids)) if roles.score is None else read_scores(columns[roles.score], ids)
+    said = None
+    if roles.predicted is not None:
+        said = read_classes(columns[roles.predicted], classes, ids)
+    if said is None or roles.of_class:  # Roles sees to it that one of the two is given
+        score, said = _probable([columns[name] for name in roles.of_class], classes, ids, said)
+    return roles.positive_scores(score, None), said
+
+
+def _probable(
+    columns: Sequence[Column], classes: Vocabulary, ids: Ids, said: Ints | None
+) -> tuple[Floats, Ints]:
+    """Return the probability of each item's predicted class, and its number.
+
+    Without predictions it is the first of those with the largest probability. One column after the
+    other, so that only one is held as float64.
+    """
+    best: Floats = np.full(len(ids), -np.inf)
+    most: Ints = np.zeros(len(ids), dtype=np.int64) if said is None else said
+    for number, column in enumerate(_spread(columns, classes, ids)):
+        probability = read_numbers(column, ids, "probability")
+        _refuse_no_probability(probability, column, ids)
+        here = probability > best if said is None else said == number
+        best[here] = probability[here]
+        if said is None:
+            most[here] = number
+    return best + 0.0, most  # -0.0 becomes 0.0
+
+
+def _spread(columns: Sequence[Column], classes: Vocabulary, ids: Ids) -> Sequence[Column]:
+    """Return a column for each class, out of a column of lists where there is one."""
+    column = columns[0]
+    kind = column.data.type
+    types = pa.types
+    if len(columns) > 1:
+        return columns
+    if not (types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)):
+        raise PredictionsError(
+            f"the probabilities in {column} are of type {kind}",
+            details="a column of lists has one number for each class",
+            hint="where each class has a column of its own, put a star for its name: 'p_*'",
+        )
+    lists: Any = column.data
+    lengths = np.asarray(pc.fill_null(pc.list_value_length(lists), -1))
+    bad = lengths != len(classes)
+    if bad.any():
+        rows = first_few(bad)
+        raise PredictionsError(
+            f"{bad.sum():,} of {bad.size:,} lists in {column} do not have {len(classes):,} entries",
+            details=examples(rows, id=ids.at(rows), entries=lengths[rows].tolist()),
+            hint="each has one probability for every class, in the order of the classes: "
+            f"{some_of(classes.names)}",
+        )
+    flat: Any = pa.chunked_array(pc.list_flatten(lists)).combine_chunks()
+    size = len(classes)
+    every = np.arange(len(ids)) * size
+    return [
+        Column(
+            f"{column.name}[{place}]", column.source, pa.chunked_array([flat.take(every + place)])
+        )
+        for place in range(size)
+    ]
+
+
+def as_lists(values: ArrayLike) -> "pa.Array[Any]":
+    """Return the rows of an array of two dimensions as lists.
+
+    Examples
+    --------
+    >>> as_lists(np.array([[0.5, 0.5], [1.0, 0.0]])).to_pylist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    array = np.asarray(values)
+    if array.ndim != 2 or array.dtype.kind not in "iuf":
+        raise PredictionsError(
+            f"probabilities are an array of {array.dtype} of shape {array.shape}",
+            details="they have a row for each item, and a column for each class",
+        )
+    lists: pa.Array[Any] = pa.FixedSizeListArray.from_arrays(
+        pa.array(np.ascontiguousarray(array).ravel()), array.shape[1]
+    )
+    return lists
+
+
+def _refuse_no_probability(probability: Floats, column: Column, ids: Ids) -> None:
+    bad = ~np.isfinite(probability)
+    if bad.any():
+        rows = first_few(bad)
+        raise PredictionsError(
+            f"{bad.sum():,} of {bad.size:,} probabilities in {column} are missing, NaN or infinite",
+            details=examples(rows, id=ids.at(rows), probability=column.at(rows)),
+            hint="each is a finite number; mend or drop these rows",
+        )

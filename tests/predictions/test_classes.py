@@ -1,0 +1,454 @@
+"""Predictions of several classes: found, read, and the same from every container."""
+
+import json
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from assay.core.cells import cut_heaps
+from assay.core.targets import ALONE
+from assay.core.vocabulary import MOST_CLASSES, YES_OR_NO, Vocabulary
+from assay.errors import DesignError, InputError, PredictionsError
+from assay.predictions import (
+    Predictions,
+    Scan,
+    find_classes,
+    from_arrays,
+    is_of_classes,
+    read_given,
+    read_predictions,
+)
+
+TOPICS = ("math", "physics", "q-bio")
+N = 3_000
+
+
+def _table(seed: int = 0) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    probabilities = rng.dirichlet([1.0, 2.0, 0.3], N)
+    most = probabilities.argmax(axis=1)
+    columns = {f"p_{name}": probabilities[:, place] for place, name in enumerate(TOPICS)}
+    return {
+        "url": [f"u{number}" for number in range(N)],
+        "topic": [TOPICS[number] for number in most],
+        "top": probabilities.max(axis=1),
+        "text": [f"text {number}" for number in range(N)],
+        **columns,
+    }
+
+
+TABLE = _table()
+KNOWN = Vocabulary(TOPICS)
+
+
+def _told(found: Predictions) -> dict[str, Any]:
+    """Return all that must not depend on the container."""
+    heaps = [(0,), (1, 2)]
+    cut = cut_heaps(found.profile_heaps(heaps), heaps, [3, 4])
+    return {
+        "classes": found.classes,
+        "cells": found.cells(),
+        "parts": found.count_parts(cut),
+        "heaps": cut,
+        "found": found.find(["u3", "none", "u5"], variable="rank", scale="probability"),
+        "fingerprint": found.fingerprint(),
+        "range": found.score_range,
+    }
+
+
+def _containers(folder: Path) -> dict[str, object]:
+    frame = pd.DataFrame(TABLE)
+    frame.to_csv(folder / "t.csv", index=False)
+    frame.to_parquet(folder / "t.parquet")
+    frame.to_json(folder / "t.jsonl", orient="records", lines=True, double_precision=15)
+    shuffled = frame.sample(frac=1.0, random_state=1)
+    shuffled.to_parquet(folder / "shuffled.parquet")
+    return {
+        "pandas": frame,
+        "categories": frame.assign(topic=frame["topic"].astype("category")),
+        "polars": pl.from_pandas(frame),
+        "arrow": pa.Table.from_pandas(frame),
+        "csv": folder / "t.csv",
+        "parquet": folder / "t.parquet",
+        "shuffled": folder / "shuffled.parquet",
+        "query": f"SELECT * FROM '{folder / 't.parquet'}'",
+        "duckdb": Scan(folder / "t.parquet", engine="memory"),
+    }
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"predicted": "topic", "score": "top"},
+        {"predicted": "topic"},
+        {"probabilities": "p_*", "predicted": "topic"},
+    ],
+    ids=["score", "no score", "probabilities"],
+)
+def test_every_container_answers_alike(columns: dict[str, Any], tmp_path: Path) -> None:
+    def read(source: object) -> dict[str, Any]:
+        classes = find_classes(source, predicted="topic")
+        assert classes == KNOWN
+        return _told(read_predictions(source, id="url", show=["text"], classes=classes, **columns))
+
+    expected = read(TABLE)
+    assert expected["cells"] == {
+        number: TABLE["topic"].count(name) for number, name in enumerate(TOPICS)
+    }
+    for name, source in _containers(tmp_path).items():
+        assert read(source) == expected, name
+
+
+def test_probabilities_are_argmax_and_maximum() -> None:
+    matrix = np.array([[0.2, 0.5, 0.3], [0.4, 0.4, 0.2], [0.1, 0.1, 2.0]])
+    table = {f"p_{name}": matrix[:, place] for place, name in enumerate(("b", "c", "a"))}
+    found = read_predictions(table, probabilities="p_*", classes=Vocabulary(("b", "c", "a")))
+    assert isinstance(found, Predictions)
+    said = [item.card.predicted for item in _found(found, 3)]
+    assert said == [1, 0, 2]  # of equal ones the first
+    scored = read_predictions(
+        {"said": ["c", "b", "a"], "p": [0.5, 0.4, 2.0]},
+        predicted="said",
+        score="p",
+        classes=Vocabulary(("b", "c", "a")),
+    )
+    assert [item.value for item in _found(found, 3)] == [item.value for item in _found(scored, 3)]
+    given = read_predictions(
+        {**table, "said": ["b", "b", "b"]},
+        predicted="said",
+        probabilities="p_*",
+        classes=Vocabulary(("b", "c", "a")),
+    )
+    # 0.2, 0.4 and 0.1: the probability of the class that is predicted, not the largest
+    assert [item.value for item in _found(given, 3)] == pytest.approx([1 / 2, 5 / 6, 1 / 6])
+    assert given.cells() == {0: 3}
+
+
+def _found(predictions: Predictions, size: int) -> list[Any]:
+    return predictions.find(range(size), variable="rank", scale="probability")
+
+
+def test_lists_and_arrays_are_probabilities_too() -> None:
+    matrix = np.column_stack([TABLE[f"p_{name}"] for name in TOPICS])
+    by_column = read_predictions(
+        TABLE,
+        id="url",
+        probabilities="p_*",
+        classes=KNOWN,
+    )
+    listed = pa.table({"url": TABLE["url"], "p": list(matrix)})
+    by_list = read_predictions(listed, id="url", probabilities="p", classes=KNOWN)
+    by_array = from_arrays(y_prob=matrix, ids=np.array(TABLE["url"]), classes=TOPICS)
+    for other in (by_list, by_array):
+        assert other.fingerprint() == by_column.fingerprint()
+        assert other.cells() == by_column.cells()
+        assert other.classes == TOPICS
+    assert from_arrays(y_prob=matrix).classes == ("0", "1", "2")
+
+
+def test_arrays_of_names_and_of_numbers_are_classes() -> None:
+    names = from_arrays(y_pred=np.array(["b", "a", "c", "a"]), y_score=[0.1, 0.2, 0.3, 0.4])
+    assert (names.classes, names.cells()) == (("a", "b", "c"), {0: 2, 1: 1, 2: 1})
+    numbers = from_arrays(y_pred=[10, 9, 2])
+    assert numbers.classes == ("2", "9", "10")
+    assert numbers.classifiers == (ALONE,)
+    two = from_arrays(y_pred=["ham", "spam"], classes=["spam", "ham"])
+    assert (two.classes, two.cells()) == (("spam", "ham"), {0: 1, 1: 1})
+    assert from_arrays(y_pred=[1, 0, 1]).classes == YES_OR_NO.names
+    with pytest.raises(PredictionsError, match="neither yes or no"):
+        from_arrays(y_pred=["ham", "spam"])
+    with pytest.raises(PredictionsError, match="sample_weight"):
+        from_arrays(y_pred=[10, 9, 2], sample_weight=[1, 2, 3])
+
+
+def test_several_classifiers_are_coded_by_the_vocabulary() -> None:
+    rng = np.random.default_rng(3)
+    said = rng.integers(0, 3, (2, 500))
+    scores = rng.random((2, 500))
+    names = np.array(TOPICS)
+    table = {
+        "one": names[said[0]],
+        "two": names[said[1]],
+        "p_one": scores[0],
+        "p_two": scores[1],
+    }
+    found = read_predictions(
+        table,
+        classifiers={
+            "one": {"predicted": "one", "score": "p_one"},
+            "two": {"predicted": "two", "score": "p_two"},
+        },
+        classes=KNOWN,
+    )
+    codes = KNOWN.code([said[0], said[1]])
+    assert [item.card.predicted for item in _found(found, 500)] == codes.tolist()
+    ranks = [np.argsort(np.argsort(each)) + 0.5 for each in scores]
+    mean = (ranks[0] + ranks[1]) / 2 / 500
+    # Scores of one bin share their rank.
+    assert np.abs(np.array([item.value for item in _found(found, 500)]) - mean).max() < 0.005
+    other = {**table, "two": np.roll(table["two"], 1)}
+    again = read_predictions(
+        other,
+        classifiers={
+            "one": {"predicted": "one", "score": "p_one"},
+            "two": {"predicted": "two", "score": "p_two"},
+        },
+        classes=KNOWN,
+    )
+    assert again.fingerprint() != found.fingerprint()
+    with pytest.raises(PredictionsError, match="too many for one campaign"):
+        read_predictions(
+            table,
+            classifiers={f"c{k}": {"predicted": "one"} for k in range(5)},
+            classes=Vocabulary(tuple(map(str, range(10_000)))),
+        )
+
+
+def test_the_fingerprint_sees_a_class_that_changes() -> None:
+    topics = list(TABLE["topic"])
+    topics[17] = TOPICS[(TOPICS.index(topics[17]) + 1) % 3]
+    columns: Mapping[str, Any] = {"id": "url", "predicted": "topic", "score": "top"}
+    before = read_predictions(TABLE, **columns, classes=KNOWN)
+    after = read_predictions({**TABLE, "topic": topics}, **columns, classes=KNOWN)
+    assert before.fingerprint() != after.fingerprint()
+
+
+def test_yes_and_no_are_read_as_before() -> None:
+    table = {"said": [1, 0, 1], "p": [0.9, 0.1, 0.8]}
+    columns: Mapping[str, Any] = {"predicted": "said", "score": "p"}
+    with_classes = read_predictions(table, **columns, classes=YES_OR_NO)
+    assert with_classes.fingerprint() == read_predictions(table, **columns).fingerprint()
+    assert with_classes.classes == ("no", "yes")
+
+
+# Which classes there are.
+
+
+def test_numbers_are_sorted_as_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("said\n10\n9\n-1\n")
+    for source in ({"said": [10, 9, -1]}, {"said": [10.0, 9.0, -1.0]}, path):
+        assert find_classes(source, predicted="said").names == ("-1", "9", "10")
+
+
+def test_aliases_and_case_are_known(tmp_path: Path) -> None:
+    given = {"math": {"aliases": ["Mathematics"], "guideline": "proofs"}, "physics": "matter"}
+    path = tmp_path / "classes.json"
+    path.write_text(json.dumps(given))
+    table = {"said": ["MATH", "mathematics", " physics "]}
+    for classes in (given, path, str(path)):
+        known = find_classes(table, predicted="said", classes=classes)
+        found = read_predictions(table, predicted="said", classes=known)
+        assert found.cells() == {0: 2, 1: 1}
+        assert known.guidelines == {"math": "proofs", "physics": "matter"}
+
+
+def test_tables_of_classes_are_read(tmp_path: Path) -> None:
+    lines = [("name", "aliases", "guideline"), ("math", "maths|mathematics", "proofs, mostly")]
+    lines.append(("physics", "", ""))
+    expected = read_given(
+        {"math": {"aliases": "maths|mathematics", "guideline": "proofs, mostly"}, "physics": None}
+    )
+    for ending, separator in ((".csv", ","), (".tsv", "\t")):
+        path = tmp_path / f"classes{ending}"
+        quote = '"' if ending == ".csv" else ""
+        path.write_text(
+            "".join(
+                separator.join(f"{quote}{cell}{quote}" for cell in line) + "\n" for line in lines
+            )
+        )
+        assert read_given(path) == expected
+    names = tmp_path / "names.csv"
+    names.write_text("name\nb\na\n")
+    assert read_given(names).names == ("b", "a")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (7, "of type int"),
+        (["a"], "there are 1 classes"),
+        (["a", "A"], "two classes are called"),
+        ({"a": {"alias": ["b"]}, "c": ""}, "unknown option 'alias'"),
+        ({"a": 3, "b": ""}, "told of by 3"),
+        ({"a": {"aliases": ["x"]}, "b": {"aliases": ["x"]}}, "'x' is an alias of 'a' and of 'b'"),
+        ("nowhere.json", "cannot be read"),
+    ],
+)
+def test_bad_classes_are_refused(given: Any, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        read_given(given)
+
+
+def test_bad_files_of_classes_are_refused(tmp_path: Path) -> None:
+    for name, text, told in (
+        ("a.json", "{", "no JSON"),
+        ("b.json", "3", "neither a list"),
+        ("c.csv", "names\na\n", "column 'name' not found"),
+        ("d.csv", "name\na\na\n", "twice"),
+    ):
+        path = tmp_path / name
+        path.write_text(text)
+        with pytest.raises(InputError, match=told):
+            read_given(path)
+
+
+@pytest.mark.parametrize("kind", ["mapping", "csv", "parquet"])
+def test_what_is_no_class_is_named_with_its_row(kind: str, tmp_path: Path) -> None:
+    table = {"id": ["a", "b", "c"], "said": ["math", "pysics", "physics"]}
+    source: object = table
+    if kind != "mapping":
+        source = tmp_path / f"t.{kind}"
+        frame = pd.DataFrame(table)
+        frame.to_csv(source, index=False) if kind == "csv" else frame.to_parquet(source)
+    with pytest.raises(PredictionsError) as error:
+        find_classes(source, predicted="said", classes=["math", "physics"])
+    assert "no class: 'pysics'" in error.value.problem
+    assert "row 1" in error.value.details
+    assert error.value.hint == "did you mean 'physics'?"
+    with pytest.raises(PredictionsError) as error:
+        read_predictions(source, id="id", predicted="said", classes=Vocabulary(("math", "physics")))
+    assert "1 of 3 predicted classes" in error.value.problem
+    assert "row 1 (id 'b', predicted 'pysics')" in error.value.details
+    assert error.value.hint == "did you mean 'physics'?"
+
+
+@pytest.mark.parametrize("kind", ["mapping", "csv", "parquet"])
+def test_missing_classes_are_refused(kind: str, tmp_path: Path) -> None:
+    table = {"id": ["a", "b", "c", "d"], "said": ["math", None, "physics", " "]}
+    source: object = table
+    if kind != "mapping":
+        source = tmp_path / f"t.{kind}"
+        frame = pd.DataFrame(table)
+        frame.to_csv(source, index=False) if kind == "csv" else frame.to_parquet(source)
+    for read in (
+        lambda: find_classes(source, predicted="said"),
+        lambda: read_predictions(
+            source, id="id", predicted="said", classes=Vocabulary(("math", "physics"))
+        ),
+    ):
+        with pytest.raises(
+            PredictionsError, match=r"2 of 4 predicted classes in .* missing"
+        ) as error:
+            read()
+        assert "row 1" in error.value.details
+        assert "row 3" in error.value.details
+
+
+def test_none_of_these_is_no_predicted_class() -> None:
+    with pytest.raises(PredictionsError, match="none of the 2 classes"):
+        read_predictions(
+            {"said": ["a", "none of these"]}, predicted="said", classes=Vocabulary(("a", "b"))
+        )
+
+
+def test_too_many_and_too_few_classes_are_refused() -> None:
+    with pytest.raises(PredictionsError, match="more than 10,000 values"):
+        find_classes({"said": np.arange(MOST_CLASSES + 1)}, predicted="said")
+    with pytest.raises(PredictionsError, match="names one class only"):
+        find_classes({"said": ["a", "a"]}, predicted="said")
+    with pytest.raises(PredictionsError, match="two classes are called"):
+        find_classes({"said": ["a", "A"]}, predicted="said")
+
+
+def test_columns_of_probabilities_must_be_those_of_the_classes() -> None:
+    table = {"p_math": [0.5], "p_physic": [0.5], "p_top": [0.5]}
+    with pytest.raises(PredictionsError, match="'physic' is no class") as error:
+        read_predictions(table, probabilities="p_*", classes=Vocabulary(("math", "physics")))
+    assert error.value.hint == "did you mean 'physics'?"
+    with pytest.raises(PredictionsError, match="no column of probabilities for 1 of 2 classes"):
+        read_predictions(
+            {"p_math": [0.5]}, probabilities="p_*", classes=Vocabulary(("math", "physics"))
+        )
+    with pytest.raises(PredictionsError, match="no column fits"):
+        find_classes(table, probabilities="q_*")
+    with pytest.raises(PredictionsError, match="2 stars"):
+        find_classes(table, probabilities="p_**")
+    with pytest.raises(PredictionsError, match="both of the class 'math'"):
+        read_predictions(
+            {"p_math": [0.5], "p_Math": [0.5], "p_b": [0.1]},
+            probabilities="p_*",
+            classes=Vocabulary(("math", "b")),
+        )
+    assert find_classes(table, probabilities="p_*").names == ("math", "physic", "top")
+
+
+def test_probabilities_must_be_finite_numbers() -> None:
+    known = Vocabulary(("a", "b"))
+    for bad in (float("nan"), float("inf"), None):
+        with pytest.raises(PredictionsError, match="1 of 2 probabilities in column 'p_b'"):
+            read_predictions(
+                {"p_a": [0.5, 0.5], "p_b": [0.5, bad]}, probabilities="p_*", classes=known
+            )
+    with pytest.raises(PredictionsError, match="do not have 2 entries"):
+        read_predictions({"p": [[0.5, 0.5], [0.5]]}, probabilities="p", classes=known)
+    with pytest.raises(PredictionsError, match="of type double"):
+        read_predictions({"p": [0.5, 0.5]}, probabilities="p", classes=known)
+    with pytest.raises(PredictionsError, match="shape"):
+        from_arrays(y_prob=[0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"threshold": 0.5, "score": "p"},
+        {"positive": "a"},
+        {"score": "p", "score_of": "negative"},
+        {"score": "p", "probabilities": "p_*"},
+        {"sample_weight": "p"},
+        {"aux": ["p"]},
+        {"groups": ["p"]},
+    ],
+    ids=lambda given: next(iter(given)),
+)
+def test_what_goes_with_yes_and_no_only_is_refused(given: dict[str, Any]) -> None:
+    table = {"said": ["a", "b"], "p": [0.5, 0.5], "p_a": [0.5, 0.5], "p_b": [0.5, 0.5]}
+    with pytest.raises(PredictionsError):
+        read_predictions(table, predicted="said", classes=Vocabulary(("a", "b")), **given)
+
+
+def test_the_values_of_a_column_are_told_up_to_a_limit(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"said": ["b", "a", None, "b"], "n": [1, 2, 3, 4]}).to_parquet(path)
+    assert is_of_classes(path, "said") == ["a", "b"]
+    assert len(is_of_classes(path, "n")) == 3
+    assert is_of_classes(from_arrays(y_pred=[5, 6, 7]), "said") == ["5", "6", "7"]
+    with pytest.raises(PredictionsError, match="not found"):
+        is_of_classes(path, "sad")
+
+
+def test_predictions_know_their_classes() -> None:
+    held = from_arrays(y_pred=[5, 6, 7])
+    assert find_classes(held).names == ("5", "6", "7")
+    assert find_classes(held, classes={"5": "five", "6": "", "7": ""}).guidelines == {"5": "five"}
+    with pytest.raises(PredictionsError, match="has the classes 5, 6, 7"):
+        find_classes(held, classes=["a", "b"])
+    assert read_predictions(held) is held
+
+
+def test_many_classes_are_counted_as_few_are() -> None:
+    """Cells of many classes are counted by sorting: the same as from single items."""
+    rng = np.random.default_rng(5)
+    said, scores = rng.integers(0, 40, 5_000), rng.beta(0.3, 0.3, 5_000)
+    found = from_arrays(y_pred=said, y_score=scores)
+    values, counts = np.unique(said, return_counts=True)
+    assert found.cells() == dict(zip(values.tolist(), counts.tolist(), strict=True))
+    items = _found(found, 5_000)
+    ranks = np.array([item.value for item in items])
+    in_order = ranks[np.argsort(scores)]
+    assert all(one <= next_one for one, next_one in pairwise(in_order.tolist()))
+    assert ranks.mean() == pytest.approx(0.5)
+
+
+def test_a_name_that_cannot_be_is_refused() -> None:
+    with pytest.raises(DesignError):
+        read_given(["a", "skip"])
+    with pytest.raises(PredictionsError, match="names no classes"):
+        find_classes({"said": ["a", "skip"]}, predicted="said")
