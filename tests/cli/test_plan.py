@@ -82,3 +82,36 @@ def test_a_judge_that_costs_money(run: Run) -> None:
     result = run("plan", "predictions.csv", *COLUMNS, *words)
     assert result.exit_code == 1
     assert "--judge-cost 0.01 is given without --label-cost" in " ".join(result.output.split())
+
+
+def test_a_threshold_that_is_to_be_found(run: Run) -> None:
+    words = ("--id", "id", "--score", "p", "--threshold-for", "precision >= 0.6", *QUICK)
+    result = run("plan", "predictions.csv", *words, "--budget", "60")
+    assert result.exit_code == 0, result.output
+    for text in ("a threshold with precision >= 0.6 at 95% from 60 labels",
+                 "what labels are expected to find", "certified", "of the best"):  # fmt: skip
+        assert text in " ".join(result.output.split()), text
+    assert "predicted yes" not in result.output
+    told = json.loads(run("plan", "predictions.csv", *words, "--budget", "60", "--json").output)
+    assert [row["budget"] for row in told["thresholds"]][:3] == [20, 60, 180]
+    assert told["wanted"] == "recall"
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("--threshold", "0.5"), "--threshold 0.5 is given beside --threshold-for"),
+        (("--metric", "recall"), "--metric recall is given beside --threshold-for"),
+        (("--within", "0.1"), "--within 0.1 and --threshold-for"),
+        (("--rho", "0.5"), "--rho 0.5 is given beside --threshold-for"),
+        (("--threshold-for", "f1 >= 0.5"), "cannot keep a floor under f1"),
+    ],
+)
+def test_what_does_not_go_with_a_threshold_to_find(
+    run: Run, words: tuple[str, ...], problem: str
+) -> None:
+    asked = ("--id", "id", "--score", "p", "--threshold-for", "precision >= 0.6")
+    result = run("plan", "predictions.csv", *asked, *words)
+    assert result.exit_code == 1
+    assert problem in " ".join(result.output.split())
+    assert run("plan", "predictions.csv", *COLUMNS, "--gain", "0.1").exit_code == 1

@@ -1,6 +1,6 @@
 """``assay plan``: what an evaluation is likely to cost, before anybody labels."""
 
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Group, RenderableType
@@ -9,8 +9,9 @@ from rich.text import Text
 from assay.cli import options
 from assay.cli.output import AsJson, console, emit, progress_bar, telling_errors
 from assay.cli.render import new_table, note_lines
+from assay.core.floors import refuse_beside
 from assay.core.metrics import METRICS
-from assay.predictions import ScoreOf, ScoreScale, read_predictions
+from assay.predictions import ScoreScale, read_predictions
 from assay.results import printable
 from assay.simulation import Planning, TextTable
 from assay.simulation import plan as plan_for
@@ -46,6 +47,8 @@ def plan(
     ] = None,
     budget: Annotated[int | None, typer.Option(help="The labels that there is money for.")] = None,
     confidence: Annotated[float, typer.Option(help="How sure the answer must be.")] = 0.95,
+    threshold_for: options.ThresholdFor = None,
+    gain: options.Gain = None,
     labels: Annotated[
         str | None,
         typer.Option(
@@ -100,26 +103,34 @@ def plan(
             encoding=encoding,
         )
         earlier = None if like is None else options.open_campaign(like, storage)
-        with options.reading(file or str(table)):
-            predictions = read_predictions(
-                scan,
-                id=id_column,
-                score=score,
-                predicted=predicted,
-                threshold=threshold,
-                positive=positive,
-                score_of=cast(ScoreOf | None, score_of),  # what is not one is refused by name
-                scale=cast(ScoreScale | None, scale),
-            )
-            _ = predictions.size  # what is read only when it is wanted is read here
+        predictions: object = scan
+        columns: dict[str, Any] = {
+            "score": score,
+            "predicted": predicted,
+            "threshold": threshold,
+            "positive": positive,
+            "score_of": score_of,  # what is not one is refused by name
+        }
+        if threshold_for is not None:
+            refuse_beside(threshold_for, {"metric": metric})
+        else:
+            with options.reading(file or str(table)):
+                read = read_predictions(
+                    scan, id=id_column, scale=cast(ScoreScale | None, scale), **columns
+                )
+                _ = read.size  # what is read only when it is wanted is read here
+            predictions, columns = read, {}
         plans = []
         for each in dict.fromkeys(metric or ["precision"]):
-            with progress_bar(f"replaying evaluations of {each}") as progress:
+            with progress_bar(f"replaying evaluations of {threshold_for or each}") as progress:
                 found = plan_for(
                     predictions,
                     id=id_column,
+                    **columns,
                     scale=cast(ScoreScale | None, scale),
                     metric=each,
+                    threshold_for=threshold_for,
+                    gain=options.gain_of(gain, threshold_for),
                     within=within,
                     budget=budget,
                     confidence=confidence,
@@ -150,7 +161,9 @@ def plan(
 
 def _view(plan: Planning) -> RenderableType:
     said, more = plan.headline
-    read = f"{plan.source}: {plan.items:,} items, {plan.predicted_yes:,} predicted yes"
+    read = f"{plan.source}: {plan.items:,} items"
+    if plan.threshold_for is None:
+        read += f", {plan.predicted_yes:,} predicted yes"
     parts: list[RenderableType] = [
         Text.assemble((printable(said), "bold green"), f"  {more}"),
         Text(printable(read), "dim"),

@@ -21,7 +21,7 @@ from assay.core.types import Bools, Floats, Ints
 from assay.simulation.runs import Runs, label_cards, shuffled_kinds
 
 TOLD = ("precision", "recall")  # of the certified threshold, with an interval each
-_INTERVALS = 20  # replications of each block whose intervals are looked at: they take longest
+_INTERVALS = 20
 _BLOCK = 200  # replications, each with some arrays of a number a threshold
 _ROUNDING = 1e-7  # of sums over millions of items
 
@@ -32,8 +32,10 @@ class Thresholds:
 
     Parameters
     ----------
-    sizes, positives : array, shape (H,)
-        Items between two thresholds, and how many of them are positive.
+    sizes : array, shape (H,)
+        Items between two thresholds.
+    positives : array, shape (..., H)
+        How many of them are positive; a row for each truth that is thought possible.
     """
 
     sizes: Floats
@@ -54,16 +56,21 @@ class Thresholds:
 
     @cached_property
     def precision(self) -> Floats:
-        """Of what is above each threshold, (H,)."""
-        return np.asarray(np.cumsum(self.positives) / np.cumsum(self.sizes))
+        """Of what is above each threshold, (..., H)."""
+        return np.asarray(np.cumsum(self.positives, axis=-1) / np.cumsum(self.sizes))
 
     @cached_property
     def recall(self) -> Floats:
-        """Of what is above each threshold, (H,)."""
-        return np.asarray(np.cumsum(self.positives) / max(self.positives.sum(), 1.0))
+        """Of what is above each threshold, (..., H)."""
+        every = np.maximum(self.positives.sum(axis=-1, keepdims=True), 1.0)
+        return np.asarray(np.cumsum(self.positives, axis=-1) / every)
+
+    def take(self, which: Ints) -> "Thresholds":
+        """Return the truths of some evaluations, where each has its own."""
+        return self if self.positives.ndim == 1 else replace(self, positives=self.positives[which])
 
     def keep(self, question: ThresholdQuestion) -> Bools:
-        """Tell which thresholds keep all floors, (H,)."""
+        """Tell which thresholds keep all floors, (..., H)."""
         found = []
         for metric, floor in question.floors:
             rungs = Rungs(metric, floor, self.sizes, 0.05)
@@ -71,11 +78,13 @@ class Thresholds:
         return np.asarray(np.logical_and.reduce(found))
 
     def worth(self, question: ThresholdQuestion) -> Floats:
-        """Return what is wanted most at every threshold, (H,)."""
+        """Return what is wanted most at every threshold, (..., H)."""
         return self.recall if question.most == "recall" else self.precision
 
     def best(self, question: ThresholdQuestion) -> float | None:
         """Return the most of it where all floors are kept; None where they are nowhere.
+
+        Of one truth.
 
         Parameters
         ----------
@@ -115,12 +124,15 @@ class ThresholdRuns(Runs):
         What the certified one has of what is wanted, in truth; 0 where there is none.
     truth : array, shape (runs, 2)
         The true values of `TOLD` at it.
+    place : array of int, shape (runs,)
+        The certified one, highest first; -1 where there is none.
     """
 
     certified: Bools
     wrong: Bools
     worth: Floats
     truth: Floats
+    place: Ints
 
     @classmethod
     def start(cls, replications: int, targets: int = len(TOLD)) -> Self:
@@ -129,7 +141,12 @@ class ThresholdRuns(Runs):
         known = vars(Runs.start(replications, targets))
         truth = np.full((replications, targets), np.nan)
         return cls(
-            **known, certified=no, wrong=no.copy(), worth=np.zeros(replications), truth=truth
+            **known,
+            certified=no,
+            wrong=no.copy(),
+            worth=np.zeros(replications),
+            truth=truth,
+            place=np.full(replications, -1),
         )
 
     def covers(self, metric: str) -> float | None:
@@ -151,10 +168,13 @@ class ThresholdTask:
     run : ThresholdRun
     question : ThresholdQuestion
     truth : Thresholds
-        Of the strata's edges.
+        Of the strata's edges; one, or one for each replication.
     budget : int
+        That of the run; of a run without one, the labels after which nobody waits any longer.
     asked : int
         Cards asked for at a time.
+    intervals : int
+        Replications of each block whose intervals are looked at: they take longest.
     """
 
     name: str
@@ -164,25 +184,25 @@ class ThresholdTask:
     budget: int
     asked: int = 20
     block: int = _BLOCK
+    intervals: int = _INTERVALS
 
     def replay(self, replications: int, *, key: Sequence[int]) -> ThresholdRuns:
         """Run the task so many times on the random stream of `key` and its own."""
         seed, *rest = key
         rng = np.random.default_rng([seed, crc32(self.name.encode()), self.budget, *rest])
         runs, state = ThresholdRuns.start(replications), self.run.begin((replications,))
-        running, positives = np.arange(replications), self.truth.positives[::-1]
+        running = np.arange(replications)
         while running.size:
             reason = self.run.reasons(state)
-            over = reason != Reason.GO_ON
+            over = (reason != Reason.GO_ON) | (state.tallies.answers >= self.budget)
             if over.any():
                 runs.reason[running[over]] = reason[over]
                 self._end(runs, running[over], state.take(over))
                 running, state = running[~over], state.take(~over)
                 continue
             counts = self.run.plan(state, rng=rng, asked=self.asked)
-            after, judged, found = label_cards(
-                state, counts, np.broadcast_to(positives, counts.shape), None, rng
-            )
+            positives = np.broadcast_to(self.truth.take(running).positives, counts.shape)
+            after, judged, found = label_cards(state, counts, positives[..., ::-1], None, rng)
             kinds = shuffled_kinds(counts, judged, found, rng)
             state = self.run.fold(before=state, after=after, kinds=kinds, first=kinds)
         return runs
@@ -191,12 +211,14 @@ class ThresholdTask:
         """Write down how some of them ended."""
         runs.labels[which] = state.tallies.answers
         runs.counted[which] = state.tallies.answers[:, None]
-        runs.wrong[which] = (self.run.shown(state) & ~self.truth.keep(self.question)).any(axis=-1)
-        place = self.run.place(state)
+        truth = self.truth.take(which)
+        runs.wrong[which] = (self.run.shown(state) & ~truth.keep(self.question)).any(axis=-1)
+        place = runs.place[which] = self.run.place(state)
         runs.certified[which] = place >= 0
-        runs.worth[which] = np.where(place >= 0, self.truth.worth(self.question)[place], 0.0)
+        worth = np.broadcast_to(truth.worth(self.question), (which.size, truth.sizes.size))
+        runs.worth[which] = np.where(place >= 0, worth[np.arange(which.size), place], 0.0)
         for number, threshold in enumerate(place):
-            if threshold < 0 or which[number] >= _INTERVALS:
+            if threshold < 0 or which[number] >= self.intervals:
                 continue
             one, at = _only(state, number), which[number]
             intervals = self.run.intervals(one, TOLD, int(threshold))
@@ -204,7 +226,8 @@ class ThresholdTask:
                 places = (runs.value, runs.low, runs.high, runs.variance)
                 for values, told in zip(places, interval, strict=True):
                     values[at, t] = told
-                runs.truth[at, t] = getattr(self.truth, metric)[threshold]
+                known = np.atleast_2d(getattr(truth, metric))
+                runs.truth[at, t] = known[min(number, len(known) - 1), threshold]
 
 
 def _only(state: State, number: int) -> State:

@@ -12,6 +12,7 @@ from assay.simulation.planning.result import (
     Planning,
     Reading,
     TextTable,
+    ThresholdRow,
     WithinRow,
 )
 
@@ -26,6 +27,7 @@ __all__ = [
     "Reading",
     "Supposed",
     "TextTable",
+    "ThresholdRow",
     "WithinRow",
     "plan",
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -93,6 +94,39 @@ class Supposed:
             source=self.source,
         )
         frame = frame_of({side: self._truth(side) for side in sides}, design, metric)
+        return replace(frame, outcomes=np.rint(frame.outcomes))
+
+    @cached_property
+    def by_score(self) -> Truth:
+        """All items by score, whatever is said of them.
+
+        Cells of the two predicted labels that overlap become one, which is positive as often as
+        their items are on average.
+        """
+        sides = list(self.profiles)
+        low, high, mean, count = (
+            np.concatenate([getattr(self.profiles[side], name) for side in sides])
+            for name in ("low", "high", "mean", "count")
+        )
+        outcomes = np.concatenate([self._truth(side).outcomes for side in sides], axis=-1)
+        order = np.argsort(low, kind="stable")
+        low, high, mean, count = (each[order] for each in (low, high, mean, count))
+        reach = np.maximum.accumulate(high)
+        first = np.flatnonzero(np.concatenate([[True], low[1:] > reach[:-1]]))
+        low, high = low[first], np.maximum.reduceat(high, first)
+        middle = np.add.reduceat(mean * count, first) / np.add.reduceat(count, first)
+        profile = Profile(
+            low=low,
+            high=high,
+            mean=np.clip(middle, low, high),
+            count=np.add.reduceat(count, first),
+            scale=self.scale,
+        )
+        return Truth(profile, np.add.reduceat(outcomes[..., order], first, axis=-1))
+
+    def ladder(self, design: Design) -> Frame:
+        """Cut all items as a campaign for a threshold does, and count the supposed truth."""
+        frame = frame_of({True: self.by_score}, design, "precision")
         return replace(frame, outcomes=np.rint(frame.outcomes))
 
     def _truth(self, side: Side) -> Truth:

@@ -1,19 +1,18 @@
-"""A plan for one goal: designs, half-widths, budgets and what they come to."""
+"""`plan`: what an evaluation is likely to cost, before anybody labels.
+
+Nothing is forecast by a formula: a truth is supposed, and whole evaluations are replayed on it by
+the loop that runs campaigns (`assay.simulation`). What is uncertain is the truth, and the plan says
+what it takes it for.
+"""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-
-import numpy as np
+from dataclasses import replace
 
 from assay.campaign import Campaign
 from assay.core.bins import Scale, scale_of
-from assay.core.design import Design, check_together
-from assay.core.forecast import by_place, labels_needed, random_variance
 from assay.core.goal import Goal
-from assay.core.metrics import METRICS
-from assay.core.metrics import sides as sides_of
-from assay.core.types import Floats, one_of, whole
-from assay.errors import DesignError, InputError
+from assay.core.types import one_of, whole
+from assay.errors import InputError
 from assay.predictions import (
     SCORE_SCALES,
     Predictions,
@@ -22,261 +21,17 @@ from assay.predictions import (
     read_predictions,
     refuse_improbable,
 )
-from assay.simulation.planning import advice
-from assay.simulation.planning.advice import Costs, at_one_half, cost_of
-from assay.simulation.planning.assumed import Supposed, calibrated, doubtful
+from assay.simulation.planning.advice import Costs
+from assay.simulation.planning.assumed import Supposed
 from assay.simulation.planning.evidence import Evidence, RankEvidence
-from assay.simulation.planning.judging import Prices, about_judge, judge_cautions, prices_of
-from assay.simulation.planning.result import (
-    BudgetRow,
-    CheaperRow,
-    Cost,
-    DesignRow,
-    Planning,
-    Reading,
-    WithinRow,
+from assay.simulation.planning.judging import prices_of
+from assay.simulation.planning.planner import Planner
+from assay.simulation.planning.result import Planning
+from assay.simulation.planning.thresholds import (
+    ThresholdPlanner,
+    check_columns,
+    reading_threshold,
 )
-
-_RANDOM = "random"
-_DESIGNS: dict[str, tuple[Design, str]] = {
-    "default": (Design(), "right when it stops"),
-    "centred": (Design.centred(), "value ± within holds"),
-    "guaranteed": (Design.guaranteed(), "right by a theorem"),
-    "bennett-carvalho": (Design.bennett_carvalho(), "right too seldom"),
-    _RANDOM: (Design.simple_random(), ""),
-}
-_FACTORS = (2.0, 1.5, 1.0, 1 / 1.5, 0.5)  # of `within`, from loose to tight
-_WITH_A_BUDGET = {"default": Design(), "fixed": Design.fixed(), _RANDOM: Design.simple_random()}
-_INSTEAD = ("precision", "false_omission_rate")  # of recall and F1
-
-
-@dataclass(frozen=True, eq=False)
-class Planner:
-    """A goal, a population without its truth, and what is known about that."""
-
-    goal: Goal
-    costs: Costs
-    population: Supposed
-    evidence: Evidence | RankEvidence | None
-    prices: Prices | None = None
-
-    def planning(self) -> Planning:
-        """Return the plan."""
-        goal = self.goal
-        supposed = self.population.with_rates(self._rates())
-        self._refuse_undefined(supposed)
-        designs, cautions = self._designs(supposed)
-        cautions = [*self._cautions(supposed), *cautions]
-        withins = self._withins(supposed, designs)
-        cheaper = self._cheaper(supposed, designs)
-        budgets = self._budgets(supposed)
-        readings = self._readings(supposed, designs)
-        said = advice.about_strata(readings)
-        most, random = None, 0.0
-        if goal.within is not None:
-            most = self._most(supposed)
-            said.append(advice.about_worst_case(goal, most, supposed.size))
-            random = next(row.labels.mean for row in designs if row.design == _RANDOM)
-            said += advice.about_misses(goal, supposed, random, cheaper, withins)
-        said += advice.about_budget(goal, budgets)
-        judging = None
-        if self.prices is not None:
-            items = sum(supposed.said(side) for side in sides_of(goal.metric))
-            judging = self.prices.judging(goal, designs[0].labels.mean, random, items)
-            said += about_judge(judging)
-            cautions += judge_cautions(judging)
-        return Planning(
-            metric=goal.metric,
-            within=goal.within,
-            budget=goal.budget,
-            confidence=goal.confidence,
-            source=supposed.source,
-            items=supposed.size,
-            predicted_yes=supposed.predicted_positives,
-            readings=readings,
-            designs=designs,
-            worst_case=most,
-            withins=withins,
-            budgets=budgets,
-            cheaper=cheaper,
-            advice=tuple(said),
-            cautions=tuple(cautions),
-            replications=self.costs.replications,
-            seed=self.costs.seed,
-            judging=judging,
-        )
-
-    def _rates(self) -> dict[bool, Floats]:
-        """Return the rates by earlier labels, and by the scores where there are none."""
-        by_score = calibrated(self.population)
-        if self.evidence is None:
-            return by_score
-        rng = np.random.default_rng([self.costs.seed, 1])
-        truths = self.costs.replications
-        return {
-            side: self.evidence.draw(side, self.population, truths, rng)
-            if self.evidence.knows(side)
-            else np.broadcast_to(rates, (truths, rates.size))
-            for side, rates in by_score.items()
-        }
-
-    def _refuse_undefined(self, supposed: Supposed) -> None:
-        said = np.array([True, False])
-        items = np.array([float(supposed.said(each)) for each in (True, False)])
-        found = np.array([supposed.positives(each) for each in (True, False)])
-        counts = by_place(items, found, said)
-        if what := METRICS[self.goal.metric].lacks(counts):
-            expected = float(found.sum() if what == "positive" else (items - found).sum())
-            raise InputError(
-                f"no item is expected to be {what}, so there is no {self.goal.metric} to plan for",
-                details=f"{expected:.2g} {what}s are expected among {supposed.size:,} items",
-                hint="check the score and its scale, or give labels from before",
-            )
-
-    def _only(self, within: float, metric: str | None = None) -> Goal:
-        return Goal(metric or self.goal.metric, within=within, confidence=self.goal.confidence)
-
-    def _designs(self, supposed: Supposed) -> tuple[tuple[DesignRow, ...], list[str]]:
-        """Return what each design takes, and what is to be said about it."""
-        within = self.goal.within
-        if within is None:
-            return (), []
-        goal, found, cautions = self._only(within), {}, [advice.about_paper_1(self._only(within))]
-        for name, (design, _) in _DESIGNS.items():
-            try:
-                check_together(design, goal, 2 * design.bins)
-                found[name] = self._labels(supposed, design, goal)
-            except DesignError as error:
-                cautions.append(f"{name} is left out: {error.problem}")
-        random = found[_RANDOM].mean
-        rows = (
-            DesignRow(name, labels, labels.mean / random - 1, _DESIGNS[name][1])
-            for name, labels in found.items()
-        )
-        return tuple(rows), cautions
-
-    def _by_formula(self, supposed: Supposed, goal: Goal) -> float:
-        """Return about how many labels simple random sampling takes."""
-        said = np.array([True, False])
-        sizes = np.array([supposed.said(True), supposed.said(False)], dtype=np.float64)
-        hits = np.array([supposed.positives(True), supposed.positives(False)])
-        variance = np.array(random_variance(goal.metric, sizes, hits, said))
-        needed = labels_needed(variance, goal.within or 1.0, goal.confidence)
-        return min(float(needed), supposed.size)
-
-    def _labels(self, supposed: Supposed, design: Design, goal: Goal) -> Cost:
-        return self.costs.labels(supposed, design, goal, self._by_formula(supposed, goal))
-
-    def _withins(self, supposed: Supposed, designs: tuple[DesignRow, ...]) -> tuple[WithinRow, ...]:
-        if self.goal.within is None:
-            return ()
-        rows = []
-        for factor in _FACTORS:
-            within = self.goal.within * factor
-            if factor == 1:
-                rows.append(WithinRow(within, designs[0].labels))
-            elif within < 0.5:
-                labels = self._labels(supposed, Design(), self._only(within))
-                rows.append(WithinRow(within, labels))
-        return tuple(rows)
-
-    def _cheaper(
-        self, supposed: Supposed, designs: tuple[DesignRow, ...]
-    ) -> tuple[CheaperRow, ...]:
-        """Return what precision and the false omission rate take, where that is less."""
-        if self.goal.within is None or not METRICS[self.goal.metric].counts_misses:
-            return ()
-        rows = [
-            CheaperRow(
-                metric,
-                self._labels(supposed, Design(), self._only(self.goal.within, metric)),
-            )
-            for metric in _INSTEAD
-            if all(side in supposed.profiles for side in sides_of(metric))
-        ]
-        total = sum(row.labels.mean for row in rows)
-        return tuple(rows) if total < designs[0].labels.mean else ()
-
-    def _budgets(self, supposed: Supposed) -> tuple[BudgetRow, ...]:
-        if self.goal.budget is None:
-            return ()
-        goal = Goal(self.goal.metric, budget=self.goal.budget, confidence=self.goal.confidence)
-        return tuple(
-            BudgetRow(name, self.costs.half_width(supposed, design, goal))
-            for name, design in _WITH_A_BUDGET.items()
-        )
-
-    def _most(self, supposed: Supposed) -> int:
-        if METRICS[self.goal.metric].bends or self.goal.within is None:
-            return supposed.size
-        frame = at_one_half(supposed.frame(Design(), self.goal.metric))
-        return self.costs.most_labels(frame, Design(), self._only(self.goal.within))
-
-    def _readings(self, supposed: Supposed, designs: tuple[DesignRow, ...]) -> tuple[Reading, ...]:
-        labels = {row.design: row.labels for row in designs}
-        first = Reading(
-            *self._supposed_in_words(),
-            self._metric(supposed),
-            labels.get("default"),
-            labels.get(_RANDOM),
-        )
-        if self.evidence is not None:
-            return (first,)
-        doubted = supposed.with_rates(doubtful(supposed, supposed.rates))
-        ours = random = None
-        if self.goal.within is not None:
-            goal = self._only(self.goal.within)
-            ours = self._labels(doubted, Design(), goal)
-            random = self._labels(doubted, Design.simple_random(), goal)
-        second = Reading(
-            "scores are too sure",
-            "one item in ten is positive as often as any, whatever its score",
-            self._metric(doubted),
-            ours,
-            random,
-        )
-        return first, second
-
-    def _metric(self, supposed: Supposed) -> Cost:
-        frame = supposed.frame(Design(), self.goal.metric)
-        return cost_of(np.atleast_1d(frame.metric.value(frame.outcomes)))
-
-    def _supposed_in_words(self) -> tuple[str, str]:
-        if self.evidence is not None:
-            return self.evidence.words, "items at a score are positive as often as among these"
-        if self.population.scale == "probability":
-            words = "of items at score 0.9, nine in ten are positive, and so on"
-        else:
-            words = "scores are log-odds: at score s, a share of 1/(1 + exp(-s)) is positive"
-        return "scores are calibrated", words
-
-    def _cautions(self, supposed: Supposed) -> list[str]:
-        name, words = self._supposed_in_words()
-        if self.evidence is None:
-            return [
-                f"the truth is supposed from the scores alone ({name}: {words}). Real scores are "
-                "seldom calibrated; the second reading tells what it costs if they are too sure "
-                "of themselves, and one item in ten is positive as often as any. Labels of an "
-                "earlier period make a better plan"
-            ]
-        said = {True: "yes", False: "no"}
-        return [
-            *self.evidence.doubts,
-            f"the truth is supposed from {name}: {words}",
-            *(
-                f"these tell nothing of items predicted {said[side]}; there the scores are taken "
-                "to be calibrated, which real ones seldom are"
-                for side in sides_of(self.goal.metric)
-                if side in supposed.profiles and not self.evidence.knows(side)
-            ),
-        ]
-
-
-# `plan`: what an evaluation is likely to cost, before anybody labels.
-#
-# Nothing is forecast by a formula: a truth is supposed, and whole evaluations are replayed on it
-# by the loop that runs campaigns (`assay.simulation`). What is uncertain is the truth, and the
-# plan says what it takes it for.
 
 _STEPS = 16  # replays, at most
 
@@ -295,6 +50,8 @@ def plan(
     within: float | None = None,
     budget: int | None = None,
     confidence: float = 0.95,
+    threshold_for: str | None = None,
+    gain: float = 0.05,
     labels: object = None,
     like: Campaign | None = None,
     aux: Sequence[str] = (),
@@ -319,6 +76,10 @@ def plan(
     metric, within, budget, confidence
         The goal, as in `create_campaign`: the labels that `within` will take, what the budget
         would give, or both.
+    threshold_for, gain
+        As in `create_campaign`, in place of `metric` and `within`: what labels would find, with the
+        budget, a third and three times of it; without one, with 300, 1,000 and 3,000 and until it
+        is settled.
     labels : path, mapping or pairs, optional
         Labels of items of these predictions that were drawn at random, as in `assay.estimate`.
     like : Campaign, optional
@@ -347,13 +108,30 @@ def plan(
     >>> planning = plan({"p": score}, score="p", threshold=0.5, within=0.1, replications=20)
     >>> 40 < planning.labels.mean < 120, planning.worst_case < 130
     (True, True)
+    >>> planning = plan({"p": score}, score="p", threshold_for="precision >= 0.9", budget=150,
+    ...                 replications=10)
+    >>> [row.budget for row in planning.thresholds if row.supposed == "scores are calibrated"]
+    [50, 150, 450]
     """
-    if within is None and budget is None:
+    if threshold_for is None and within is None and budget is None:
         raise InputError(
             "no goal: neither `within` nor `budget` was given",
             hint="within=0.02 tells the labels that ±2% takes, budget=500 what 500 labels give",
         )
-    goal = Goal(metric, within=within, budget=budget, confidence=confidence)
+    goal = Goal(
+        None if threshold_for else metric,
+        within=within,
+        budget=budget,
+        confidence=confidence,
+        threshold_for=threshold_for,
+        gain=gain,
+    )
+    if threshold_for is not None:
+        beside = {"predicted": predicted, "threshold": threshold, "aux": aux}
+        beside |= {"judge_cost": judge_cost, "label_cost": label_cost, "rho": rho}
+        check_columns(threshold_for, predictions, score, beside)
+        if not isinstance(predictions, Predictions):
+            threshold = reading_threshold(like)
     prices = prices_of(aux, judge_cost, label_cost, rho, within=within)
     costs = Costs(whole("replications", replications, 1), whole("seed", seed, 0), progress, _STEPS)
     if labels is not None and like is not None:
@@ -382,7 +160,11 @@ def plan(
         evidence = _evidence_of(like, supposed.scale)
     else:
         _refuse_no_scores(found)
-    planning = Planner(goal, costs, supposed, evidence, prices).planning()
+    planner = Planner(goal, costs, supposed, evidence, prices)
+    if threshold_for is None:
+        planning = planner.planning()
+    else:
+        planning = ThresholdPlanner(goal, planner, progress).planning()
     doubts = tuple(doubt.warning for doubt in found.doubts)
     return replace(planning, cautions=(*doubts, *planning.cautions))
 

@@ -95,6 +95,43 @@ class CheaperRow:
     labels: Cost
 
 
+@dataclass(frozen=True)
+class ThresholdRow:
+    """What campaigns for a threshold with one budget are expected to find.
+
+    Attributes
+    ----------
+    supposed : str
+        What is supposed about the truth: the name of a reading.
+    budget : int or None
+        None for campaigns that go on until they are settled.
+    labels : Cost
+        The labels that they take: fewer than the budget where they are settled before.
+    settled : float
+        The share of campaigns that are, because no other threshold could have much more.
+    certified : float
+        The share that certify some threshold.
+    threshold : Cost or None
+        The certified thresholds; None where no campaign has one.
+    value : float or None
+        Of what is wanted, recall or precision, at the certified threshold: the mean.
+    share_of_best : float or None
+        What it is of the best threshold's, 0 where none is certified: the mean.
+    replications : int
+        Campaigns that were replayed.
+    """
+
+    supposed: str
+    budget: int | None
+    labels: Cost
+    settled: float
+    certified: float
+    threshold: Cost | None
+    value: float | None
+    share_of_best: float | None
+    replications: int
+
+
 Way = Literal["none", "all items", "judged items"]
 
 
@@ -196,6 +233,12 @@ class Planning:
         Evaluations that were replayed for each number, and what fixes them.
     judging : Judging or None
         What a judge would save, where its cost was given.
+    threshold_for, wanted : str or None
+        The question for a threshold, and of what the best has the most: ``recall`` or
+        ``precision``. `metric` is then the first floor's, and a reading's `metric` what the best
+        threshold has of what is wanted; 0 where none keeps the floors.
+    thresholds : tuple of ThresholdRow
+        What campaigns for it are expected to find, by reading and budget.
     """
 
     metric: str
@@ -216,17 +259,26 @@ class Planning:
     replications: int
     seed: int
     judging: Judging | None = None
+    threshold_for: str | None = None
+    wanted: str | None = None
+    thresholds: tuple[ThresholdRow, ...] = ()
 
     @property
     def labels(self) -> Cost | None:
-        """The labels that the design by default is expected to need; None without `within`."""
+        """The labels that the design by default is expected to need; None without `within`.
+
+        Of a threshold, those until it is settled; None with a budget.
+        """
         return self.readings[0].labels
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as plain values; without `judging` where no cost of a judge was given."""
+        """Return the plan as plain values, without what was not asked about."""
         values = asdict(self)
         if self.judging is None:
             del values["judging"]
+        if self.threshold_for is None:
+            for name in ("threshold_for", "wanted", "thresholds"):
+                del values[name]
         return values
 
     @property
@@ -234,11 +286,30 @@ class Planning:
         """What it comes to in a line: the most important words, and what belongs to them."""
         name = self.metric.replace("_", " ")
         sure = f"at {100 * self.confidence:.4g}%"
+        if self.threshold_for is not None:
+            return self._headline_of_threshold(f"a threshold with {self.threshold_for} {sure}")
         if self.labels is not None and self.within is not None:
             mean, between = self.labels.as_labels
             return f"{name} within ±{self.within:g} {sure}: about {mean} labels", f"({between})"
         width, between = self.budgets[0].half_width.as_width
         return f"{name} from {self.budget:,} labels {sure}: about {width}", f"({between})"
+
+    def _headline_of_threshold(self, what: str) -> tuple[str, str]:
+        reading = self.readings[0]
+        own = [row for row in self.thresholds if row.supposed == reading.name]
+        row = next((row for row in own if row.budget == self.budget), own[-1])
+        if not reading.metric.high:
+            return f"{what}: there is none", f"(if {reading.name})"
+        found = f"certified in {row.certified:.0%}"
+        if row.budget is not None:
+            return f"{what} from {row.budget:,} labels: {found}", f"({self._of_best(row)})"
+        mean, between = row.labels.as_labels
+        about = "" if row.labels.beyond > _FEW else "about "
+        said = f"{what}: {about}{mean} labels until it is settled"
+        return said, f"({between}; {found}, {self._of_best(row)})"
+
+    def _of_best(self, row: ThresholdRow) -> str:
+        return f"{row.share_of_best or 0.0:.2f} of the best {self.wanted}"
 
     @property
     def tables(self) -> tuple[TextTable, ...]:
@@ -318,7 +389,36 @@ def _tables(plan: Planning) -> list[TextTable]:
             ),
         ),
         *([] if plan.judging is None else [_table_of_judging(plan.judging)]),
+        *(_table_of_thresholds(plan, reading) for reading in plan.readings if plan.thresholds),
     ]
+
+
+def _table_of_thresholds(plan: Planning, reading: Reading) -> TextTable:
+    rows = [row for row in plan.thresholds if row.supposed == reading.name]
+    headings = ("budget", "labels", "certified", "threshold", "nine in ten", str(plan.wanted))
+    return TextTable(
+        f"if {reading.name}: what labels are expected to find"
+        if len(plan.readings) > 1
+        else "what labels are expected to find",
+        (*headings, "of the best"),
+        tuple(
+            (
+                "until settled" if row.budget is None else f"{row.budget:,}",
+                row.labels.as_labels[0],
+                f"{row.certified:.0%}",
+                *_threshold_text(row.threshold),
+                "–" if row.value is None else f"{row.value:.2f}",
+                "–" if row.share_of_best is None else f"{row.share_of_best:.2f}",
+            )
+            for row in rows
+        ),
+    )
+
+
+def _threshold_text(threshold: Cost | None) -> tuple[str, str]:
+    if threshold is None:
+        return "–", "–"
+    return f"{threshold.mean:.4g}", f"{threshold.low:.4g} to {threshold.high:.4g}"
 
 
 def _table_of_judging(judging: Judging) -> TextTable:

@@ -1,0 +1,249 @@
+"""A plan for a threshold that keeps floors: what labels are likely to certify.
+
+Whole campaigns for a threshold (`assay.simulation.thresholds`) are replayed on a truth that is
+supposed, with several budgets.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from assay.campaign import Campaign
+from assay.core.design import Design
+from assay.core.floors import EVERY_SCORE, ThresholdQuestion, refuse_beside
+from assay.core.goal import Goal
+from assay.core.stopping import Reason
+from assay.core.thresholds import ThresholdRun
+from assay.core.types import Floats
+from assay.errors import DesignError, InputError
+from assay.predictions import Predictions
+from assay.simulation.planning.advice import cost_of
+from assay.simulation.planning.assumed import Supposed, doubtful
+from assay.simulation.planning.planner import TOO_SURE, Planner
+from assay.simulation.planning.result import Cost, Planning, Reading, ThresholdRow
+from assay.simulation.population import Frame
+from assay.simulation.thresholds import ThresholdRuns, Thresholds, ThresholdTask
+
+_BUDGETS = (300, 1000, 3000)  # where none is given
+_FACTORS = (1 / 3, 1.0, 3.0)  # of one that is
+_LEAST_BUDGET = 20
+_CARDS_IN_ALL, _FEWEST = 40_000, 10  # of a budget's replays; each card is a bet on every threshold
+_ROUND, _ROUNDS = 20, 50  # labels a round, or more where it would take more rounds than this
+_LIKELY = 0.9  # of the campaigns
+
+
+def check_columns(
+    question: str, predictions: object, score: str | None, given: Mapping[str, object]
+) -> None:
+    """Raise where something is given that a plan for a threshold cannot use, or no score is.
+
+    Parameters
+    ----------
+    question : str
+        What `threshold_for` says.
+    predictions
+        As in `plan`.
+    score : str, optional
+        The column.
+    given : mapping of str to object
+        Arguments by name.
+    """
+    refuse_beside(question, {name: None if value == () else value for name, value in given.items()})
+    if score is None and not isinstance(predictions, Predictions):
+        raise DesignError(
+            f"threshold_for={question!r} needs scores",
+            hint="name the column with the classifier's score: score='p'",
+        )
+
+
+def reading_threshold(like: Campaign | None) -> float:
+    """Return the threshold to read predictions with, so that an earlier campaign tells of them.
+
+    A campaign has strata on either side of its own threshold. One of predicted labels, of several
+    classifiers or of a comparison does not say how often items at a score are positive.
+
+    Parameters
+    ----------
+    like : Campaign or None
+    """
+    if like is None:
+        return EVERY_SCORE
+    settings = like.settings
+    threshold = settings.source.columns.get("threshold")
+    if settings.strata.is_named or threshold is None:
+        raise InputError(
+            f"the strata of campaign {like.name!r} are not by score alone, so its labels do not "
+            "tell how often items at a score are positive",
+            hint="take a campaign that was made with threshold= or threshold_for=, or give labels= "
+            "of items that were drawn at random",
+        )
+    return float(threshold)
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdPlanner:
+    """A question for a threshold, a population without its truth, and what is known about that.
+
+    Parameters
+    ----------
+    goal : Goal
+        With `threshold_for`.
+    beneath : Planner
+        Supposes the truth.
+    progress : callable, optional
+        Told the share that is done.
+    """
+
+    goal: Goal
+    beneath: Planner
+    progress: Callable[[float], None] | None = None
+    _done: list[float] = field(default_factory=list, init=False)
+
+    @property
+    def question(self) -> ThresholdQuestion:
+        """The floors, and what is wanted most."""
+        return ThresholdQuestion.parse(self.goal.threshold_for)
+
+    def planning(self) -> Planning:
+        """Return the plan."""
+        population, costs = self.beneath.population, self.beneath.costs
+        supposed = population.with_rates(self.beneath.rates())
+        readings = [(self.beneath.supposed_in_words(), supposed)]
+        if self.beneath.evidence is None:
+            doubted = supposed.with_rates(doubtful(supposed, supposed.rates))
+            readings.append((TOO_SURE, doubted))
+        told, rows = [], list[ThresholdRow]()
+        for words, each in readings:
+            best, found = self._best(each), self._rows(words[0], each, len(readings))
+            rows += found
+            until = next((row.labels for row in found if row.budget is None), None)
+            told.append(Reading(*words, best, until, None))
+        return Planning(
+            metric=self.goal.metric,
+            within=None,
+            budget=self.goal.budget,
+            confidence=self.goal.confidence,
+            source=population.source,
+            items=population.size,
+            predicted_yes=population.size,
+            readings=tuple(told),
+            designs=(),
+            worst_case=None,
+            withins=(),
+            budgets=(),
+            cheaper=(),
+            advice=tuple(self._advice(told, rows)),
+            cautions=tuple(self.beneath.cautions((True, False))),
+            replications=costs.replications,
+            seed=costs.seed,
+            threshold_for=self.goal.threshold_for,
+            wanted=self.question.most,
+            thresholds=tuple(rows),
+        )
+
+    def _best(self, supposed: Supposed) -> Cost:
+        """Return the most of what is wanted that a threshold has; 0 where none keeps the floors."""
+        found = [each or 0.0 for each in self._best_of_each(supposed)]
+        return cost_of(np.array(found))
+
+    def _best_of_each(self, supposed: Supposed) -> list[float | None]:
+        truth, sizes = supposed.by_score, supposed.by_score.profile.count[::-1].astype(np.float64)
+        every = np.atleast_2d(truth.outcomes)[:, ::-1]
+        return [Thresholds(sizes, each).best(self.question) for each in every]
+
+    def _rows(self, name: str, supposed: Supposed, readings: int) -> list[ThresholdRow]:
+        """Return a row for each budget."""
+        frame, best = supposed.ladder(Design.ladder()), self._best_of_each(supposed)
+        budgets = self._budgets(supposed.size)
+        found = []
+        for budget in budgets:
+            runs = self._replay(frame, budget)
+            edges = np.array([supposed.by_score.profile.min, *frame.strata.heaps[0].cuts.points])
+            found.append(_row(name, budget, runs, edges=edges, best=best))
+            self._done.append(1.0)
+            if self.progress is not None:
+                self.progress(min(len(self._done) / (len(budgets) * readings), 1.0))
+        return found
+
+    def _budgets(self, size: int) -> list[int | None]:
+        """Return the budgets to try; None is a campaign until it is settled."""
+        if self.goal.budget is None:
+            return [*(each for each in _BUDGETS if each < size), None]
+        every = (round(factor * self.goal.budget) for factor in _FACTORS)
+        some = {min(max(each, _LEAST_BUDGET), size) for each in every}
+        return [*sorted(some | {self.goal.budget})]
+
+    def _replay(self, frame: Frame, budget: int | None) -> ThresholdRuns:
+        costs, goal = self.beneath.costs, self.goal
+        most = _BUDGETS[-1] if budget is None else budget
+        runs = min(costs.replications, max(_CARDS_IN_ALL // most, _FEWEST))
+        outcomes = frame.outcomes if frame.outcomes.ndim == 1 else frame.outcomes[:runs]
+        truth = Thresholds(frame.sizes[::-1].copy(), outcomes[..., ::-1].copy())
+        run = ThresholdRun(
+            self.question,
+            frame.sizes,
+            confidence=goal.confidence,
+            budget=budget,
+            gain=goal.gain,
+        )
+        asked = max(_ROUND, round(most / _ROUNDS))
+        task = ThresholdTask("plan", run, self.question, truth, most, asked, intervals=0)
+        return task.replay(runs, key=[costs.seed])
+
+    def _advice(self, readings: list[Reading], rows: list[ThresholdRow]) -> list[str]:
+        """Say what it comes to, under each reading."""
+        lines, wanted, floors = [], self.question.most, self.goal.threshold_for
+        for reading in readings:
+            own = [row for row in rows if row.supposed == reading.name]
+            supposing = f"if {reading.name}: " if len(readings) > 1 else ""
+            if not reading.metric.high:
+                lines.append(f"{supposing}no threshold keeps {floors}, whatever the labels")
+                continue
+            asked = next((row for row in own if row.budget == self.goal.budget), own[-1])
+            told = f"the best threshold has a {wanted} of {reading.metric.mean:.2f}"
+            if asked.value is not None:
+                told += f"; {_labels_of(asked)} are expected to find one with {asked.value:.2f}"
+            enough = [row for row in own if row.certified >= _LIKELY]
+            if not enough:
+                told += ". None of these budgets certifies one in nine campaigns of ten"
+            elif (few := enough[0]).budget is not None:
+                told += f". {few.budget:,} labels certify some threshold in {few.certified:.0%}"
+            lines.append(supposing + told)
+        return lines
+
+
+def _labels_of(row: ThresholdRow) -> str:
+    if row.budget is None:
+        return f"{row.labels.as_labels[0]} labels"
+    return f"{row.budget:,} labels"
+
+
+def _row(
+    name: str,
+    budget: int | None,
+    runs: ThresholdRuns,
+    *,
+    edges: Floats,
+    best: list[float | None],
+) -> ThresholdRow:
+    """Return how campaigns with a budget ended.
+
+    `edges` are the lowest scores of the strata, and `best` is what the best threshold of each truth
+    has of what is wanted.
+    """
+    there = runs.certified
+    thresholds = edges[edges.size - 1 - runs.place[there]]
+    every: Floats = np.array([each or 0.0 for each in best[: runs.labels.size]])
+    most = float(np.broadcast_to(every, runs.worth.shape).mean())
+    return ThresholdRow(
+        supposed=name,
+        budget=budget,
+        labels=cost_of(runs.labels, _BUDGETS[-1] if budget is None else None),
+        settled=float(np.mean(runs.reason == Reason.GOAL_MET)),
+        certified=float(there.mean()),
+        threshold=cost_of(thresholds) if there.any() else None,
+        value=float(runs.worth[there].mean()) if there.any() else None,
+        share_of_best=float(runs.worth.mean()) / most if most > 0 else None,
+        replications=int(runs.labels.size),
+    )
