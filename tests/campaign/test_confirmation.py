@@ -73,8 +73,8 @@ def _nothing_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     def read(*_args: object, **_more: object) -> None:
         raise AssertionError("predictions were read")
 
-    for module in ("reserve.read_predictions", "reserve.read_compared"):
-        monkeypatch.setattr(f"assay.labelling.{module}", read)
+    for name in ("read_predictions", "read_compared"):
+        monkeypatch.setattr(f"assay.predictions.{name}", read)
 
 
 def _sources(place: Place) -> dict[str, dict[str, str]]:

@@ -1,8 +1,8 @@
 """`assay confirm`, and `assay serve` on a machine where nobody has confirmed anything."""
 
 import json
-import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -54,7 +54,7 @@ def test_who_says_no_serves_nothing(
     run: Run, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     terminal = SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True))
-    monkeypatch.setattr(sys.modules["assay.cli.confirm"], "sys", terminal)
+    monkeypatch.setattr(import_module("assay.cli.confirm"), "sys", terminal)
     for command in ("serve", "confirm"):
         result = run(command, "spam", input="n\n")
         assert result.exit_code == 1

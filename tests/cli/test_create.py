@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.campaign.create import load_campaign
+from assay.campaign import load_campaign
 from assay.labelling.settings import Reviewing
 
 Fixture = Callable[..., Any]

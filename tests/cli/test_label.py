@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assay.campaign.create import load_campaign
+from assay.campaign import load_campaign
 
 Fixture = Callable[..., Any]
 PROMPT = "q quit"

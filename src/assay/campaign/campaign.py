@@ -1,16 +1,18 @@
-"""Campaign: ask for items, record their labels, estimate, and stop."""
+"""Campaign: ask for items, record their labels, estimate, and stop.
+
+What only some methods need is imported in them: whoever asks how a campaign stands should not wait
+for what draws reports, cuts strata or reads predictions.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from numbers import Integral
 from operator import attrgetter
 from os import PathLike
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from warnings import warn
 
-from assay.audit import Bundle, write_bundle
-from assay.campaign.recut import recut, successor
-from assay.campaign.replacement import OutrunError
-from assay.campaign.unjudged import unjudged_in
 from assay.core.answers import Agreement, Answer, parse_answer, parse_answers
 from assay.core.deck import Id
 from assay.core.error_model import scheduled
@@ -43,25 +45,13 @@ from assay.labelling import (
     checked_request,
     comment_of,
     estimates_of,
-    judge_of,
-    judged_cells,
-    judged_columns,
-    judged_items,
-    judges_of,
     kinds_of,
-    mistakes_of,
     reviewer_of,
     reviewers_in,
-    savings_of,
-    slices_of,
     strata_in,
-    threshold_curve,
-    threshold_of,
     told_by_one,
     waiting_in,
 )
-from assay.predictions import Predictions
-from assay.report import Report, curve_of, curve_svg, report_of
 from assay.results import (
     Backend,
     Dispute,
@@ -69,18 +59,12 @@ from assay.results import (
     Estimates,
     HistoryPoint,
     Item,
-    JudgeQuality,
-    Mistakes,
     Outlook,
     Pace,
     Receipt,
     Recorded,
     ReviewerRow,
-    Savings,
-    Slices,
     StratumRow,
-    ThresholdAnswer,
-    ThresholdCurve,
     Turn,
     html_block,
     html_headline,
@@ -92,6 +76,19 @@ from assay.results import (
     plain_words,
 )
 from assay.storage import Label, Session, Store, StoredLabel
+
+if TYPE_CHECKING:
+    from assay.audit import Bundle
+    from assay.predictions import Predictions
+    from assay.report import Report
+    from assay.results import (
+        JudgeQuality,
+        Mistakes,
+        Savings,
+        Slices,
+        ThresholdAnswer,
+        ThresholdCurve,
+    )
 
 T = TypeVar("T")
 
@@ -125,6 +122,8 @@ class Campaign:
 
     def _follow(self) -> bool:
         """Go on with what has taken this campaign's place, if only its strata were cut anew."""
+        from assay.campaign.recut import successor
+
         found = successor(self._labelling)
         if found is not None:
             self._take(*found)
@@ -265,6 +264,9 @@ class Campaign:
             Whether the strata are others now. They stay where the columns tell no more than the
             score.
         """
+        from assay.campaign.recut import recut
+        from assay.campaign.replacement import OutrunError
+
         self._catch_up()
         if self._settings.design.bets and self._labelling.rounds.outstanding:
             return False  # bets on a round are settled when all of it is known
@@ -440,6 +442,8 @@ class Campaign:
 
         Also where fewer than 50 judged items are known, or the scores were not kept with them.
         """
+        from assay.labelling import savings_of
+
         self._catch_up()
         return savings_of(self._labelling)
 
@@ -461,6 +465,8 @@ class Campaign:
         >>> found.certified, bool(spam[p >= found.threshold].mean() >= 0.8)
         (True, True)
         """
+        from assay.labelling import threshold_of
+
         self._catch_up()
         found = threshold_of(self._labelling)
         if found is None:
@@ -663,6 +669,8 @@ class Campaign:
         >>> round(slices["en"].value, 3), slices["en"].verdict, list(slices)
         (0.667, 'too few to say: 2 of 30 labels', ['en', '(missing)'])
         """
+        from assay.labelling import slices_of
+
         self._catch_up()
         return slices_of(
             self._labelling,
@@ -710,6 +718,8 @@ class Campaign:
         >>> [(each.id, each.kind, each.score, each.shown["text"]) for each in mistakes][:2]
         [(0, 'false positive', 0.9, 'ab'), (3, 'false negative', 0.2, 'gh')]
         """
+        from assay.labelling import mistakes_of
+
         self._catch_up()
         return mistakes_of(
             self._labelling,
@@ -744,6 +754,8 @@ class Campaign:
         >>> print(curve.areas["roc_auc"])
         0.7500 [0.7500, 0.7500]
         """
+        from assay.labelling import threshold_curve
+
         self._catch_up()
         return threshold_curve(self._labelling, predictions=predictions)
 
@@ -786,6 +798,8 @@ class Campaign:
         accuracy: the judge says 0.750, people say 1.000; -0.250 [-0.250, -0.250], the judge is too
         hard on it
         """
+        from assay.labelling import judge_of
+
         self._catch_up()
         return judge_of(self._labelling, column, at=at, by=by, predictions=predictions)
 
@@ -795,6 +809,8 @@ class Campaign:
         Of those that say yes or no, and whose verdicts are kept with the items: nothing is read.
         `judge` tells it of any column.
         """
+        from assay.labelling import judges_of
+
         self._catch_up()
         return judges_of(self._labelling)
 
@@ -821,6 +837,8 @@ class Campaign:
         >>> sorted(item.id for item in campaign.unjudged(10))
         [1, 3]
         """
+        from assay.campaign.unjudged import unjudged_in
+
         self._catch_up()
         return unjudged_in(self._labelling, n, column)
 
@@ -834,6 +852,8 @@ class Campaign:
         taken : sequence of str
             Names that columns of what items show must not have.
         """
+        from assay.labelling import judged_cells, judged_columns, judged_items
+
         self._catch_up()
         cells = {
             item.id: judged_cells(self._labelling, item) for item in judged_items(self._labelling)
@@ -950,6 +970,8 @@ class Campaign:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     campaign.report().save(f"{folder}/report.html")
         """
+        from assay.report import report_of
+
         found = self.curve() if curve else None
         return report_of(self._labelling, names=names, curve=found)
 
@@ -979,6 +1001,8 @@ class Campaign:
             Keep what reviewers wrote beside their answers, which may tell who they are and what
             they saw.
         """
+        from assay.audit import write_bundle
+
         keep = {"names": names, "shown": shown, "comments": comments}
         return write_bundle(self._labelling, path, **keep)
 
@@ -991,6 +1015,8 @@ class Campaign:
         return f"<Campaign {self.name!r}: {str(self.estimates()).splitlines()[0]}>"
 
     def _repr_html_(self) -> str:
+        from assay.report import curve_of, curve_svg
+
         said, estimates = html_headline(self.name, self._settings.question), self.estimates()
         left = html_text(self.outlook().text)
         shown = [said, html_text(plain_words(estimates)), left, estimates._repr_html_()]

@@ -24,13 +24,9 @@ from assay.labelling import (
     Settings,
     Source,
     card_row,
-    check_same,
     confirm_source,
     depth,
-    find_campaign,
     more_cards,
-    read_again,
-    scans_of,
     sealed,
 )
 from assay.predictions import (
@@ -43,7 +39,7 @@ from assay.predictions import (
     parts_in,
     refuse_bad_show,
 )
-from assay.storage import CardRow, Label, Session, Store, open_storage, open_store
+from assay.storage import CardRow, Label, Session, Store, open_store
 
 _LONGEST_NAME = 200  # of a campaign
 
@@ -269,40 +265,6 @@ def _lessons(storage: str | None, name: str, columns: Mapping[str, Any]) -> Less
             stacklevel=3,
         )
     return lessons
-
-
-def load_campaign(
-    name: str = "campaign",
-    *,
-    storage: str | None = None,
-    predictions: object = None,
-    confirm: bool = False,
-) -> Campaign:
-    """Go on with a campaign exactly where it stands.
-
-    Parameters
-    ----------
-    name, storage : str
-        As they were given to `create_campaign`.
-    predictions : optional
-        The predictions, needed only when the campaign outruns its reserve of cards and they
-        cannot be read again from where they were. Of a campaign that was extended, a list of all
-        parts, in the order in which they came.
-    confirm : bool
-        Agree to what the storage says about where they are: they are read from there with your
-        rights, on this machine, until it says something else. Who made the campaign on this machine
-        has agreed. It can be seen with ``assay confirm NAME``.
-    """
-    store = open_storage(storage)
-    with store.read() as session:
-        key, settings = find_campaign(session, name)
-    found: Predictions | None = None
-    if predictions is not None:
-        found = read_again(scans_of(predictions, settings.source), settings)
-        check_same(settings, found)
-    if confirm:
-        confirm_source(store, settings)
-    return Campaign(store, key, settings, found)
 
 
 def settings_of(

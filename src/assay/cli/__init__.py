@@ -8,65 +8,19 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from assay.cli.backup import backup, restore
-from assay.cli.compare import compare
-from assay.cli.confirm import confirm
-from assay.cli.connect import connect
-from assay.cli.create import create
-from assay.cli.curve import curve
-from assay.cli.demo import demo
-from assay.cli.exchange import export, import_
-from assay.cli.judge import judge, judgements
-from assay.cli.label import label
-from assay.cli.mistakes import errors
-from assay.cli.plan import plan
-from assay.cli.report import report, verify
-from assay.cli.reproduce import coverage, reproduce
-from assay.cli.series import extend, follow, rebase
-from assay.cli.serve import serve, tokens
-from assay.cli.simulate import simulate
-from assay.cli.status import estimate, status
+from assay.cli.commands import LazyGroup
 from assay.errors import VERSION
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
+    cls=LazyGroup,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for name, command in (
-    ("demo", demo),
-    ("plan", plan),
-    ("create", create),
-    ("label", label),
-    ("serve", serve),
-    ("confirm", confirm),
-    ("compare", compare),
-    ("rebase", rebase),
-    ("follow", follow),
-    ("extend", extend),
-    ("import", import_),
-    ("export", export),
-    ("connect", connect),
-    ("status", status),
-    ("errors", errors),
-    ("curve", curve),
-    ("judge", judge),
-    ("judgements", judgements),
-    ("estimate", estimate),
-    ("report", report),
-    ("verify", verify),
-    ("backup", backup),
-    ("restore", restore),
-    ("coverage", coverage),
-    ("reproduce", reproduce),
-    ("simulate", simulate),
-):
-    app.command(name)(command)
-app.add_typer(tokens, name="token")
 
 
 def _show_version(wanted: bool) -> None:

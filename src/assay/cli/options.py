@@ -22,7 +22,6 @@ from assay.predictions import (
     SCORES_OF,
     Engine,
     Scan,
-    telling_progress,
 )
 from assay.results import printable
 
@@ -388,5 +387,7 @@ def other_scan(
 def reading(what: str) -> Iterator[None]:
     """Show, on a terminal, how far the reading is; it pulses where that cannot be told."""
     shown = progress_bar(f"reading {printable(what)}", pulses=True)
+    from assay.predictions import telling_progress  # takes long to load, and few need it
+
     with shown as progress, telling_progress(progress):
         yield

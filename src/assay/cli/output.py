@@ -5,25 +5,19 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console, Group, RenderableType
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.table import Table as ScreenTable
 from rich.text import Text
 
 from assay.cli.words import in_options, with_options
 from assay.errors import AssayError, AssayWarning, InputError
-from assay.experiments.tables import Table
 from assay.results import printable
+
+if TYPE_CHECKING:
+    from assay.experiments.tables import Table
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
@@ -139,6 +133,15 @@ def progress_bar(what: str, *, pulses: bool = False) -> Iterator[Callable[[float
     if not screen.is_terminal:
         yield None
         return
+    from rich.progress import (  # takes long to load, and few need it
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     clock = TimeElapsedColumn() if pulses else TimeRemainingColumn()
     columns = (TextColumn(what, markup=False), BarColumn(), TaskProgressColumn(), clock)
     with Progress(*columns, console=screen, transient=True) as bar:
@@ -154,7 +157,7 @@ def make_folder(folder: Path) -> None:
         raise InputError(f"{folder} cannot be made a folder: {error.strerror}") from None
 
 
-def show(table: Table) -> None:
+def show(table: "Table") -> None:
     """Print a table as its Markdown would read."""
     screen = console()
     shown = ScreenTable(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="cyan")

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from assay.cli.words import in_options
 from assay.core.goal import Goal
+from assay.labelling import Settings
 from assay.results import (
     Estimate,
     Slices,
@@ -149,6 +150,11 @@ def progress_text(estimate: Estimate, goal: Goal) -> str:
     if estimate.stopped is not None:
         parts.append(estimate.stopped)
     return "; ".join(parts)
+
+
+def commitment_line(settings: Settings) -> Text:
+    """Return what to publish before the labelling, in one piece to be copied."""
+    return Text.assemble(("commitment  ", "cyan"), settings.commitment, no_wrap=True)
 
 
 def note_lines(notes: Sequence[str]) -> RenderableType:

@@ -215,7 +215,12 @@ def _say(login: str, *, alone: bool, warnings: list[str]) -> None:
 
 # ``assay token``: who may use a campaign's page.
 
-tokens = typer.Typer(no_args_is_help=True, help="Say who may use a campaign's page.")
+tokens = typer.Typer(
+    name="token",
+    no_args_is_help=True,
+    add_completion=False,
+    help="Say who may use a campaign's page.",
+)
 
 
 @tokens.command("add")

@@ -8,10 +8,10 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from assay.campaign import Campaign, load_campaign
-from assay.campaign import estimate as estimate_from
 from assay.cli import options
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
 from assay.cli.render import (
+    commitment_line,
     estimates_view,
     interval_text,
     new_table,
@@ -19,7 +19,6 @@ from assay.cli.render import (
     slices_view,
     strata_table,
 )
-from assay.cli.summary import commitment_line
 from assay.core.metrics import METRICS
 from assay.errors import DesignError
 from assay.labelling import listed_names
@@ -216,6 +215,8 @@ def estimate(
     """
     with telling_errors(as_json=as_json):
         with working(f"reading {predictions}"):
+            from assay.campaign import estimate as estimate_from  # takes long to load
+
             found = estimate_from(
                 labels,
                 predictions=predictions,

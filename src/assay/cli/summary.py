@@ -12,7 +12,7 @@ from rich.text import Text
 from assay.campaign import Campaign, shown_columns
 from assay.cli.options import follow_up, reading
 from assay.cli.output import collecting_warnings, tell
-from assay.cli.render import facts, new_table, note_lines, sizes_table
+from assay.cli.render import commitment_line, facts, new_table, note_lines, sizes_table
 from assay.core.bins import Scale
 from assay.core.design import Design
 from assay.core.goal import Goal
@@ -123,11 +123,6 @@ def render_campaign(campaign: Campaign, *, scale_given: bool) -> RenderableType:
     blocks.append(commitment_line(campaign.settings))
     headline = Text.assemble((printable(campaign.name), "bold"), (" is ready", "dim"))
     return Group(headline, *(part for block in blocks for part in (Text(), block)))
-
-
-def commitment_line(settings: Settings) -> Text:
-    """Return what to publish before the labelling, in one piece to be copied."""
-    return Text.assemble(("commitment  ", "cyan"), settings.commitment, no_wrap=True)
 
 
 def document(campaign: Campaign, *, scale_given: bool) -> dict[str, Any]:

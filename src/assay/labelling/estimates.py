@@ -22,7 +22,6 @@ from assay.core.standing import Standing
 from assay.core.stopping import Reason
 from assay.core.targets import is_difference
 from assay.errors import InputError, did_you_mean
-from assay.labelling.judged import labels_frame
 from assay.labelling.state import Labelling
 from assay.results import (
     Backend,
@@ -329,6 +328,8 @@ def campaign_frame(
         ]
         return frame_of(rows, {"metric": str, **types_of(HistoryPoint)}, backend=backend)
     if what == "labels":
+        from assay.labelling.judged import labels_frame  # takes long to load, and few need it
+
         return labels_frame(labelling, backend=backend)
     raise InputError(
         f"there is no frame of {what!r}",

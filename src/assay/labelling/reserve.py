@@ -22,12 +22,7 @@ from assay.predictions import (
     Card,
     Predictions,
     Scan,
-    UnionPredictions,
-    as_it_is_now,
     as_scan,
-    parts_in,
-    read_compared,
-    read_predictions,
 )
 from assay.storage import CardRow, Session, Store
 
@@ -193,6 +188,8 @@ class Reserve:
     def source(self, store: Store) -> Predictions:
         """Return the predictions as they are now."""
         if self._predictions is not None:
+            from assay.predictions import as_it_is_now
+
             self._predictions = as_it_is_now(self._predictions)
         else:
             source = self._settings.source
@@ -290,6 +287,8 @@ def scans_of(predictions: object, source: Source) -> list[Scan]:
 
 def read_again(scans: Sequence[Scan], settings: Settings) -> Predictions:
     """Read predictions as they were read when the campaign was made."""
+    from assay.predictions import UnionPredictions, read_predictions
+
     columns = {**settings.source.columns, "show": settings.source.kept}
     if settings.source.compares:
         return _read_both(scans, settings, columns)
@@ -307,6 +306,8 @@ def _read_both(
     scans: Sequence[Scan], settings: Settings, columns: Mapping[str, Any]
 ) -> Predictions:
     """Read the two sets of predictions that a campaign compares."""
+    from assay.predictions import read_compared
+
     if len(scans) != len(settings.source.parts):
         raise PredictionsError(
             f"campaign {settings.name!r} compares two sets of predictions, and {len(scans)} is "
@@ -331,6 +332,8 @@ def card_row(card: Card, stratum: int, position: int) -> CardRow:
 
 def check_same(settings: Settings, predictions: Predictions) -> None:
     """Raise where the predictions are not those that the campaign was made from."""
+    from assay.predictions import parts_in
+
     parts = settings.source.parts
     found = parts_in(predictions)
     if len(found) != len(parts):

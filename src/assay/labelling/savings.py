@@ -1,8 +1,11 @@
 """Savings by second opinions, from the labels of a campaign whose strata were cut anew by them."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +15,13 @@ from assay.core.savings import Placed, share_of_labels
 from assay.core.strata import Strata
 from assay.core.types import Ints
 from assay.errors import AssayError, PredictionsError
-from assay.labelling.judged import Judged, judged_items
 from assay.labelling.settings import Settings, find_campaign
 from assay.labelling.state import Labelling
-from assay.predictions import Opinionated
 from assay.results import Savings
 from assay.storage import CardRow
+
+if TYPE_CHECKING:
+    from assay.labelling.judged import Judged
 
 _FEWEST = 50  # judged items: of fewer nothing is told
 
@@ -31,6 +35,8 @@ def savings_of(labelling: Labelling) -> Savings | None:
     settings, former = labelling.settings, _by_score(labelling)
     if former is None:
         return None
+    from assay.labelling.judged import judged_items  # takes long to load, and few need it
+
     try:
         judged = [item for item in judged_items(labelling) if item.weight is not None]
     except PredictionsError:  # a bundle does not have the scores
@@ -75,6 +81,8 @@ def _by_rank(labelling: Labelling, former: Settings, cards: Sequence[CardRow]) -
 
     It is among all items, so the predictions are read for it; None where that cannot be.
     """
+    from assay.predictions import Opinionated
+
     with suppress(AssayError):
         found = labelling.predictions()
         if isinstance(found, Opinionated):

@@ -1,45 +1,78 @@
 """Predictions: one contract, and the engines and readers behind it."""
 
-from assay.core.strata import Side
-from assay.core.stratify import sides_to_cut
-from assay.predictions.classes import column_names, find_classes, is_of_classes
-from assay.predictions.contract import Card, Found, IdKind, Predictions
-from assay.predictions.doubts import Doubt
-from assay.predictions.duckdb.joined import joined_with
-from assay.predictions.engine import telling_progress
-from assay.predictions.given_classes import Given, read_given
-from assay.predictions.judgements import Classifiers, Labelled, as_mappings, read_labelled
-from assay.predictions.memory import MemoryPredictions
-from assay.predictions.opinions import Opinionated, bound_seed, fold_of, score_name
-from assay.predictions.pair import (
-    IN_NEW,
-    IN_OLD,
-    NEW,
-    OLD,
-    ComparedPredictions,
-    parts_in,
-    read_compared,
-)
-from assay.predictions.read import engine_of, from_arrays, read_predictions
-from assay.predictions.roles import (
-    SCORE_SCALES,
-    SCORES_OF,
-    Roles,
-    ScoreOf,
-    ScoreScale,
-    refuse_bad_show,
-    refuse_improbable,
-)
-from assay.predictions.scan import ENGINES, Engine, Scan, as_scan
-from assay.predictions.union import (
-    Top,
-    UnionPredictions,
-    as_it_is_now,
-    joint_fingerprint,
-    listed,
-    merge,
-)
-from assay.predictions.values import slice_text
+from typing import TYPE_CHECKING
+
+from assay.lazy import on_demand
+
+if TYPE_CHECKING:
+    from assay.predictions.classes import column_names, find_classes, is_of_classes
+    from assay.predictions.contract import (
+        Card,
+        Found,
+        IdKind,
+        Predictions,
+        joint_fingerprint,
+        listed,
+    )
+    from assay.predictions.doubts import Doubt
+    from assay.predictions.duckdb.joined import joined_with
+    from assay.predictions.engine import telling_progress
+    from assay.predictions.given_classes import Given, read_given
+    from assay.predictions.judgements import Classifiers, Labelled, as_mappings, read_labelled
+    from assay.predictions.memory import MemoryPredictions
+    from assay.predictions.opinions import Opinionated, bound_seed, fold_of
+    from assay.predictions.pair import (
+        IN_NEW,
+        IN_OLD,
+        NEW,
+        OLD,
+        ComparedPredictions,
+        parts_in,
+        read_compared,
+    )
+    from assay.predictions.read import engine_of, from_arrays, read_predictions
+    from assay.predictions.roles import (
+        SCORE_SCALES,
+        SCORES_OF,
+        Roles,
+        ScoreOf,
+        ScoreScale,
+        refuse_bad_show,
+        refuse_improbable,
+        score_name,
+    )
+    from assay.predictions.scan import ENGINES, Engine, Scan, as_scan
+    from assay.predictions.union import (
+        Top,
+        UnionPredictions,
+        as_it_is_now,
+        merge,
+    )
+    from assay.predictions.values import slice_text
+else:
+    __getattr__ = on_demand(
+        __name__,
+        {
+            "classes": "column_names find_classes is_of_classes",
+            "contract": "Card Found IdKind Predictions joint_fingerprint listed",
+            "doubts": "Doubt",
+            "duckdb.joined": "joined_with",
+            "engine": "telling_progress",
+            "given_classes": "Given read_given",
+            "judgements": "Classifiers Labelled as_mappings read_labelled",
+            "memory": "MemoryPredictions",
+            "opinions": "Opinionated bound_seed fold_of",
+            "pair": "IN_NEW IN_OLD NEW OLD ComparedPredictions parts_in read_compared",
+            "read": "engine_of from_arrays read_predictions",
+            "roles": (
+                "SCORE_SCALES SCORES_OF Roles ScoreOf ScoreScale refuse_bad_show "
+                "refuse_improbable score_name"
+            ),
+            "scan": "ENGINES Engine Scan as_scan",
+            "union": "Top UnionPredictions as_it_is_now merge",
+            "values": "slice_text",
+        },
+    )
 
 __all__ = [
     "ENGINES",
@@ -65,7 +98,6 @@ __all__ = [
     "Scan",
     "ScoreOf",
     "ScoreScale",
-    "Side",
     "Top",
     "UnionPredictions",
     "as_it_is_now",
@@ -90,7 +122,6 @@ __all__ = [
     "refuse_bad_show",
     "refuse_improbable",
     "score_name",
-    "sides_to_cut",
     "slice_text",
     "telling_progress",
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Literal, Protocol, runtime_checkable
 
 from assay.core.bins import Scale
@@ -158,3 +159,31 @@ class Predictions(Protocol):
 
     def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
         """Return the number of items in each part of the strata that the heaps are cut into."""
+
+
+def joint_fingerprint(fingerprints: Sequence[str], size: int) -> str:
+    """Return the fingerprint of all parts: of one, its own.
+
+    Examples
+    --------
+    >>> joint_fingerprint(["assay-predictions-2:tail:3:00ff"], 3)
+    'assay-predictions-2:tail:3:00ff'
+    """
+    if len(fingerprints) == 1:
+        return fingerprints[0]
+    seen = sha256("\n".join(sorted(fingerprints)).encode())
+    return f"assay-union-1:{size}:{seen.hexdigest()[:16]}"
+
+
+def listed(sources: Sequence[str]) -> str:
+    """Return where all parts come from, in a few words.
+
+    Examples
+    --------
+    >>> listed(["a.csv", "b.csv"]), listed(["a.csv", "b.csv", "c.csv"])
+    ('a.csv and b.csv', 'a.csv and 2 more')
+    """
+    first, *others = sources
+    if len(others) > 1:
+        return f"{first} and {len(others)} more"
+    return " and ".join(sources)

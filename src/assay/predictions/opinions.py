@@ -17,7 +17,7 @@ from assay.core.error_model import RANK, SAID, Model, Values, as_numbers, column
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.predictions.column import Column, Loaded
 from assay.predictions.contract import Predictions
-from assay.predictions.roles import Roles
+from assay.predictions.roles import Roles, score_name
 
 _MIDDLE = 2**63  # of the numbers: which fold an item is in
 
@@ -145,11 +145,6 @@ def opinion_values(column: Column) -> Values:
         return numbers
     values = data.to_pylist()
     return [value if value is None or isinstance(value, bool) else str(value) for value in values]
-
-
-def score_name(classifier: str) -> str:
-    """Return what a classifier's score is called among the columns for a model of several."""
-    return f"{classifier}'s score"
 
 
 def opinions_of_several(

@@ -19,14 +19,14 @@ from assay.core.metrics import sides
 from assay.core.targets import Groups, refuse_bad_names
 from assay.core.types import Floats, Ints, Words
 from assay.errors import PredictionsError
-from assay.predictions.contract import Predictions
+from assay.predictions.contract import Predictions, joint_fingerprint, listed
 from assay.predictions.ids import Ids
 from assay.predictions.judgements import Classifiers, as_mappings, ranks_of
 from assay.predictions.memory import Judged, MemoryPredictions
 from assay.predictions.opinions import Opinions, opinions_of_several
 from assay.predictions.read import read_predictions
 from assay.predictions.scan import Scan, as_scan
-from assay.predictions.union import UnionPredictions, joint_fingerprint, listed
+from assay.predictions.union import UnionPredictions
 
 OLD, NEW, IN_OLD, IN_NEW = (1 << bit for bit in range(4))
 

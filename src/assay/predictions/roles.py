@@ -311,3 +311,8 @@ def refuse_distant(score_range: tuple[float, float], threshold: float | None, so
             f"scores of {source} run from {low} to {high}, too far from the threshold {threshold}",
             details="the distance between a score and the threshold must fit in a float64",
         )
+
+
+def score_name(classifier: str) -> str:
+    """Return what a classifier's score is called among the columns for a model of several."""
+    return f"{classifier}'s score"

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from hashlib import sha256
 from operator import xor
 
 import numpy as np
@@ -19,7 +18,14 @@ from assay.core.strata import UNNAMED, Side, Strata
 from assay.core.targets import NO_GROUPS
 from assay.core.types import Ints
 from assay.errors import PredictionsError
-from assay.predictions.contract import Card, Found, IdKind, Predictions
+from assay.predictions.contract import (
+    Card,
+    Found,
+    IdKind,
+    Predictions,
+    joint_fingerprint,
+    listed,
+)
 from assay.predictions.doubts import Doubt
 from assay.predictions.opinions import Opinionated
 from assay.predictions.scanned import ScannedPredictions
@@ -266,34 +272,6 @@ def refuse_unlike(first: Predictions, other: Predictions) -> None:
                 f"{first.source} and {other.source} cannot be one population",
                 details=f"the {what} {one} in the first and {two} in the second",
             )
-
-
-def joint_fingerprint(fingerprints: Sequence[str], size: int) -> str:
-    """Return the fingerprint of all parts: of one, its own.
-
-    Examples
-    --------
-    >>> joint_fingerprint(["assay-predictions-2:tail:3:00ff"], 3)
-    'assay-predictions-2:tail:3:00ff'
-    """
-    if len(fingerprints) == 1:
-        return fingerprints[0]
-    seen = sha256("\n".join(sorted(fingerprints)).encode())
-    return f"assay-union-1:{size}:{seen.hexdigest()[:16]}"
-
-
-def listed(sources: Sequence[str]) -> str:
-    """Return where all parts come from, in a few words.
-
-    Examples
-    --------
-    >>> listed(["a.csv", "b.csv"]), listed(["a.csv", "b.csv", "c.csv"])
-    ('a.csv and b.csv', 'a.csv and 2 more')
-    """
-    first, *others = sources
-    if len(others) > 1:
-        return f"{first} and {len(others)} more"
-    return " and ".join(sources)
 
 
 def _place(id: Id, seed: int) -> tuple[int, bytes]:

@@ -1,57 +1,84 @@
 """Results that are handed out, as text, HTML and DataFrames."""
 
+from typing import TYPE_CHECKING
+
 from assay.errors import printable
-from assay.results.curve import AREAS, Area, CurvePoint, CurveValue, ThresholdCurve, distinct
-from assay.results.estimates import Estimate, Estimates, Item, StratumRow, notes_once
-from assay.results.frames import (
-    Backend,
-    column_types,
-    frame_of,
-    free_names,
-    types_of,
-    write_whole,
-)
-from assay.results.html import (
-    html_block,
-    html_headline,
-    html_remarks,
-    html_table,
-    html_text,
-    stretch,
-)
-from assay.results.judge import JudgeFigure, JudgeGap, JudgeQuality
-from assay.results.mistakes import KINDS, Kind, Mistake, Mistakes
-from assay.results.progress import (
-    REMEMBERED,
-    Dispute,
-    HistoryPoint,
-    Outlook,
-    Pace,
-    Receipt,
-    Recorded,
-    ReviewerRow,
-    Savings,
-    Turn,
-    outlook_of,
-    pace_of,
-    thinned,
-)
-from assay.results.slices import SliceRow, Slices
-from assay.results.text import (
-    as_heading,
-    change_text,
-    difference_words,
-    ends_text,
-    goal_words,
-    metric_name,
-    plain_words,
-    shortened,
-    state_text,
-    strata_words,
-    text_table,
-    value_text,
-)
-from assay.results.threshold import MetricAtThreshold, ThresholdAnswer
+from assay.lazy import on_demand
+
+if TYPE_CHECKING:
+    from assay.results.curve import AREAS, Area, CurvePoint, CurveValue, ThresholdCurve, distinct
+    from assay.results.estimates import Estimate, Estimates, Item, StratumRow, notes_once
+    from assay.results.frames import (
+        Backend,
+        column_types,
+        frame_of,
+        free_names,
+        types_of,
+        write_whole,
+    )
+    from assay.results.html import (
+        html_block,
+        html_headline,
+        html_remarks,
+        html_table,
+        html_text,
+        stretch,
+    )
+    from assay.results.judge import JudgeFigure, JudgeGap, JudgeQuality
+    from assay.results.mistakes import KINDS, Kind, Mistake, Mistakes
+    from assay.results.progress import (
+        REMEMBERED,
+        Dispute,
+        HistoryPoint,
+        Outlook,
+        Pace,
+        Receipt,
+        Recorded,
+        ReviewerRow,
+        Savings,
+        Turn,
+        outlook_of,
+        pace_of,
+        thinned,
+    )
+    from assay.results.slices import SliceRow, Slices
+    from assay.results.text import (
+        as_heading,
+        change_text,
+        difference_words,
+        ends_text,
+        goal_words,
+        metric_name,
+        plain_words,
+        shortened,
+        state_text,
+        strata_words,
+        text_table,
+        value_text,
+    )
+    from assay.results.threshold import MetricAtThreshold, ThresholdAnswer
+else:
+    __getattr__ = on_demand(
+        __name__,
+        {
+            "curve": "AREAS Area CurvePoint CurveValue ThresholdCurve distinct",
+            "estimates": "Estimate Estimates Item StratumRow notes_once",
+            "frames": "Backend column_types frame_of free_names types_of write_whole",
+            "html": "html_block html_headline html_remarks html_table html_text stretch",
+            "judge": "JudgeFigure JudgeGap JudgeQuality",
+            "mistakes": "KINDS Kind Mistake Mistakes",
+            "progress": (
+                "REMEMBERED Dispute HistoryPoint Outlook Pace Receipt Recorded ReviewerRow "
+                "Savings Turn outlook_of pace_of thinned"
+            ),
+            "slices": "SliceRow Slices",
+            "text": (
+                "as_heading change_text difference_words ends_text goal_words metric_name "
+                "plain_words shortened state_text strata_words text_table value_text"
+            ),
+            "threshold": "MetricAtThreshold ThresholdAnswer",
+        },
+    )
 
 __all__ = [
     "AREAS",

@@ -9,20 +9,12 @@ from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_type_hints
 from uuid import uuid4
 
-import narwhals as nw
-import pyarrow as pa
-
 from assay.errors import InputError, MissingDependencyError, did_you_mean
 
 Backend = Literal["pandas", "polars", "pyarrow"]
 BACKENDS: tuple[str, ...] = get_args(Backend)
 
-_ARROW: Mapping[type, pa.DataType] = {
-    str: pa.string(),
-    int: pa.int64(),
-    float: pa.float64(),
-    bool: pa.bool_(),
-}
+_KINDS = (str, int, float, bool)  # of values in a column
 
 
 def types_of(kind: type) -> dict[str, type]:
@@ -40,7 +32,7 @@ def types_of(kind: type) -> dict[str, type]:
     for name, hint in get_type_hints(kind).items():
         options = get_args(hint) if isinstance(hint, UnionType) else (hint,)
         kinds = [each for each in options if each is not NoneType]
-        if len(kinds) == 1 and kinds[0] in _ARROW:
+        if len(kinds) == 1 and kinds[0] in _KINDS:
             found[name] = kinds[0]
     return found
 
@@ -76,7 +68,11 @@ def frame_of(
             f"a DataFrame of {backend} needs {backend}, which is not installed",
             hint=f"pip install {backend}, or backend='pyarrow', which Assay brings along",
         ) from None
-    schema = pa.schema([pa.field(name, _ARROW[kind]) for name, kind in types.items()])
+    import narwhals as nw  # they take long to load, and few need a DataFrame
+    import pyarrow as pa
+
+    arrow = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+    schema = pa.schema([pa.field(name, arrow[kind]) for name, kind in types.items()])
     # Through Arrow, because pandas would make False of a missing boolean.
     table = pa.Table.from_pylist([dict(row) for row in rows], schema=schema)
     return nw.from_arrow(table, backend=backend).to_native()

@@ -1,0 +1,188 @@
+"""Commands by name: each is imported when it is run, and listed without being imported."""
+
+import gc
+from collections import UserDict
+from collections.abc import Iterator
+from copy import copy
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+
+class Listed(NamedTuple):
+    """Where a command is, and the first sentence of its help.
+
+    Parameters
+    ----------
+    place : str
+        The module in this package, and the name in it: ``exchange:export``.
+    help : str
+        What the list of commands says of it; its docstring begins alike.
+    """
+
+    place: str
+    help: str
+
+
+COMMANDS = {
+    "demo": Listed(
+        "demo:demo", "Evaluate a classifier of generated messages, and see what it cost."
+    ),
+    "plan": Listed(
+        "plan:plan", "Tell what an evaluation is likely to cost, before anybody labels."
+    ),
+    "create": Listed("create:create", "Make a campaign from a file of predictions."),
+    "label": Listed(
+        "label:label", "Judge items in the terminal, one key an answer, each saved at once."
+    ),
+    "serve": Listed(
+        "serve:serve", "Serve a page on which people judge items, and the owner sees the estimate."
+    ),
+    "confirm": Listed(
+        "confirm:confirm",
+        "Show where a storage says that a campaign's predictions are, and let them be read there.",
+    ),
+    "compare": Listed(
+        "compare:compare",
+        "Start a campaign for the difference between two model versions, or two weeks.",
+    ),
+    "rebase": Listed(
+        "series:rebase",
+        "Go on with a campaign on predictions that have changed; all labels are kept.",
+    ),
+    "follow": Listed(
+        "series:follow", "Begin the next period of a series, or show how it went so far."
+    ),
+    "extend": Listed(
+        "series:extend", "Let predictions of new items join a campaign; all labels are kept."
+    ),
+    "import": Listed(
+        "exchange:import_", "Take labels from a file: all of them or, with an error, none."
+    ),
+    "export": Listed(
+        "exchange:export",
+        "Write labels, or the next items to judge, for a spreadsheet or another tool.",
+    ),
+    "connect": Listed(
+        "connect:connect",
+        "Send items to a running Label Studio, and take its answers as they come, to the end.",
+    ),
+    "status": Listed("status:status", "Show where a campaign stands, or list the campaigns."),
+    "errors": Listed(
+        "mistakes:errors",
+        "Show the classifier's mistakes among the labels, those it was surest of first.",
+    ),
+    "curve": Listed(
+        "curve:curve",
+        "Show precision, recall, F1 and specificity at every threshold, from the labels so far.",
+    ),
+    "judge": Listed(
+        "judge:judge",
+        "Show how good a judge is, whose verdicts are in a column, by people's labels.",
+    ),
+    "judgements": Listed(
+        "judge:judgements",
+        "Turn the logs of a judge into a table (id, verdict, score, times), to join to "
+        "predictions.",
+    ),
+    "estimate": Listed(
+        "status:estimate",
+        "Estimate a metric from labels of items that were drawn at random before.",
+    ),
+    "report": Listed(
+        "report:report",
+        "Report on a campaign: the estimates, what they rest on, and how to check them.",
+    ),
+    "verify": Listed(
+        "report:verify",
+        "Recompute the estimates from the log of labels, and check all that they rest on.",
+    ),
+    "backup": Listed(
+        "backup:backup",
+        "Copy a storage in SQLite into one file, while people judge, and check the copy.",
+    ),
+    "restore": Listed(
+        "backup:restore",
+        "Check a backup, and put it where a storage is to be; nothing that is there is replaced.",
+    ),
+    "coverage": Listed(
+        "reproduce:coverage",
+        "Measure how often intervals hold the truth when an evaluation stops, and at what cost.",
+    ),
+    "reproduce": Listed(
+        "reproduce:reproduce",
+        "Make a paper's tables and figures again, with the paper's numbers beside ours.",
+    ),
+    "simulate": Listed(
+        "simulate:simulate",
+        "Replay evaluations of a labelled file, and see what each design would have cost.",
+    ),
+    "token": Listed("serve:tokens", "Say who may use a campaign's page."),
+}
+
+
+class Commands(UserDict[str, Any]):
+    """What is in `COMMANDS`, each made when it is first asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a command; its module is imported the first time."""
+        if name in COMMANDS and name not in self.data:
+            self.data[name] = _load(name)
+        return self.data[name]
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is such a command."""
+        return name in COMMANDS
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(COMMANDS)
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names, in the order of the list."""
+        return iter(COMMANDS)
+
+
+def _load(name: str) -> Any:
+    module, _, attribute = COMMANDS[name].place.partition(":")
+    collects = gc.isenabled()
+    gc.disable()  # what is imported stays: to look for garbage in it takes a tenth of the time
+    try:
+        found = getattr(import_module(f"assay.cli.{module}"), attribute)
+    finally:
+        if collects:
+            gc.enable()
+    if isinstance(found, typer.Typer):
+        return get_command(found)
+    alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
+    alone.command(name)(found)
+    return get_command(alone)
+
+
+class LazyGroup(TyperGroup):
+    """A group that knows its commands' names, and imports the one that is run.
+
+    Parameters
+    ----------
+    **settings
+        As typer gives them.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = Commands()
+
+    def list_commands(self, _context: Any) -> list[str]:
+        """Return the names, in the order of the list."""
+        return list(COMMANDS)
+
+    def format_help(self, context: Any, formatter: Any) -> None:
+        """Write the help; for one line each, no command is imported."""
+        listed = copy(self)
+        listed.commands = {
+            name: TyperCommand(name, help=each.help) for name, each in COMMANDS.items()
+        }
+        TyperGroup.format_help(listed, context, formatter)

@@ -1,0 +1,170 @@
+"""What is loaded by what: nothing heavy before it is used, and lists that say the same."""
+
+import ast
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import assay
+from assay.cli import app
+from assay.cli.commands import COMMANDS, Commands
+from assay.lazy import on_demand
+
+FACES = (
+    "assay",
+    *(f"assay.{name}" for name in ("audit", "campaign", "exchange", "labelling", "predictions")),
+    *(f"assay.{name}" for name in ("report", "results", "simulation", "storage")),
+)
+
+# Each takes at least 20 ms to load. What a step may load is beside it in `STEPS`.
+HEAVY = (
+    *("numpy", "scipy.special", "scipy.stats", "scipy.optimize", "scipy.integrate"),
+    *("pyarrow", "duckdb", "narwhals", "sqlalchemy", "rich.console", "rich.progress", "typer"),
+    *("pandas", "polars", "sklearn", "matplotlib", "pyspark", "psycopg", "sqlglot"),
+    *("starlette", "uvicorn", "jinja2", "mlflow", "anywidget"),
+)
+STEPS = {
+    "import assay": ("", set[str]()),
+    "import assay.cli": ("import assay.cli", {"typer"}),
+    "assay --help": ("run('--help')", {"typer", "rich.console"}),
+    "assay status": (
+        "run('status', 'spam')",
+        {"typer", "rich.console", "sqlalchemy", "numpy", "scipy.special"},
+    ),
+    "assay status, all": (
+        "run('status')",
+        {"typer", "rich.console", "sqlalchemy", "numpy", "scipy.special"},
+    ),
+}
+SCRIPT = """
+import sys
+import assay
+
+def run(*words):
+    from assay.cli import main
+    sys.argv = ["assay", *words]
+    try:
+        main()
+    except SystemExit as ended:
+        assert not ended.code
+
+{step}
+print([name for name in {heavy} if name in sys.modules], file=sys.stderr)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a storage, and a campaign in it with some labels."""
+    place = tmp_path_factory.mktemp("loading")
+    campaign = assay.create_campaign(
+        {"p": np.linspace(0, 1, 300)},
+        score="p",
+        threshold=0.5,
+        within=0.05,
+        name="spam",
+        storage=f"sqlite:///{place / 'assay.db'}",
+    )
+    campaign.tell({item.id: bool(int(item.id) % 5) for item in campaign.ask(20)})
+    return place
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_nothing_heavy_is_loaded_before_it_is_used(step: str, folder: Path) -> None:
+    code, allowed = STEPS[step]
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(step=code, heavy=HEAVY)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = set(ast.literal_eval(done.stderr.splitlines()[-1]))
+    assert loaded <= allowed
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_type_checker_sees_the_names_that_are_found_on_demand(face: str) -> None:
+    module = import_module(face)
+    tree = ast.parse(Path(str(module.__file__)).read_text())
+    (choice,) = (node for node in tree.body if isinstance(node, ast.If))
+    seen = {
+        (alias.asname or alias.name, f"{node.module}.{alias.name}")
+        for node in choice.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    (made,) = (node.value for node in choice.orelse if isinstance(node, ast.Assign))
+    assert isinstance(made, ast.Call)
+    homes: dict[str, str] = ast.literal_eval(made.args[1])
+    found = {
+        (named.partition("=")[0], f"{face}.{home}.{named.rpartition('=')[2]}")
+        for home, names in homes.items()
+        for named in names.split()
+    }
+    assert found == seen
+    assert {name for name, _ in found} <= set(module.__all__)
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+        # A module of that name would hide it as soon as it is imported.
+        assert not (Path(str(module.__file__)).parent / f"{name}.py").exists()
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'assay' has no attribute 'creat_campaign'"):
+        _ = getattr(assay, "creat_campaign")  # noqa: B009
+    assert not hasattr(assay, "creat_campaign")
+
+
+def test_packages_can_be_reached_from_the_root() -> None:
+    find = on_demand("assay", {}, "core")
+    assert find("core") is import_module("assay.core")
+    done = subprocess.run(
+        [sys.executable, "-c", "import assay; print(assay.core.__name__, assay.Goal.__name__)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["assay.core", "Goal"]
+
+
+def test_the_list_of_commands_says_what_they_say_themselves() -> None:
+    commands = Commands()
+    assert len(commands) == len(COMMANDS) > 20
+    for name, command in commands.items():
+        assert command.name == name
+        assert COMMANDS[name].help == command.help.split("\n\n")[0].replace("\n", " ")
+
+
+def test_an_unknown_command_is_refused_and_the_nearest_is_named() -> None:
+    told = CliRunner().invoke(app, ["statu"])
+    assert told.exit_code == 2
+    assert "status" in told.stderr
+    assert "statu" not in Commands()
+    with pytest.raises(KeyError):
+        Commands()["statu"]
+
+
+def test_the_version_is_told_without_a_command() -> None:
+    assert CliRunner().invoke(app, ["--version"]).stdout == f"assay {assay.__version__}\n"
+    assert isinstance(app, typer.Typer)
+
+
+def test_wrong_usage_with_json_is_told_as_json(folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "assay", "statu", "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+    )
+    assert done.returncode == 2
+    assert "No such command" in json.loads(done.stderr)["error"]["problem"]
