@@ -3,8 +3,8 @@
 import time
 from pathlib import Path
 
+from assay.campaign import create_campaign, load_campaign
 from assay.campaign.campaign import Campaign
-from assay.campaign.create import create_campaign, load_campaign
 from assay.cli.label import Labelling
 from assay.core.answers import Answer
 

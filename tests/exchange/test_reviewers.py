@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.campaign import create_campaign, load_campaign
 from assay.campaign.campaign import Campaign
-from assay.campaign.create import create_campaign, load_campaign
 from assay.campaign.exchange import Imported, import_labels, labels_sheet, write_batch, write_labels
 from assay.campaign.extend import rebase_campaign
 from assay.core.answers import Answer, answers_to

@@ -14,7 +14,8 @@ from assay.core.stratify import stratify
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import PredictionsError
 from assay.predictions import Card, Predictions, from_arrays
-from assay.predictions.union import Top, UnionPredictions, joint_fingerprint, merge
+from assay.predictions.contract import joint_fingerprint
+from assay.predictions.union import Top, UnionPredictions, merge
 
 SIZE, SEED = 3000, 5
 RNG = np.random.default_rng(8)

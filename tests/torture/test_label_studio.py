@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import pytest
 
-from assay.campaign.create import create_campaign, load_campaign
+from assay.campaign import create_campaign, load_campaign
 from tests.exchange.label_studio_server import Server, answered, running
 from tests.torture.sizes import report, sized
 
