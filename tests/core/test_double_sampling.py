@@ -8,9 +8,9 @@ import pytest
 from assay.core.double_sampling import (
     Effort,
     Question,
-    _labels_with,
     double_sampling,
     judged_strata,
+    labels_with,
     part_of_variance,
 )
 from assay.core.types import Floats
@@ -158,11 +158,11 @@ def test_draws_of_all_items_vary_as_the_formula_says() -> None:
     yes = (size * rate).astype(int)
     question = Question(400, 6_000)
     wanted = 0.25 * question.variance
-    labels = round(_labels_with(question, 0.6, 2 / 3))
+    labels = round(labels_with(question, 0.6, 2 / 3))
     sd = np.sqrt(rate * (1 - rate))
     drawn = np.rint(labels * size * sd / (size * sd).sum()).astype(int)
     found = rng.hypergeometric(yes, size - yes, drawn, (RUNS, 3))
     variance = np.var((size / 6_000 * found / drawn).sum(axis=1))
     assert variance == pytest.approx(wanted, rel=TOLERANCE)
     # Wrong: the labels that all items judged would take.
-    assert abs(labels - _labels_with(question, 0.6, 1.0)) > 2 * TOLERANCE * labels
+    assert abs(labels - labels_with(question, 0.6, 1.0)) > 2 * TOLERANCE * labels

@@ -435,6 +435,7 @@ class Campaign:
             answers=len(self._labelling.rounds.answers) + self._labelling.rounds.state.elsewhere,
             items=int(self._settings.strata.sizes.sum()),
             budget=self._settings.goal.budget,
+            of_sample=max(each.of_sample for each in self._labelling.rounds.standings),
         )
 
     def savings(self) -> Savings | None:

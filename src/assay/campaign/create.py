@@ -69,6 +69,7 @@ def create_campaign(
     at_least: float | None = None,
     threshold_for: str | None = None,
     gain: float = 0.05,
+    sample_of: int | None = None,
     design: Design | None = None,
     labels: object = None,
     question: str | None = None,
@@ -149,6 +150,9 @@ def create_campaign(
     gain : float
         With `threshold_for`: it is over when no other threshold can have so much more of what is
         wanted (recall where precision has a floor), as a share; or at the budget.
+    sample_of : int, optional
+        The predictions are of a random sample of so many items: those that a judge was asked
+        about, or that a model was run on. Interval and goal are then about all of these.
     design : Design, optional
         How to sample; by default ``Design()``, ``Design.guaranteed()`` with `at_least`, or
         ``Design.ladder()`` with `threshold_for`.
@@ -224,6 +228,7 @@ def create_campaign(
         at_least=at_least,
         threshold_for=threshold_for,
         gain=gain,
+        sample_of=sample_of,
         scale=scale,
         design=design,
         labels=labels,

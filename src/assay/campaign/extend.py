@@ -115,6 +115,13 @@ def _refuse_if_fixed(settings: Settings) -> None:
             details="bets from before the cut were on a population without the new items",
             hint=_rebase_hint(settings),
         )
+    if settings.goal.sample_of is not None:
+        raise DesignError(
+            f"the items of campaign {settings.name!r} are a random sample of "
+            f"{settings.goal.sample_of:,}, and it cannot be extended",
+            details="items that come later are not of the same draw",
+            hint=_rebase_hint(settings),
+        )
     if settings.strata.weighted:
         raise DesignError(
             f"the items of campaign {settings.name!r} have weights, and it cannot be extended",
@@ -346,6 +353,7 @@ def _begin_again(found: Predictions, old: Settings) -> Setup:
         at_least=goal.at_least,
         threshold_for=goal.threshold_for,
         gain=goal.gain,
+        sample_of=goal.sample_of,
         # Probabilities are told by their range again: they may have become margins, not the
         # reverse.
         scale=None if old.source.scale == "probability" else old.source.scale,

@@ -75,6 +75,7 @@ def set_up(
     at_least: float | None = None,
     threshold_for: str | None = None,
     gain: float = 0.05,
+    sample_of: int | None = None,
     scale: str | None = None,
     design: Design | None = None,
     labels: object = None,
@@ -92,7 +93,7 @@ def set_up(
         Where predictions are, and which column is what; with `classifiers` only those of `SHARED`.
     classifiers, metric, metrics, within, budget, confidence, simultaneous, at_least
         As in `create_campaign`.
-    threshold_for, gain
+    threshold_for, gain, sample_of
         As in `create_campaign`.
     scale, design, labels, seed
         As in `create_campaign`.
@@ -111,10 +112,13 @@ def set_up(
             at_least=at_least,
             threshold_for=threshold_for,
             gain=gain,
+            sample_of=sample_of,
         )
         design = fitted(_checked(default_design(goal) if design is None else design), goal)
         read, scores = _with_scores(predictions, columns)
         found = read_predictions(predictions, **read, seed=seed, bind=bind)
+        if sample_of is not None:
+            goal = replace(goal, sample_size=found.size)
         seed, opinions = _bound(found, columns, seed) if bind else (seed, None)
         kind = scale_of(*found.score_range) if scale is None else _known_scale(scale)
         refuse_unfit_for_model(design, columns)
@@ -123,6 +127,11 @@ def set_up(
     else:
         if at_least is not None:
             refuse_yes_or_no(at_least)
+        if sample_of is not None:
+            raise DesignError(
+                f"sample_of={sample_of} goes with one metric of one classifier without a name",
+                hint="leave it out, or make a campaign for that metric alone",
+            )
         design = _checked(Design() if design is None else design)
         refuse_unfit_for_model(design, columns)
         wanted: Iterable[str] | Mapping[str, float] = [metric]
@@ -142,6 +151,12 @@ def set_up(
     for doubt in found.doubts if doubted else ():
         doubt.refuse()
     if isinstance(found, MemoryPredictions) and found.weighted:
+        if goal.sample_of is not None:
+            raise DesignError(
+                f"sample_of={goal.sample_of} is given beside sample_weight=",
+                details="what a sample of weighted items says of all is not worked out here",
+                hint="leave one of the two out",
+            )
         _refuse_labels_with_weights(labels)
         strata = found.weighed(strata, scale=kind)
     if not goal.single:

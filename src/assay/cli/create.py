@@ -68,6 +68,12 @@ def create(
     ] = None,
     threshold_for: options.ThresholdFor = None,
     gain: options.Gain = None,
+    sample_of: Annotated[
+        int | None,
+        options.about_goal(
+            "The predictions are a random sample of so many items: the answer is about all.", "N"
+        ),
+    ] = None,
     mode: Annotated[str | None, _sampling(f"{', '.join(MODES)}.", "MODE")] = None,
     design: Annotated[str, _sampling(f"{', '.join(_PRESETS)}.", "PRESET")] = "default",
     strata: Annotated[str | None, _sampling(f"{', '.join(METHODS)}.", "METHOD")] = None,
@@ -151,6 +157,7 @@ def create(
             at_least=at_least,
             threshold_for=threshold_for,
             gain=options.gain_of(gain, threshold_for),
+            sample_of=sample_of,
             design=chosen,
             labels=labels_from,
             question=question,

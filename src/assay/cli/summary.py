@@ -221,6 +221,8 @@ def _goal_text(goal: Goal) -> str:
         parts.append(f"a threshold with {goal.threshold_for}, at {sure}")
     if goal.budget is not None:
         parts.append(f"at most {goal.budget:,} answers")
+    if goal.sample_of is not None:
+        parts.append(f"for the {goal.sample_of:,} items that these were drawn from")
     return ", ".join(parts)
 
 

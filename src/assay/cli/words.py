@@ -21,6 +21,7 @@ _SAME = (
         "at_least",
         "threshold_for",
         "gain",
+        "sample_of",
         "simultaneous",
         "question",
         "reviewers_per_item",

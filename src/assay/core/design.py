@@ -336,6 +336,13 @@ def check_together(design: Design, goal: Goal, n_strata: int) -> None:
             "one",
             hint="leave the design out: Design.ladder() is taken for a threshold",
         )
+    if design.bets and goal.sample_of is not None:
+        raise DesignError(
+            f"sample_of={goal.sample_of} does not go with bets",
+            details="their theorem is about the items that are there, not about those they were "
+            "drawn from",
+            hint="leave the design out, or sample_of=",
+        )
     if design.bets:
         grid(goal.within, goal.at_least)  # raises where it would be too fine
         if METRICS[goal.metric].power is not None:

@@ -170,7 +170,7 @@ def judged_strata(
     """
 
     def effort(share: float) -> Effort:
-        return Effort(share * question.items, _labels_with(question, rho, share))
+        return Effort(share * question.items, labels_with(question, rho, share))
 
     def cost(share: float) -> float:
         return effort(share).cost(judge_cost, label_cost)
@@ -178,7 +178,16 @@ def judged_strata(
     return effort(_smallest(cost))
 
 
-def _labels_with(question: Question, rho: float, share: float) -> float:
+def labels_with(question: Question, rho: float, share: float) -> float:
+    """Return the labels that a campaign of all items takes, of which a share is judged.
+
+    Parameters
+    ----------
+    question, rho
+        As in `judged_strata`.
+    share : float
+        Of the items that are judged.
+    """
     if share == 0:
         return question.labels
     left = 1 - share * (1 - sqrt(1 - rho**2))

@@ -19,6 +19,7 @@ from assay.core.allocation import explore
 from assay.core.betting import Bets, grid
 from assay.core.design import Design
 from assay.core.estimate import Moments, estimate, quoted_value, rates, stratum_sd
+from assay.core.first_phase import of_all_items
 from assay.core.forms import Metric, Ratio
 from assay.core.goal import Goal
 from assay.core.intervals import INTERVALS, Evidence
@@ -201,6 +202,16 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
         # it is narrowest where the draws misled, which is no time to stop.
         low, high = np.where(apart, least, low), np.where(apart, most, high)
         reach = np.maximum((high - low) / 2, np.minimum(before, (most - least) / 2))
+    if goal.sampled is not None and isinstance(metric, Ratio):
+        low, high = of_all_items(
+            goal.metric,
+            metric,
+            tallies,
+            ends=(low, value, high),
+            share=goal.sampled,
+            confidence=goal.confidence,
+        )
+        reach = (high - low) / 2
     if design.stop == "centred":
         reach = np.maximum(high - value, value - low)
         lowest, highest = metric.extremes(0 * tallies.N, tallies.N)  # a difference may be below 0

@@ -80,15 +80,16 @@ def random_variance(metric: str, N: Floats, T: Floats, says_yes: Bools) -> float
 
 
 def by_place(N: Floats, T: Floats, says_yes: Bools) -> Floats:
-    """Return the true positives, false positives, false negatives and true negatives, (4,).
+    """Return the true positives, false positives, false negatives and true negatives, (..., 4).
 
     Examples
     --------
     >>> by_place(np.array([10.0, 90.0]), np.array([8.0, 2.0]), np.array([True, False]))
     array([ 8.,  2.,  2., 88.])
     """
-    return np.array(
-        [(count * said).sum() for said in (says_yes, ~says_yes) for count in (T, N - T)]
+    sides = (says_yes, ~says_yes)
+    return np.stack(
+        [(count * said).sum(axis=-1) for said in sides for count in (T, N - T)], axis=-1
     )
 
 

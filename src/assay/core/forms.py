@@ -104,6 +104,8 @@ class Ratio:
     ----------
     a0, a, b0, b : float, array of shape (H,), float, array of shape (H,)
     both : Classes, optional
+    said : array of bool, shape (H,), optional
+        Whether the classifier says yes to a stratum's items; None where strata straddle.
     """
 
     a0: float
@@ -111,6 +113,7 @@ class Ratio:
     b0: float
     b: Floats
     both: Classes | None = None
+    said: Bools | None = None
 
     @property
     def bends(self) -> bool:
@@ -134,7 +137,8 @@ class Ratio:
 
     def over(self, which: Bools) -> "Ratio":
         """Return the metric over some of the strata, if it depends on no others."""
-        return replace(self, a=self.a[which], b=self.b[which])
+        said = None if self.said is None else self.said[which]
+        return replace(self, a=self.a[which], b=self.b[which], said=said)
 
     def numerator(self, T: Floats) -> Floats:
         """Return a0 + a.T."""
@@ -326,6 +330,7 @@ def ratio(
             0.0,
             np.ones_like(yes),
             Classes(size, kind.power, shift, alone),
+            says_yes,
         )
     (a_yes, b_yes), (a_no, b_no) = (kind.slopes(said=said) for said in (True, False))
     (_, fp, _, tn), (_, fp_below, _, tn_below) = kind.top, kind.bottom
@@ -334,4 +339,5 @@ def ratio(
         a_yes * yes + a_no * (1 - yes),
         fp_below * yes_size + tn_below * no_size,
         b_yes * yes + b_no * (1 - yes),
+        said=says_yes,
     )

@@ -55,6 +55,9 @@ class Goal:
         no other can have `gain` more of what is wanted, or at the budget.
     gain : float
         As a share: 0.05 is a twentieth more recall.
+    sample_of, sample_size : int, optional
+        The items are a random sample, so large, of so many, and the metric is that of all these
+        (`core.first_phase`).
     simultaneous : bool
         The confidence is of all targets together: each gets 1 - (1 - confidence) / targets
         (Bonferroni).
@@ -75,6 +78,8 @@ class Goal:
     at_least: float | None
     threshold_for: str | None = None
     gain: float = 0.05
+    sample_of: int | None = None
+    sample_size: int | None = None
 
     def __init__(
         self,
@@ -88,6 +93,8 @@ class Goal:
         simultaneous: bool = False,
         threshold_for: str | None = None,
         gain: float = 0.05,
+        sample_of: int | None = None,
+        sample_size: int | None = None,
     ) -> None:
         set_ = partial(object.__setattr__, self)
         question = None if threshold_for is None else ThresholdQuestion.parse(threshold_for)
@@ -105,7 +112,10 @@ class Goal:
         if not isinstance(simultaneous, bool):
             raise DesignError(f"simultaneous must be True or False, got {simultaneous!r}")
         set_("simultaneous", simultaneous)
+        set_("sample_of", None if sample_of is None else whole("sample_of", sample_of, 1))
+        set_("sample_size", None if sample_size is None else whole("sample_size", sample_size, 1))
         self._refuse_bad_targets()
+        self._refuse_bad_sample()
         self._refuse_open_end()
 
     def _refuse_bad_targets(self) -> None:
@@ -140,6 +150,28 @@ class Goal:
             raise DesignError(
                 f"threshold_for={self.threshold_for!r} goes with one classifier without a name",
                 hint="leave out classifiers= and metrics=, and give its score=",
+            )
+
+    def _refuse_bad_sample(self) -> None:
+        if self.sample_of is None:
+            return
+        given = f"sample_of={self.sample_of}"
+        if not self.single:
+            raise DesignError(
+                f"{given} goes with one metric of one classifier without a name",
+                hint="leave it out, or make a campaign for that metric alone",
+            )
+        if self.at_least is not None or self.threshold_for is not None:
+            raise DesignError(
+                f"{given} goes with within= or budget=",
+                details="a yes or no, and a threshold, rest on bets that are about the items that "
+                "are there, not about those they were drawn from",
+                hint="leave it out: the answer is then about the sample",
+            )
+        if self.sample_size is not None and self.sample_size > self.sample_of:
+            raise DesignError(
+                f"{self.sample_size:,} items cannot be a sample of {self.sample_of:,}",
+                details="sample_of= is the number of items that these were drawn from",
             )
 
     def _refuse_open_end(self) -> None:
@@ -178,6 +210,13 @@ class Goal:
     def within(self) -> float | None:
         """The half-width of the only target."""
         return self._only.within
+
+    @property
+    def sampled(self) -> float | None:
+        """The share of all items that there are labels to ask for of; None: these are all."""
+        if self.sample_of is None or self.sample_size is None:
+            return None
+        return self.sample_size / self.sample_of
 
     @property
     def question(self) -> ThresholdQuestion | None:
@@ -222,6 +261,8 @@ class Goal:
         values = {name: getattr(self, name) for name in _FIELDS[self.single]}
         if self.threshold_for is not None:
             values |= {name: getattr(self, name) for name in _OF_THRESHOLDS}
+        if self.sample_of is not None:
+            values |= {name: getattr(self, name) for name in _OF_SAMPLES}
         if not self.single:
             values["targets"] = [asdict(target) for target in self.targets]
         return values
@@ -230,7 +271,8 @@ class Goal:
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the goal that `to_dict` was called on."""
         single = not isinstance(values, Mapping) or "targets" not in values
-        known_fields = (*_FIELDS[single], *(_OF_THRESHOLDS if single else ()))
+        further = (*_OF_THRESHOLDS, *_OF_SAMPLES)
+        known_fields = (*_FIELDS[single], *(further if single else ()))
         found = known_names(cls.__name__, values, known_fields)
         if not single:
             known = tuple(field.name for field in fields(Target))
@@ -245,3 +287,4 @@ _FIELDS = {
     False: ("targets", "budget", "confidence", "simultaneous"),
 }
 _OF_THRESHOLDS = ("threshold_for", "gain")  # and of one that asks for a threshold
+_OF_SAMPLES = ("sample_of", "sample_size")  # and of one about more items than there are

@@ -5,14 +5,16 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
+from scipy.special import ndtri
 
 from assay.core.betting import Bets
 from assay.core.design import Design
 from assay.core.engine import Look, State, look
-from assay.core.forms import Metric
+from assay.core.first_phase import part_variance
+from assay.core.forms import Metric, Ratio
 from assay.core.goal import Goal
 from assay.core.stopping import Reason
-from assay.core.tallies import Tallies
+from assay.core.tallies import Tallies, plain_totals
 from assay.core.types import Floats
 from assay.core.unjudged import counted_at_worst, least_to_settle, movement, swing
 from assay.core.weights import DistinctItems
@@ -133,6 +135,16 @@ class Standing:
     def could_move(self) -> float:
         """How far the items that could not be judged could alone move the value."""
         return float(movement(self.tallies, self.metric))
+
+    @property
+    def of_sample(self) -> float:
+        """The half-width that the items' own drawing has in the interval; 0 where they are all."""
+        if self.goal.sampled is None or not isinstance(self.metric, Ratio):
+            return 0.0
+        told = self.tallies
+        T = plain_totals(told.N, told.n, told.x)
+        variance = part_variance(self.goal.metric, self.metric, told.N, T, self.goal.sampled)
+        return float(ndtri((1 + self.goal.confidence) / 2) * np.sqrt(variance))
 
     @property
     def worst_case(self) -> tuple[float, float]:

@@ -106,6 +106,11 @@ def _notes_on_interval(labelling: Labelling, standing: Standing) -> list[str]:
             f"too few labels in {where} to estimate their variance: "
             "its largest possible value is used"
         )
+    if goal.sample_of is not None and moments.defined:
+        notes.append(
+            f"the {goal.sample_size:,} items are a random sample of {goal.sample_of:,}, and the "
+            f"interval is for all of these: ±{standing.of_sample:.2g} of it is the sample's own"
+        )
     if moments.defined and not labelling.settings.design.may_stop:
         if goal.within is not None:
             notes.append(

@@ -121,6 +121,8 @@ def slices_of(
     notes = _notes(len(rows), target.confidence, others=others, simultaneous=simultaneous)
     if waits := sum(waiting):
         notes = (*notes, f"{waits:,} drawn items have no answer yet, and are taken at their worst")
+    if (of := labelling.settings.goal.sample_of) is not None:
+        notes = (*notes, f"about the items that are there, not the {of:,} they were drawn from")
     return Slices(column, target.name, target.confidence, simultaneous, rows, notes)
 
 

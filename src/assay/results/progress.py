@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
-from math import ceil, floor, log10
+from math import ceil, floor, log10, sqrt
 from typing import Literal, Self
 
 from assay.core.answers import Answer
@@ -133,7 +133,12 @@ class Outlook:
 
 
 def outlook_of(
-    estimates: Mapping[str, Estimate], *, answers: int, items: int, budget: int | None
+    estimates: Mapping[str, Estimate],
+    *,
+    answers: int,
+    items: int,
+    budget: int | None,
+    of_sample: float = 0.0,
 ) -> Outlook:
     """Return what a goal is still likely to take.
 
@@ -147,6 +152,8 @@ def outlook_of(
         The items that may be asked for.
     budget : int, optional
         The answers that may be asked for.
+    of_sample : float
+        The half-width that no label makes smaller: the items are a sample themselves.
 
     Notes
     -----
@@ -163,8 +170,10 @@ def outlook_of(
         words = "nobody can say: it depends on how near the truth is to the limit"
     elif min(each.labels for each in wanted) < _LEAST:
         words = "too few labels to say"
+    elif of_sample >= min(each.within or 1.0 for each in wanted):
+        words = f"none will do: the sample of items alone leaves ±{of_sample:.2g} open"
     else:
-        more = max(_more(each, items) for each in wanted)
+        more = max(_more(each, items, of_sample) for each in wanted)
         words = "a forecast, from how wide the interval is now"
         if more <= 0:
             return Outlook(None, "the next round must confirm that the goal is met")
@@ -173,12 +182,13 @@ def outlook_of(
     return Outlook(None if more is None else _two_digits(more), words)
 
 
-def _more(estimate: Estimate, items: int) -> float:
+def _more(estimate: Estimate, items: int, of_sample: float) -> float:
     """Return the answers that a metric is still likely to take."""
     within = estimate.within or 1.0
     if estimate.half_width <= within:
         return 0.0
-    labels = labels_at_width(estimate.labels, estimate.half_width, within, max(items, 1))
+    now, then = (sqrt(max(each**2 - of_sample**2, 0.0)) for each in (estimate.half_width, within))
+    labels = labels_at_width(estimate.labels, now, then, max(items, 1))
     return (labels - estimate.labels) * (1 + estimate.cannot_judge / estimate.labels)
 
 

@@ -61,6 +61,10 @@ def ends_text(estimate: Estimate) -> tuple[str, str]:
     return _digits(estimate.low, signed=signed), _digits(estimate.high, signed=signed)
 
 
+def _of_sample(goal: Goal) -> str:
+    return f", for the {goal.sample_of:,} items that these were drawn from"
+
+
 def goal_words(goal: Goal) -> str:
     """Return a goal in words; of several metrics all but their half-widths.
 
@@ -72,6 +76,8 @@ def goal_words(goal: Goal) -> str:
     'is it at least 0.9? At 95% confidence'
     >>> goal_words(Goal(threshold_for="recall >= 0.9", budget=900))
     'a threshold with recall >= 0.9 at 95% confidence, with at most 900 answers'
+    >>> goal_words(Goal("accuracy", within=0.02, sample_of=90_000, sample_size=4_000))
+    '±0.02 at 95% confidence, for the 90,000 items that these were drawn from'
     >>> from assay.core.targets import Target
     >>> both = (Target("f1", "cnn"), Target("f1", "mve"))
     >>> goal_words(Goal(targets=both, budget=500, simultaneous=True))
@@ -88,7 +94,9 @@ def goal_words(goal: Goal) -> str:
     elif goal.within is not None:
         words = f"±{goal.within:g} at {sure}"
     else:
-        return f"what {goal.budget:,} answers tell, at {sure}"
+        words = f"what {goal.budget:,} answers tell, at {sure}"
+        return words if goal.sample_of is None else words + _of_sample(goal)
+    words += "" if goal.sample_of is None else _of_sample(goal)
     return words if goal.budget is None else f"{words}, with at most {goal.budget:,} answers"
 
 

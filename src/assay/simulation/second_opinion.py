@@ -204,8 +204,9 @@ class RecutRun(_Run[Look]):
         """
         if self._goal.budget is not None or self._design.allocation != "explore":
             return self
-        said = None if self.strata.says_yes is None else self.strata.says_yes.tobytes()
-        return id(self._design), id(self._goal), said, min(self.state.rounds, 2)
+        form = ratio(self._goal.metric, self.state.tallies.N[0], self.strata.says_yes)
+        same = form.a0, form.b0, form.a.tobytes(), form.b.tobytes()
+        return id(self._design), id(self._goal), same, min(self.state.rounds, 2)
 
     @property
     def is_due(self) -> bool:

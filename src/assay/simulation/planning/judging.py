@@ -155,7 +155,7 @@ def about_judge(judging: Judging) -> list[str]:
         part = row.campaign == "judged items"
         how = (
             f"have {row.judgements:,} random items judged, and make the campaign of these alone, "
-            f"within ±{row.within:.3g}"
+            f"as a sample of {judging.items:,} (sample_of)"
             if part
             else f"have {row.judgements:,} of {judging.items:,} items judged, and go on with all"
         )
@@ -181,9 +181,9 @@ def judge_cautions(judging: Judging) -> list[str]:
     ]
     if any(row.campaign == "judged items" for row in judging.rows):
         notes.append(
-            "a campaign of judged items is about these; its half-width h is "
-            "sqrt(h^2 + z^2 v (1 - v) (1/judged - 1/all)) for all items, with v the value of a "
-            "share such as precision or accuracy. Its tighter within allows for that"
+            "a campaign of judged items that is told of how many they are a sample (sample_of) has "
+            "an interval for all items: labels have to reach the tighter half-width of the last "
+            "column, and the rest is the sample's own"
         )
     return notes
 
