@@ -3,10 +3,12 @@
 import io
 import zipfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.create import create_campaign
 from assay.core.deck import Id
+from assay.core.vocabulary import Vocabulary
 
 AWKWARD = (
     "007",
@@ -55,6 +57,12 @@ def campaign_of(
     )
     campaign.ask(len(ids), reviewer="nobody" if per_item > 1 else None)
     return campaign
+
+
+def of_classes(campaign: Campaign, classes: Vocabulary) -> Campaign:
+    """Return a campaign with the items of another, of which people say one of these classes."""
+    settings = replace(campaign.settings, classes=classes)
+    return Campaign(campaign.store, 1, settings, None)
 
 
 def workbook(rows: list[list[str]]) -> bytes:

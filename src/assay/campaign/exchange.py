@@ -26,6 +26,7 @@ from assay.exchange import (
     find_format,
     first,
     format_of,
+    read_map,
     sheet_of,
 )
 from assay.labelling import SKIP, WITHDRAWN, contradicts, now_words, without_collection
@@ -93,7 +94,7 @@ def read_labels(
     comment_column: str | None = None,
     reviewer: str = "",
     rename: Mapping[str, str] | None = None,
-    map: Mapping[str, object] | None = None,
+    map: Mapping[str, object] | str | PathLike[str] | None = None,
     encoding: str | None = None,
     limits: Limits | None = None,
 ) -> Labels:
@@ -138,7 +139,8 @@ def read_labels(
         name=content.name,
         id_kind=campaign.settings.id_kind,
         limits=limits,
-        map=map,
+        map=read_map(map) if isinstance(map, str | PathLike) else map,
+        classes=campaign.settings.classes,
     )
     people.check(content.name)
     return Labels(content.name, found.name, **vars(checked))
@@ -189,7 +191,7 @@ def import_labels(
     comment_column: str | None = None,
     reviewer: str = "",
     rename: Mapping[str, str] | None = None,
-    map: Mapping[str, object] | None = None,
+    map: Mapping[str, object] | str | PathLike[str] | None = None,
     encoding: str | None = None,
     revise: bool = False,
     limits: Limits | None = None,
@@ -215,8 +217,9 @@ def import_labels(
         Who gave the answers that the file names nobody for.
     rename : mapping of str to str, optional
         Who people are here, by their names in the file, such as `label-studio:5`.
-    map : mapping of str to answer, optional
-        What words of the file mean: ``{"spam": "yes", "ham": "no"}``.
+    map : mapping of str to answer, or path, optional
+        What words of the file mean: ``{"spam": "yes", "ham": "no"}``, or the class that each
+        stands for; or a file that says so, as `read_map` reads it.
     encoding : str, optional
         How the file's text is written, such as latin-1; UTF-8 when left out.
     revise : bool
@@ -368,7 +371,7 @@ def write_batch(
         )
     items = campaign.ask(size, reviewer=reviewer, lease=lease)
     shown = tuple(shown_columns(campaign))
-    batch = Batch(campaign.settings.question, shown, tuple(items))
+    batch = Batch(campaign.settings.question, shown, tuple(items), campaign.settings.classes)
     content = found.write_batch(batch)
     config = None if found.config is None else found.config(batch)
     return Written(content, sheet_of(batch), found.suffix, found.media_type, config)

@@ -21,6 +21,7 @@ from assay.core.deck import Id
 from assay.core.strata import Side, Strata
 from assay.core.stratify import chance_of_spread, stratify
 from assay.core.types import Bools, Floats, Ints
+from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import LabelError
 from assay.exchange import read_label_file
 from assay.predictions import Card, Predictions
@@ -106,6 +107,7 @@ def find_prior_labels(
     variable: Variable,
     scale: Scale,
     sides: list[Side],
+    classes: Vocabulary = YES_OR_NO,
 ) -> PriorLabels:
     """Read labels from before, and find their items among the predictions.
 
@@ -122,6 +124,8 @@ def find_prior_labels(
         What the strata are cut by.
     sides : list of bool or None
         The predicted labels that the metric needs labels of.
+    classes : Vocabulary
+        What an item can be.
 
     Examples
     --------
@@ -132,7 +136,7 @@ def find_prior_labels(
     >>> prior.cards[0].id, prior.answers[0].value, prior.elsewhere
     (0, 'yes', 1)
     """
-    answers, without_label, source = _read(labels, id_column, found.id_kind)
+    answers, without_label, source = _read(labels, id_column, found.id_kind, classes)
     if not answers:
         raise LabelError(
             f"there are no labels in {source}",
@@ -176,16 +180,20 @@ def find_prior_labels(
     )
 
 
-def _read(labels: object, id_column: str | None, id_kind: str) -> tuple[dict[Id, Answer], int, str]:
+def _read(
+    labels: object, id_column: str | None, id_kind: str, classes: Vocabulary
+) -> tuple[dict[Id, Answer], int, str]:
     """Return the answers by id, how many rows had none, and where they come from."""
     as_id = int if id_kind == "integer" else str
     if isinstance(labels, str | PathLike):
         names = list(dict.fromkeys([id_column or "id", "id"]))
         file = Path(labels)
-        read = read_label_file(file, id_columns=names, label_column="label", id_kind=id_kind)
+        read = read_label_file(
+            file, id_columns=names, label_column="label", id_kind=id_kind, classes=classes
+        )
         told = {label.item_id: Answer(label.answer) for label in read.rows}
         return {as_id(id): answer for id, answer in told.items()}, read.without_label, str(file)
-    told = parse_answers(labels, id_kind)
+    told = parse_answers(labels, id_kind, classes)
     what = "the mapping" if isinstance(labels, Mapping) else "the pairs"
     return {as_id(id): answer for id, answer in told.items()}, 0, what
 

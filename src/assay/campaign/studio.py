@@ -410,7 +410,8 @@ class Connection:
 
     def _batch_of(self, items: Sequence[Item]) -> Batch:
         shown = tuple(shown_columns(self.campaign))
-        return Batch(self.campaign.settings.question, shown, tuple(items))
+        settings = self.campaign.settings
+        return Batch(settings.question, shown, tuple(items), settings.classes)
 
     def _tell_once(self, text: str) -> None:
         if text not in self._told:

@@ -35,7 +35,7 @@ from assay.cli.output import (
     working,
 )
 from assay.errors import InputError, did_you_mean
-from assay.exchange import FORMATS
+from assay.exchange import FORMATS, read_map
 from assay.results import printable
 
 _WHAT = ("labels", "batch", "judge")
@@ -83,7 +83,10 @@ def import_(
         ),
     ] = None,
     label_column: Annotated[
-        str, typer.Option(metavar="COL", help="And the labels: yes, no, cannot judge, broken.")
+        str,
+        typer.Option(
+            metavar="COL", help="And the labels: yes, no or a class; cannot judge, broken."
+        ),
     ] = "label",
     reviewer_column: Annotated[
         str | None,
@@ -103,7 +106,9 @@ def import_(
     map: Annotated[
         list[str] | None,
         typer.Option(
-            "--map", metavar="WORD=ANSWER", help="What a word means: spam=yes; repeatable."
+            "--map",
+            metavar="WORD=ANSWER",
+            help="What a word means: spam=yes; repeatable. Or a file that says so: word,answer.",
         ),
     ] = None,
     encoding: Annotated[
@@ -282,6 +287,9 @@ def pairs_of(option: str, pairs: list[str], example: str) -> dict[str, str]:
     """Return what names or words of a file are here."""
     names: dict[str, str] = {}
     for pair in pairs:
+        if option == "map" and "=" not in pair and Path(pair).suffix:
+            names |= {word: str(answer) for word, answer in read_map(pair).items()}
+            continue
         there, _, here = pair.partition("=")
         if not there.strip() or not here.strip():
             form = "TOOL=NAME" if option == "rename" else "WORD=ANSWER"

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cached_property
 from numbers import Real
 from typing import Any, Self
@@ -147,8 +148,14 @@ class Vocabulary:
     def unknown(self, value: object) -> tuple[str, str]:
         """Return what to say of a value that is no class: the classes, and the nearest if any."""
         few = ", ".join(self.names[:8]) + (", …" if len(self.names) > 8 else "")
-        near = did_you_mean(str(value), [*self.names, *self.aliases])
-        return f"{len(self):,} classes: {few}", near
+        near = self.nearest(value)
+        return f"{len(self):,} classes: {few}", f"did you mean {near!r}?" if near else ""
+
+    def nearest(self, value: object) -> str:
+        """Return the name or alias that is written most like a value; empty where none is."""
+        words = {_folded(word): word for word in [*self.aliases, *self.names]}
+        near = get_close_matches(_folded(str(value)), words, n=1)
+        return words[near[0]] if near else ""
 
     def code(self, said: Sequence[Ints]) -> Ints:
         """Return the codes of what several classifiers say, each an array of class numbers.

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Sheet,
         guard,
         read_label_file,
+        read_map,
         sheet_of,
         unguard,
     )
@@ -46,7 +47,7 @@ else:
             "label_studio": "TASK_ID=ID task_config=config write_tasks=write_batch",
             "rows": "FURTHER FileLabel People as_text check_rows count first",
             "studio": "HEADER GoneError LabelStudio Task",
-            "tables": "Batch Columns Sheet guard read_label_file sheet_of unguard",
+            "tables": "Batch Columns Sheet guard read_label_file read_map sheet_of unguard",
             "webhook": "Webhook",
         },
     )
@@ -83,6 +84,7 @@ __all__ = [
     "is_zip",
     "read_judgements",
     "read_label_file",
+    "read_map",
     "sheet_of",
     "task_config",
     "unguard",

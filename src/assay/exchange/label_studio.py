@@ -10,21 +10,33 @@ References
 .. [2] https://labelstud.io/guide/export
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from assay.core.answers import Answer
+from assay.core.answers import Answer, answers_to
+from assay.core.vocabulary import Vocabulary
 from assay.errors import InputError, LabelError
 from assay.exchange.content import Content, Limits
 from assay.exchange.rows import Row, as_text, ascii_json, records_of
 from assay.exchange.tables import Batch, Columns
 
 ID = "assay_id"
+_CHOSEN = ("choices", "taxonomy")
 _CONTROL, _COMMENT = "answer", "comment"
-_KEYS = {Answer.YES: "y", Answer.NO: "n", Answer.CANNOT_JUDGE: "c", Answer.BROKEN: "b"}
+_KEYS = {
+    Answer.YES: "y",
+    Answer.NO: "n",
+    Answer.NONE_OF_THESE: "0",
+    Answer.CANNOT_JUDGE: "c",
+    Answer.BROKEN: "b",
+}
+_MOST_KEYS = 9  # classes that have a key each: 1 to 9
+_MOST_CHOICES = 50  # answers that are all on the page; of more, one is found in a tree by its name
+_VARIABLE = re.compile(r"\$(?=\w)")  # Label Studio puts a task's data in the place of $name
 _NO_ANSWERS = (
     "there are no annotations: it is a task as it went out. When people have answered, export the "
     "project from Label Studio as JSON, and import that"
@@ -54,20 +66,48 @@ def config(batch: Batch) -> bytes:
         lines.append(f'  <Header value="$name_{number}" size="5"/>')
         lines.append(f'  <Text name="text_{number}" value="$text_{number}"/>')
     lines += ['  <Header value="id" size="5"/>', f'  <Text name="item" value="${ID}"/>']
-    lines.append(
-        f'  <Choices name="{_CONTROL}" toName="item" choice="single" required="true" '
-        'showInline="true">'
-    )
-    lines += [
-        f"    <Choice value={quoteattr(answer.value)} hotkey={quoteattr(key)}/>"
-        for answer, key in _KEYS.items()
-    ]
-    lines.append("  </Choices>")
+    lines += _control(batch.classes)
     lines.append(
         f'  <TextArea name="{_COMMENT}" toName="item" rows="2" maxSubmissions="1" '
         'placeholder="Comment, if you like"/>'
     )
     return "\n".join([*lines, "</View>", ""]).encode()
+
+
+def _control(classes: Vocabulary) -> list[str]:
+    """Return what an answer is chosen with: buttons, buttons under a filter, or a tree to search.
+
+    Nine classes have a key each. A tree has no keys, and is quick with thousands of classes.
+    """
+    answers = answers_to(classes)
+    few, tree = len(classes) <= _MOST_KEYS, len(answers) > _MOST_CHOICES
+    tag = "Taxonomy" if tree else "Choices"
+    how = 'maxUsages="1"' if tree else 'choice="single"'
+    shape = "" if tree else f' showInline="{str(few).lower()}"'
+    lines = [f'  <{tag} name="{_CONTROL}" toName="item" {how} required="true"{shape}>']
+    if not few and not tree:
+        lines.insert(0, f'  <Filter name="filter" toName="{_CONTROL}" minlength="0"/>')
+    for number, answer in enumerate(answers, start=1):
+        key = "" if tree else _KEYS.get(answer, str(number) if few else "")
+        lines.append(f"    {_choice_tag(answer, key, classes.guidelines.get(answer, ''))}")
+    return [*lines, f"  </{tag}>"]
+
+
+def _choice_tag(answer: Answer, key: str, guideline: str) -> str:
+    """Return the tag of one answer.
+
+    Parameters
+    ----------
+    answer : Answer
+    key : str
+        Empty where it has none.
+    guideline : str
+        What is shown to who points at it.
+    """
+    shown = _VARIABLE.sub("\N{FULLWIDTH DOLLAR SIGN}", answer)
+    more = {"alias": answer if shown != answer else "", "hotkey": key, "hint": guideline}
+    told = [f" {name}={quoteattr(value)}" for name, value in more.items() if value]
+    return f"<Choice value={quoteattr(shown)}{''.join(told)}/>"
 
 
 def looks_minimal(record: dict[str, Any]) -> bool:
@@ -132,16 +172,17 @@ def _comment(result: Sequence[dict[str, Any]]) -> str:
 
 
 def _choice(result: Sequence[dict[str, Any]]) -> str | None:
-    """Return what was chosen; None where nothing was."""
-    made = [part for part in result if part.get("type") == "choices"]
+    """Return what was chosen; None where nothing was. Of a tree it is where its path ends."""
+    made = [part for part in result if part.get("type") in _CHOSEN]
     ours = [part for part in made if part.get("from_name") == _CONTROL] or made
     if not ours:
         return None
     values = [part["value"] if isinstance(part.get("value"), dict) else {} for part in ours]
-    chosen = [value.get("choices") for value in values]
+    chosen = [value.get(str(part["type"])) for part, value in zip(ours, values, strict=True)]
     if len(chosen) > 1 or not isinstance(chosen[0], list) or len(chosen[0]) != 1:
         raise LabelError(f"one choice is wanted, not {chosen!r}")
-    return str(chosen[0][0])
+    [only] = chosen[0]
+    return str(only[-1]) if isinstance(only, list) and only else str(only)
 
 
 def _reviewer(user: object) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.core.answers import answers_to, parse_answer
+from assay.core.answers import Answer, answers_to, find_answer, parse_answer
 from assay.core.deck import Id
 from assay.core.types import read_json
+from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import AssayError, InputError, LabelError, did_you_mean
 from assay.exchange.content import Content, Limits
 from assay.labelling import comment_of, reviewer_of
@@ -156,6 +157,7 @@ def check_rows(
     id_kind: str,
     limits: Limits,
     map: Mapping[str, object] | None = None,
+    classes: Vocabulary = YES_OR_NO,
 ) -> Checked:
     """Return what rows say, or raise with those that are wrong.
 
@@ -171,7 +173,9 @@ def check_rows(
         What ids are here; the text 7 in a file is either.
     limits : Limits
     map : mapping of str to answer, optional
-        What words of the file mean: yes, no, cannot judge, broken.
+        What words of the file mean: yes, no, cannot judge, broken; or a class.
+    classes : Vocabulary
+        The campaign's.
 
     Examples
     --------
@@ -182,8 +186,7 @@ def check_rows(
     """
     taken: dict[tuple[str, str, bool], FileLabel] = {}
     without_label, skipped, problems = 0, 0, []
-    meaning = {str(word).strip().lower(): parse_answer(said) for word, said in (map or {}).items()}
-    strange: dict[str, None] = {}
+    answer_of = _Meaning(map or {}, classes)
     for number, row in enumerate(rows, start=1):
         limits.check_rows(number, name)
         try:
@@ -193,10 +196,7 @@ def check_rows(
                 skipped, without_label = skipped + row.skipped, without_label + (not row.skipped)
                 continue
             item = _parse_id(row.id, id_kind)
-            label = meaning.get(str(row.label).strip().lower(), row.label)
-            if not _is_answer(label):
-                strange[shorten(str(label).strip())] = None
-            now = _label(replace(row, label=label), item)
+            now = _label(row, item, answer_of(row.label))
             # Of rulings there is one, whoever gives it.
             who = "" if now.ruling else now.reviewer
             earlier = taken.setdefault((now.item_id, who, now.ruling), now)
@@ -209,12 +209,10 @@ def check_rows(
         except AssayError as error:
             problems.append(f"{row.where}: {error.problem}")
     if problems:
-        answers = ", ".join(answer.value for answer in answers_to())
         raise LabelError(
             f"{count(problems, 'row')} of {name} cannot be taken; nothing was recorded",
             details=first(problems),
-            hint=_say_what_it_means(list(strange))
-            or f"answers: {answers}; leave the label empty where there is none yet",
+            hint=answer_of.hint,
         )
     return Checked(tuple(taken.values()), without_label, skipped)
 
@@ -222,26 +220,57 @@ def check_rows(
 _MAPPED = 4  # words in a hint
 
 
-def _is_answer(label: object) -> bool:
-    try:
-        parse_answer(label)
-    except LabelError:
-        return False
-    return True
+class _Meaning:
+    """What the labels of a file mean: a file has few different ones, and many rows of each.
+
+    Parameters
+    ----------
+    map : mapping of str to answer
+        What words mean here.
+    classes : Vocabulary
+        The campaign's.
+    """
+
+    def __init__(self, map: Mapping[str, object], classes: Vocabulary) -> None:
+        self._classes = classes
+        self._words = {_word(word): parse_answer(said, classes) for word, said in map.items()}
+        self._found: dict[str, Answer] = {}
+        self._strange: dict[str, None] = {}  # labels that mean nothing
+
+    def __call__(self, label: object) -> Answer:
+        """Return what a label means, or raise."""
+        if isinstance(label, str) and label in self._found:
+            return self._found[label]
+        answer = self._words.get(_word(label)) or find_answer(label, self._classes)
+        if answer is None:
+            self._strange[shorten(str(label).strip())] = None
+            raise LabelError(f"{label!r} is not an answer")
+        if isinstance(label, str):
+            self._found[label] = answer
+        return answer
+
+    @property
+    def hint(self) -> str:
+        """What to do about labels that mean nothing, and about rows that were wrong otherwise."""
+        binary = self._classes.is_yes_or_no
+        answers = ", ".join(answers_to()) if binary else self._classes.unknown("")[0]
+        if not self._strange or len(self._strange) > _MAPPED:
+            return f"answers: {answers}; leave the label empty where there is none yet"
+        said = {word: self._classes.nearest(word) or "..." for word in self._strange}
+        if binary:
+            said = dict.fromkeys(self._strange, "...")
+            return f"say what each means ({answers}): map={said!r}"
+        return f"say which class each means: map={said!r}"
 
 
-def _say_what_it_means(words: Sequence[str]) -> str:
-    """Return a hint for labels that are other words than yes and no."""
-    if not words or len(words) > _MAPPED:
-        return ""
-    said = dict.fromkeys(words, "...")
-    return f"say what each means (yes, no, cannot judge, broken): map={said!r}"
+def _word(label: object) -> str:
+    return str(label).strip().lower()
 
 
-def _label(row: Row, item: Id) -> FileLabel:
+def _label(row: Row, item: Id, answer: Answer) -> FileLabel:
     return FileLabel(
         item_id=str(item),
-        answer=parse_answer(row.label).value,
+        answer=answer.value,
         reviewer=row.reviewer,
         ruling=row.ruling,
         comment=comment_of(row.comment) if row.comment else "",

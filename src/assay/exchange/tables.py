@@ -6,11 +6,14 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from assay.core.types import read_json
+from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import AssayError, InputError, did_you_mean
 from assay.exchange.content import UNLIMITED, Content, Limits
 from assay.exchange.rows import (
@@ -42,11 +45,14 @@ class Batch:
     columns : tuple of str
         What the items show.
     items : tuple of Item
+    classes : Vocabulary
+        What an item can be.
     """
 
     question: str
     columns: tuple[str, ...]
     items: tuple[Item, ...]
+    classes: Vocabulary = YES_OR_NO
 
 
 _ANSWERS = ("yes", "no", "true", "false", "1", "0", "1.0", "0.0")
@@ -346,7 +352,12 @@ def _where_it_may_be(wanted: str, there: Sequence[str]) -> str:
 
 
 def read_label_file(
-    file: Path, *, id_columns: Sequence[str], label_column: str, id_kind: str
+    file: Path,
+    *,
+    id_columns: Sequence[str],
+    label_column: str,
+    id_kind: str,
+    classes: Vocabulary = YES_OR_NO,
 ) -> Checked:
     r"""Return a file's labels, or raise with the lines that are wrong.
 
@@ -360,6 +371,8 @@ def read_label_file(
         Where the answers are. Rows without one are counted and left out.
     id_kind : {"integer", "string"}
         What ids are here; the text 7 in a CSV file is either.
+    classes : Vocabulary
+        What an item can be.
 
     Examples
     --------
@@ -379,4 +392,53 @@ def read_label_file(
     # Who gave an answer is not asked here: two people's different answers are a contradiction.
     columns = Columns(tuple(id_columns), label_column, further=())
     rows = read(content, columns, UNLIMITED)
-    return check_rows(rows, name=content.name, id_kind=id_kind, limits=UNLIMITED)
+    return check_rows(rows, name=content.name, id_kind=id_kind, limits=UNLIMITED, classes=classes)
+
+
+# What words of a file mean, in a file of their own.
+
+_MAPPED = ("word", "answer")
+
+
+def read_map(file: str | PathLike[str]) -> dict[str, object]:
+    r"""Return what words mean, from a file: an object in JSON, or a table.
+
+    Parameters
+    ----------
+    file : path
+        A ``.json`` of words and answers; or a table with the words in a column `word` and what
+        each means in `answer`, or else in the first column and the second.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "words.csv")
+    ...     _ = file.write_text("word,answer\nmathematics,math\n")
+    ...     read_map(file)
+    {'mathematics': 'math'}
+    """
+    content = Content(file)
+    if content.suffix == ".json":
+        try:
+            found = read_json(content.text())
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{content.name} is not JSON: {error}") from None
+        if not isinstance(found, dict):
+            raise InputError(
+                f"{content.name} does not say what words mean",
+                details="an object of words and answers is wanted",
+            )
+        return found
+    meaning: dict[str, object] = {}
+    for where, cells in table_records(content, UNLIMITED):
+        names = _MAPPED if all(name in cells for name in _MAPPED) else tuple(cells)[:2]
+        word, answer = (*(cells[name] for name in names), None, None)[:2]
+        if word is None or answer is None or not str(word).strip() or not str(answer).strip():
+            raise InputError(
+                f"{where} of {content.name} does not say what a word means",
+                details="a column of words and one of answers are wanted: word,answer",
+            )
+        if meaning.setdefault(str(word), answer) != answer:
+            raise InputError(f"{content.name} has more than one meaning for {str(word)!r}")
+    return meaning

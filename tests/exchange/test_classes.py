@@ -1,0 +1,240 @@
+"""Classes in files and tools: every name goes out and comes back, and none is guessed."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from assay.campaign.campaign import Campaign
+from assay.campaign.exchange import import_labels, read_labels, write_batch, write_labels
+from assay.core.answers import Answer, answers_to
+from assay.core.vocabulary import Vocabulary
+from assay.errors import InputError, LabelError
+from assay.exchange import read_map
+from tests.exchange.campaigns import campaign_of, of_classes
+
+NAMES = (
+    "math",
+    "Physics",
+    "q-bio",
+    "C++",
+    "=cmd",
+    "-5",
+    "$text",
+    "a, b; c",
+    'quo"te',
+    "漢字 😀",
+    "2",
+)
+TOPICS = Vocabulary(NAMES, aliases={"mathematics": "math"}, guidelines={"math": "proofs & <b>"})
+ANSWERS = answers_to(TOPICS)
+IDS = [f"i{number}" for number in range(len(ANSWERS))]
+SAID = dict(zip(IDS, ANSWERS, strict=True))
+
+
+def campaign_with(
+    classes: Vocabulary = TOPICS, ids: list[str] = IDS, per_item: int = 1
+) -> Campaign:
+    return of_classes(campaign_of(ids, per_item=per_item), classes)
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+def test_labels_come_back_as_they_went(format: str) -> None:
+    source, target = campaign_with(), campaign_with()
+    source.tell(SAID)
+    written = write_labels(source, format=format)
+    assert import_labels(target, written.content).new == len(SAID)
+    assert target.answers() == source.answers() == SAID
+    assert all(answer is SAID[str(item)] for item, answer in target.answers().items())
+
+
+def annotated(item: str, kind: str, chosen: object, user: int = 1) -> dict[str, object]:
+    part = {"from_name": "answer", "type": kind, "value": {kind: [chosen]}}
+    return {"data": {"assay_id": item}, "annotations": [{"completed_by": user, "result": [part]}]}
+
+
+@pytest.mark.parametrize("kind", ["choices", "taxonomy"])
+def test_label_studio(kind: str) -> None:
+    tasks = [
+        annotated(item, kind, [answer] if kind == "taxonomy" else answer)
+        for item, answer in SAID.items()
+    ]
+    campaign = campaign_with()
+    import_labels(campaign, json.dumps(tasks).encode())
+    assert campaign.answers() == SAID
+
+
+def test_a_nested_taxonomy_says_its_last_level() -> None:
+    campaign = campaign_with(ids=["a"])
+    import_labels(campaign, json.dumps([annotated("a", "taxonomy", ["Science", "math"])]).encode())
+    assert campaign.answers() == {"a": "math"}
+
+
+def test_doccano_and_argilla() -> None:
+    lines = [
+        json.dumps({"id": 1, "text": "x", "label": [answer], "assay_id": item})
+        for item, answer in SAID.items()
+    ]
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr("all.jsonl", "\n".join(lines))
+    campaign = campaign_with()
+    import_labels(campaign, held.getvalue())
+    assert campaign.answers() == SAID
+    records = [
+        {
+            "id": item,
+            "status": "completed",
+            "fields": {},
+            "responses": {"answer": [{"value": answer, "user_id": "u", "status": "submitted"}]},
+        }
+        for item, answer in SAID.items()
+    ]
+    campaign = campaign_with()
+    import_labels(campaign, json.dumps(records).encode())
+    assert campaign.answers() == SAID
+
+
+def control(classes: Vocabulary) -> tuple[ElementTree.Element, ElementTree.Element]:
+    campaign = campaign_with(classes, ["a"])
+    config = write_batch(campaign, 1, format="label-studio").config
+    assert config is not None
+    view = ElementTree.fromstring(config)
+    [found] = [each for each in view if each.get("name") == "answer"]
+    return view, found
+
+
+def test_few_classes_have_keys() -> None:
+    view, choices = control(Vocabulary(("math", "q-bio", "2")))
+    assert choices.tag == "Choices"
+    keys = {each.get("value"): each.get("hotkey") for each in choices}
+    assert keys == {
+        "math": "1",
+        "q-bio": "2",
+        "2": "3",
+        "none of these": "0",
+        "cannot judge": "c",
+        "broken": "b",
+    }
+    assert view.find("Filter") is None
+
+
+def test_more_classes_have_a_filter_and_many_a_tree() -> None:
+    view, choices = control(TOPICS)
+    assert choices.tag == "Choices"
+    assert [each.get("toName") for each in view.iter("Filter")] == ["answer"]
+    # What a name of a variable would be is shown otherwise, and comes back as it is.
+    said = [each.get("alias") or each.get("value") for each in choices]
+    assert said == list(ANSWERS)
+    assert not any("$" in each.get("value", "") for each in choices)
+    assert [each.get("hint") for each in choices][:2] == ["proofs & <b>", None]
+    many = Vocabulary(tuple(f"class {number}" for number in range(1000)))
+    view, tree = control(many)
+    assert (tree.tag, tree.get("maxUsages"), tree.get("required")) == ("Taxonomy", "1", "true")
+    assert [each.get("value") for each in tree] == list(answers_to(many))
+    assert view.find("Filter") is None
+    assert not any(each.get("hotkey") for each in tree)
+
+
+def test_yes_and_no_are_as_they_were() -> None:
+    config = write_batch(campaign_of(["a"]), 1, format="label-studio").config
+    assert config is not None
+    assert (
+        '<Choices name="answer" toName="item" choice="single" required="true" showInline="true">\n'
+        '    <Choice value="yes" hotkey="y"/>\n    <Choice value="no" hotkey="n"/>\n'
+        '    <Choice value="cannot judge" hotkey="c"/>\n    <Choice value="broken" hotkey="b"/>\n'
+        "  </Choices>"
+    ) in config.decode()
+
+
+def test_unknown_names_are_refused_with_the_nearest() -> None:
+    campaign = campaign_with()
+    content = b"id,label\ni0,math\ni1,phisics\ni2,zzz\n"
+    with pytest.raises(LabelError, match="2 rows of") as refused:
+        import_labels(campaign, content)
+    assert refused.value.details.startswith("line 3: 'phisics' is not an answer")
+    assert refused.value.hint == (
+        "say which class each means: map={'phisics': 'Physics', 'zzz': '...'}"
+    )
+    assert campaign.events() == []
+    imported = import_labels(campaign, content, map={"PHISICS": "Physics", "zzz": "none of these"})
+    assert imported.new == 3
+    assert campaign.answers() == {"i0": "math", "i1": "Physics", "i2": "none of these"}
+
+
+def test_yes_is_no_class() -> None:
+    with pytest.raises(LabelError) as refused:
+        import_labels(campaign_with(), b"id,label\ni0,yes\n")
+    assert "map=" in refused.value.hint
+    with pytest.raises(LabelError, match="'phisics' is not an answer"):
+        import_labels(campaign_with(), b"id,label\ni0,a\n", map={"a": "phisics"})
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("words.json", '{"A": "math", "B": "none of these"}'),
+        ("words.csv", "word,answer\nA,math\nB,none of these\n"),
+        ("words.tsv", "number\tword\tanswer\n1\tA\tmath\n2\tB\tnone of these\n"),
+        ("words.csv", "theirs;ours\nA;math\nB;none of these\n"),
+    ],
+)
+def test_a_file_says_what_words_mean(tmp_path: Path, name: str, content: str) -> None:
+    file = tmp_path / name
+    file.write_text(content)
+    campaign = campaign_with()
+    import_labels(campaign, b"id,label\ni0,A\ni1,B\n", map=file)
+    assert campaign.answers() == {"i0": "math", "i1": "none of these"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("w.json", "[1]", "does not say what words mean"),
+        ("w.json", "{", "is not JSON"),
+        ("w.csv", "word,answer\nA,\n", "does not say what a word means"),
+        ("w.csv", "word,answer\nA,b\nA,c\n", "more than one meaning for 'A'"),
+        ("w.csv", "word\nA\n", "does not say what a word means"),
+    ],
+)
+def test_a_file_that_does_not_say_it(tmp_path: Path, name: str, content: str, problem: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError, match=problem):
+        read_map(tmp_path / name)
+
+
+def test_names_that_numbers_are_written_as() -> None:
+    codes = Vocabulary(("1", "2", "10"))
+    campaign = campaign_with(codes, ["a", "b"])
+    found = read_labels(b"id,label\na,1.0\nb,10\n", campaign=campaign)
+    assert [row.answer for row in found.rows] == ["1", "10"]
+
+
+def test_reviewers_agree_by_the_class() -> None:
+    campaign = campaign_with(ids=["a", "b", "c", "d"], per_item=2)
+    said = {
+        "ann": ["math", "math", "?", "none of these"],
+        "bob": ["math", "C++", "broken", "q-bio"],
+    }
+    for who, answers in said.items():
+        lines = "".join(
+            f"{item},{answer},{who}\n" for item, answer in zip("abcd", answers, strict=True)
+        )
+        import_labels(campaign, f"id,label,reviewer\n{lines}".encode())
+    assert campaign.answers() == {"a": "math", "c": "cannot judge"}
+    disputes = {dispute.item.id: dispute.answers for dispute in campaign.disputes()}
+    assert disputes.keys() == {"b", "d"}
+    assert disputes["b"] == {"ann": Answer("math"), "bob": Answer("C++")}
+    agreement = campaign.agreement()
+    # By hand: two of four agree; chance (2 * 1 + 1 * 1) / 16, of math and of cannot judge.
+    assert (agreement.raw, agreement.kind) == (0.5, "Cohen")
+    assert agreement.kappa == pytest.approx((0.5 - 3 / 16) / (1 - 3 / 16))
+    [bob] = [row for row in campaign.reviewers() if row.name == "bob"]
+    assert (bob.answers, bob.broken, bob.cannot_judge) == (4, 1, 0)
+    campaign.rule("b", "mathematics", reviewer="eve", key="k")
+    assert campaign.answers()["b"] is Answer("math")
+    with pytest.raises(LabelError, match="'yes' is not an answer"):
+        campaign.rule("d", "yes", reviewer="eve", key="k2")
