@@ -1,12 +1,21 @@
 """One person's sitting, without a screen."""
 
+import io
+import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
+from rich.console import Console
 
 from assay.campaign import create_campaign, load_campaign
 from assay.campaign.campaign import Campaign
+from assay.cli.keyboard import Command, Comment, Keyboard, Said, Typed, read_keys, read_lines
 from assay.cli.label import Labelling
 from assay.core.answers import Answer
+from assay.core.vocabulary import YES_OR_NO, Vocabulary
+from assay.errors import LabelError
 
 
 def campaign_of(items: int, *, storage: str = "sqlite://") -> Campaign:
@@ -134,3 +143,89 @@ def test_what_somebody_else_was_given_meanwhile_is_left_out() -> None:
     assert ann.item == first
     ann.answer(Answer.YES)
     assert ann.item not in (first, lost, None)
+
+
+FEW = Vocabulary(("math", "Physics", "C", "W boson", "2", "u"), aliases={"maths": "math"})
+MANY = Vocabulary((*(f"class {number:02d}" for number in range(30)), "q-bio", "quant"))
+
+
+def pressed(classes: Vocabulary, keys: str, *lines: str) -> list[Said]:
+    """Return what a reviewer says who presses keys, and types lines where they are asked to."""
+    typed, keyed = iter(lines), iter([keys, ""])
+    console = Console(file=io.StringIO())
+    return list(read_keys(lambda: next(keyed), lambda: next(typed), console, Keyboard(classes)))
+
+
+def test_yes_and_no_have_their_keys() -> None:
+    keyboard = Keyboard(YES_OR_NO)
+    assert keyboard.keys == {
+        "y": "yes",
+        "n": "no",
+        "c": "cannot judge",
+        "b": "broken",
+        "u": "undo",
+        "s": "skip for now",
+        "w": "write a comment",
+        "q": "quit",
+    }
+    assert pressed(YES_OR_NO, "Yt1") == [Answer.YES, None, None]
+
+
+def test_few_classes_have_a_number_each() -> None:
+    keys = "12345067cbuCB"
+    cannot, broken = Answer.CANNOT_JUDGE, Answer.BROKEN
+    classes = [Answer(name) for name in ("math", "Physics", "C", "W boson", "2")]
+    others = [Answer.NONE_OF_THESE, Answer("u"), None, cannot, broken, Command.UNDO]
+    assert pressed(FEW, keys) == [*classes, *others, cannot, broken]
+    assert all(said is None or isinstance(said, Answer | Command) for said in pressed(FEW, keys))
+
+
+def test_one_of_many_classes_is_typed() -> None:
+    assert pressed(MANY, "t", "class 07") == [Typed("class 07")]
+    assert pressed(MANY, "tq-b\n0c5") == [
+        Typed("q-b"),
+        Answer.NONE_OF_THESE,
+        Answer.CANNOT_JUDGE,
+        None,
+    ]
+    keyboard = Keyboard(MANY)
+    assert keyboard.keys["t"] == "type one of 32 classes"
+    found = {
+        text: keyboard.find(text) for text in ("Q-B", "class  07", "q", "bio", "clas 07", "", "x")
+    }
+    assert found == {
+        "Q-B": Answer("q-bio"),
+        "class  07": Answer("class 07"),
+        "q": ["q-bio", "quant"],
+        "bio": ["q-bio"],  # it may be meant, and was not typed
+        "clas 07": ["class 07"],
+        "": [],
+        "x": [],
+    }
+    assert len(keyboard.find("class")) == 30
+
+
+def lines_of(classes: Vocabulary, text: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Said]:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+    return read_lines(Keyboard(classes))
+
+
+def test_in_a_pipe_names_come_before_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "MATHS\n1\n2\nc\nW boson\nu\nundo\n?\nnone of these\n0\nw a note\n"
+    assert list(lines_of(FEW, text, monkeypatch)) == [
+        Answer("math"),
+        Answer("math"),
+        Answer("2"),  # as it is called, and not the second
+        Answer("C"),
+        Answer("W boson"),
+        Answer("u"),
+        Command.UNDO,
+        Answer.CANNOT_JUDGE,
+        Answer.NONE_OF_THESE,
+        Answer.NONE_OF_THESE,
+        Comment("a note"),
+    ]
+    for line in ("yes", "phys", "t", "7"):  # nothing is guessed where nobody looks
+        with pytest.raises(LabelError, match="which is no answer"):
+            list(lines_of(FEW, line, monkeypatch))
+    assert list(lines_of(MANY, "q", monkeypatch)) == [Command.QUIT]

@@ -3,13 +3,9 @@
 Reviewers see the item and nothing else: no prediction, score, stratum or running estimate.
 """
 
-import os
-import sys
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated
 from uuid import uuid4
 
@@ -19,6 +15,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from assay.campaign import Campaign, rebase_campaign, shown_columns
+from assay.cli.keyboard import Command, Comment, Keyboard, Said, Typed, reading_commands
 from assay.cli.options import CampaignName, StorageUrl, existing, follow_up, open_campaign, reading
 from assay.cli.output import AsJson, collecting_warnings, console, emit, say_next, telling_errors
 from assay.cli.render import facts
@@ -28,143 +25,6 @@ from assay.errors import InputError, LabelConflictError, LabelError
 from assay.labelling import SKIP, comment_of
 from assay.results import Item, printable
 from assay.storage import Label
-
-# What a reviewer types: one key on a terminal, one line elsewhere.
-
-if sys.platform != "win32":
-    import termios
-    import tty
-
-_CTRL_D = "\x04"
-_DELETE = "\x7f\b"
-
-
-class Command(StrEnum):
-    """What a reviewer can do."""
-
-    YES = Answer.YES
-    NO = Answer.NO
-    CANNOT_JUDGE = Answer.CANNOT_JUDGE
-    BROKEN = Answer.BROKEN
-    UNDO = "undo"
-    SKIP = "skip for now"
-    WRITE = "write a comment"
-    QUIT = "quit"
-
-    @property
-    def key(self) -> str:
-        """The key for it: its first letter."""
-        return self[0]
-
-
-_KNOWN = {text: command for command in Command for text in (command.key, command.value)}
-
-
-@dataclass(frozen=True)
-class Comment:
-    """A comment that a reviewer has written, for the answer that comes next."""
-
-    text: str
-
-
-def _commands(screen: Console) -> AbstractContextManager[Iterator[Command | Comment | None]]:
-    """Read commands until the input ends; None stands for a key that means nothing."""
-    if not sys.stdin.isatty():
-        return nullcontext(_read_lines())
-    if sys.platform == "win32":
-        return nullcontext(_read_keys(typer.getchar, input, screen))
-    return _reading_keys(screen)
-
-
-def _read_keys(
-    read: Callable[[], str], read_line: Callable[[], str], screen: Console
-) -> Iterator[Command | Comment | None]:
-    # A fast typist's keys come together; an arrow key comes as several characters.
-    while typed := read():
-        keys = deque([typed] if typed.startswith("\x1b") else typed)
-        while keys:
-            key = keys.popleft()
-            if key == _CTRL_D:
-                return
-            command = _KNOWN.get(key.lower())
-            if command is Command.WRITE:
-                screen.print(Text("comment, and Enter: ", "bold"), end="")
-                yield Comment(_text(keys, read_line, screen))
-            else:
-                yield command
-
-
-def _text(typed: deque[str], read_line: Callable[[], str], screen: Console) -> str:
-    """Return a line of text, of which a part may have been typed ahead."""
-    text = ""
-    while typed:
-        if (key := typed.popleft()) in "\r\n":
-            screen.print(Text(printable(text)))
-            return _corrected(text)
-        text += key
-    screen.print(Text(printable(text)), end="")
-    return _corrected(text + read_line())
-
-
-def _corrected(text: str) -> str:
-    """Return what is left where characters were deleted before the terminal saw to that."""
-    left: list[str] = []
-    for character in text:
-        if character not in _DELETE:
-            left.append(character)
-        elif left:
-            left.pop()
-    return "".join(left)
-
-
-def _read_lines() -> Iterator[Command | Comment]:
-    for number, line in enumerate(sys.stdin, 1):
-        word, _, rest = line.strip().partition(" ")
-        if word.lower() == Command.WRITE.key and rest:
-            yield Comment(rest)
-            continue
-        text = line.strip().lower()
-        if text not in _KNOWN or text in (Command.WRITE, Command.WRITE.key):
-            # To go on would give the answers that follow to the wrong items.
-            raise LabelError(
-                f"line {number} of the input is {line.strip()!r}, which is no answer",
-                details=f"answers: {', '.join(f'{known.key} {known}' for known in Command)}; "
-                "a comment stands after its w",
-                hint="what stood before it is saved",
-            )
-        yield _KNOWN[text]
-
-
-if sys.platform != "win32":
-
-    @contextmanager
-    def _reading_keys(screen: Console) -> Iterator[Iterator[Command | Comment | None]]:
-        """Give each key as it is pressed, but a comment by the line.
-
-        `typer.getchar` throws away what was typed since it was last called, and a practised
-        reviewer is faster than that.
-        """
-        terminal = sys.stdin.fileno()
-        before = termios.tcgetattr(terminal)
-
-        def read() -> str:
-            # Again each time: after Ctrl-Z and fg the shell has changed it.
-            tty.setcbreak(terminal, termios.TCSANOW)
-            return os.read(terminal, 1024).decode(errors="replace")
-
-        def read_line() -> str:
-            # The terminal's own editing of a line; it gives a line of any length in parts.
-            termios.tcsetattr(terminal, termios.TCSANOW, before)
-            line = b""
-            while (part := os.read(terminal, 1024)) and not (line := line + part).endswith(b"\n"):
-                pass
-            return line.decode(errors="replace").rstrip("\r\n")
-
-        try:
-            yield _read_keys(read, read_line, screen)
-        finally:
-            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
-
 
 # The order in which one person judges items: batch by batch, with skipping and undoing.
 
@@ -309,8 +169,9 @@ def label(
     """Judge items in the terminal, one key an answer, each saved at once.
 
     y yes, n no, c cannot judge, b broken (cannot be seen), u undo, s skip for now, w write a
-    comment for the next answer, q quit. Where the standard input is not a terminal, answers are
-    read one a line; a comment stands after its w.
+    comment for the next answer, q quit. Classes have the keys 1 to 9, or t and how the name
+    begins; 0 is none of these. Where the standard input is not a terminal, answers are read one a
+    line; a comment stands after its w.
     """
     with telling_errors(as_json=as_json):
         screen = console(stderr=as_json)
@@ -342,22 +203,31 @@ def _rebased(name: str, storage: str | None, screen: Console) -> Campaign:
 
 def _converse(campaign: Campaign, labelling: Labelling, screen: Console) -> None:
     # Ctrl-C ends the sitting like q: every answer is saved or was not given.
-    with suppress(KeyboardInterrupt), _commands(screen) as commands:
+    keyboard = Keyboard(campaign.settings.classes)
+    with suppress(KeyboardInterrupt), reading_commands(screen, keyboard) as commands:
         while (item := labelling.item) is not None or labelling.can_undo:
-            shown = Text(_LAST_CHANCE, "bold") if item is None else _view(campaign, labelling, item)
-            screen.print(shown)
+            if item is None:
+                screen.print(Text(_LAST_CHANCE, "bold"))
+            else:
+                view = _view(campaign, labelling, item)
+                screen.print(Group(view, _question(campaign, keyboard)))
             command = next(commands, Command.QUIT)
             if command is Command.QUIT or (item is None and command is not Command.UNDO):
                 return
-            screen.print(_obey(labelling, command))
+            screen.print(_obey(labelling, keyboard, command))
 
 
-def _obey(labelling: Labelling, command: Command | Comment | None) -> Text:
+def _obey(labelling: Labelling, keyboard: Keyboard, command: Said) -> Text:
     """Do as the reviewer says, and return what to say to it."""
     colour = "yellow"
+    if isinstance(command, Typed):
+        found = keyboard.find(command.text)
+        if not isinstance(found, Answer):
+            return Text(_which(command.text, found), colour)
+        command = found
     match command:
         case None:
-            said = f"that is none of the keys {', '.join(known.key for known in Command)}"
+            said = f"that is none of the keys {', '.join(keyboard.keys)}"
         case Comment(text):
             said = "the comment goes with your answer"
             try:
@@ -371,11 +241,22 @@ def _obey(labelling: Labelling, command: Command | Comment | None) -> Text:
             said = "back to the item before"
         case Command.SKIP:
             said = labelling.skip()
-        case _ if labelling.answer(Answer(command)):
+        case Answer() if labelling.answer(command):
             said, colour = f"{printable(labelling.called(command))}, saved", "green"
         case _:
             said = "somebody else said otherwise meanwhile; theirs is kept"
     return Text(said, colour)
+
+
+_LISTED = 12  # classes
+
+
+def _which(text: str, found: Sequence[str]) -> str:
+    """Return what to say where something typed is not one class."""
+    if not found:
+        return f"no class is called {printable(text)}, or like it"
+    more = f" and {len(found) - _LISTED:,} more" if len(found) > _LISTED else ""
+    return f"which class? {', '.join(map(printable, found[:_LISTED]))}{more}"
 
 
 def _view(campaign: Campaign, labelling: Labelling, item: Item) -> RenderableType:
@@ -394,14 +275,14 @@ def _view(campaign: Campaign, labelling: Labelling, item: Item) -> RenderableTyp
         lines.append(Text(f"You said {said}; s keeps it.", "yellow"))
     if written := labelling.written(item):
         lines.append(Text(f"Your comment: {printable(written)}", "yellow"))
-    return Group(*lines, _question(campaign))
+    return Group(*lines)
 
 
-def _question(campaign: Campaign) -> Text:
+def _question(campaign: Campaign, keyboard: Keyboard) -> Text:
     line = Text(f"{printable(campaign.settings.question)}\n", "bold")
-    for command in Command:
-        if command is Command.UNDO:
+    for key, what in keyboard.keys.items():
+        if key == Command.UNDO.key:
             line.append("\n")
-        called = printable(campaign.settings.called(command))
-        line.append(f"  {command.key} ", "bold cyan").append(called, "not bold")
+        called = printable(campaign.settings.called(what))
+        line.append(f"  {key} ", "bold cyan").append(called, "not bold")
     return line

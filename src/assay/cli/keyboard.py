@@ -1,0 +1,239 @@
+"""What a reviewer types: one key on a terminal, one line elsewhere."""
+
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from enum import StrEnum
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from assay.core.answers import Answer, answers_to, find_answer
+from assay.core.vocabulary import Vocabulary
+from assay.errors import LabelError
+from assay.results import printable
+
+if sys.platform != "win32":
+    import termios
+    import tty
+
+_CTRL_D = "\x04"
+_DELETE = "\x7f\b"
+
+
+class Command(StrEnum):
+    """What a reviewer can do beside answering."""
+
+    UNDO = "undo"
+    SKIP = "skip for now"
+    WRITE = "write a comment"
+    QUIT = "quit"
+
+    @property
+    def key(self) -> str:
+        """The key for it: its first letter."""
+        return self[0]
+
+
+_WORDS = {text: command for command in Command for text in (command.key, command.value)}
+_TYPE = "t"
+_MOST_KEYS = 9  # classes that have a key each: 1 to 9
+
+
+@dataclass(frozen=True)
+class Comment:
+    """A comment that a reviewer has written, for the answer that comes next."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Typed:
+    """What a reviewer has typed of a class's name."""
+
+    text: str
+
+
+Said = Answer | Command | Comment | Typed | None
+"""What a reviewer says; None stands for a key that means nothing."""
+
+
+class Keyboard:
+    """What keys and words mean in a campaign.
+
+    Up to nine classes have a key each; of more, the beginning of a name is typed.
+
+    Parameters
+    ----------
+    classes : Vocabulary
+        The campaign's.
+
+    Examples
+    --------
+    >>> Keyboard(Vocabulary(("math", "physics", "q-bio"))).find("Q-Bio")
+    <Answer: 'q-bio'>
+    """
+
+    def __init__(self, classes: Vocabulary) -> None:
+        self._classes = classes
+        self.is_typed = len(classes) > _MOST_KEYS
+        answers = answers_to(classes)
+        keys = [answer[0] for answer in answers]
+        if not classes.is_yes_or_no:
+            numbers = map(str, range(1, len(classes) + 1))
+            keys = [*numbers, "0", *(answer.value[0] for answer in answers[-2:])]
+        chosen = answers[len(classes) :] if self.is_typed else answers
+        self.answers = dict(zip(keys[-len(chosen) :], chosen, strict=True))
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """What each key does, in the order in which they are shown."""
+        typed = {_TYPE: f"type one of {len(self._classes):,} classes"} if self.is_typed else {}
+        return typed | dict(self.answers) | {command.key: command.value for command in Command}
+
+    def press(self, key: str) -> Answer | Command | None:
+        """Return what a key means."""
+        return self.answers.get(key) or _WORDS.get(key)
+
+    def read(self, line: str) -> Answer | Command | None:
+        """Return what a line of a pipe means: the name of an answer before anything else."""
+        text = line.strip()
+        named = None if self._classes.is_yes_or_no else find_answer(text, self._classes)
+        word = text.lower()
+        return named or self.press(word) or self._plain(word)
+
+    def _plain(self, word: str) -> Answer | None:
+        return next((answer for answer in self.answers.values() if answer == word), None)
+
+    def find(self, text: str) -> Answer | list[str]:
+        """Return the class that a name, or the only one that its beginning, stands for.
+
+        Where there is none, or more than one, it returns those that it may be.
+        """
+        word = " ".join(text.split()).casefold()
+        exact = find_answer(text, self._classes)
+        if exact is not None or not word:
+            return exact or []
+        folded = {name: name.casefold() for name in self._classes.names}
+        begin = [name for name, its in folded.items() if its.startswith(word)]
+        if len(begin) == 1:
+            return Answer(begin[0])
+        found = begin or [name for name, its in folded.items() if word in its]
+        near = self._classes.nearest(text)
+        return found or ([near] if near else [])
+
+
+def reading_commands(screen: Console, keyboard: Keyboard) -> AbstractContextManager[Iterator[Said]]:
+    """Read what a reviewer says until the input ends."""
+    if not sys.stdin.isatty():
+        return nullcontext(read_lines(keyboard))
+    if sys.platform == "win32":
+        return nullcontext(read_keys(typer.getchar, input, screen, keyboard))
+    return _reading_keys(screen, keyboard)
+
+
+def read_keys(
+    read: Callable[[], str], read_line: Callable[[], str], screen: Console, keyboard: Keyboard
+) -> Iterator[Said]:
+    """Yield what the keys of a terminal say.
+
+    Parameters
+    ----------
+    read, read_line : callable
+        Give what was typed, and a line of it.
+    screen : Console
+    keyboard : Keyboard
+    """
+    # A fast typist's keys come together; an arrow key comes as several characters.
+    while typed := read():
+        keys = deque([typed] if typed.startswith("\x1b") else typed)
+        while keys:
+            key = keys.popleft()
+            if key == _CTRL_D:
+                return
+            command = keyboard.press(key.lower())
+            if command is Command.WRITE:
+                screen.print(Text("comment, and Enter: ", "bold"), end="")
+                yield Comment(_text(keys, read_line, screen))
+            elif keyboard.is_typed and key.lower() == _TYPE:
+                screen.print(Text("class, or how it begins, and Enter: ", "bold"), end="")
+                yield Typed(_text(keys, read_line, screen))
+            else:
+                yield command
+
+
+def _text(typed: deque[str], read_line: Callable[[], str], screen: Console) -> str:
+    """Return a line of text, of which a part may have been typed ahead."""
+    text = ""
+    while typed:
+        if (key := typed.popleft()) in "\r\n":
+            screen.print(Text(printable(text)))
+            return _corrected(text)
+        text += key
+    screen.print(Text(printable(text)), end="")
+    return _corrected(text + read_line())
+
+
+def _corrected(text: str) -> str:
+    """Return what is left where characters were deleted before the terminal saw to that."""
+    left: list[str] = []
+    for character in text:
+        if character not in _DELETE:
+            left.append(character)
+        elif left:
+            left.pop()
+    return "".join(left)
+
+
+def read_lines(keyboard: Keyboard) -> Iterator[Said]:
+    """Yield what the lines of the standard input say."""
+    for number, line in enumerate(sys.stdin, 1):
+        word, _, rest = line.strip().partition(" ")
+        said = keyboard.read(line)
+        if said is None and word.lower() == Command.WRITE.key and rest:
+            yield Comment(rest)
+            continue
+        if said is None or said is Command.WRITE:
+            # To go on would give the answers that follow to the wrong items.
+            known = ", ".join(f"{key} {what}" for key, what in keyboard.keys.items())
+            raise LabelError(
+                f"line {number} of the input is {line.strip()!r}, which is no answer",
+                details=f"answers: {known}; a comment stands after its w",
+                hint="what stood before it is saved",
+            )
+        yield said
+
+
+if sys.platform != "win32":
+
+    @contextmanager
+    def _reading_keys(screen: Console, keyboard: Keyboard) -> Iterator[Iterator[Said]]:
+        """Give each key as it is pressed, but a comment by the line.
+
+        `typer.getchar` throws away what was typed since it was last called, and a practised
+        reviewer is faster than that.
+        """
+        terminal = sys.stdin.fileno()
+        before = termios.tcgetattr(terminal)
+
+        def read() -> str:
+            # Again each time: after Ctrl-Z and fg the shell has changed it.
+            tty.setcbreak(terminal, termios.TCSANOW)
+            return os.read(terminal, 1024).decode(errors="replace")
+
+        def read_line() -> str:
+            # The terminal's own editing of a line; it gives a line of any length in parts.
+            termios.tcsetattr(terminal, termios.TCSANOW, before)
+            line = b""
+            while (part := os.read(terminal, 1024)) and not (line := line + part).endswith(b"\n"):
+                pass
+            return line.decode(errors="replace").rstrip("\r\n")
+
+        try:
+            yield read_keys(read, read_line, screen, keyboard)
+        finally:
+            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
