@@ -31,6 +31,7 @@ from assay.labelling import (
 )
 from assay.predictions import (
     Classifiers,
+    Given,
     Predictions,
     Scan,
     ScoreOf,
@@ -60,7 +61,9 @@ def create_campaign(
     learned_from: str | None = None,
     scale: ScoreScale | None = None,
     classifiers: Classifiers | None = None,
-    metric: str = "precision",
+    classes: Given | None = None,
+    probabilities: str | None = None,
+    metric: str | None = None,
     metrics: Iterable[str] | Mapping[str, float] | None = None,
     within: float | None = None,
     budget: int | None = None,
@@ -100,6 +103,14 @@ def create_campaign(
         Where the predicted label changes. With `predicted`, the two are checked to agree.
     positive : optional
         The value of `predicted` that means yes.
+    classes : list, mapping or path, optional
+        The classes that items are of, where these are more than yes and no: names; a mapping of
+        names to guidelines, or to mappings with ``aliases`` and ``guideline``; or a file of these
+        (JSON, CSV or TSV). When left out, they are the values of `predicted`, if these are three or
+        more and `positive` is not given.
+    probabilities : str, optional
+        Instead of `predicted` and `score`: the columns with the classes' probabilities, as in
+        ``p_*``; or a column of lists.
     score_of : {"positive", "predicted", "negative"}, optional
         Whose score it is. That of the predicted class (how sure the classifier is of what it says)
         or of the negative one is turned into the positive class's: 1 - score.
@@ -127,10 +138,12 @@ def create_campaign(
         Several classifiers of the same items, by name: of each its `score`, `predicted`,
         `threshold` and `positive`, as above, those it has; or a pair: the columns of score and
         predicted label, ``{"cnn": ("p_cnn", "said")}``, or the column of scores and a threshold.
-    metric : str
+    metric : str, optional
         ``precision``, ``recall``, ``f1``, ``accuracy``, ``false_omission_rate``, ``prevalence``,
         ``specificity``, ``false_positive_rate``, ``negative_predictive_value``,
-        ``balanced_accuracy`` or ``matthews_correlation``.
+        ``balanced_accuracy`` or ``matthews_correlation``; precision when left out. Of more classes
+        than yes and no, ``accuracy``, which it is when left out, ``macro_f1`` and others of
+        `assay.core.confusion`, or of one class, ``precision:CLASS``.
     metrics : names, or mapping of names to half-widths, optional
         Several metrics from one set of labels: ``precision:cnn``, ``recall:new - recall:old``, each
         with a half-width of its own where it says so: ``precision:cnn within 0.01``. Without it,
@@ -211,6 +224,7 @@ def create_campaign(
         "show": [*show, *(name for name in slices if name not in show)],
     }
     further = {"score_of": score_of, "scale": scale, "sample_weight": sample_weight}
+    further["probabilities"] = probabilities
     columns |= {name: value for name, value in further.items() if value is not None}
     if aux:
         columns["aux"] = list(aux)
@@ -219,6 +233,7 @@ def create_campaign(
         predictions,
         columns,
         classifiers=classifiers,
+        classes=classes,
         metric=metric,
         metrics=metrics,
         within=within,
@@ -321,6 +336,7 @@ def settings_of(
         seed=seed,
         source=source,
         reviewing=reviewing,
+        classes=setup.classes,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from assay.campaign.classes import classes_of, refuse_beside_more_classes
 from assay.campaign.prior_labels import PriorLabels, find_prior_labels
 from assay.core.bins import Scale, scale_of
 from assay.core.design import Design, check_together, default_design, fitted, price_of_peeking
@@ -13,12 +14,14 @@ from assay.core.goal import Goal, refuse_yes_or_no
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of, sides_to_cut, stratify
 from assay.core.targets import ALONE, parse_targets, slices_in
+from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import DesignError, did_you_mean
 from assay.labelling import Lessons
 from assay.predictions import (
     SCORE_SCALES,
     Classifiers,
     Doubt,
+    Given,
     MemoryPredictions,
     Opinionated,
     Predictions,
@@ -42,7 +45,7 @@ class Setup:
     should be warned of, and `doubts` what looks wrong with the scores; `seed` is that of the draw,
     and `opinions` the digest of the columns for a model that it depends on; `lessons` are what an
     earlier campaign has learned of these columns, where strata are cut by that, and `by_score` are
-    the strata that the score would have given.
+    the strata that the score would have given; `classes` are those that items are of.
     """
 
     predictions: Predictions
@@ -59,6 +62,7 @@ class Setup:
     opinions: int | None = None
     lessons: Lessons | None = None
     by_score: Strata | None = None
+    classes: Vocabulary = YES_OR_NO
 
 
 def set_up(
@@ -66,7 +70,8 @@ def set_up(
     columns: Mapping[str, Any],
     *,
     classifiers: Classifiers | None = None,
-    metric: str = "",
+    classes: Given | None = None,
+    metric: str | None = None,
     metrics: Iterable[str] | Mapping[str, float] | None = None,
     within: float | None = None,
     budget: int | None = None,
@@ -91,7 +96,7 @@ def set_up(
     ----------
     predictions, columns
         Where predictions are, and which column is what; with `classifiers` only those of `SHARED`.
-    classifiers, metric, metrics, within, budget, confidence, simultaneous, at_least
+    classifiers, classes, metric, metrics, within, budget, confidence, simultaneous, at_least
         As in `create_campaign`.
     threshold_for, gain, sample_of
         As in `create_campaign`.
@@ -103,7 +108,13 @@ def set_up(
         Whether to refuse scores that look wrong. Where a campaign goes on they were taken before.
     """
     columns = _columns_for_threshold(columns, classifiers, metrics, threshold_for)
-    if classifiers is None and metrics is None and "[" not in metric:
+    if metrics is not None and not isinstance(metrics, str | Mapping):
+        metrics = list(metrics)  # it is gone through more than once
+    known = classes_of(predictions, columns, classifiers, classes, [metric or "", *(metrics or ())])
+    if known is not None:
+        refuse_beside_more_classes(columns, design, at_least, threshold_for, labels)
+    metric = metric or ("precision" if known is None else "accuracy")
+    if classifiers is None and metrics is None and "[" not in metric and known is None:
         goal = Goal(
             None if threshold_for else metric,
             within=within,
@@ -134,14 +145,18 @@ def set_up(
             )
         design = _checked(Design() if design is None else design)
         refuse_unfit_for_model(design, columns)
-        wanted: Iterable[str] | Mapping[str, float] = [metric]
-        if metrics is not None:  # it is gone through twice
-            wanted = metrics if isinstance(metrics, str | Mapping) else list(metrics)
-        columns = _columns_of_several(columns, classifiers, slices_in(wanted))
+        wanted = [metric] if metrics is None else metrics
+        columns = _columns_of_several(columns, classifiers, slices_in(wanted) if not known else ())
         read, scores = _with_scores(predictions, columns)
-        found = read_predictions(predictions, **read, seed=seed)
+        found = read_predictions(predictions, **read, seed=seed, classes=known)
         seed, opinions = _bound(found, columns, seed) if bind else (seed, None)
-        targets = parse_targets(wanted, found.classifiers, within=within, slices=found.groups.names)
+        targets = parse_targets(
+            wanted,
+            found.classifiers,
+            within=within,
+            slices=found.groups.names,
+            classes=found.classes,
+        )
         goal = Goal(
             targets=targets, budget=budget, confidence=confidence, simultaneous=simultaneous
         )
@@ -185,6 +200,7 @@ def set_up(
         scores,
         seed,
         opinions,
+        classes=YES_OR_NO if known is None else known,
     )
 
 

@@ -74,6 +74,9 @@ class State:
         Answers that people gave to items that are not in the sample; a budget is of these, too.
     climb : Climb, optional
         What the bettors on thresholds own, where the question is for one (`core.thresholds`).
+    by_class : array, shape (..., C, K + 1), optional
+        Where items are of more classes than yes and no: the labels of each part by the class that
+        they name, and last those of no class.
     """
 
     tallies: Tallies
@@ -89,6 +92,7 @@ class State:
     open: Floats | None = None
     elsewhere: int = 0
     climb: Climb | None = None
+    by_class: Floats | None = None
 
     @classmethod
     def start(cls, sizes: ArrayLike, *, replacement: bool) -> Self:
@@ -113,6 +117,7 @@ class State:
             and (self.worst_bets[0].take(which), self.worst_bets[1].take(which)),
             first=None if self.first is None else self.first.take(which),
             climb=None if self.climb is None else self.climb.take(which),
+            by_class=None if self.by_class is None else self.by_class[which],
         )
 
     def deal(self, counts: Ints) -> Self:

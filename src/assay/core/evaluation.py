@@ -30,6 +30,7 @@ from assay.core.tallies import Tallies
 from assay.core.thresholds import ThresholdLook, ThresholdRun
 from assay.core.types import Floats, Ints
 from assay.core.views import views_of, whole_view
+from assay.core.vocabulary import NONE_OF_THESE
 
 
 @dataclass(frozen=True)
@@ -95,10 +96,14 @@ class Evaluation:
             self._views = (whole_view(goal, strata.says_yes, self._parts),)
         else:
             before = None if prior is None else (np.array(prior.labels), np.array(prior.positives))
-            self._views = views_of(goal, strata.classifiers, self._parts, strata.groups)
+            self._views = views_of(
+                goal, strata.classifiers, self._parts, strata.groups, strata.classes
+            )
             self._joint = Joint(design, self._parts, self._views, goal.budget, before)
         if design.replacement:  # nothing is ever known in full
             self._views = tuple(replace(view, items=None) for view in self._views)
+        named = (*strata.classes, NONE_OF_THESE) if strata.of_classes else strata.classes
+        self._numbers = {name: number for number, name in enumerate(named)}
         self._looks: dict[_Key, JointLook] = {}
         self._shown: dict[_Key, tuple[Standing, ...]] = {}
 
@@ -111,9 +116,24 @@ class Evaluation:
         """Return where the answer to an item is counted, by what the classifiers said of it."""
         return self._strata.part_of(stratum, said)
 
-    def is_outcome(self, said: int, positive: bool) -> bool:
-        """Tell whether an answer has the outcome that is counted."""
-        return positive == bool(said) if self._strata.straddles else positive
+    @property
+    def classes(self) -> int:
+        """How many classes answers are counted by; 0 where yes and no are all there is."""
+        return len(self._strata.classes) + 1 if self._strata.of_classes else 0
+
+    def number(self, answer: str) -> int | None:
+        """Return the number of the class that an answer names; None where it names none."""
+        return self._numbers.get(answer)
+
+    def is_outcome(self, said: int, number: int) -> bool:
+        """Tell whether an item of that class has the outcome that is counted.
+
+        It is to be positive; or, where a stratum's items are called different classes, to be of the
+        class that they are called by the first classifier.
+        """
+        if self._strata.of_classes:
+            return number == said % len(self._strata.classes)
+        return number == bool(said) if self._strata.straddles else number == 1
 
     def by_stratum(self, counts: Floats) -> Floats:
         """Return counts by part as counts by stratum."""
@@ -265,7 +285,8 @@ class Evaluation:
         told = (state.tallies.n, state.tallies.x, state.tallies.u, state.dealt, state.streak)
         once = vars(state.once).values() if state.once and self._strata.weighted else ()
         climb = () if state.climb is None else (chain.best_up for chain in state.climb.now)
-        told = (*told, *climb)
+        named = () if state.by_class is None else (state.by_class,)
+        told = (*told, *climb, *named)
         return (state.rounds, state.elsewhere, *(each.tobytes() for each in (*told, *once)))
 
     # Where items have weights.

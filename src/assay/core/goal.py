@@ -1,7 +1,7 @@
 """Goals: what an evaluation is to estimate, and how closely. Frozen, checked once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from math import ceil
 from typing import Any, NoReturn, Self
@@ -264,7 +264,7 @@ class Goal:
         if self.sample_of is not None:
             values |= {name: getattr(self, name) for name in _OF_SAMPLES}
         if not self.single:
-            values["targets"] = [asdict(target) for target in self.targets]
+            values["targets"] = [target.to_dict() for target in self.targets]
         return values
 
     @classmethod

@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from assay.core import allocation as allocate
+from assay.core.confusion import Matrix
 from assay.core.design import Design
 from assay.core.engine import Look, State, explored_shares, least_of_each, look, weights_now
 from assay.core.forms import Metric
@@ -58,7 +59,8 @@ class Parts:
     Parameters
     ----------
     stratum, code : array of int
-        The stratum, 0 to H - 1, and what the classifiers say: bit k is set where the k-th says yes.
+        The stratum, 0 to H - 1, and what the classifiers say: bit k is set where the k-th says yes;
+        of more classes, sum_k c_k K^k (`core.vocabulary`).
     size : array of float
         The items.
     items : int, optional
@@ -67,9 +69,12 @@ class Parts:
     yes_items : sequence of int, optional
         Of these, what each classifier says yes to.
     rest : sequence of (code, items)
-        The items that are in no part; needed where a target is about a group of items.
+        The items that are in no part; needed where a target is about a group of items, or there are
+        more classes than yes and no.
     count : array, optional
         Where items have weights, and all of the above is in impressions: the items of each part.
+    classes : int
+        How many there are: 2 of yes and no.
     """
 
     stratum: Ints
@@ -79,6 +84,7 @@ class Parts:
     yes_items: Sequence[int] | None = None
     rest: Sequence[tuple[int, int]] = ()
     count: Floats | None = None
+    classes: int = 2
 
     @property
     def strata_sizes(self) -> Floats:
@@ -94,9 +100,9 @@ class Parts:
         """Return counts by part (..., C) as counts by stratum (..., H)."""
         return np.asarray(np.add.reduceat(counts, self.starts, axis=-1))
 
-    def says_yes(self, classifier: int) -> Bools:
-        """Return the parts that a classifier says yes to."""
-        return np.asarray(self.code >> classifier & 1 > 0)
+    def says(self, classifier: int) -> Ints:
+        """Return the number of the class that a classifier calls each part's items: 1 is yes."""
+        return np.asarray(self.code // self.classes**classifier % self.classes)
 
     def inside(self, bits: int) -> Bools:
         """Return the parts whose items have all of these bits set: those of some groups."""
@@ -108,11 +114,19 @@ class Parts:
             return self._sum(bits)
         return float(self.items)
 
-    def all_yes(self, classifier: int, bits: int = 0) -> float:
-        """Return to how many items with these bits set a classifier says yes."""
-        if bits or self.yes_items is None:
-            return self._sum(bits | 1 << classifier)
-        return float(self.yes_items[classifier])
+    def all_said(self, classifier: int, number: int = 1, bits: int = 0) -> float:
+        """Return how many items with these bits set a classifier calls a class."""
+        if self.classes == 2 and self.yes_items is not None and not bits:
+            return float(self.yes_items[classifier])
+        unit, classes = self.classes**classifier, self.classes
+        others = sum(
+            items
+            for code, items in self.rest
+            if code & bits == bits and code // unit % classes == number
+        )
+        return (
+            float(self.size[self.inside(bits) & (self.says(classifier) == number)].sum()) + others
+        )
 
     def _sum(self, bits: int) -> float:
         others = sum(items for code, items in self.rest if code & bits == bits)
@@ -143,6 +157,11 @@ class View:
         Its items, where these have weights and sizes are impressions.
     is_whole : bool
         Whether its strata are those of the evaluation, each of one part.
+    reads : array of int, optional
+        Of more classes than yes and no: the class that is an outcome of each of `parts`.
+    matrix : Matrix, optional
+        Where the metric is of the whole matrix of classes: what makes it of the labels. `metric` is
+        then what it would be if all labels were right.
     """
 
     name: str
@@ -154,6 +173,8 @@ class View:
     share: Floats
     items: Floats | None = None
     is_whole: bool = False
+    reads: Ints | None = None
+    matrix: Matrix | None = None
 
     def gather(self, counts: Floats) -> Floats:
         """Return counts by part (..., C) as counts by stratum of the view (..., V)."""
@@ -181,6 +202,10 @@ class View:
             return state
         known = state.tallies
         mine = Tallies.trusted(*map(self.gather, (known.N, known.n, known.x, known.u)))
+        if self.reads is not None and state.by_class is not None:
+            told = state.by_class[..., self.parts, self.reads]
+            x = np.asarray(np.add.reduceat(told, self.starts, axis=-1))
+            mine = Tallies.trusted(mine.N, mine.n, x, mine.u)
         dealt = state.dealt[..., self.stratum]
         waiting = None if state.open is None else self.gather(state.open)
         room = mine.N - dealt
@@ -192,6 +217,9 @@ class View:
         Where items have weights, what is known in full is told so (`weights.settle`).
         """
         mine, once = self.state(state), state.once
+        if self.matrix is not None and state.by_class is not None:
+            n, told = state.tallies.n[..., self.parts], state.by_class[..., self.parts, :]
+            return mine, self.matrix.linear(mine.tallies.N, n, told)
         if once is None or self.items is None:
             return mine, self.metric
         once = once if self.is_whole else once.gathered(self.gather)
@@ -263,7 +291,11 @@ class Joint:
         """Return the state before the first round; `shape` for several evaluations side by side."""
         tallies = Tallies.start(np.broadcast_to(self.parts.size, (*shape, self.parts.size.size)))
         room = np.broadcast_to(self.parts.strata_sizes, (*shape, self.parts.strata_sizes.size))
-        return State(tallies, np.zeros_like(room), room, 0, np.zeros(shape, dtype=np.int64))
+        by_class = None
+        if self.parts.classes > 2:
+            by_class = np.zeros((*shape, self.parts.size.size, self.parts.classes + 1))
+        start = np.zeros(shape, dtype=np.int64)
+        return State(tallies, np.zeros_like(room), room, 0, start, by_class=by_class)
 
     def look(self, state: State) -> JointLook:
         """Estimate every target, and decide whether all are good enough."""

@@ -25,6 +25,7 @@ from assay.core.cuts import Cuts
 from assay.core.profile import as_scores
 from assay.core.targets import NO_GROUPS, Groups, refuse_bad_names
 from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints
+from assay.core.vocabulary import YES_OR_NO
 from assay.errors import AssayError, DesignError, InputError
 
 Side = bool | None
@@ -68,6 +69,9 @@ class Strata:
     impressions : tuple of int, optional
         Where items have weights, what each part counts for (`core.weights`); `items`, `yes_items`
         and `rest` are then in impressions, too.
+    classes : tuple of str
+        Those that items are of, in the order of their numbers: no and yes, if not others. A code is
+        then sum_k c_k K^k, and `rest` tells of all items that are in no heap.
 
     Examples
     --------
@@ -96,6 +100,7 @@ class Strata:
     groups: Groups = NO_GROUPS
     rest: tuple[tuple[int, int], ...] = ()
     impressions: tuple[int, ...] | None = None
+    classes: tuple[str, ...] = YES_OR_NO.names
 
     @classmethod
     def of_sides(
@@ -155,14 +160,15 @@ class Strata:
         if self.is_named:
             refuse_bad_names(self.classifiers)
         codes = [code for heap in self.heaps for code in heap.codes]
-        bits = len(self.classifiers) + len(self.groups.names)
-        if not codes or len(set(codes)) < len(codes) or max(codes) >> bits:
+        number, of_groups = len(self.classifiers), len(self.groups.names)
+        most = len(self.classes) ** number << of_groups
+        if not codes or len(set(codes)) < len(codes) or max(codes) >= most:
             raise DesignError(
                 f"{len(self.heaps)} heaps with {len(set(codes))} codes, "
                 f"the largest {max(codes, default=None)}",
                 details="there is at least one heap, each code is in one only, "
-                f"and below 2^{bits} for {len(self.classifiers)} classifiers"
-                + (f" and {len(self.groups.names)} groups" if self.groups else ""),
+                f"and below {len(self.classes)}^{number + of_groups} for {number} classifiers"
+                + (f" and {of_groups} groups" if self.groups else ""),
             )
         either = set() if self.is_named else {EITHER}
         heap_codes = [
@@ -283,6 +289,11 @@ class Strata:
         """What one classifier says of each heap's items; None of one where it says both."""
         return [heap.side for heap in self.heaps]
 
+    @property
+    def of_classes(self) -> bool:
+        """Whether items are of more classes than yes and no."""
+        return self.classes != YES_OR_NO.names
+
     @cached_property
     def straddles(self) -> bool:
         """Whether strata hold items of both predicted labels, which are not told apart.
@@ -354,6 +365,8 @@ class Strata:
     def _said(self, heap: Heap) -> str:
         if not self.is_named:
             return _SAID[heap.side]
+        if self.of_classes:
+            return self._called(heap)
         if len(heap.codes) > 1:
             yes = [self._yes(code).bit_count() for code in heap.codes]
             how_many = f"{min(yes)} to {max(yes)}" if min(yes) < max(yes) else f"{yes[0]}"
@@ -371,6 +384,25 @@ class Strata:
         }
         told = [f"{_listed(names)} {answer}" for answer, names in answers.items() if names]
         return "; ".join([", ".join(told), *where])
+
+    def _called(self, heap: Heap) -> str:
+        """Return what the items of a heap are called, where there are more classes."""
+        K, number = len(self.classes), len(self.classifiers)
+        if number > 1:
+            return (
+                f"{len(heap.codes):,} cells" if len(heap.codes) > 1 else self._called_by_each(heap)
+            )
+        names = [self.classes[code % K] for code in heap.codes]
+        if len(names) > _FEW_NAMES:
+            return f"{len(names):,} classes"
+        return " or ".join(names)
+
+    def _called_by_each(self, heap: Heap) -> str:
+        K, (code,) = len(self.classes), heap.codes
+        said = [self.classes[code // K**place % K] for place in range(len(self.classifiers))]
+        return ", ".join(
+            f"{name}: {each}" for name, each in zip(self.classifiers, said, strict=True)
+        )
 
     def _yes(self, code: int) -> int:
         return code & (1 << len(self.classifiers)) - 1
@@ -434,8 +466,9 @@ class Strata:
             "parts": [list(part) for part in self.parts],
             "items": self.items,
             "yes_items": None if self.yes_items is None else list(self.yes_items),
-            **(self._with_groups() if self.groups else {}),
+            **(self._with_groups() if self.groups or self.of_classes else {}),
             **({} if self.impressions is None else {"impressions": list(self.impressions)}),
+            **({"classes": list(self.classes)} if self.of_classes else {}),
         }
 
     def _layers(self) -> list[dict[str, Any]]:
@@ -490,6 +523,7 @@ class Strata:
             groups=Groups.from_dict(stored.get("groups")),
             rest=tuple((int(code), int(items)) for code, items in stored.get("rest", ())),
             impressions=None if weights is None else tuple(map(operator.index, weights)),
+            classes=tuple(map(str, stored.get("classes", YES_OR_NO.names))),
         )
 
     @classmethod

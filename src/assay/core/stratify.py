@@ -23,6 +23,7 @@ from assay.core.strata import Side, Strata
 from assay.core.targets import Groups
 from assay.core.types import Floats, Ints
 from assay.core.views import views_of
+from assay.core.vocabulary import YES_OR_NO
 from assay.errors import PredictionsError
 
 # A heap that is so large a share of what some target is about is cut into so many strata by score,
@@ -31,6 +32,10 @@ _BINS = ((0.1, 4), (0.03, 2))
 # Of two weeks side by side: cells are few, and scores tell as much in each as in all.
 _BINS_OF_TWO = 8
 _BINS_OF_NO = 8  # of what every classifier calls no, as for a single metric
+# Classes are drawn from together where the largest is called less than so many octaves as often as
+# the smallest, and each heap of them is cut into so many strata at least.
+_OCTAVES = 2
+_LEAST_BINS = 3
 
 
 class Cells(Protocol):
@@ -43,6 +48,10 @@ class Cells(Protocol):
     @property
     def groups(self) -> Groups:
         """What the bits behind the classifiers' mean."""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Those that items are of, in the order of their numbers: no and yes, if not others."""
 
     def cells(self) -> dict[int, int]:
         """Return what the items with each code that occurs count for: their number, or weight."""
@@ -71,6 +80,8 @@ def cell_strata(found: Cells, goal: Goal, design: Design, *, by_model: bool = Fa
         strata of equal total sqrt(q (1 - q)).
     """
     every = found.cells()
+    if found.classes != YES_OR_NO.names:
+        return _class_strata(found, goal, design, every)
     share = _shares(every, goal, found)
     heaps = merge_cells({code: part for code, part in share.items() if part > 0})
     cut_by = _cut_by_model if by_model else _cut_by_rank
@@ -87,6 +98,63 @@ def cell_strata(found: Cells, goal: Goal, design: Design, *, by_model: bool = Fa
         yes_items=tuple(yes),
         groups=found.groups,
         rest=tuple(item for item in every.items() if not share[item[0]]) if found.groups else (),
+    )
+
+
+def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, int]) -> Strata:
+    """Cut items of more classes than yes and no, by the class that they are called, and by rank.
+
+    A class that a target is about is drawn from on its own. The others are drawn from together with
+    those that are called about as often: an item of a small class weighs more in a macro average,
+    so labels must be able to go there. Where accuracy alone is wanted all items weigh the same, and
+    the score alone tells where the errors are. All classes are counted apart.
+
+    Parameters
+    ----------
+    found, goal, design
+        As in `cell_strata`.
+    every : mapping of int to int
+        The items of each code.
+    """
+    K = len(found.classes)
+    numbers = {name: number for number, name in enumerate(found.classes)}
+    about = {numbers[target.label] for target in goal.targets if target.label}
+    whole = [target for target in goal.targets if target.label == ""]
+    by_size = any(target.metric != "accuracy" for target in whole)
+    needs_all = bool(whole) or any(
+        target.label and False in sides(target.metric) for target in goal.targets
+    )
+    said = {code: {code // K**j % K for j in range(len(found.classifiers))} for code in every}
+    heaped: dict[tuple[int, ...], list[int]] = {}
+    for code, items in sorted(every.items()):
+        own = sorted(said[code] & about)
+        if own:
+            key = (0, *own)
+        elif not needs_all:
+            continue
+        else:
+            apart = len(said[code]) > 1  # classifiers disagree: one of them is wrong
+            key = (1 + apart, int(np.log2(max(items, 1))) // _OCTAVES if by_size else 0)
+        heaped.setdefault(key, []).append(code)
+    heaps = list(heaped.values())
+    profiles = found.profile_heaps(heaps)
+    total = sum(sum(every[code] for code in heap) for heap in heaps)
+    bins = []
+    for heap, profile in zip(heaps, profiles, strict=True):
+        share = max(len(heap) / max(len(every), 1), sum(every[code] for code in heap) / total)
+        number = max(round(design.bins * share), _LEAST_BINS)
+        bins.append(min(number, design.bins, profile.count.size))
+    facing = [Facing(False, sum(every[code] for code in heap)) for heap in heaps]
+    method = "depth" if design.strata == "auto" else design.strata
+    cut_up = cut_heaps(profiles, heaps, bins, method=method, facing=facing)
+    inside = {code for heap in heaps for code in heap}
+    return Strata(
+        found.classifiers,
+        tuple(cut_up),
+        found.count_parts(cut_up),
+        items=sum(every.values()),
+        rest=tuple(item for item in sorted(every.items()) if item[0] not in inside),
+        classes=found.classes,
     )
 
 
@@ -177,7 +245,7 @@ def joint_of(
         Labels and positives of the period before, by part: where to look first.
     """
     parts = parts_of(strata)
-    views = views_of(goal, strata.classifiers, parts, strata.groups)
+    views = views_of(goal, strata.classifiers, parts, strata.groups, strata.classes)
     return Joint(design, parts, views, goal.budget, prior)
 
 
@@ -191,6 +259,7 @@ def parts_of(strata: Strata) -> Parts:
         strata.yes_items,
         strata.rest,
         strata.part_size.astype(np.float64) if strata.weighted else None,
+        len(strata.classes),
     )
 
 

@@ -4,16 +4,22 @@ A target is written ``precision:cnn``, ``prevalence``, or ``recall:new - recall:
 how exactly it is wanted: ``precision:cnn within 0.02``. A metric without a name is of every
 classifier. It may be about a slice: ``precision:cnn[lang=de]``; ``precision:cnn[lang]`` is one
 target for every value of the column.
+
+Where items are of more classes than yes and no, a metric is of one class, ``precision:fraud``, or
+of all, ``macro_f1``; ``precision`` alone is one target for every class. Of several classifiers the
+name of one comes last: ``precision:fraud:cnn``.
 """
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Self
 
+from assay.core.confusion import MATRIX_METRICS, canonical_matrix_metric
 from assay.core.metrics import METRICS, canonical_metric
 from assay.core.types import between
+from assay.core.vocabulary import YES_OR_NO
 from assay.errors import DesignError, InputError, did_you_mean
 
 ALONE = "classifier"  # what a single one is called whose several metrics are asked for
@@ -41,6 +47,9 @@ class Target:
         The half-width to stop at.
     slice : str, optional
         The group of items that it is about; otherwise all.
+    label : str, optional
+        Where items are of more classes than yes and no: the class, or "" for a metric of all
+        (`core.confusion.MATRIX_METRICS`).
 
     Examples
     --------
@@ -48,6 +57,8 @@ class Target:
     'precision:new - precision:old'
     >>> Target("recall", "new", slice="lang=de").name
     'recall:new[lang=de]'
+    >>> Target("recall", ALONE, label="fraud").name, Target("Macro F1", "new", label="").name
+    ('recall:fraud', 'macro_f1:new')
     """
 
     metric: str
@@ -55,11 +66,13 @@ class Target:
     minus: str | None = None
     within: float | None = None
     slice: str | None = None
+    label: str | None = None
 
     def __post_init__(self) -> None:
         set_ = partial(object.__setattr__, self)
-        set_("metric", canonical_metric(self.metric))
-        if not METRICS[self.metric].is_of_classifier:
+        named = canonical_matrix_metric if self.label == "" else canonical_metric
+        set_("metric", named(self.metric))
+        if self.label is None and not METRICS[self.metric].is_of_classifier:
             if self.classifier:
                 set_("classifier", "")
             if self.minus is not None:
@@ -78,10 +91,19 @@ class Target:
     def name(self) -> str:
         """The target as it is written."""
         among = "" if self.slice is None else f"[{self.slice}]"
-        if not self.classifier:
-            return f"{self.metric}{among}"
-        first = f"{self.metric}:{self.classifier}{among}"
-        return first if self.minus is None else f"{first} - {self.metric}:{self.minus}{among}"
+        metric = f"{self.metric}:{self.label}" if self.label else self.metric
+        if not self.classifier or (self.label is not None and self.classifier == ALONE):
+            return f"{metric}{among}"
+        first = f"{metric}:{self.classifier}{among}"
+        return first if self.minus is None else f"{first} - {metric}:{self.minus}{among}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values; of yes and no as before there were other classes."""
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if name != "label" or value is not None
+        }
 
 
 def parse_targets(
@@ -90,6 +112,7 @@ def parse_targets(
     *,
     within: float | None = None,
     slices: Sequence[str] = (),
+    classes: Sequence[str] = YES_OR_NO.names,
 ) -> tuple[Target, ...]:
     """Return the targets that are asked for by name.
 
@@ -103,6 +126,8 @@ def parse_targets(
         The half-width of targets that do not say theirs.
     slices : sequence of str
         Those that there are, such as ``lang=de``.
+    classes : sequence of str
+        Those that items are of.
 
     Examples
     --------
@@ -115,6 +140,9 @@ def parse_targets(
     >>> targets = parse_targets(["f1:a[lang]"], ["a"], slices=["lang=de", "lang=en"])
     >>> [target.name for target in targets]
     ['f1:a[lang=de]', 'f1:a[lang=en]']
+    >>> targets = parse_targets(["macro-f1", "recall"], [ALONE], classes=["x", "y", "z"])
+    >>> [target.name for target in targets]
+    ['macro_f1', 'recall:x', 'recall:y', 'recall:z']
     """
     if isinstance(metrics, str):
         raise DesignError(f"metrics must be several names, got {metrics!r}", hint=f"[{metrics!r}]")
@@ -127,6 +155,9 @@ def parse_targets(
         what, said = (found["what"], _number(found["within"], text)) if found else (text, None)
         its_own = None if widths is None else widths[text]
         wanted = next((w for w in (its_own, said, within) if w is not None), None)
+        if tuple(classes) != YES_OR_NO.names:
+            targets += class_targets(what, classifiers, classes, wanted)
+            continue
         targets += [
             _target(each, classifiers, wanted, about)
             for about in _slices(what, slices)
@@ -167,6 +198,85 @@ def slices_in(metrics: Iterable[str]) -> tuple[str, ...]:
     """
     found = (each for text in metrics if isinstance(text, str) for each in _SLICE.findall(text))
     return tuple(dict.fromkeys(found))
+
+
+def class_targets(
+    text: str, classifiers: Sequence[str], classes: Sequence[str], within: float | None
+) -> list[Target]:
+    """Return the targets that one text means, where items are of more classes than yes and no.
+
+    Parameters
+    ----------
+    text : str
+        METRIC, METRIC:CLASS, METRIC:CLASSIFIER, METRIC:CLASS:CLASSIFIER, or a difference of two.
+    classifiers, classes : sequence of str
+        Those that there are. A class may have any name, also with colons in it.
+    within : float or None
+        The half-width that is wanted.
+    """
+    if "[" in text and text.partition(":")[2] not in classes and text.endswith("]"):
+        raise DesignError(
+            f"{text!r} asks for a slice, and there are more classes than yes and no",
+            hint="leave out the slice; Campaign.slices() tells accuracy by slice afterwards",
+        )
+    sides = [text]
+    if not _reads(text, classifiers, classes) and len(halves := _MINUS.split(text)) == 2:
+        sides = halves
+    each = [_of_class(side.strip(), classifiers, classes, text) for side in sides]
+    if len(each) == 1:
+        metric, label, whose = each[0]
+        labels = [label]
+        if label is None:
+            labels = [""] if metric in MATRIX_METRICS else list(classes)
+        names = [whose] if whose else list(classifiers)
+        return [Target(metric, name, label=of, within=within) for of in labels for name in names]
+    (metric, label, new), (other, its, old) = each
+    if (metric, label) != (other, its) or not new or not old:
+        raise DesignError(
+            f"{text!r} cannot be read",
+            details="a difference is of one metric of two classifiers: METRIC:NEW - METRIC:OLD, or "
+            "METRIC:CLASS:NEW - METRIC:CLASS:OLD",
+        )
+    if label is None and metric not in MATRIX_METRICS:
+        return [Target(metric, new, minus=old, within=within, label=name) for name in classes]
+    return [Target(metric, new, minus=old, within=within, label=label or "")]
+
+
+_Read = tuple[str, str | None, str]
+
+
+def _reads(text: str, classifiers: Sequence[str], classes: Sequence[str]) -> bool:
+    rest = text.partition(":")[2]
+    before, _, last = rest.rpartition(":")
+    return rest in classes or rest in classifiers or (before in classes and last in classifiers)
+
+
+def _of_class(text: str, classifiers: Sequence[str], classes: Sequence[str], whole: str) -> _Read:
+    """Return the metric, the class and the classifier that a text names; "" where it does not."""
+    word, _, rest = text.partition(":")
+    known = word.strip().lower().replace(" ", "_").replace("-", "_")
+    if not rest and known in METRICS and known not in MATRIX_METRICS:
+        return known, None, ""
+    rest = rest.strip()
+    before, _, last = rest.rpartition(":")
+    if rest in classes:
+        return canonical_metric(word), rest, ""
+    if rest in classifiers and rest != ALONE:
+        if known in METRICS and known not in MATRIX_METRICS:
+            return known, None, rest
+        return canonical_matrix_metric(word), None, rest
+    if before in classes and last in classifiers:
+        return canonical_metric(word), before, last
+    if not rest:
+        return canonical_matrix_metric(word), None, ""
+    few = ", ".join(classes[:8]) + (", …" if len(classes) > 8 else "")
+    names = [] if list(classifiers) == [ALONE] else list(classifiers)
+    raise DesignError(
+        f"unknown class {rest!r} in {whole!r}",
+        details=f"{len(classes):,} classes: {few}"
+        + (f"; classifiers: {', '.join(names)}" if names else ""),
+        hint=did_you_mean(rest, [*classes, *names]),
+    )
 
 
 def _slices(text: str, known: Sequence[str]) -> list[str | None]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.core.confusion import Matrix
 from assay.core.differences import subtract
 from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
@@ -12,11 +13,16 @@ from assay.core.joint import Parts, View
 from assay.core.metrics import METRICS, sides
 from assay.core.targets import NO_GROUPS, Groups, Target
 from assay.core.types import Bools, Floats, Ints
-from assay.errors import PredictionsError
+from assay.core.vocabulary import YES_OR_NO
+from assay.errors import DesignError, PredictionsError
 
 
 def views_of(
-    goal: Goal, classifiers: Sequence[str], parts: Parts, groups: Groups = NO_GROUPS
+    goal: Goal,
+    classifiers: Sequence[str],
+    parts: Parts,
+    groups: Groups = NO_GROUPS,
+    classes: Sequence[str] = YES_OR_NO.names,
 ) -> tuple[View, ...]:
     """Return how each target of a goal reads the parts.
 
@@ -29,6 +35,8 @@ def views_of(
         Of all items that any target needs labels of.
     groups : Groups
         What the bits behind the classifiers' mean.
+    classes : sequence of str
+        Those that items are of.
 
     Examples
     --------
@@ -42,9 +50,46 @@ def views_of(
     precision:new [0 1] [0 1]
     precision:new - precision:old [1 2] [1 2]
     """
-    return tuple(
-        _view(target, each, _readings(target, classifiers, parts, groups), parts)
-        for target, each in zip(goal.targets, goal.goals, strict=True)
+    found = []
+    for target, each in zip(goal.targets, goal.goals, strict=True):
+        if target.label == "":
+            found.append(_matrix_view(target, each, classifiers, parts))
+            continue
+        number = 1 if target.label is None else list(classes).index(target.label)
+        readings = _readings(target, classifiers, parts, groups, number)
+        view = _view(target, each, readings, parts)
+        if target.label is not None:
+            view = replace(view, reads=np.full(view.parts.size, number))
+        found.append(view)
+    return tuple(found)
+
+
+def _matrix_view(target: Target, goal: Goal, classifiers: Sequence[str], parts: Parts) -> View:
+    """Return the view of a metric of all classes: of every stratum, with correct as the outcome."""
+    if target.minus is not None:
+        raise DesignError(
+            f"{target.name} cannot be estimated",
+            details="of metrics over all classes there are no differences yet",
+            hint="ask for both metrics, or for the difference of one class: "
+            "recall:CLASS:NEW - recall:CLASS:OLD",
+        )
+    number = classifiers.index(target.classifier or "")
+    said, sizes = parts.says(number), parts.strata_sizes
+    items = np.array([parts.all_said(number, each) for each in range(parts.classes)])
+    every = np.arange(parts.size.size)
+    matrix = None
+    if target.metric != "accuracy":
+        matrix = Matrix(target.metric, parts.stratum, said, parts.size, items)
+    return View(
+        target.name,
+        goal,
+        Ratio(0.0, np.ones_like(sizes), float(items.sum()), np.zeros_like(sizes)),
+        every,
+        parts.starts,
+        np.arange(sizes.size),
+        np.ones_like(sizes),
+        reads=said,
+        matrix=matrix,
     )
 
 
@@ -87,9 +132,17 @@ class _Reading:
 
 
 def _readings(
-    target: Target, classifiers: Sequence[str], parts: Parts, groups: Groups
+    target: Target, classifiers: Sequence[str], parts: Parts, groups: Groups, number: int
 ) -> list[_Reading]:
-    """Return how the target's classifiers read the parts; of prevalence nobody's reading."""
+    """Return how the target's classifiers read the parts; of prevalence nobody's reading.
+
+    Parameters
+    ----------
+    target, classifiers, parts, groups
+        As in `views_of`.
+    number : int
+        Of the class that is called yes; the others are no.
+    """
     found = []
     for name in [name for name in (target.classifier, target.minus) if name] or [""]:
         bits = groups.bits(len(classifiers), name, target.slice)
@@ -97,9 +150,9 @@ def _readings(
         if not name:  # what is said does not matter
             found.append(_Reading(name, np.ones_like(inside), inside, items, items))
             continue
-        number = classifiers.index(name)
-        yes_items = parts.all_yes(number, bits)
-        found.append(_Reading(name, parts.says_yes(number), inside, items, yes_items))
+        place = classifiers.index(name)
+        yes_items = parts.all_said(place, number, bits)
+        found.append(_Reading(name, parts.says(place) == number, inside, items, yes_items))
     return found
 
 

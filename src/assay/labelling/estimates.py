@@ -180,6 +180,8 @@ def worth_of(
     metric, value = standing.goal.metric, estimate.value
     if value is None or is_difference(standing.name) or metric not in METRICS:
         return None, None
+    if standing.goal.targets[0].label == "" and metric != "accuracy":
+        return None, None
     design = labelling.settings.design
     found = rates(standing.tallies, design.estimator, replacement=design.replacement)
     totals, kind = standing.tallies.N * found, METRICS[metric]
@@ -236,7 +238,7 @@ def strata_in(labelling: Labelling) -> list[StratumRow]:
     for item_id, answer in labelling.rounds.answers.items():
         card = labelling.rounds.card(item_id)
         if card is not None:
-            counts[1 - (answer is Answer.YES) if answer.judged else 2, card.stratum] += 1
+            counts[_row(labelling, card.predicted, answer), card.stratum] += 1
     shares: list[float] | list[None] = [None] * strata.n_strata
     if strata.weighted:
         shares = (strata.weights / strata.weights.sum()).tolist()
@@ -246,6 +248,16 @@ def strata_in(labelling: Labelling) -> list[StratumRow]:
             labelling.settings.strata_words, strata.sizes.tolist(), counts.T, shares, strict=True
         )
     ]
+
+
+def _row(labelling: Labelling, said: int, answer: Answer) -> int:
+    """Return where an answer is counted: as yes, no, or neither; of more classes, as correct."""
+    if not answer.judged:
+        return 2
+    classes = labelling.settings.classes
+    if classes.is_yes_or_no:
+        return int(answer is not Answer.YES)
+    return int(classes.number(answer) != said % len(classes))
 
 
 def reviewers_in(labelling: Labelling) -> list[ReviewerRow]:

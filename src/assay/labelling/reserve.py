@@ -290,6 +290,8 @@ def read_again(scans: Sequence[Scan], settings: Settings) -> Predictions:
     from assay.predictions import UnionPredictions, read_predictions
 
     columns = {**settings.source.columns, "show": settings.source.kept}
+    if not settings.classes.is_yes_or_no:
+        columns["classes"] = settings.classes
     if settings.source.compares:
         return _read_both(scans, settings, columns)
     if len(scans) == 1:

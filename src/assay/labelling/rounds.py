@@ -41,7 +41,7 @@ from assay.storage import CardRow
 
 # What is counted at a place: cards, and then the items behind them, each once.
 _DEALT, _JUDGED, _OUTCOMES, _UNJUDGED = range(4)
-_ITEMS = slice(4, 10)
+_ITEMS = slice(4, 10)  # and behind them, where there are more classes than yes and no, each class
 _ITEMS_DEALT, _ITEMS_JUDGED, _ITEMS_UNJUDGED = range(4, 7)
 _WEIGHT_JUDGED, _WEIGHT_OUTCOMES, _WEIGHT_UNJUDGED = range(7, 10)
 
@@ -248,7 +248,7 @@ class Rounds:
             for kind, times in kinds.items():
                 place = self._evaluation.place(*kind)
                 if place not in its.table:
-                    its.table[place], its.first[place] = np.zeros((2, _ITEMS.stop))
+                    its.table[place], its.first[place] = np.zeros((2, self._width))
                 for table in (*tables, *first):
                     table[place][column] += times
         for card in cards:
@@ -290,15 +290,14 @@ class Rounds:
         if self._former is not None:
             before = {id: each for id, each in answers.items() if id in self._former}
             self._former.record_all({id: before[id] for id in before.keys() - again})
-        same: list[tuple[int, int, int, int | None, bool, bool | None]] = []
+        same: list[tuple[int, int, int, int | None, bool, int | None]] = []
         for item_id, answer in answers.items():
             if item_id in again:
                 self.record(item_id, answer)
                 continue
             card = self._waiting.pop(item_id)
             self._answers[item_id] = self._first_answers[item_id] = answer
-            # An answer's own hash is slow.
-            said = True if answer is Answer.YES else False if answer is Answer.NO else None
+            said = self._evaluation.number(answer)
             once = True
             for number in self._dealt_in[item_id]:
                 same.append((number, card.stratum, card.predicted, card.weight, once, said))
@@ -310,7 +309,7 @@ class Rounds:
             its.missing -= times
             of_round: tuple[_Table, ...] = (its.table, its.first)
             for table in (*of_round, self._total, self._total_first):
-                table[place] += rows
+                self._add(table[place], rows, said, times)
 
     def withdraw(self, item_id: str) -> None:
         """Let an item wait for an answer again.
@@ -389,8 +388,13 @@ class Rounds:
         self._reason, self._stood = Reason.GO_ON, None
         self._history: dict[str, list[HistoryPoint]] = {}
 
+    @property
+    def _width(self) -> int:
+        """The columns of a table: what is counted at every place, and the classes, if any."""
+        return _ITEMS.stop + self._evaluation.classes
+
     def _empty_table(self) -> Floats:
-        return np.zeros((len(self._evaluation.sizes), _ITEMS.stop))
+        return np.zeros((len(self._evaluation.sizes), self._width))
 
     def _state(self, table: Floats, first: Floats, rounds: int) -> State:
         table, first = (np.ascontiguousarray(each.T) for each in (table, first))
@@ -406,6 +410,7 @@ class Rounds:
             once=DistinctItems(*table[_ITEMS].copy()),
             open=waiting if waiting.any() else None,
             elsewhere=0 if self._elsewhere is None else self._elsewhere(),
+            by_class=table[_ITEMS.stop :].T.copy() if self._evaluation.classes else None,
         )
 
     def _tallies(self, table: Floats) -> Tallies:
@@ -421,12 +426,10 @@ class Rounds:
         )
 
     def _kind(self, card: CardRow, answer: Answer) -> int:
-        if not answer.judged:
+        number = self._evaluation.number(answer)
+        if number is None:
             return -2 - card.stratum
-        return 2 * card.stratum + self._is_outcome(card, answer)
-
-    def _is_outcome(self, card: CardRow, answer: Answer) -> bool:
-        return self._evaluation.is_outcome(card.predicted, answer is Answer.YES)
+        return 2 * card.stratum + self._evaluation.is_outcome(card.predicted, number)
 
     def _count(
         self,
@@ -440,7 +443,28 @@ class Rounds:
         place = self._evaluation.place(card.stratum, card.predicted)
         item = by if once else 0
         weight = item * (card.weight or 1)
-        outcome = self._is_outcome(card, answer) if answer.judged else None
+        number = self._evaluation.number(answer)
+        outcome = None
+        if number is not None:
+            outcome = self._evaluation.is_outcome(card.predicted, number)
         rows = _counts_of(outcome, by, item, weight)
         for table in tables:
-            table[place] += rows
+            self._add(table[place], rows, number, by)
+
+    def _add(self, at: Floats, rows: Floats, number: int | None, by: int) -> None:
+        """Add to the counts of a place, and to those of the class that an answer names, if any.
+
+        Parameters
+        ----------
+        at : array
+            The counts of the place.
+        rows : array
+            What to add of what is counted at every place.
+        number : int or None
+            Of the class.
+        by : int
+            How many answers name it.
+        """
+        at[: _ITEMS.stop] += rows
+        if number is not None and self._evaluation.classes:
+            at[_ITEMS.stop + number] += by

@@ -15,6 +15,7 @@ from assay.core.strata import UNNAMED, Side, Strata
 from assay.core.stratify import cell_strata, stratify
 from assay.core.targets import NO_GROUPS, Groups
 from assay.core.types import Bools, Floats, Ints
+from assay.core.vocabulary import YES_OR_NO
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +88,7 @@ class _ItemCells:
     codes: Ints
     scale: Scale
     groups: Groups = NO_GROUPS
+    classes: tuple[str, ...] = YES_OR_NO.names
 
     def cells(self) -> dict[int, int]:
         """Return the number of items with each code that occurs."""

@@ -28,6 +28,7 @@ from assay.core.stratify import sides_to_cut, stratify
 from assay.core.targets import NO_GROUPS, Groups, Target, parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
+from assay.core.vocabulary import YES_OR_NO
 from assay.errors import InputError
 from assay.predictions import Classifiers, Labelled, read_labelled, score_name
 from assay.simulation.opined import OpinedItems
@@ -227,6 +228,11 @@ class Population:
     def groups(self) -> Groups:
         """What the bits of a code behind the classifiers' mean: there are none."""
         return NO_GROUPS
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Those that items are of: no and yes."""
+        return YES_OR_NO.names
 
     @property
     def truth(self) -> Bools:

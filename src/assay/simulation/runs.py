@@ -183,8 +183,9 @@ def replay_jointly(
     Parameters
     ----------
     joint : Joint
-    outcomes : array, shape (C,)
-        The positives of each part.
+    outcomes : array, shape (C,) or (C, K + 1)
+        The positives of each part; or, where there are more classes than yes and no, its items of
+        each class, and last those of none.
     replications : int
         Independent evaluations; they run side by side as the leading axis of every array.
     rng : numpy.random.Generator
@@ -211,10 +212,37 @@ def replay_jointly(
             running, state, counts = running[~over], state.take(~over), counts[~over]
         left = state.tallies.N - state.tallies.n
         drawn = _fall(joint.parts, left, counts, rng)
-        good = outcomes - state.tallies.x
-        found = _drawn(good, left - good, drawn, rng)
-        state = replace(state.deal(counts), tallies=state.tallies.add(drawn, found))
+        if state.by_class is None:
+            good = outcomes - state.tallies.x
+            found = _drawn(good, left - good, drawn, rng)
+            state = replace(state.deal(counts), tallies=state.tallies.add(drawn, found))
+            continue
+        named = _classes_of(outcomes - state.by_class, drawn, rng)
+        own = np.broadcast_to(joint.parts.says(0)[:, None], (*drawn.shape, 1))
+        found = np.take_along_axis(named, own, axis=-1)[..., 0]
+        state = replace(
+            state.deal(counts),
+            tallies=state.tallies.add(drawn, found),
+            by_class=state.by_class + named,
+        )
     return runs
+
+
+def _classes_of(left: Floats, drawn: Ints, rng: np.random.Generator) -> Ints:
+    """Return of which classes drawn cards are, given what is left of each, one after another."""
+    named = np.zeros(left.shape, dtype=np.int64)
+    missing, beyond = drawn.copy(), left.sum(axis=-1)
+    for number in range(left.shape[-1]):
+        here = left[..., number].astype(np.int64)
+        beyond = beyond - here
+        there = np.flatnonzero((here > 0).reshape(-1, here.shape[-1]).any(axis=0))
+        if there.size:
+            found = rng.hypergeometric(
+                here[..., there], beyond[..., there].astype(np.int64), missing[..., there]
+            )
+            named[..., there, number] = found
+            missing[..., there] -= found
+    return named
 
 
 def _fall(parts: Parts, left: Floats, counts: Ints, rng: np.random.Generator) -> Ints:

@@ -1,0 +1,113 @@
+"""Classes of a new campaign: whether there are more than yes and no, and what cannot be then."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.core.confusion import MATRIX_METRICS
+from assay.core.design import Design
+from assay.core.metrics import METRICS
+from assay.core.vocabulary import Vocabulary
+from assay.errors import DesignError
+from assay.predictions import (
+    Classifiers,
+    Given,
+    Predictions,
+    as_mappings,
+    as_scan,
+    find_classes,
+    is_of_classes,
+)
+
+
+def classes_of(
+    predictions: object,
+    columns: Mapping[str, Any],
+    classifiers: Classifiers | None,
+    classes: Given | None,
+    metrics: Sequence[str],
+) -> Vocabulary | None:
+    """Return the classes that items are of; None where these are yes and no.
+
+    They are more where classes are given, or probabilities of them; where a metric is asked for
+    that only classes have; and where predictions name three or more.
+
+    Parameters
+    ----------
+    predictions, columns, classifiers
+        As in `set_up`.
+    classes : list, mapping, path or None
+        What was given.
+    metrics : sequence of str
+        What is asked for.
+    """
+    if isinstance(classes, Vocabulary):
+        return None if classes.is_yes_or_no else classes
+    each = [columns]
+    if isinstance(classifiers, Mapping):
+        given = as_mappings(classifiers).values()
+        each = [one for one in given if isinstance(one, Mapping)]
+    held = as_scan(predictions).source
+    if isinstance(held, Predictions):
+        names = held.classes
+        return None if names == ("no", "yes") else Vocabulary(names)
+    patterns = {one.get("probabilities") for one in each} - {None}
+    predicted = [one.get("predicted") for one in each if one.get("predicted") is not None]
+    if classes is None and not patterns and not any(map(_is_of_all, metrics)):
+        one = columns.get("predicted")
+        told = columns.get("positive") is not None or columns.get("threshold") is not None
+        if classifiers is not None or told or not isinstance(one, str):
+            return None
+        if len(is_of_classes(predictions, one)) < 3:
+            return None
+    pattern = next(iter(patterns), None)
+    found: Vocabulary | None = None
+    for column in predicted or [None]:
+        some = find_classes(predictions, predicted=column, probabilities=pattern, classes=classes)
+        names = some.names if found is None else (*found.names, *some.names)
+        found = some if found is None else Vocabulary.of(names)
+    return found
+
+
+def _is_of_all(metric: object) -> bool:
+    """Tell whether a metric is one that yes and no do not have."""
+    word = str(metric).partition(":")[0].partition(" within ")[0].strip().lower()
+    known = word.replace(" ", "_").replace("-", "_")
+    more = known in MATRIX_METRICS or known.startswith(("macro_", "micro_", "weighted_"))
+    return more and known not in METRICS
+
+
+def refuse_beside_more_classes(
+    columns: Mapping[str, Any],
+    design: Design | None,
+    at_least: float | None,
+    threshold_for: str | None,
+    labels: object,
+) -> None:
+    """Raise where something is asked for that there is for yes and no alone.
+
+    Parameters
+    ----------
+    columns : mapping
+        What predictions are read with.
+    design, at_least, threshold_for, labels
+        As in `create_campaign`.
+    """
+    bets = design if design is not None and design.bets else None
+    given = {
+        "positive": columns.get("positive"),
+        "threshold": columns.get("threshold"),
+        "score_of": columns.get("score_of"),
+        "sample_weight": columns.get("sample_weight"),
+        "aux": columns.get("aux"),
+        "at_least": at_least,
+        "threshold_for": threshold_for,
+        "labels": None if labels is None else "...",
+        "mode": None if bets is None else "guaranteed",
+    }
+    for name, value in given.items():
+        if value is not None:
+            raise DesignError(
+                f"{name}={value!r} is given where items are of more classes than yes and no",
+                details="it is there for campaigns of yes and no",
+                hint=f"leave out {name}=; or ask of one class: say positive= its name",
+            )

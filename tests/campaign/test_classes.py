@@ -1,0 +1,133 @@
+"""Campaigns of more classes than yes and no, from predictions to estimates."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+import assay
+from assay import Campaign
+from assay.errors import AssayError, DesignError
+
+NAMES = np.array(["bio", "cs", "math", "physics"])
+N = 600
+
+
+def made(seed: int = 0) -> tuple[dict[str, Any], Any]:
+    """Return predictions of 600 items of four classes, and what they are."""
+    rng = np.random.default_rng(seed)
+    truth = rng.choice(4, N, p=[0.05, 0.15, 0.5, 0.3])
+    score = rng.uniform(0.3, 1, N)
+    said = np.where(rng.random(N) < score, truth, rng.integers(0, 4, N))
+    return {"id": np.arange(N), "topic": NAMES[said], "p": score}, NAMES[truth]
+
+
+def answered(campaign: Campaign, truth: Any) -> Campaign:
+    """Label whatever is asked for."""
+    while not campaign.done:
+        campaign.tell({item.id: truth[item.id] for item in campaign.ask(100)})
+    return campaign
+
+
+OVER_ALL = {
+    "accuracy": sk.accuracy_score,
+    "macro_f1": lambda y, p: sk.f1_score(y, p, average="macro"),
+    "macro_precision": lambda y, p: sk.precision_score(y, p, average="macro"),
+    "macro_recall": lambda y, p: sk.recall_score(y, p, average="macro"),
+    "weighted_f1": lambda y, p: sk.f1_score(y, p, average="weighted"),
+    "weighted_precision": lambda y, p: sk.precision_score(y, p, average="weighted"),
+    "weighted_recall": lambda y, p: sk.recall_score(y, p, average="weighted"),
+    "balanced_accuracy": sk.balanced_accuracy_score,
+    "cohen_kappa": sk.cohen_kappa_score,
+    "matthews_correlation": sk.matthews_corrcoef,
+    "precision:cs": lambda y, p: sk.precision_score(y == "cs", p == "cs"),
+    "recall:bio": lambda y, p: sk.recall_score(y == "bio", p == "bio"),
+    "f1:physics": lambda y, p: sk.f1_score(y == "physics", p == "physics"),
+    "prevalence:math": lambda y, _: float((y == "math").mean()),
+    "specificity:math": lambda y, p: sk.recall_score(y != "math", p != "math"),
+}
+
+
+def test_every_metric_at_full_labelling_is_that_of_scikit_learn() -> None:
+    table, truth = made()
+    campaign = assay.create_campaign(
+        table, id="id", predicted="topic", score="p", metrics=list(OVER_ALL), budget=N
+    )
+    found = answered(campaign, truth).estimates()
+    assert list(found) == list(OVER_ALL)
+    for name, metric in OVER_ALL.items():
+        value = metric(truth, table["topic"])
+        assert found[name].value == pytest.approx(value, abs=1e-12), name
+        assert found[name].low == pytest.approx(value, abs=1e-12), name
+        assert found[name].high == pytest.approx(value, abs=1e-12), name
+
+
+def test_a_metric_of_every_class_where_none_is_named() -> None:
+    table, truth = made()
+    campaign = assay.create_campaign(
+        table, id="id", predicted="topic", score="p", metric="recall", within=0.2
+    )
+    assert [*answered(campaign, truth).estimates()] == [f"recall:{name}" for name in NAMES]
+
+
+def test_accuracy_is_what_is_estimated_if_nothing_is_said() -> None:
+    table, _ = made()
+    campaign = assay.create_campaign(table, id="id", predicted="topic", score="p", budget=50)
+    assert [*campaign.estimates()] == ["accuracy"]
+
+
+def test_items_of_no_class_and_items_that_nobody_can_judge() -> None:
+    table, truth = made()
+    told = truth.copy().astype(object)
+    told[:60] = "none of these"
+    told[60:90] = "cannot judge"
+    campaign = assay.create_campaign(
+        table, id="id", predicted="topic", score="p", metrics=["accuracy", "macro_f1"], budget=N
+    )
+    found = answered(campaign, told).estimates()
+    judged = np.arange(N)[(np.arange(N) < 60) | (np.arange(N) >= 90)]
+    right = (told == table["topic"])[judged].mean()
+    assert found["accuracy"].cannot_judge == 30
+    assert found["accuracy"].value == pytest.approx(right, abs=0.02)
+
+
+def test_a_resumed_campaign_stands_where_the_other_did(tmp_path: Any) -> None:
+    table, truth = made()
+    storage = f"sqlite:///{tmp_path}/classes.db"
+    campaign = assay.create_campaign(
+        table, id="id", predicted="topic", score="p", metric="macro-f1", budget=300, storage=storage
+    )
+    campaign.tell({item.id: truth[item.id] for item in campaign.ask(150)})
+    again = assay.load_campaign(storage=storage, predictions=table)
+    assert again.estimate() == campaign.estimate()
+    assert [item.id for item in again.ask(50)] == [item.id for item in campaign.ask(50)]
+    assert answered(again, truth).estimate().labels == 300
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"metric": "precision:phisics"}, "did you mean 'physics'"),
+        ({"metric": "macro-g1"}, "did you mean 'macro_f1'"),
+        ({"aux": ["p"]}, "aux=['p'] is given where items are of more classes than yes and no"),
+        ({"at_least": 0.9, "within": None}, "at_least=0.9"),
+        ({"design": assay.Design.guaranteed()}, "mode='guaranteed'"),
+        ({"metric": "accuracy[site=x]"}, "asks for a slice"),
+    ],
+)
+def test_what_is_refused_is_told(arguments: dict[str, Any], told: str) -> None:
+    table, _ = made()
+    with pytest.raises(DesignError) as error:
+        assay.create_campaign(
+            table, id="id", predicted="topic", score="p", **{"within": 0.1, **arguments}
+        )
+    assert told in str(error.value)
+
+
+def test_an_answer_that_is_no_class_is_refused_with_the_nearest() -> None:
+    table, _ = made()
+    campaign = assay.create_campaign(table, id="id", predicted="topic", score="p", budget=50)
+    (item, *_) = campaign.ask(1)
+    with pytest.raises(AssayError, match="did you mean 'physics'"):
+        campaign.tell({item.id: "fysics"})
