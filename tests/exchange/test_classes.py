@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from assay.campaign import create_campaign
 from assay.campaign.campaign import Campaign
 from assay.campaign.exchange import import_labels, read_labels, write_batch, write_labels
 from assay.core.answers import Answer, answers_to
@@ -150,6 +151,23 @@ def test_yes_and_no_are_as_they_were() -> None:
     ) in config.decode()
 
 
+def test_doccano_and_argilla_are_told_the_classes() -> None:
+    few = campaign_with(Vocabulary(("math", "q-bio")), ["a"])
+    written = write_batch(few, 1, format="doccano")
+    assert written.config_suffix == ".labels.json"
+    labels = json.loads(written.config or b"")
+    keys = {each["text"]: each["suffix_key"] for each in labels}
+    none, cannot, broken = "none of these", "cannot judge", "broken"
+    assert keys == {"math": "1", "q-bio": "2", none: "0", cannot: "c", broken: "b"}
+    many = json.loads(write_batch(campaign_with(), 1, format="doccano").config or b"")
+    assert [each["text"] for each in many] == list(ANSWERS)
+    assert [each["suffix_key"] for each in many] == [None] * len(TOPICS) + ["0", "c", "b"]
+    labels = json.loads(write_batch(campaign_with(), 1, format="argilla").config or b"")
+    assert labels == list(ANSWERS)
+    for format in ("doccano", "argilla"):
+        assert write_batch(campaign_of(["a"]), 1, format=format).config is None
+
+
 def test_unknown_names_are_refused_with_the_nearest() -> None:
     campaign = campaign_with()
     content = b"id,label\ni0,math\ni1,phisics\ni2,zzz\n"
@@ -238,3 +256,28 @@ def test_reviewers_agree_by_the_class() -> None:
     assert campaign.answers()["b"] is Answer("math")
     with pytest.raises(LabelError, match="'yes' is not an answer"):
         campaign.rule("d", "yes", reviewer="eve", key="k2")
+
+
+def test_what_was_wrong_and_what_is_known_of_labels() -> None:
+    """Of two classes that are not yes and no: what is predicted is the first, or the second."""
+    table = {"id": [*range(6)], "p": [0.9, 0.8, 0.7, 0.2, 0.1, 0.3]}
+    made = create_campaign(table, id="id", score="p", threshold=0.5, metric="accuracy", budget=6)
+    campaign = of_classes(made, Vocabulary(("math", "art")))
+    asked = [item.id for item in campaign.ask(6)]
+    said = dict(zip(range(6), ["art", "math", "none of these", "math", "art", "?"], strict=True))
+    campaign.tell({item: said[int(item)] for item in asked})
+    mistakes = campaign.mistakes()
+    assert mistakes.headline == "3 mistakes among 5 judged items"
+    assert {each.id: each.kind for each in mistakes} == {
+        1: "math, predicted art",
+        2: "none of these, predicted art",
+        4: "art, predicted math",
+    }
+    assert [each.id for each in campaign.mistakes(kind="MATH")] == [1, 4]
+    assert len(campaign.mistakes(kind="none of these")) == 1
+    with pytest.raises(LabelError, match="'fp' is not a class"):
+        campaign.mistakes(kind="fp")
+    frame = campaign.to_frame(backend="polars").sort("id")
+    assert frame.columns[:4] == ["id", "answer", "stratum", "comment"]
+    assert frame["predicted"].to_list() == ["art"] * 3 + ["math"] * 3
+    assert frame["answer"].to_list()[:4] == ["art", "math", "none of these", "math"]

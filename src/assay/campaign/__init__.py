@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from assay.campaign.create import create_campaign
     from assay.campaign.exchange import (
         Written,
+        config_suffix,
         import_labels,
         shown_columns,
         write_batch,
@@ -36,7 +37,8 @@ else:
             "compare": "compare_campaign",
             "create": "create_campaign",
             "exchange": (
-                "Written import_labels shown_columns write_batch write_labels write_unjudged"
+                "Written config_suffix import_labels shown_columns write_batch write_labels "
+                "write_unjudged"
             ),
             "extend": "extend_campaign rebase_campaign",
             "load": "load_campaign",
@@ -61,6 +63,7 @@ __all__ = [
     "Trend",
     "Written",
     "compare_campaign",
+    "config_suffix",
     "create_campaign",
     "estimate",
     "evaluate",

@@ -11,6 +11,7 @@ from assay.campaign.create import create_campaign
 from assay.core.answers import Answer, parse_answer
 from assay.core.design import Design
 from assay.core.types import Ints
+from assay.core.vocabulary import Vocabulary
 from assay.errors import InputError, LabelError, PredictionsError, did_you_mean
 from assay.predictions import ScoreOf, ScoreScale
 from assay.results import Estimate
@@ -116,7 +117,7 @@ def evaluate(
         _refuse_unknown(pos_label, y_true, y_pred)
     while not campaign.done:
         rows = np.array([item.id for item in campaign.ask(batch)], dtype=np.int64)
-        answers = _answers(asked(rows), rows, pos_label)
+        answers = _answers(asked(rows), rows, pos_label, campaign.settings.classes)
         campaign.tell(zip(rows.tolist(), answers, strict=True))
     return campaign.estimate()
 
@@ -181,8 +182,21 @@ def _values(labels: ArrayLike | None, pos_label: object) -> set[str | float]:
     }
 
 
-def _answers(said: Iterable[object], rows: Ints, pos_label: object) -> list[Answer]:
-    """Return what was said of the rows as answers."""
+def _answers(
+    said: Iterable[object], rows: Ints, pos_label: object, classes: Vocabulary
+) -> list[Answer]:
+    """Return what was said of the rows as answers.
+
+    Parameters
+    ----------
+    said : iterable
+        By the oracle.
+    rows : array of int
+    pos_label : object
+        What means yes; None where that is plain, or not the question.
+    classes : Vocabulary
+        What a row can be.
+    """
     if not isinstance(said, Iterable):
         raise InputError(f"the oracle must return the labels of the rows it got, not {said!r}")
     labels = said.tolist() if isinstance(said, np.ndarray) else list(said)
@@ -194,7 +208,7 @@ def _answers(said: Iterable[object], rows: Ints, pos_label: object) -> list[Answ
     answers = []
     for row, label in zip(rows.tolist(), labels, strict=True):
         try:
-            answers.append(_answer(label, pos_label))
+            answers.append(_answer(label, pos_label, classes))
         except LabelError as error:
             raise LabelError(
                 f"the true label of row {row}: {error.problem}",
@@ -204,10 +218,10 @@ def _answers(said: Iterable[object], rows: Ints, pos_label: object) -> list[Answ
     return answers
 
 
-def _answer(label: object, pos_label: object) -> Answer:
+def _answer(label: object, pos_label: object, classes: Vocabulary) -> Answer:
     unjudged = isinstance(label, str) and label == Answer.CANNOT_JUDGE.value
     if pos_label is None or unjudged or isinstance(label, Answer):
-        return parse_answer(label)
+        return parse_answer(label, classes)
     same = label == pos_label
     nan = isinstance(label, float | np.floating) and np.isnan(label)
     # What compares to no yes or no is pandas.NA.

@@ -697,7 +697,8 @@ class Campaign:
         Parameters
         ----------
         kind : {"fp", "fn"}, optional
-            False positives alone, or false negatives alone.
+            False positives alone, or false negatives alone. Of more classes: the name of one, for
+            items of this class, and for those that were predicted to be.
         where : mapping of str to object, optional
             Slices to look into: ``{"lang": "de"}``; columns as in `slices`.
         classifier : str, optional

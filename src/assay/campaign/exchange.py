@@ -318,6 +318,8 @@ class Written:
         How the file's name should end, and what it is.
     config : bytes or None
         What the tool must be told before it takes the file, where there is such a thing.
+    config_suffix : str
+        How the name of a file with that ends, behind this one's.
     """
 
     content: bytes
@@ -325,6 +327,7 @@ class Written:
     suffix: str
     media_type: str
     config: bytes | None = None
+    config_suffix: str = ""
 
     @property
     def count(self) -> int:
@@ -372,9 +375,27 @@ def write_batch(
     items = campaign.ask(size, reviewer=reviewer, lease=lease)
     shown = tuple(shown_columns(campaign))
     batch = Batch(campaign.settings.question, shown, tuple(items), campaign.settings.classes)
-    content = found.write_batch(batch)
-    config = None if found.config is None else found.config(batch)
-    return Written(content, sheet_of(batch), found.suffix, found.media_type, config)
+    return Written(
+        found.write_batch(batch),
+        sheet_of(batch),
+        found.suffix,
+        found.media_type,
+        found.config_of(batch),
+        found.config_suffix,
+    )
+
+
+def config_suffix(campaign: Campaign, format: str) -> str:
+    """Return how a file ends that a tool is told what it needs with; empty where there is none.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    format : str
+    """
+    found = FORMATS.get(format)
+    nothing = Batch("", (), (), campaign.settings.classes)
+    return "" if found is None or found.config_of(nothing) is None else found.config_suffix
 
 
 def write_unjudged(

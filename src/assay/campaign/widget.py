@@ -126,6 +126,11 @@ def _sendable(text: str) -> str:
 
 def widget_of(campaign: Campaign, reviewer: str) -> Any:
     """Return the widget, for the last line of a cell."""
+    if not campaign.settings.is_binary:
+        raise InputError(
+            "the widget asks for a yes or a no, and items are of more classes here",
+            hint="label on the page (assay serve), in the terminal (assay label), or tell()",
+        )
     labeller = Labeller(campaign, reviewer)
     try:
         from anywidget import AnyWidget

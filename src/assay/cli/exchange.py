@@ -11,6 +11,7 @@ from rich.text import Text
 
 from assay.campaign import (
     Written,
+    config_suffix,
     import_labels,
     import_verdicts,
     write_batch,
@@ -246,7 +247,8 @@ def export(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Where Label Studio's labelling configuration goes: by default beside the output.",
+            help="Where a tool's configuration goes, Label Studio's or classes: by default beside "
+            "the output.",
         ),
     ] = None,
     storage: StorageUrl = None,
@@ -256,11 +258,12 @@ def export(
     with telling_errors(as_json=as_json):
         _check(what, reviewer=reviewer, hold=hold, column=column)
         seconds = _seconds("1d" if hold is None else hold)
-        if config is None and output is not None and format in FORMATS and FORMATS[format].config:
-            config = Path(f"{output}.config.xml")
+        campaign = open_campaign(name, storage)
+        if config is None and output is not None and what == "batch":
+            suffix = config_suffix(campaign, format)
+            config = Path(f"{output}{suffix}") if suffix else None
         for file in (output, config):
             refuse_what_is_there(file)
-        campaign = open_campaign(name, storage)
         if what == "labels":
             written = write_labels(campaign, format=format)
         elif what == "judge":

@@ -25,8 +25,9 @@ def errors(
     kind: Annotated[
         str | None,
         typer.Option(
-            metavar="fp|fn",
-            help="False positives alone (it said yes, people said no), or false negatives.",
+            metavar="fp|fn|CLASS",
+            help="False positives alone (it said yes, people said no), or false negatives; of more "
+            "classes, items that are of one, or were said to be.",
         ),
     ] = None,
     by: Annotated[

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from assay.core.answers import answers_to
 from assay.errors import InputError, LabelError
 from assay.exchange.content import Content, Limits
 from assay.exchange.rows import Row, as_text, ascii_json, records_of
@@ -51,6 +52,13 @@ def write_batch(batch: Batch) -> bytes:
         ],
         indent=1,
     )
+
+
+def config(batch: Batch) -> bytes | None:
+    """Return the labels of the question, as a list; of yes and no, nothing."""
+    if batch.classes.is_yes_or_no:
+        return None
+    return ascii_json(answers_to(batch.classes), indent=1)
 
 
 def read(content: Content, _columns: Columns, limits: Limits) -> Iterator[Row]:

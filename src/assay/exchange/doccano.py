@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
+from assay.core.answers import Answer, answers_to
 from assay.errors import InputError
 from assay.exchange.content import Content, Limits, is_zip, unzip
 from assay.exchange.rows import Row, as_text, ascii_json, records_of_lines
@@ -24,6 +25,8 @@ from assay.results import Item
 
 ID = "assay_id"
 _COMMENTS = "Comments"
+_MOST_KEYS = 9  # classes that have a key each: 1 to 9
+_KEYS = {Answer.NONE_OF_THESE: "0", Answer.CANNOT_JUDGE: "c", Answer.BROKEN: "b"}
 _SHARED = "all"  # what doccano calls the file of everybody's labels
 
 
@@ -34,6 +37,19 @@ def write_batch(batch: Batch) -> bytes:
         for item in batch.items
     ]
     return b"".join(line + b"\n" for line in lines)
+
+
+def config(batch: Batch) -> bytes | None:
+    """Return the labels as doccano imports them, with keys for nine; of yes and no, nothing."""
+    if batch.classes.is_yes_or_no:
+        return None
+    few = len(batch.classes) <= _MOST_KEYS
+    labels = []
+    for number, answer in enumerate(answers_to(batch.classes), start=1):
+        key = _KEYS.get(answer, str(number)) if few else _KEYS.get(answer)
+        label: dict[str, object] = {"text": answer.value, "suffix_key": key}
+        labels.append({**label, "background_color": "#209cee", "text_color": "#ffffff"})
+    return ascii_json(labels, indent=1)
 
 
 def read(content: Content, _columns: Columns, limits: Limits) -> Iterator[Row]:

@@ -34,7 +34,10 @@ class Format:
     write_batch, write_labels : callable, optional
         From items to judge, or labels, to a file's content.
     config : callable, optional
-        From items to judge to what the tool must be told before it takes them.
+        From items to judge to what the tool must be told before it takes them; None where that is
+        little enough to type.
+    config_suffix : str
+        How the name of a file with that ends, behind the other file's.
     """
 
     name: str
@@ -43,7 +46,12 @@ class Format:
     read: Callable[[Content, Columns, Limits], Iterable[Row]]
     write_batch: Callable[[Batch], bytes] | None = None
     write_labels: Callable[[Sheet], bytes] | None = None
-    config: Callable[[Batch], bytes] | None = None
+    config: Callable[[Batch], bytes | None] | None = None
+    config_suffix: str = ""
+
+    def config_of(self, batch: Batch) -> bytes | None:
+        """Return what the tool must be told before it takes items; None where that is nothing."""
+        return None if self.config is None else self.config(batch)
 
 
 _ALL = (
@@ -56,9 +64,26 @@ _ALL = (
         label_studio.read,
         label_studio.write_batch,
         config=label_studio.config,
+        config_suffix=".config.xml",
     ),
-    Format("doccano", ".jsonl", "application/jsonl", doccano.read, doccano.write_batch),
-    Format("argilla", ".json", "application/json", argilla.read, argilla.write_batch),
+    Format(
+        "doccano",
+        ".jsonl",
+        "application/jsonl",
+        doccano.read,
+        doccano.write_batch,
+        config=doccano.config,
+        config_suffix=".labels.json",
+    ),
+    Format(
+        "argilla",
+        ".json",
+        "application/json",
+        argilla.read,
+        argilla.write_batch,
+        config=argilla.config,
+        config_suffix=".labels.json",
+    ),
     Format(
         "xlsx",
         ".xlsx",

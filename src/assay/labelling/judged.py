@@ -22,17 +22,15 @@ from assay.core.answers import Answer
 from assay.core.bins import scale_of
 from assay.core.cuts import confidence
 from assay.core.deck import Id
-from assay.core.strata import Strata
 from assay.errors import InputError, did_you_mean
 from assay.labelling.review_rule import Review
-from assay.labelling.settings import Source
+from assay.labelling.settings import Settings, Source
 from assay.labelling.slice_items import SliceAnswers, column_values, slice_values
 from assay.labelling.state import Labelling
 from assay.predictions import Roles
 from assay.results import (
     KINDS,
     Backend,
-    Kind,
     Mistake,
     Mistakes,
     column_types,
@@ -44,18 +42,23 @@ from assay.storage import CardRow
 
 @dataclass(frozen=True)
 class Said:
-    """What one classifier said of an item; `score` is None where it is not known."""
+    """What one classifier said of an item: a class's number; `score` is None where unknown."""
 
-    yes: bool
+    number: int
     score: float | None
+
+    @property
+    def yes(self) -> bool:
+        """Whether it said yes, where that is the question."""
+        return self.number == 1
 
 
 @dataclass(frozen=True)
 class Judged:
     """An item with an answer that counts.
 
-    `said` has every classifier that was applied to it; `weight` is None where the answer is neither
-    yes nor no.
+    `said` has every classifier that was applied to it; `weight` is None where the question has no
+    answer.
     """
 
     item_id: str
@@ -107,7 +110,7 @@ def judged_items(labelling: Labelling, predictions: object = None) -> list[Judge
                 answer=answer,
                 stratum=strata[card.stratum],
                 weight=weight if answer.judged else None,
-                said=_said(settings.strata, settings.source, roles, card, its),
+                said=_said(settings, roles, card, its),
                 review=labelling.review(card.item_id),
                 shown={name: kept[name] for name in names if name in kept},
             )
@@ -137,8 +140,7 @@ def _scores(
 
 
 def _said(
-    strata: Strata,
-    source: Source,
+    settings: Settings,
     roles: Sequence[Roles | None],
     card: CardRow,
     scores: Mapping[str, object],
@@ -150,13 +152,14 @@ def _said(
 
     Parameters
     ----------
-    strata, source, roles
+    settings, roles
         Of the campaign; what the columns of each classifier are.
     card : CardRow
     scores : mapping of str to object
         What the item has in the columns of scores.
     """
-    number, names = len(strata.classifiers), strata.classifiers
+    strata, source = settings.strata, settings.source
+    number, names, binary = len(strata.classifiers), strata.classifiers, settings.is_binary
     inside = [
         bit
         for bit, name in enumerate(names)
@@ -164,13 +167,14 @@ def _said(
     ]
     said = {}
     for bit in inside:
-        yes, each, value = bool(card.predicted >> bit & 1), roles[bit], None
+        each, value = roles[bit], None
+        its = card.predicted // len(settings.classes) ** bit % len(settings.classes)
         column = None if each is None or (source.compares and bit != inside[-1]) else each.score
         if column is not None and column in scores:
             value = _number(scores[column])
-        if each is not None and value is not None:  # of the positive class, as it is used
-            value = float(each.positive_scores(np.array(value), np.array(yes)))
-        said[names[bit]] = Said(yes, value)
+        if each is not None and value is not None and binary:  # of the positive class, as used
+            value = float(each.positive_scores(np.array(value), np.array(its == 1)))
+        said[names[bit]] = Said(its, value)
     return said
 
 
@@ -195,11 +199,17 @@ def judged_columns(labelling: Labelling, taken: Sequence[str]) -> tuple[str, ...
 def judged_cells(labelling: Labelling, item: Judged) -> tuple[object, ...]:
     """Return the cells of an item under `judged_columns`."""
     cells: list[object] = []
-    for name in labelling.settings.strata.classifiers:
+    settings = labelling.settings
+    for name in settings.strata.classifiers:
         said = item.said.get(name)
-        cells += [None, None] if said is None else [said.yes, said.score]
-    seen = seen_columns(labelling.settings.source)
+        cells += [None, None] if said is None else [_predicted(settings, said), said.score]
+    seen = seen_columns(settings.source)
     return (*cells, item.weight, *(item.shown.get(name) for name in seen))
+
+
+def _predicted(settings: Settings, said: Said) -> bool | str:
+    """Return what a classifier said, as it stands in a table: true or false, or the class."""
+    return said.yes if settings.is_binary else settings.classes.names[said.number]
 
 
 def _named(what: str, classifier: str, classifiers: Sequence[str]) -> str:
@@ -211,7 +221,10 @@ _LABELS = {"answer": str, "positive": bool, "stratum": str, "comment": str}
 
 def labels_frame(labelling: Labelling, *, backend: Backend) -> Any:
     """Return the answers that count, and what is known of their items, as a DataFrame."""
+    binary = labelling.settings.is_binary
     own: dict[str, type] = {"id": str, **_LABELS}
+    if not binary:
+        del own["positive"]
     if labelling.settings.id_kind == "integer":
         own["id"] = int
     further = judged_columns(labelling, tuple(own))
@@ -219,7 +232,7 @@ def labels_frame(labelling: Labelling, *, backend: Backend) -> Any:
         {
             "id": item.id,
             "answer": item.answer.value,
-            "positive": item.answer.outcome,
+            **({"positive": item.answer.outcome} if binary else {}),
             "stratum": item.stratum,
             "comment": item.review.comment,
             **dict(zip(further, judged_cells(labelling, item), strict=True)),
@@ -228,7 +241,8 @@ def labels_frame(labelling: Labelling, *, backend: Backend) -> Any:
     ]
     known = {**own, "weight": float}
     for name in further[: further.index("weight")]:
-        known[name] = bool if name.startswith("predicted") else float
+        what = bool if binary else str
+        known[name] = what if name.startswith("predicted") else float
     return frame_of(rows, column_types(rows, (*own, *further), known), backend=backend)
 
 
@@ -256,16 +270,16 @@ def mistakes_of(
     """
     settings = labelling.settings
     name = _classifier(settings.strata.classifiers, classifier)
-    wanted = _kinds(kind)
+    wanted = _kinds(kind, settings)
     found = [item for item in judged_items(labelling, predictions) if name in item.said]
     for column, value in (where or {}).items():
         values = slice_values(labelling, [item.item_id for item in found], column, predictions)
         found = [item for item, its in zip(found, values, strict=True) if its == str(value)]
     judged = [item for item in found if item.answer.judged]
     rows = [
-        (item, _kind_of(item.said[name].yes))
+        (item, its)
         for item in judged
-        if item.said[name].yes is not item.answer.outcome
+        if (its := _kind_of(settings, item.said[name], item.answer)) is not None
     ]
     sure = _confidence(labelling, name, [item.said[name] for item, _ in rows])
     mistakes = [
@@ -281,7 +295,7 @@ def mistakes_of(
             shown=item.shown,
         )
         for (item, kind), how_sure in zip(rows, sure, strict=True)
-        if kind in wanted
+        if _is_wanted(kind, item, wanted, settings, name)
     ]
     # Those without a score come last; equals stay in the order of their answers.
     mistakes.sort(key=lambda each: (each.confidence is None, -(each.confidence or 0.0)))
@@ -291,16 +305,45 @@ def mistakes_of(
         judged=len(judged),
         left_out=_left_out(labelling, found),
         columns=tuple(seen_columns(settings.source)),
-        kinds=wanted,
-        notes=tuple(_notes(settings.strata, name, mistakes, wanted)),
+        kinds=wanted if settings.is_binary else (),
+        notes=tuple(_notes(settings, name, mistakes, wanted)),
     )
 
 
-def _kind_of(said_yes: bool) -> Kind:
-    return "false positive" if said_yes else "false negative"
+def _kind_of(settings: Settings, said: Said, answer: Answer) -> str | None:
+    """Return the kind of a mistake; None where what was said is right."""
+    classes = settings.classes
+    if classes.number(answer) == said.number:
+        return None
+    if settings.is_binary:
+        return "false positive" if said.yes else "false negative"
+    return f"{answer}, predicted {classes.names[said.number]}"
 
 
-def _kinds(kind: str | None) -> tuple[str, ...]:
+def _is_wanted(
+    kind: str, item: Judged, wanted: Sequence[str], settings: Settings, classifier: str
+) -> bool:
+    """Tell whether a mistake is among those wanted: by its kind, or by the class on either side.
+
+    Parameters
+    ----------
+    kind : str
+        The mistake's.
+    item : Judged
+    wanted : sequence of str
+        Kinds or, where there are more classes, those that it is to be about; none is all of them.
+    settings : Settings
+    classifier : str
+    """
+    if settings.is_binary:
+        return kind in wanted
+    sides = (item.answer, settings.classes.names[item.said[classifier].number])
+    return not wanted or any(side in wanted for side in sides)
+
+
+def _kinds(kind: str | None, settings: Settings) -> tuple[str, ...]:
+    if not settings.is_binary:
+        return () if kind is None else (settings.classes.name_of(kind),)
     if kind is None:
         return KINDS
     word = str(kind).replace("_", " ").strip().lower()
@@ -339,6 +382,8 @@ def _confidence(labelling: Labelling, name: str, said: Sequence[Said]) -> list[f
     known = [each.score for each in said if each.score is not None]
     if not known:
         return [None] * len(said)
+    if not settings.is_binary:  # it is of what is predicted
+        return [each.score for each in said]
     scale = settings.source.scale if settings.goal.single else scale_of(min(known), max(known))
     roles = settings.source.roles[settings.strata.classifiers.index(name)]
     sure = confidence(
@@ -364,13 +409,13 @@ def _left_out(labelling: Labelling, found: Sequence[Judged]) -> dict[str, int]:
 
 
 def _notes(
-    strata: Strata, name: str, mistakes: Sequence[Mistake], wanted: Sequence[str]
+    settings: Settings, name: str, mistakes: Sequence[Mistake], wanted: Sequence[str]
 ) -> list[str]:
     """Return what is to be said beside the mistakes.
 
     Parameters
     ----------
-    strata : Strata
+    settings : Settings
         Of the campaign.
     name : str
         The classifier.
@@ -378,9 +423,10 @@ def _notes(
         What was found, and the kinds that were looked for.
     """
     notes = []
+    strata = settings.strata
     held = {bool(code >> strata.classifiers.index(name) & 1) for _, code in strata.held}
     for kind, said in (("false positive", True), ("false negative", False)):
-        if kind in wanted and said not in held:
+        if settings.is_binary and kind in wanted and said not in held:
             word = "yes" if said else "no"
             notes.append(
                 f"no item that the classifier said {word} to is drawn in this campaign, so "

@@ -389,12 +389,17 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse names of yes and no where there are neither."""
-        if self.reviewing.answers is not None and not self.classes.is_yes_or_no:
+        if self.reviewing.answers is not None and not self.is_binary:
             raise DesignError(
                 "names of yes and no beside classes",
                 details=f"people choose one of {len(self.classes):,} classes, by its name",
                 hint="leave out answers; in classes, each has its name and guideline",
             )
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether people are asked for a yes or a no."""
+        return self.classes.is_yes_or_no
 
     @cached_property
     def answers(self) -> tuple[Answer, ...]:
@@ -476,14 +481,14 @@ class Settings:
         """What reviewers are asked of every item."""
         if self.reviewing.question:
             return self.reviewing.question
-        if not self.classes.is_yes_or_no:
+        if not self.is_binary:
             return "Which class is it?"
         positive = self.source.positive
         return f"Is it {'positive' if positive is None else positive}?"
 
     def called(self, answer: str) -> str:
         """Return what an answer is called where people give it."""
-        if not self.classes.is_yes_or_no:
+        if not self.is_binary:
             return answer
         words = self.reviewing.answers or ("yes", "no")
         return {"yes": words[0], "no": words[1]}.get(answer, answer)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         stretch,
     )
     from assay.results.judge import JudgeFigure, JudgeGap, JudgeQuality
-    from assay.results.mistakes import KINDS, Kind, Mistake, Mistakes
+    from assay.results.mistakes import KINDS, Mistake, Mistakes
     from assay.results.progress import (
         REMEMBERED,
         Dispute,
@@ -66,7 +66,7 @@ else:
             "frames": "Backend column_types frame_of free_names types_of write_whole",
             "html": "html_block html_headline html_remarks html_table html_text stretch",
             "judge": "JudgeFigure JudgeGap JudgeQuality",
-            "mistakes": "KINDS Kind Mistake Mistakes",
+            "mistakes": "KINDS Mistake Mistakes",
             "progress": (
                 "REMEMBERED Dispute HistoryPoint Outlook Pace Receipt Recorded ReviewerRow "
                 "Savings Turn outlook_of pace_of thinned"
@@ -96,7 +96,6 @@ __all__ = [
     "JudgeFigure",
     "JudgeGap",
     "JudgeQuality",
-    "Kind",
     "MetricAtThreshold",
     "Mistake",
     "Mistakes",

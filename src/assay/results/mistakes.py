@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 from assay.core.deck import Id
 from assay.errors import printable
 from assay.results.frames import Backend, column_types, frame_of, free_names
 from assay.results.html import html_block, html_headline, html_remarks, html_table
 
-Kind = Literal["false positive", "false negative"]
-KINDS: tuple[str, ...] = get_args(Kind)
+KINDS = ("false positive", "false negative")
 
 _OWN = ("id", "kind", "score", "confidence", "stratum", "weight", "reviewers", "comment")
 _SHOWN_AT_MOST = 20  # rows of a text; a file has all
@@ -24,8 +23,9 @@ class Mistake:
     Attributes
     ----------
     id : int or str
-    kind : {"false positive", "false negative"}
-        ``false positive``: the classifier said yes, and people said no.
+    kind : str
+        ``false positive``: the classifier said yes, and people said no; or ``false negative``. Of
+        more classes, what it is and what was predicted.
     score : float or None
         The classifier's; None where it has none, or where it was not kept.
     confidence : float or None
@@ -43,7 +43,7 @@ class Mistake:
     """
 
     id: Id
-    kind: Kind
+    kind: str
     score: float | None
     confidence: float | None
     stratum: str
@@ -74,7 +74,7 @@ class Mistakes(Sequence[Mistake]):
     columns : tuple of str
         What items show, and slices.
     kinds : tuple of str
-        The kinds that were looked for.
+        The kinds that were looked for; none where there are more classes than yes and no.
     notes : tuple of str
         What else a careful reader should know.
     """
@@ -101,6 +101,7 @@ class Mistakes(Sequence[Mistake]):
         """How many there are, of how many judged items."""
         counts = [(kind, sum(row.kind == kind for row in self.rows)) for kind in self.kinds]
         told = " and ".join(f"{number:,} {_plural(kind, number)}" for kind, number in counts)
+        told = told or f"{len(self.rows):,} {_plural('mistake', len(self.rows))}"
         whose = f"{self.classifier}: " if self.classifier else ""
         items = "item" if self.judged == 1 else "items"
         return f"{whose}{told} among {self.judged:,} judged {items}"

@@ -173,7 +173,7 @@ class Label:
     comment: str = ""
 
     def __post_init__(self) -> None:
-        # An answer may be a member of an enumeration, which databases take for its name.
+        # An answer may be of a type of its own, which databases do not know.
         if type(self.item_id) is not str:
             object.__setattr__(self, "item_id", str(self.item_id))
         if type(self.answer) is not str:

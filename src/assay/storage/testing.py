@@ -68,6 +68,9 @@ _TEXTS = (
 )
 
 
+_CLASS = "a class: 漢字 😀 '; --" + 150 * "x"  # answers are texts, of any class
+
+
 def _said(
     item_id: str, answer: str = "yes", reviewer: str = "ann", key: str | None = None
 ) -> Label:
@@ -153,7 +156,7 @@ def labels_are_only_appended(opened: Opener) -> None:
         session.add_labels(other, [_said("9")])
     with store.write() as session:
         expect("the log", session.labels(key), told)
-        later = session.add_labels(key, [_said("7", "withdrawn", "bob")])
+        later = session.add_labels(key, [_said("7", "withdrawn", "bob"), _said("7", _CLASS)])
     with store.read() as session:
         found = session.labels(key)
         expect("the log, later", found, [*told, *later])
@@ -162,7 +165,8 @@ def labels_are_only_appended(opened: Opener) -> None:
         flags = [(event.late, event.ruling) for event in found[1:3]]
         expect("flags", flags, [(False, False), (True, True)])
         comments = [event.comment for event in found]
-        expect("comments", comments, ["", "in a shop's window", "", ""])
+        expect("comments", comments, ["", "in a shop's window", "", "", ""])
+        expect("the name of a class", found[-1].answer, _CLASS)
         for place, number in enumerate(numbers):
             expect("what came after", session.labels(key, number), found[place + 1 :])
 

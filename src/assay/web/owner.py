@@ -270,7 +270,7 @@ def _zip(name: str, written: Written, config: bytes) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(f"{name}{written.suffix}", written.content)
-        archive.writestr(f"{name}.config.xml", config)
+        archive.writestr(f"{name}{written.config_suffix}", config)
     return file.getvalue()
 
 
