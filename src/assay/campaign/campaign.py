@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from assay.predictions import Predictions
     from assay.report import Report
     from assay.results import (
+        ConfusionMatrix,
         JudgeQuality,
         Mistakes,
         Savings,
@@ -730,6 +731,28 @@ class Campaign:
             classifier=classifier,
             predictions=predictions,
         )
+
+    def confusion(self, classifier: str | None = None) -> ConfusionMatrix:
+        """Return what the items that are called each class are, where there are more than two.
+
+        Parameters
+        ----------
+        classifier : str, optional
+            Whose matrix, where there are several.
+
+        Examples
+        --------
+        >>> import assay
+        >>> said, truth = ["a", "a", "b", "c", "c"], ["a", "b", "b", "c", "a"]
+        >>> campaign = assay.create_campaign({"said": said}, predicted="said", budget=5)
+        >>> _ = campaign.tell({item.id: truth[item.id] for item in campaign.ask(5)})
+        >>> campaign.confusion().cell("a", "b").items
+        1.0
+        """
+        from assay.labelling import confusion_of
+
+        self._catch_up()
+        return confusion_of(self._labelling, classifier)
 
     def curve(self, *, predictions: object = None) -> ThresholdCurve:
         """Return precision, recall and others at every threshold of the score, with intervals.

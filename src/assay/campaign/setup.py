@@ -136,13 +136,7 @@ def set_up(
         variable, strata = design.variable, strata_of_one(found, goal, design, kind)
         sides = strata.sides
     else:
-        if at_least is not None:
-            refuse_yes_or_no(at_least)
-        if sample_of is not None:
-            raise DesignError(
-                f"sample_of={sample_of} goes with one metric of one classifier without a name",
-                hint="leave it out, or make a campaign for that metric alone",
-            )
+        _refuse_of_several(at_least, sample_of)
         design = _checked(Design() if design is None else design)
         refuse_unfit_for_model(design, columns)
         wanted = [metric] if metrics is None else metrics
@@ -166,13 +160,7 @@ def set_up(
     for doubt in found.doubts if doubted else ():
         doubt.refuse()
     if isinstance(found, MemoryPredictions) and found.weighted:
-        if goal.sample_of is not None:
-            raise DesignError(
-                f"sample_of={goal.sample_of} is given beside sample_weight=",
-                details="what a sample of weighted items says of all is not worked out here",
-                hint="leave one of the two out",
-            )
-        _refuse_labels_with_weights(labels)
+        _refuse_with_weights(labels, goal.sample_of)
         strata = found.weighed(strata, scale=kind)
     if not goal.single:
         joint_of(design, goal, strata)  # raises where the design serves one metric only
@@ -401,7 +389,25 @@ def _refuse_labels_with_bets(design: Design) -> None:
         )
 
 
-def _refuse_labels_with_weights(labels: object) -> None:
+def _refuse_of_several(at_least: float | None, sample_of: int | None) -> None:
+    """Raise where several metrics are asked for, and something that goes with one alone."""
+    if at_least is not None:
+        refuse_yes_or_no(at_least)
+    if sample_of is not None:
+        raise DesignError(
+            f"sample_of={sample_of} goes with one metric of one classifier without a name",
+            hint="leave it out, or make a campaign for that metric alone",
+        )
+
+
+def _refuse_with_weights(labels: object, sample_of: int | None) -> None:
+    """Raise where items have weights, and something is given that does not go with that."""
+    if sample_of is not None:
+        raise DesignError(
+            f"sample_of={sample_of} is given beside sample_weight=",
+            details="what a sample of weighted items says of all is not worked out here",
+            hint="leave one of the two out",
+        )
     if labels is not None:
         raise DesignError(
             "labels from before are given for items that have weights",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         refuse_unconfirmed,
         source_text,
     )
+    from assay.labelling.confusion import confusion_of
     from assay.labelling.curve import threshold_curve
     from assay.labelling.epochs import Dealt, Epoch, epoch_seed
     from assay.labelling.estimates import (
@@ -77,6 +78,7 @@ else:
             ),
             "assignments": "LEASE_SECONDS Assignments TurnReply TurnRequest",
             "confirmation": "confirm_source is_confirmed refuse_unconfirmed source_text",
+            "confusion": "confusion_of",
             "curve": "threshold_curve",
             "epochs": "Dealt Epoch epoch_seed",
             "estimates": (
@@ -137,6 +139,7 @@ __all__ = [
     "checked_request",
     "comment_of",
     "confirm_source",
+    "confusion_of",
     "contradicts",
     "depth",
     "epoch_seed",

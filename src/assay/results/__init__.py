@@ -6,6 +6,7 @@ from assay.errors import printable
 from assay.lazy import on_demand
 
 if TYPE_CHECKING:
+    from assay.results.confusion import ConfusionCell, ConfusionMatrix
     from assay.results.curve import AREAS, Area, CurvePoint, CurveValue, ThresholdCurve, distinct
     from assay.results.estimates import Estimate, Estimates, Item, StratumRow, notes_once
     from assay.results.frames import (
@@ -61,6 +62,7 @@ else:
     __getattr__ = on_demand(
         __name__,
         {
+            "confusion": "ConfusionCell ConfusionMatrix",
             "curve": "AREAS Area CurvePoint CurveValue ThresholdCurve distinct",
             "estimates": "Estimate Estimates Item StratumRow notes_once",
             "frames": "Backend column_types frame_of free_names types_of write_whole",
@@ -86,6 +88,8 @@ __all__ = [
     "REMEMBERED",
     "Area",
     "Backend",
+    "ConfusionCell",
+    "ConfusionMatrix",
     "CurvePoint",
     "CurveValue",
     "Dispute",
