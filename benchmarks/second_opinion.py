@@ -4,6 +4,7 @@
     python -m benchmarks.second_opinion DATA --runs 400 --pairs 0 6 --second real noise
     python -m benchmarks.second_opinion DATA --mode guaranteed --runs 100
     python -m benchmarks.second_opinion DATA --bound            # what a model that knows all saves
+    python -m benchmarks.second_opinion DATA --at 500 --runs 400   # errors at a budget, and why
 
 DATA is a folder of Parquet files with columns label, score_A and pred_A of each classifier A. Every
 run is a campaign with the default design, or the guaranteed one: items have permanent numbers,
@@ -16,6 +17,11 @@ the half of the classifier's mistakes with the surest scores.
 The bound is of the best allocation to the same number of strata, cut by the model after it was
 taught by the truth of all items and was free: the square of sum_h W_h sigma_h, over that of strata
 by the score alone. No campaign can do as well with such a model, as it learns from its own labels.
+
+At a budget, the errors of two campaigns are told beside those of the best allocation to the same
+strata: one with strata by the score, and one whose strata are by that model from the first label
+on. What the second one has less than the first is all that an earlier cut could gain; what the
+best allocation has less is the price of not knowing the strata's rates.
 """
 
 import argparse
@@ -29,10 +35,12 @@ import numpy as np
 
 from assay.core.design import Design, fitted
 from assay.core.error_model import SAID, fit
+from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.types import Floats
 from assay.simulation import Population
 from assay.simulation.opined import OpinedItems
+from assay.simulation.runs import replay
 from assay.simulation.second_opinion import RecutRun, run_together
 
 MODES = {"default": Design(), "guaranteed": Design.guaranteed()}
@@ -162,6 +170,34 @@ def bound(population: Population, pair: Pair) -> float:
     return min(by_model / spread(items.score, design.strata), 1.0)
 
 
+def at_budget(population: Population, pair: Pair, labels: int, runs: int) -> Iterator[str]:
+    """Yield the errors at so many labels, by the score and by a model that was taught all."""
+    items = population.opined(pair.metric)
+    if items is None:
+        raise ValueError(f"{pair.file} was read without a second opinion")
+    goal = Goal(pair.metric, budget=labels)
+    design, truth = fitted(Design(), goal), population.value(pair.metric)
+    fold = np.random.default_rng(20261117).random(items.positive.size) < 0.5
+    model = fit(items.columns, items.own, items.positive, fold)
+    ways = {"score": (items.score, design.strata)}
+    if model is not None:
+        ways["model that knows all"] = (model.log_odds(items.columns, fold), "spread")
+    for way, (by, method) in ways.items():
+        stratum, strata = items.cut(by, method, design.bins)
+        sizes = strata.sizes.astype(np.float64)
+        outcomes = np.bincount(stratum, items.positive, minlength=sizes.size).astype(np.float64)
+        form = ratio(pair.metric, sizes, strata.says_yes)
+        found = replay(
+            design, goal, form, sizes=sizes, outcomes=outcomes, replications=runs,
+            rng=np.random.default_rng([20261117, runs]),
+        )  # fmt: skip
+        error = np.sqrt(np.mean((found.value - truth) ** 2))
+        holds = np.mean((found.low <= truth) & (truth <= found.high))
+        rate, slope = outcomes / sizes, np.abs(form.gradient(outcomes)) * sizes
+        best = float((slope * np.sqrt(rate * (1 - rate))).sum()) / np.sqrt(labels)
+        yield (f"by the {way}: error {error:.4f}, covers {holds:.3f}; best allocation {best:.4f}")
+
+
 def main() -> None:
     """Print a line for each pair and second opinion."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -173,7 +209,14 @@ def main() -> None:
     parser.add_argument("--within", type=float, help="in place of each pair's own half-width")
     parser.add_argument("--second", nargs="*", default=["real", "noise"], choices=SECONDS)
     parser.add_argument("--bound", action="store_true", help="what a model that knows all saves")
+    parser.add_argument("--at", type=int, help="errors at so many labels, and why")
     given = parser.parse_args()
+    if given.at:
+        for number in given.pairs:
+            pair = PAIRS[number]
+            for line in at_budget(read(given.data, pair), pair, given.at, given.runs):
+                print(f"{pair.file} {pair.own} {pair.metric}, strata {line}", flush=True)
+        return
     if given.bound:
         shares = [bound(read(given.data, PAIRS[number]), PAIRS[number]) for number in given.pairs]
         for number, share in zip(given.pairs, shares, strict=True):
