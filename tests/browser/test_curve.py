@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, expect
 import assay
 from assay.cli.curve import curve_file
 from assay.core.types import Bools
-from tests.browser.house import PHONE, House, Visit
+from tests.browser.house import DESKTOP, PHONE, House, Visit
 
 Enter = Callable[..., Visit]
 Open = Callable[..., House]
@@ -57,6 +57,27 @@ def test_the_threshold_moves_by_keyboard_and_touch(
     phone.touchscreen.tap(box["x"] + 10, box["y"] + box["height"] / 2)
     expect(phone.locator('[data-metric="recall"] td').first).to_have_text("1.000")
     assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for each in (page, phone):
+        assert each.evaluate(_MISPLACED) == []
+
+
+# The slider is as long as the picture's axis, no letter of the picture is cut off, and what is
+# known at the threshold needs no scrolling.
+_MISPLACED = """() => {
+  const svg = document.querySelector(".curve-picture"), around = svg.getBoundingClientRect();
+  const slider = document.querySelector("input[type=range]").getBoundingClientRect();
+  const scale = around.width / 760, found = [];
+  if (Math.abs(slider.left - around.left - 52 * scale) > 6) found.push("slider begins elsewhere");
+  if (Math.abs(around.right - 20 * scale - slider.right) > 6) found.push("slider ends elsewhere");
+  for (const text of svg.querySelectorAll("text")) {
+    const box = text.getBoundingClientRect();
+    const inside = box.left >= around.left - 1 && box.right <= around.right + 1;
+    if (!inside) found.push(text.textContent);
+  }
+  const table = document.querySelector(".curve table").parentElement;
+  if (table.scrollWidth > table.clientWidth) found.push("the table is cut off");
+  return found;
+}"""
 
 
 def test_the_saved_page_moves_without_a_server(chromium: Browser, tmp_path: Path) -> None:
@@ -72,4 +93,7 @@ def test_the_saved_page_moves_without_a_server(chromium: Browser, tmp_path: Path
     slider.focus()
     page.keyboard.press("Home")
     expect(page.locator('[data-metric="recall"] td').first).to_have_text("1.000")
+    for size in (DESKTOP, PHONE):
+        page.set_viewport_size(size)
+        assert page.evaluate(_MISPLACED) == []
     page.close()

@@ -24,7 +24,7 @@ from assay.cli.output import (
 from assay.cli.render import new_table, note_lines
 from assay.errors import DesignError
 from assay.report import COLOURS, curve_page
-from assay.results import AREAS, ThresholdCurve, metric_name, printable
+from assay.results import AREAS, ThresholdCurve, distinct, metric_name, printable
 from assay.simulation import CurveSimulation, Population, new_figure, simulate_curves
 
 FORMATS = ("html", "png", "csv")
@@ -121,7 +121,15 @@ def _picture(found: ThresholdCurve) -> bytes:
             low, high = zip(*ends, strict=True)
             axis.fill_between(below, low, high, color=colour, alpha=faint, linewidth=0)
         axis.plot(below, [each.value for each in values], color=colour, label=metric_name(name))
-    axis.set_xlabel("threshold, by the share of items below it")
+    if found.own is not None:
+        place = 1 - found.own.share
+        axis.axvline(place, color="#444", linestyle="--", linewidth=1, label="own threshold")
+    ticks = {
+        min(range(len(below)), key=lambda at: abs(below[at] - place / 4)) for place in range(5)
+    }
+    thresholds = [found.points[at].threshold for at in sorted(ticks)]
+    axis.set_xticks([below[at] for at in sorted(ticks)], distinct(thresholds))
+    axis.set_xlabel("threshold, as far apart as there are items between")
     axis.set_title(found.headline)
     axis.legend()
     file = io.BytesIO()

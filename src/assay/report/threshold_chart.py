@@ -14,6 +14,7 @@ COLOURS = {"precision": "#3b82d6", "recall": "#e8590c", "f1": "#2f9e44", "specif
 
 _MOST = 160  # thresholds that are drawn
 _TICKS = 5
+_SHORT = 5  # letters that fit to the left of the axis
 _TEXT = 'stroke="none" fill="currentColor"'
 
 
@@ -131,13 +132,17 @@ def _axis(curve: ThresholdCurve, shown: Sequence[CurvePoint]) -> list[str]:
     drawn = []
     for point, text in zip(marks, distinct([each.threshold for each in marks]), strict=True):
         x = round(LEFT + along(curve, point) * (WIDTH - LEFT - RIGHT), 1)
+        # A number at an edge would be cut off where letters are large.
+        anchor, at = ("end", WIDTH - 2) if x > WIDTH - 2 * RIGHT else ("middle", x)
+        if x == LEFT and len(text) > _SHORT:
+            anchor, at = "start", 2
         drawn.append(
-            f'<path d="M{x} {bottom}v5"/><text x="{x}" y="{bottom + 20}" text-anchor="middle" '
+            f'<path d="M{x} {bottom}v5"/><text x="{at}" y="{bottom + 25}" text-anchor="{anchor}" '
             f"{_TEXT}>{text}</text>"
         )
     middle = (LEFT + WIDTH - RIGHT) / 2
     drawn.append(
-        f'<text x="{middle}" y="{HEIGHT - 12}" text-anchor="middle" {_TEXT}>'
+        f'<text x="{middle}" y="{HEIGHT - 6}" text-anchor="middle" {_TEXT}>'
         "threshold, as far apart as there are items between</text>"
     )
     return drawn

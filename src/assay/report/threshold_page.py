@@ -13,14 +13,23 @@ body { font: 16px/1.5 system-ui, sans-serif; margin: 1.5rem auto; max-width: 60r
   padding: 0 1rem; }
 h1 { font-size: 1.4rem; }
 .curve-scroll { overflow-x: auto; }
-.curve-picture { font: 13px system-ui, sans-serif; height: auto; max-width: 100%; }
-@media (max-width: 40rem) { .curve-picture { font-size: 20px; } }
+.curve-picture { display: block; font: 13px system-ui, sans-serif; height: auto; width: 100%;
+  max-width: 50rem; }
+.curve-move { box-sizing: border-box; max-width: 50rem;
+  padding: 0 calc(min(100%, 50rem) * .024) 0 calc(min(100%, 50rem) * .066); }
+.curve-at { font-weight: 600; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .8rem 0; }
 th, td { padding: .2rem .9rem .2rem 0; text-align: right; white-space: nowrap; }
 th:first-child { text-align: left; }
 caption { text-align: left; opacity: .75; padding-bottom: .3rem; }
 input[type=range] { display: block; height: 2.75rem; width: 100%; }
 li { opacity: .8; }
+ul { padding-left: 1.2rem; }
+@media (max-width: 40rem) {
+  .curve-picture { font-size: 24px; }
+  .curve th, .curve td { font-size: .8125rem; padding-right: .5rem; }
+  .curve thead th, .curve td { white-space: normal; }
+}
 """
 
 
