@@ -9,7 +9,7 @@ import pytest
 from scipy import optimize
 
 from assay.core.design import Design
-from assay.core.engine import State, explored_shares
+from assay.core.engine import State, explored_shares, look
 from assay.core.estimate import estimate
 from assay.core.goal import Goal
 from assay.core.joint import Joint, JointLook, Parts
@@ -296,3 +296,54 @@ def test_without_widths_the_fewest_labels_are_of_the_budget() -> None:
     half = np.full(2, 0.5)
     assert joint.fewest(half, half) == pytest.approx(100, rel=0.02)
     assert joint.fewest(half, half / 2) == pytest.approx(25, rel=0.02)
+
+
+@pytest.mark.parametrize("heaps", [None, 5])
+@pytest.mark.parametrize("unjudged", [0, 2])
+def test_targets_side_by_side_are_looked_at_as_each_alone(heaps: int | None, unjudged: int) -> None:
+    """To the last bit, so that no draw changes; targets that are not alike are never put together.
+
+    Were strata added to make more of them alike, sums would be rounded differently.
+    """
+    made = make(7, size=4000, classifiers=4, heaps=heaps)
+    kinds = ("precision", "recall", "f1", "accuracy", "balanced_accuracy")
+    names = [f"{kind}:{name}" for name in made.names for kind in kinds]
+    names += ["recall:a - recall:b", "prevalence"]
+    joint = made.joint(names, within=0.02)
+    sides, rng, state = [], np.random.default_rng(3), joint.begin()
+    for _ in range(6):
+        now, cards = joint.step(state, asked=60)
+        sides.append(max(len(alike) for alike, *_ in joint._alike(state)))
+        for view, its in zip(joint.views, now.looks, strict=True):
+            mine, metric = view.seen(state)
+            alone = look(joint.design, view.goal, metric, mine)
+            for name, value in vars(its).items():
+                if name != "moments":
+                    assert np.array_equal(value, getattr(alone, name), equal_nan=True)
+            for name, value in vars(its.moments).items():
+                assert np.array_equal(value, getattr(alone.moments, name), equal_nan=True)
+            shares = joint._shares(state)[joint.views.index(view)]
+            assert np.array_equal(shares, explored_shares(mine.tallies, metric))
+        state = answer(made, state, cards, rng)
+        if unjudged:
+            some = np.minimum(state.tallies.n, unjudged) * (np.arange(made.parts.size.size) % 2)
+            x = np.minimum(state.tallies.x, state.tallies.n - some)
+            tallies = Tallies(state.tallies.N, state.tallies.n - some, x, state.tallies.u + some)
+            state = replace(state, tallies=tallies)
+    assert max(sides) >= 4
+
+
+def test_what_targets_see_is_kept_for_one_state_and_no_other() -> None:
+    joint = MADE.joint(METRICS, within=0.02)
+    one = at(MADE.parts, [4] * MADE.parts.size.size, [1] * MADE.parts.size.size)
+    same = at(MADE.parts, [4] * MADE.parts.size.size, [1] * MADE.parts.size.size)
+    other = at(MADE.parts, [4] * MADE.parts.size.size, [2] * MADE.parts.size.size)
+    assert one.equals(one)
+    assert one.equals(same)
+    assert not one.equals(other)
+    assert not one.equals(replace(same, rounds=6))
+    assert not one.equals(replace(same, open=one.tallies.n))
+    seen = joint.seen(one)
+    assert joint.seen(same) is seen
+    assert joint.seen(other) is not seen
+    assert np.array_equal(joint.seen(other)[0][0].tallies.x, joint.views[0].gather(other.tallies.x))

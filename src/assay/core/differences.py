@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.core.forms import Metric, Ratio
-from assay.core.types import Bools, Floats
+from assay.core.types import Bools, Floats, Ints
 from assay.errors import DesignError
 
 
@@ -60,6 +60,10 @@ class Gap:
     def per(self, share: Floats) -> "Gap":
         """Return the difference of totals of which only these shares are counted, (H,)."""
         return Gap(self.first.per(share), self.second.per(share))
+
+    def of(self, _which: Ints) -> "Gap":
+        """Return itself: evaluations side by side share it."""
+        return self
 
     def denominator(self, T: Floats) -> Floats:
         """Return the smaller denominator."""

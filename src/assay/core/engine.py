@@ -6,7 +6,7 @@ Every array has shape (..., H) or (...): leading axes are independent evaluation
 knows about items, files or people, and all randomness comes in through `rng`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -120,11 +120,41 @@ class State:
             by_class=None if self.by_class is None else self.by_class[which],
         )
 
+    @classmethod
+    def side_by_side(cls, states: Sequence[Self]) -> Self:
+        """Return evaluations with as many strata each as one, of shape (R, H), to be looked at."""
+        known = [each.tallies for each in states]
+        counts = ([getattr(one, name) for one in known] for name in ("N", "n", "x", "u"))
+        return cls(
+            Tallies.trusted(*map(np.stack, counts)),
+            np.stack([each.dealt for each in states]),
+            np.stack([each.room for each in states]),
+            states[0].rounds,
+            np.stack([each.streak for each in states]),
+        )
+
+    def equals(self, other: "State") -> bool:
+        """Tell whether two evaluations without bets stand alike; with bets, if they are one."""
+        if self is other:
+            return True
+        mine, its = vars(self), vars(other)
+        return all(_is_same(mine[name], its[name]) for name in mine)
+
     def deal(self, counts: Ints) -> Self:
         """Return the state after a round of `counts` cards went out."""
         return replace(
             self, dealt=self.dealt + counts, room=self.room - counts, rounds=self.rounds + 1
         )
+
+
+def _is_same(one: object, other: object) -> bool:
+    if one is other:
+        return True
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return np.array_equal(one, other)
+    if isinstance(one, Tallies | DistinctItems) and type(one) is type(other):
+        return all(map(_is_same, vars(one).values(), vars(other).values()))
+    return isinstance(one, int) and one == other
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +171,12 @@ class Look:
     streak: Ints
     reason: Ints
     plain: Floats
+
+    def of(self, row: int) -> "Look":
+        """Return what can be said of one of the evaluations side by side."""
+        its = {name: np.asarray(value[row]) for name, value in vars(self.moments).items()}
+        told = (self.low, self.high, self.streak, self.reason, self.plain)
+        return Look(Moments(**its), *(np.asarray(each[row]) for each in told))
 
     @property
     def half_width(self) -> Floats:

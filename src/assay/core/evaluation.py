@@ -237,8 +237,12 @@ class Evaluation:
 
     def _standings(self, state: State) -> tuple[Standing, ...]:
         there, found = self._at(state), []
-        for view, now in zip(self._views, self._look(state).looks, strict=True):
-            mine, metric = view.seen(there)
+        if self._joint is not None:
+            seen = self._joint.seen(there)
+        else:
+            seen = tuple(view.seen(there) for view in self._views)
+        looks = self._look(state).looks
+        for view, now, (mine, metric) in zip(self._views, looks, seen, strict=True):
             size, items = view.gather(self.sizes).sum(), view.gather(self._items).sum()
             found.append(
                 Standing(

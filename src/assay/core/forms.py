@@ -1,12 +1,13 @@
 """Metrics over strata, as the statistics see them: forms in the stratum totals."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from assay.core.metrics import METRICS, canonical_metric
-from assay.core.types import Bools, Floats
+from assay.core.types import Bools, Floats, Ints
 from assay.errors import DesignError
 
 
@@ -34,6 +35,9 @@ class Metric(Protocol):
 
     def per(self, share: Floats) -> "Metric":
         """Return the metric of totals of which only these shares are counted, (H,)."""
+
+    def of(self, which: Ints) -> "Metric":
+        """Return the metric of some of the evaluations side by side; mostly they share one."""
 
     def denominator(self, T: Floats) -> Floats:
         """Return what is above 0 where the metric is defined."""
@@ -103,14 +107,15 @@ class Ratio:
     Parameters
     ----------
     a0, a, b0, b : float, array of shape (H,), float, array of shape (H,)
+        Or (R,), (R, H), (R,) and (R, H): a metric for each of R evaluations (`side_by_side`).
     both : Classes, optional
     said : array of bool, shape (H,), optional
         Whether the classifier says yes to a stratum's items; None where strata straddle.
     """
 
-    a0: float
+    a0: float | Floats
     a: Floats
-    b0: float
+    b0: float | Floats
     b: Floats
     both: Classes | None = None
     said: Bools | None = None
@@ -139,6 +144,13 @@ class Ratio:
         """Return the metric over some of the strata, if it depends on no others."""
         said = None if self.said is None else self.said[which]
         return replace(self, a=self.a[which], b=self.b[which], said=said)
+
+    def of(self, which: Ints) -> "Ratio":
+        """Return the metric of some of the evaluations side by side."""
+        if self.a.ndim == 1:
+            return self
+        a0, b0 = (np.asarray(each)[which] for each in (self.a0, self.b0))
+        return Ratio(a0, self.a[which], b0, self.b[which], self.both)
 
     def numerator(self, T: Floats) -> Floats:
         """Return a0 + a.T."""
@@ -276,6 +288,24 @@ class Ratio:
         if self.both is not None:
             share = share * self.both.at(self._base(T))[1]
         return np.asarray(share[..., None])
+
+
+def side_by_side(metrics: Sequence[Ratio]) -> Ratio:
+    """Return metrics over as many strata each as one, of R evaluations.
+
+    What is computed of it, is computed of each as if it were alone; it takes little longer than
+    one. They must bend alike, and be of one class.
+
+    Examples
+    --------
+    >>> N, yes = np.array([10.0, 90.0]), np.array([True, False])
+    >>> both = side_by_side([ratio(name, N, yes) for name in ("recall", "f1")])
+    >>> both.value(np.array([[8.0, 2.0], [8.0, 2.0]]))
+    array([0.8, 0.8])
+    """
+    a0, b0 = (np.array(each) for each in zip(*((one.a0, one.b0) for one in metrics), strict=True))
+    a, b = np.stack([one.a for one in metrics]), np.stack([one.b for one in metrics])
+    return Ratio(a0, a, b0, b)
 
 
 def ratio(

@@ -16,8 +16,9 @@ no target is left behind (`core.joint_allocation`): each Q_t is set against what
 or else against a sample of the whole budget from the items that the target is about.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 from scipy.special import ndtri
@@ -26,7 +27,7 @@ from assay.core import allocation as allocate
 from assay.core.confusion import Matrix
 from assay.core.design import Design
 from assay.core.engine import Look, State, explored_shares, least_of_each, look, weights_now
-from assay.core.forms import Metric
+from assay.core.forms import Metric, Ratio, side_by_side
 from assay.core.goal import BETS_ARE_ON_ONE, Goal
 from assay.core.joint_allocation import compromise_allocation, joint_allocation
 from assay.core.stopping import Reason
@@ -201,7 +202,7 @@ class View:
         if self.is_whole:
             return state
         known = state.tallies
-        mine = Tallies.trusted(*map(self.gather, (known.N, known.n, known.x, known.u)))
+        mine = Tallies.trusted(*self.gather(np.stack((known.N, known.n, known.x, known.u))))
         if self.reads is not None and state.by_class is not None:
             told = state.by_class[..., self.parts, self.reads]
             x = np.asarray(np.add.reduceat(told, self.starts, axis=-1))
@@ -232,6 +233,12 @@ class View:
         possible = settled.least, settled.most
         mine = replace(mine, tallies=tallies, first=first, room=room, once=once, possible=possible)
         return mine, settled.metric
+
+
+Seen = tuple[State, Metric]
+"""An evaluation as a target sees it, and the metric of what it sees."""
+Alike = tuple[list[int], State, Metric]
+"""The numbers of targets that are alike, and what they see: of several, one row for each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,6 +272,11 @@ class Joint:
     views: Sequence[View]
     budget: int | None = None
     prior: tuple[Floats, Floats] | None = None
+    # What the targets see of the state that was looked at last: a look, a plan and a report of it
+    # each ask for it.
+    _last: list[tuple[State, tuple[Seen, ...], list[Alike]]] = field(
+        default_factory=list, init=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         ours = Design()
@@ -299,11 +311,7 @@ class Joint:
 
     def look(self, state: State) -> JointLook:
         """Estimate every target, and decide whether all are good enough."""
-        looks = tuple(
-            look(self.design, view.goal, metric, mine)
-            for view in self.views
-            for mine, metric in [view.seen(state)]
-        )
+        looks = self._looks(state)
         reason = np.full(state.streak.shape, Reason.GO_ON, dtype=np.int64)
         if self.budget is not None:
             reason = np.where(state.tallies.answers >= self.budget, Reason.BUDGET_SPENT, reason)
@@ -314,6 +322,50 @@ class Joint:
         unjudged = np.any([each.reason == Reason.UNJUDGED for each in looks], axis=0)
         over = np.where(unjudged, Reason.UNJUDGED, Reason.GOAL_MET)
         return JointLook(looks, np.where(met, over, reason))
+
+    def _looks(self, state: State) -> tuple[Look, ...]:
+        """Look at every target; at those that are alike, side by side: it takes as long as one."""
+        looks: dict[int, Look] = {}
+        for alike, mine, metric in self._alike(state):
+            now = look(self.design, self.views[alike[0]].goal, metric, mine)
+            each = [now] if len(alike) == 1 else [now.of(row) for row in range(len(alike))]
+            looks.update(zip(alike, each, strict=True))
+        return tuple(looks[number] for number in range(len(self.views)))
+
+    def seen(self, state: State) -> tuple[Seen, ...]:
+        """Return the evaluation as every target sees it."""
+        return self._recall(state)[0]
+
+    def _alike(self, state: State) -> list[Alike]:
+        return self._recall(state)[1]
+
+    def _recall(self, state: State) -> tuple[tuple[Seen, ...], list[Alike]]:
+        if not (self._last and self._last[0][0].equals(state)):
+            seen = tuple(view.seen(state) for view in self.views)
+            self._last[:] = [(state, seen, list(self._side_by_side(state, seen)))]
+        return self._last[0][1:]
+
+    def _side_by_side(self, state: State, seen: Sequence[Seen]) -> Iterator[Alike]:
+        """Yield targets that are alike, together.
+
+        Only where each has as many strata: sums over more would be rounded differently.
+        """
+        groups: dict[Hashable, list[int]] = {}
+        for number, (view, (mine, metric)) in enumerate(zip(self.views, seen, strict=True)):
+            key: Hashable = number
+            plain = state.streak.shape == () and mine.possible is None
+            plain = plain and view.goal.sample_of is None
+            if plain and type(metric) is Ratio and metric.both is None:
+                goal, known = view.goal, mine.tallies
+                asked = goal.within, goal.confidence, goal.budget, goal.at_least
+                key = (*asked, metric.bends, known.N.size, bool(known.u.any()))
+            groups.setdefault(key, []).append(number)
+        for alike in groups.values():
+            mine, metric = seen[alike[0]]
+            if len(alike) > 1:
+                metric = side_by_side([cast(Ratio, seen[number][1]) for number in alike])
+                mine = State.side_by_side([seen[number][0] for number in alike])
+            yield alike, mine, metric
 
     @property
     def _has_widths(self) -> bool:
@@ -355,8 +407,9 @@ class Joint:
         sizes = self.parts.strata_sizes
         spread = np.zeros((*state.streak.shape, len(self.views), sizes.size))
         allowed = np.zeros(spread.shape[:-1])  # above what there is with every item labelled
+        of_each = self._shares(state)
         for t, (view, each) in enumerate(zip(self.views, now.looks, strict=True)):
-            shares = explored_shares(*self._expected(view, state))
+            shares = of_each[t]
             spread[..., t, view.strata] = view.by_stratum(shares**2 / view.share)
             within = view.goal.within
             if within is None:
@@ -406,11 +459,12 @@ class Joint:
     def _weights(self, state: State) -> Floats:
         """Return what each stratum weighs in the target that it weighs most in, (..., H)."""
         most = np.zeros_like(state.dealt)
-        for view in self.views:
-            seen, metric = view.seen(state)
-            w, _ = weights_now(seen.tallies, metric)
-            mine = most[..., view.strata]
-            most[..., view.strata] = np.maximum(mine, view.by_stratum(w))
+        for alike, mine, metric in self._alike(state):
+            w, _ = weights_now(mine.tallies, metric)
+            for number, its in zip(alike, _rows(w, alike), strict=True):
+                view = self.views[number]
+                so_far = most[..., view.strata]
+                most[..., view.strata] = np.maximum(so_far, view.by_stratum(its))
         return most
 
     @property
@@ -430,14 +484,26 @@ class Joint:
         labels = min(self._affords, sizes.sum() / 2)
         return np.asarray((shares**2 / sizes).sum(axis=-1) * (sizes.sum() / labels - 1))
 
-    def _expected(self, view: View, state: State) -> tuple[Tallies, Metric]:
-        """Return the answers as a target sees them, with those that the allocation adds."""
-        seen, metric = view.seen(state)
-        mine = seen.tallies
+    def _shares(self, state: State) -> dict[int, Floats]:
+        """Return how every target would share its labels out, by its number."""
+        found: dict[int, Floats] = {}
+        for alike, mine, metric in self._alike(state):
+            shares = explored_shares(self._expected(alike, mine.tallies), metric)
+            found.update(zip(alike, _rows(shares, alike), strict=True))
+        return found
+
+    def _expected(self, alike: Sequence[int], mine: Tallies) -> Tallies:
+        """Return the answers as targets see them, with those that the allocation adds."""
         if self.prior is None:
-            return mine, metric
-        labels, positives = map(view.gather, self.prior)
-        return Tallies.trusted(mine.N, mine.n + labels, mine.x + positives, mine.u), metric
+            return mine
+        added = [self.views[number].gather(np.stack(self.prior)) for number in alike]
+        labels, positives = added[0] if len(alike) == 1 else np.stack(added, axis=1)
+        return Tallies.trusted(mine.N, mine.n + labels, mine.x + positives, mine.u)
+
+
+def _rows(values: Floats, alike: Sequence[int]) -> Sequence[Floats]:
+    """Return what was computed of targets side by side, or of one alone, for each."""
+    return [values] if len(alike) == 1 else list(values)
 
 
 def _is_over(now: Look) -> Bools:

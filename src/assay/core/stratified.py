@@ -185,16 +185,17 @@ class ValueTests:
         that is told unless `exactly`.
         """
         *_, T = self._planes(m, which, upper=upper, exactly=exactly)
-        return self.metric.value(T)
+        return self.metric.of(which).value(T)
 
     def _planes(
         self, m: Floats, which: Ints, *, upper: bool, exactly: bool = True
     ) -> Iterator[Floats]:
         """Go from totals to the plane that touches there, and from that to totals."""
         T, turns = self._start[which], 1 if self.metric.straight else _PLANES
+        metric = self.metric.of(which)
         for turn in range(turns):
             last = turn == turns - 1
-            c, c0 = self.metric.plane(m, T)
+            c, c0 = metric.plane(m, T)
             T = self._totals(c, which, upper=upper, c0=None if exactly or not last else c0)
             yield T
 

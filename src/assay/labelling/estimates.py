@@ -127,11 +127,13 @@ def _notes_on_interval(labelling: Labelling, standing: Standing) -> list[str]:
 
 def _notes_on_weights(labelling: Labelling, standing: Standing) -> list[str]:
     """Return what is to be said where items count by weight."""
-    once = labelling.rounds.state.once
-    if once is None or not labelling.settings.strata.weighted:
+    if not labelling.settings.strata.weighted:
+        return []
+    state = labelling.rounds.state
+    once, tallies = state.once, state.tallies
+    if once is None:
         return []
     answered = int((once.judged + once.unjudged).sum())
-    tallies = labelling.rounds.state.tallies
     draws = int((tallies.n + tallies.u).sum())
     notes = ["items count by their weight, and are drawn in proportion to it"]
     if draws > answered:
