@@ -436,7 +436,7 @@ def _payments(
         left = left - earlier
     scale = np.where(drawn, metric.denominator(T)[..., None], 1.0)  # 0 only if nothing is unknown
 
-    def paid(constant: float, c: Floats) -> Floats:
+    def paid(constant: float | Floats, c: Floats) -> Floats:
         known = constant + (c * T).sum(axis=-1)[..., None]
         if not replacement:  # what the round's earlier cards have shown
             moved = c[k] * surprise
