@@ -234,6 +234,12 @@ class Linear:
         """Return the metric of totals of which only these shares are counted, (H,)."""
         return replace(self, at=self.at * share, w=self.w / share)
 
+    def of(self, which: Ints) -> "Linear":
+        """Return the metric of some of the evaluations side by side, in their order."""
+        if self.w.ndim == 1 or which.size == len(self.w):
+            return self
+        return Linear(self.at[which], self.value_at[which], self.w[which], self.lowest)
+
     def denominator(self, T: Floats) -> Floats:
         """Return 1: it is defined everywhere."""
         return np.ones(T.shape[:-1])

@@ -146,8 +146,8 @@ class Ratio:
         return replace(self, a=self.a[which], b=self.b[which], said=said)
 
     def of(self, which: Ints) -> "Ratio":
-        """Return the metric of some of the evaluations side by side."""
-        if self.a.ndim == 1:
+        """Return the metric of some of the evaluations side by side, in their order."""
+        if self.a.ndim == 1 or which.size == len(self.a):
             return self
         a0, b0 = (np.asarray(each)[which] for each in (self.a0, self.b0))
         return Ratio(a0, self.a[which], b0, self.b[which], self.both)
