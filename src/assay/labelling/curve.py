@@ -54,6 +54,12 @@ def threshold_curve(labelling: Labelling, *, predictions: object = None) -> Thre
 def _refuse(settings: Settings) -> Roles:
     """Return what the columns of the only classifier are; raise where there is no curve of it."""
     strata, source = settings.strata, settings.source
+    if not settings.is_binary:
+        raise DesignError(
+            f"campaign {settings.name!r} is of {len(settings.classes):,} classes, and no threshold "
+            "tells these apart",
+            hint="for a threshold of one class make a campaign with positive='CLASS'",
+        )
     if len(strata.classifiers) > 1 or source.compares:
         raise DesignError(
             f"campaign {settings.name!r} is of several classifiers: "

@@ -278,7 +278,7 @@ def _contrasts(labelling: Labelling) -> Iterator[tuple[str, list[tuple[int, Coun
     for target in [*targets, *pairs]:
         whose = [(1, target.classifier), *([] if target.minus is None else [(-1, target.minus)])]
         alone = ((sign, replace(target, classifier=name, minus=None)) for sign, name in whose)
-        sides = [(sign, counted_target(settings.strata, each, 0.0)) for sign, each in alone]
+        sides = [(sign, counted_target(settings, each, 0.0)) for sign, each in alone]
         yield target.name, sides
 
 

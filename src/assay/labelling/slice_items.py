@@ -11,12 +11,13 @@ sample of the rest.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
+from assay.core.answers import Answer
 from assay.core.strata import Strata
 from assay.core.subgroups import Domain, Share, domain
 from assay.core.types import Bools, Floats, Ints
@@ -56,7 +57,12 @@ class SliceAnswers:
 
     @classmethod
     def on(
-        cls, labelling: Labelling, items: Sequence[str], *, supposed: Bools | None = None
+        cls,
+        labelling: Labelling,
+        items: Sequence[str],
+        *,
+        supposed: Bools | None = None,
+        is_positive: Callable[[Answer, int], bool] | None = None,
     ) -> Self:
         """Return the answers to these items.
 
@@ -66,14 +72,22 @@ class SliceAnswers:
         items : sequence of str
         supposed : array of bool, optional
             Take the items that wait for an answer as if they had one: positive where this is true.
+        is_positive : callable, optional
+            Tells of an answer and what was predicted whether the item is positive; where the answer
+            is yes, when left out.
         """
         settings, rounds = labelling.settings, labelling.rounds
         cards = [card for item in items if (card := rounds.card(item)) is not None]
         answers = [rounds.answers.get(item) for item in items]
         waits = np.array([answer is None for answer in answers], dtype=np.bool_)
         judged = np.array([bool(answer and answer.judged) for answer in answers], dtype=np.bool_)
+        counts = is_positive or (lambda answer, _: answer is Answer.YES)
         positive = np.array(
-            [answer is not None and answer.outcome is True for answer in answers], dtype=np.bool_
+            [
+                answer is not None and answer.judged and counts(answer, card.predicted)
+                for answer, card in zip(answers, cards, strict=True)
+            ],
+            dtype=np.bool_,
         )
         told = cls(
             stratum=np.array([card.stratum for card in cards], dtype=np.int64),

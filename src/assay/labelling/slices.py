@@ -7,20 +7,24 @@ The labels were drawn for the whole population. What they say of a part of it is
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
+from assay.core.answers import Answer
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
 from assay.core.subgroups import Domain, Doubt, as_metric, doubts, kinds, share_of
 from assay.core.targets import Target
 from assay.core.types import Bools, Floats, Ints
+from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import DesignError, InputError, did_you_mean
 from assay.labelling.settings import Settings
 from assay.labelling.slice_items import SliceAnswers, SliceCounts, count_slices, slice_values
 from assay.labelling.state import Labelling
 from assay.results import SliceRow, Slices
 
+_Codes = TypeVar("_Codes", int, Ints)
 _MOST = 50  # slices; of more, those with the fewest labels are put together
 _WHY = {
     Doubt.FEW_LABELS: "{counted} of 30 labels",
@@ -35,7 +39,8 @@ class CountedTarget:
     """A metric that a campaign estimates: its confidence, and which items it is about.
 
     `bit` is the classifier's in what was predicted of an item; `among` are the bits that are set
-    for every item that the metric is about.
+    for every item that the metric is about. Of more classes than yes and no, `of` is the class that
+    is called yes; or it is "", and every item is said to be right, and positive where it is.
     """
 
     name: str
@@ -43,16 +48,35 @@ class CountedTarget:
     confidence: float
     bit: int
     among: int
+    classes: Vocabulary = YES_OR_NO
+    of: str = "yes"
+
+    def is_positive(self, answer: Answer, predicted: int) -> bool:
+        """Tell whether an answer makes an item positive."""
+        if self.of:
+            return answer == self.of
+        return self.classes.number(answer) == self._number(predicted)
+
+    def says_yes(self, predicted: Ints) -> Bools:
+        """Tell where the classifier says yes."""
+        said = self._number(predicted)
+        right = np.ones_like(said, dtype=np.bool_)
+        return said == self.classes.number(self.of) if self.of else right
+
+    def _number(self, predicted: _Codes) -> _Codes:
+        """Return the number of the class that the classifier says."""
+        place: int = len(self.classes) ** self.bit
+        return predicted // place % len(self.classes)
 
     def kinds(self, predicted: Ints, positive: Bools) -> Ints:
         """Return as what items count in the metric, -1 for those that do not."""
         inside = predicted & self.among == self.among
-        return np.where(inside, kinds(self.metric, (predicted >> self.bit & 1) > 0, positive), -1)
+        return np.where(inside, kinds(self.metric, self.says_yes(predicted), positive), -1)
 
     def raises(self, predicted: Ints) -> Bools:
         """Tell where a positive item raises the metric, and a negative one does not."""
         yes, no = (METRICS[self.metric].rises(said=said) for said in (True, False))
-        return np.where((predicted >> self.bit & 1) > 0, yes, no)
+        return np.where(self.says_yes(predicted), yes, no)
 
     def about(self, predicted: Ints) -> Bools:
         """Tell which items may be in the metric's denominator, before they are judged."""
@@ -79,7 +103,7 @@ def slices_of(
     target = _target(labelling.settings, metric)
     items = [*labelling.rounds.answers, *(card.item_id for card in labelling.rounds.outstanding)]
     values = slice_values(labelling, items, column, predictions)
-    answered = SliceAnswers.on(labelling, items)
+    answered = SliceAnswers.on(labelling, items, is_positive=target.is_positive)
     about = target.about(answered.predicted)
     slots, names, others = slots_of(values, about, answered.judged)
     confidence = 1 - (1 - target.confidence) / (max(len(names), 1) if simultaneous else 1)
@@ -92,7 +116,9 @@ def slices_of(
             _estimate(
                 labelling,
                 target,
-                SliceAnswers.on(labelling, items, supposed=supposed),
+                SliceAnswers.on(
+                    labelling, items, supposed=supposed, is_positive=target.is_positive
+                ),
                 slots,
                 n_slices=len(names),
                 confidence=confidence,
@@ -144,26 +170,39 @@ def slots_of(values: Sequence[str], about: Bools, judged: Bools) -> tuple[Ints, 
 
 def _target(settings: Settings, metric: str | None) -> CountedTarget:
     """Find the metric among those that the campaign estimates; by default the first that can be."""
-    goal, strata = settings.goal, settings.strata
+    goal = settings.goal
     names = [target.name for target in goal.targets]
     _refuse_unknown(metric, names)
-    single = [at for at, target in enumerate(goal.targets) if target.minus is None]
-    at = names.index(metric) if metric is not None else (*single, 0)[0]
+    can_be = [
+        at
+        for at, target in enumerate(goal.targets)
+        if target.minus is None and (target.label != "" or target.metric == "accuracy")
+    ]
+    if metric is None and not can_be and not settings.is_binary:
+        target = Target("accuracy", settings.strata.classifiers[0], label="")
+        return counted_target(settings, target, goal.confidence)
+    at = names.index(metric) if metric is not None else (*can_be, 0)[0]
     target = goal.targets[at]
+    if target.label == "" and target.metric != "accuracy":
+        raise DesignError(
+            f"{target.name} is of all classes, and slices are of accuracy, or of one class",
+            hint="leave out metric= for accuracy; or name one of a class that is estimated",
+        )
     if target.minus is not None:
         raise DesignError(
             f"{target.name} is a difference, and slices are of one metric of one classifier",
             hint="name one that the campaign estimates, metric='precision:new'; for differences in "
             "a slice, make the slice a target: 'precision:new[lang=de] - precision:old[lang=de]'",
         )
-    return counted_target(strata, target, goal.goals[at].confidence)
+    return counted_target(settings, target, goal.goals[at].confidence)
 
 
-def counted_target(strata: Strata, target: Target, confidence: float) -> CountedTarget:
+def counted_target(settings: Settings, target: Target, confidence: float) -> CountedTarget:
     """Return which items a metric of one classifier is about."""
+    strata, of = settings.strata, "yes" if target.label is None else target.label
     bits = strata.groups.bits(len(strata.classifiers), target.classifier or "", target.slice)
     bit = strata.classifiers.index(target.classifier) if target.classifier else 0
-    return CountedTarget(target.name, target.metric, confidence, bit, bits)
+    return CountedTarget(target.name, target.metric, confidence, bit, bits, settings.classes, of)
 
 
 def _refuse_unknown(metric: str | None, names: Sequence[str]) -> None:
