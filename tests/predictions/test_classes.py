@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from assay.core.cells import cut_heaps
 from assay.core.targets import ALONE
 from assay.core.vocabulary import MOST_CLASSES, YES_OR_NO, Vocabulary
 from assay.errors import DesignError, InputError, PredictionsError
@@ -25,42 +25,9 @@ from assay.predictions import (
     read_given,
     read_predictions,
 )
-
-TOPICS = ("math", "physics", "q-bio")
-N = 3_000
-
-
-def _table(seed: int = 0) -> dict[str, Any]:
-    rng = np.random.default_rng(seed)
-    probabilities = rng.dirichlet([1.0, 2.0, 0.3], N)
-    most = probabilities.argmax(axis=1)
-    columns = {f"p_{name}": probabilities[:, place] for place, name in enumerate(TOPICS)}
-    return {
-        "url": [f"u{number}" for number in range(N)],
-        "topic": [TOPICS[number] for number in most],
-        "top": probabilities.max(axis=1),
-        "text": [f"text {number}" for number in range(N)],
-        **columns,
-    }
-
-
-TABLE = _table()
-KNOWN = Vocabulary(TOPICS)
-
-
-def _told(found: Predictions) -> dict[str, Any]:
-    """Return all that must not depend on the container."""
-    heaps = [(0,), (1, 2)]
-    cut = cut_heaps(found.profile_heaps(heaps), heaps, [3, 4])
-    return {
-        "classes": found.classes,
-        "cells": found.cells(),
-        "parts": found.count_parts(cut),
-        "heaps": cut,
-        "found": found.find(["u3", "none", "u5"], variable="rank", scale="probability"),
-        "fingerprint": found.fingerprint(),
-        "range": found.score_range,
-    }
+from assay.predictions.duckdb import scanner as duck_scanner
+from assay.predictions.scanned import ScannedPredictions
+from tests.predictions.class_population import KNOWN, TABLE, TOPICS, cut, dealt, told_by
 
 
 def _containers(folder: Path) -> dict[str, object]:
@@ -79,7 +46,10 @@ def _containers(folder: Path) -> dict[str, object]:
         "parquet": folder / "t.parquet",
         "shuffled": folder / "shuffled.parquet",
         "query": f"SELECT * FROM '{folder / 't.parquet'}'",
-        "duckdb": Scan(folder / "t.parquet", engine="memory"),
+        "duckdb": Scan(folder / "t.parquet", engine="duckdb"),
+        "duckdb of shuffled rows": Scan(folder / "shuffled.parquet", engine="duckdb"),
+        "duckdb of csv": Scan(folder / "t.csv", engine="duckdb"),
+        "duckdb of a query": Scan(f"SELECT * FROM '{folder / 't.parquet'}'", engine="duckdb"),
     }
 
 
@@ -89,14 +59,17 @@ def _containers(folder: Path) -> dict[str, object]:
         {"predicted": "topic", "score": "top"},
         {"predicted": "topic"},
         {"probabilities": "p_*", "predicted": "topic"},
+        {"probabilities": "p_*"},
     ],
-    ids=["score", "no score", "probabilities"],
+    ids=["score", "no score", "probabilities of the predicted", "probabilities"],
 )
 def test_every_container_answers_alike(columns: dict[str, Any], tmp_path: Path) -> None:
     def read(source: object) -> dict[str, Any]:
         classes = find_classes(source, predicted="topic")
         assert classes == KNOWN
-        return _told(read_predictions(source, id="url", show=["text"], classes=classes, **columns))
+        return told_by(
+            read_predictions(source, id="url", show=["text"], classes=classes, **columns)
+        )
 
     expected = read(TABLE)
     assert expected["cells"] == {
@@ -445,6 +418,79 @@ def test_many_classes_are_counted_as_few_are() -> None:
     in_order = ranks[np.argsort(scores)]
     assert all(one <= next_one for one, next_one in pairwise(in_order.tolist()))
     assert ranks.mean() == pytest.approx(0.5)
+
+
+def test_duckdb_deals_a_thousand_classes_as_memory_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(duck_scanner, "_LISTED", 500)  # so that more must be asked for
+    rng = np.random.default_rng(11)
+    size, most = 20_000, 1_000
+    said = np.minimum(rng.geometric(0.005, size), most) - 1
+    said[:most] = np.arange(most)
+    path = tmp_path / "many.parquet"
+    table = {"id": np.arange(size), "said": said, "p": rng.beta(2, 1, size)}
+    pd.DataFrame(table).to_parquet(path)
+    classes = find_classes(path, predicted="said")
+    assert classes.names == tuple(map(str, range(most)))
+    columns: dict[str, Any] = {"id": "id", "predicted": "said", "score": "p", "classes": classes}
+    here = read_predictions(table, **columns)
+    there = read_predictions(Scan(path, engine="duckdb"), **columns)
+    assert isinstance(there, ScannedPredictions)
+    assert there.fingerprint() == here.fingerprint()
+    assert there.cells() == here.cells() == dict(enumerate(np.bincount(said).tolist()))
+    # Classes 5 to 7 and 990 on are in no heap.
+    heaps = [(0,), (1, 4), (2, 3), tuple(range(8, 400)), tuple(range(400, 990))]
+    strata = cut(here, heaps, 4)
+    assert cut(there, heaps, 4) == strata
+    cards = dealt(there, strata, 50)
+    assert cards == dealt(here, strata, 50)
+    assert all(
+        card.predicted in heaps[place // 4] for place, deck in enumerate(cards) for card in deck
+    )
+
+
+def test_duckdb_says_what_is_wrong_with_classes(tmp_path: Path) -> None:
+    known = Vocabulary(("a", "b"))
+    table = {"id": ["x", "y", "z"], "said": ["a", "c", "b"], "p_a": [0.5] * 3, "p_b": [0.5] * 3}
+
+    def read(changed: dict[str, Any], **columns: Any) -> None:
+        path = tmp_path / "t.parquet"
+        pq.write_table(pa.table({**table, **changed}), path)
+        read_predictions(Scan(path, engine="duckdb"), id="id", classes=known, **columns)
+
+    with pytest.raises(
+        PredictionsError, match=r"1 of 3 predicted classes .* none of the 2"
+    ) as error:
+        read({}, predicted="said")
+    assert "id 'y'" in error.value.details
+    with pytest.raises(PredictionsError, match=r"2 of 3 predicted classes .* missing"):
+        read({"said": ["a", None, " "]}, predicted="said")
+    for way in ({}, {"predicted": "said"}):
+        mended = {"said": ["a", "a", "b"]}
+        with pytest.raises(PredictionsError, match=r"1 of 3 rows .* have probabilities that"):
+            read({**mended, "p_b": [0.5, None, 0.5]}, probabilities="p_*", **way)
+        with pytest.raises(PredictionsError, match=r"2 of 3 rows .* have probabilities that"):
+            wrong = [0.5, float("nan"), float("-inf")]
+            read({**mended, "p_b": wrong}, probabilities="p_*", **way)
+    with pytest.raises(PredictionsError, match="of type VARCHAR"):
+        read({"p_b": ["0.5"] * 3}, probabilities="p_*")
+    with pytest.raises(PredictionsError, match=r"1 of 3 rows .* not 2 of them"):
+        read({"p": [[0.5, 0.5], [0.5], [0.1, 0.9]]}, probabilities="p")
+    with pytest.raises(PredictionsError, match="of type DOUBLE"):
+        read({}, probabilities="p_a")
+
+
+def test_duckdb_reads_lists_as_memory_does(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    lists = np.random.default_rng(4).dirichlet([1, 1, 1], 300).astype(np.float32)
+    pq.write_table(pa.table({"id": range(300), "p": list(lists)}), path)
+    classes = find_classes(path, probabilities="p")
+    columns: dict[str, Any] = {"id": "id", "probabilities": "p", "classes": classes}
+    here = read_predictions(path, **columns)
+    there = read_predictions(Scan(path, engine="duckdb"), **columns)
+    assert (classes.names, here.cells()) == (("0", "1", "2"), there.cells())
+    assert here.fingerprint() == there.fingerprint()
 
 
 def test_a_name_that_cannot_be_is_refused() -> None:

@@ -24,7 +24,7 @@ from assay.errors import DesignError, InputError, LabelError, StorageError
 from assay.labelling.epochs import Epoch, epoch_seed, rounds_after
 from assay.labelling.review_rule import words_of
 from assay.labelling.rounds import Rounds
-from assay.predictions import Roles, joint_fingerprint, listed, score_name
+from assay.predictions import Roles, fits_pattern, joint_fingerprint, listed, score_name
 from assay.storage import Session, reading_stored
 
 MOST_REVIEWERS = 20  # of one item
@@ -120,8 +120,18 @@ class Source:
     @property
     def judgements(self) -> tuple[str, ...]:
         """The columns that tell what a classifier, or somebody else, said of an item."""
-        said = (each.get(role) for each in self._classifiers for role in ("score", "predicted"))
-        return tuple(dict.fromkeys(name for name in (*said, *self.aux) if name is not None))
+        said = [each.get(role) for each in self._classifiers for role in ("score", "predicted")]
+        # Of the columns of all classes' probabilities only those are known that somebody named.
+        named = [name for name in self.kept if any(fits_pattern(name, p) for p in self._patterns)]
+        every = (*said, *self.aux, *named)
+        return tuple(dict.fromkeys(name for name in every if name is not None))
+
+    @property
+    def _patterns(self) -> list[str]:
+        """How the columns of the classes' probabilities are called, with a star for the class."""
+        given = [each.get("probabilities") for each in self._classifiers]
+        given.append(self.columns.get("probabilities"))
+        return [pattern for pattern in given if pattern is not None]
 
     @property
     def seen(self) -> list[str]:

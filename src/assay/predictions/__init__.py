@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from assay.lazy import on_demand
 
 if TYPE_CHECKING:
+    from assay.predictions.class_values import fits_pattern
     from assay.predictions.classes import column_names, find_classes, is_of_classes
     from assay.predictions.contract import (
         Card,
@@ -53,6 +54,7 @@ else:
     __getattr__ = on_demand(
         __name__,
         {
+            "class_values": "fits_pattern",
             "classes": "column_names find_classes is_of_classes",
             "contract": "Card Found IdKind Predictions joint_fingerprint listed",
             "doubts": "Doubt",
@@ -107,6 +109,7 @@ __all__ = [
     "column_names",
     "engine_of",
     "find_classes",
+    "fits_pattern",
     "fold_of",
     "from_arrays",
     "is_of_classes",

@@ -23,6 +23,7 @@ from assay.predictions.class_values import (
 )
 from assay.predictions.column import examples, first_few, refuse_missing_columns
 from assay.predictions.contract import Predictions
+from assay.predictions.duckdb.databases import is_postgres, postgres_columns
 from assay.predictions.duckdb.distinct import distinct_in_duckdb
 from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import open_relation
@@ -238,6 +239,8 @@ def column_names(source: object) -> list[str]:
         from assay.predictions.spark.source import open_rows
 
         return list(open_rows(scan).frame.columns)
+    if scan.path is not None and is_postgres(scan.path):
+        return postgres_columns(scan.path, scan.table)
     if scan.path is not None:
         return list(open_relation(scan, [], staged=False).types)
     if isinstance(held, Mapping):

@@ -25,12 +25,16 @@ from assay.predictions.ids import Ids
 
 @dataclass(frozen=True)
 class Span:
-    """Rows that are asked for: of a side, low <= value < high, number <= limit."""
+    """Rows that are asked for: of a side, low <= value < high, number <= limit.
+
+    Of more classes than no and yes, `codes` are those that are asked for, in place of the side.
+    """
 
     side: Side
     low: float
     high: float
     limit: int
+    codes: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,15 +47,15 @@ class Rows:
         Their ids.
     values : array, shape (n,)
         Their stratification variable.
-    predicted : array of bool, shape (n,)
-        Their predicted labels.
+    predicted : array of bool, or of int64, shape (n,)
+        Their predicted labels, or the numbers of their predicted classes.
     shown : list of dict, optional
         What people see of each; None where the engine had better be asked for the drawn ones only.
     """
 
     ids: Ids
     values: Floats
-    predicted: Bools
+    predicted: Bools | Ints
     shown: list[dict[str, object]] | None = None
 
 

@@ -279,7 +279,7 @@ def read_predictions(
     if sample_weight is not None:
         refuse_no_column("sample_weight", sample_weight)
         _refuse_engine(scan, engine, sample_weight)
-    elif engine != "memory" and classes is None and _can_stay(scan, engine, roles, groups, aux):
+    elif engine != "memory" and _can_stay(scan, engine, roles, groups, aux):
         ((name, role),) = roles.items()
         role = replace(role, id=id)
         with about(name):
@@ -289,6 +289,7 @@ def read_predictions(
                 seed=seed,
                 check_ids=scan.check_ids,
                 classifiers=(name,),
+                classes=_classes_of(roles),
                 reopen=partial(_reopened, scan, engine, role, show) if aux else None,
                 bind=bind and bool(aux),
             )

@@ -17,12 +17,12 @@ import numpy as np
 
 from assay.core import deck
 from assay.core.bins import Scale, bins_of
-from assay.core.cells import Heap, Part, count_parts
+from assay.core.cells import Heap, Part, assign_strata, count_parts
 from assay.core.cuts import VARIABLES, Cuts, Variable, rank
 from assay.core.error_model import Model, Values
 from assay.core.profile import Profile, ScoreCells
 from assay.core.strata import UNNAMED, Side, Strata
-from assay.core.targets import NO_GROUPS
+from assay.core.targets import ALONE, NO_GROUPS
 from assay.core.types import Bools, Ints
 from assay.core.vocabulary import YES_OR_NO
 from assay.errors import PredictionsError
@@ -53,6 +53,8 @@ class ScannedPredictions:
         Whether to look at every id for repetitions, not only at those drawn.
     classifiers : tuple of str
         The name of the only one.
+    classes : tuple of str
+        What it says of an item; others than no and yes are of a classifier that has a name.
     reopen : callable, optional
         Opens the predictions with a model's log odds in the score's place, or with what the score
         and the columns for a model say in place of what people see.
@@ -62,7 +64,6 @@ class ScannedPredictions:
 
     weighted = False
     groups = NO_GROUPS
-    classes = YES_OR_NO.names
 
     def __init__(
         self,
@@ -72,11 +73,12 @@ class ScannedPredictions:
         seed: int,
         check_ids: bool,
         classifiers: tuple[str, ...] = UNNAMED,
+        classes: tuple[str, ...] = YES_OR_NO.names,
         reopen: Reopen | None = None,
         bind: bool = False,
     ) -> None:
         self._reopen = reopen
-        self.threshold, self.classifiers = threshold, classifiers
+        self.threshold, self.classifiers, self.classes = threshold, classifiers, classes
         self._scanner = scanner
         self._seed = seed = bound_seed(seed, self.opinions_digest()) if bind else seed
         if check_ids:
@@ -91,6 +93,9 @@ class ScannedPredictions:
         if self.classifiers == UNNAMED:
             return f"<predictions of {self.source}: {self.positives:,} say yes>"
         (name,) = self.classifiers
+        if self.classes != YES_OR_NO.names:
+            by = "" if name == ALONE else f" by {name}"
+            return f"<predictions of {self.source}{by}: {len(self.classes):,} classes>"
         return f"<predictions of {self.source} by {name}: to {self.positives:,} it says yes>"
 
     @property
@@ -133,6 +138,7 @@ class ScannedPredictions:
             seed=self._seed,
             check_ids=False,
             classifiers=self.classifiers,
+            classes=self.classes,
             reopen=self._reopen,
         )
 
@@ -157,6 +163,7 @@ class ScannedPredictions:
             seed=self._seed,
             check_ids=False,
             classifiers=self.classifiers,
+            classes=self.classes,
             reopen=self._reopen,
         )
 
@@ -186,18 +193,20 @@ class ScannedPredictions:
 
     def cells(self) -> dict[int, int]:
         """Return the number of items with each code that occurs: 1 for yes, 0 for no."""
-        sizes = {0: self.size - self.positives, 1: self.positives}
-        return {code: items for code, items in sizes.items() if items}
+        counted = self._survey.cells
+        sizes = np.zeros(counted.classes, dtype=np.int64)
+        np.add.at(sizes, counted.said.astype(np.int64), counted.count)
+        return {code: int(sizes[code]) for code in np.flatnonzero(sizes).tolist()}
 
     def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
         """Return the distribution of the rank among the items with each heap's codes."""
-        yes = self._survey.cells.yes
-        return [self._profile_ranks(np.isin(yes, list(heap))) for heap in heaps]
+        said = self._survey.cells.said
+        return [self._profile_ranks(np.isin(said, list(heap))) for heap in heaps]
 
     def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
         """Return the number of items in each part of the strata that the heaps are cut into."""
         ranked = self._rank_cells
-        return count_parts(ranked.low, ranked.yes.astype(np.int64), heaps, ranked.count)
+        return count_parts(ranked.low, ranked.said.astype(np.int64), heaps, ranked.count)
 
     def count(self, strata: Strata, *, scale: Scale) -> Ints:
         """Return the number of items in each stratum, by the strata's own cuts."""
@@ -206,7 +215,7 @@ class ScannedPredictions:
         of_cell = _stratum_of_cells(strata, cells)
         sizes = np.zeros(strata.n_strata, dtype=np.int64)
         if of_cell is None:
-            stratum, spans = _spans(strata, [TOP] * strata.n_strata)
+            stratum, spans = self._spans(strata.heaps, [TOP] * strata.n_strata)
             np.add.at(sizes, stratum, self._scanner.count(spans, variable, scale))
         else:
             inside = of_cell >= 0
@@ -304,21 +313,22 @@ class ScannedPredictions:
             count=np.add.reduceat(count, starts),
         )
 
-    def _by_score(self, strata: Strata) -> Strata:
-        """Return strata of the score that hold the same items as those of the rank."""
+    def _by_score(self, strata: Strata) -> list[Heap]:
+        """Return heaps that are cut by the score, and hold the same items as those by the rank."""
         ranks = rank(self._scores.low, self._scores)
-        cuts: dict[Side, Cuts] = {}
+        heaps = []
         for heap in strata.heaps:
             owner = heap.cuts.assign(ranks)
             changes = np.flatnonzero(np.diff(owner)) + 1
-            cuts[heap.side] = Cuts(
+            cuts = Cuts(
                 method=heap.cuts.method,
                 points=tuple(self._scores.low[changes].tolist()),
                 owner=tuple(owner[np.concatenate([[0], changes])].tolist()),
             )
-        return Strata.of_sides("score", cuts, strata.sizes.tolist())
+            heaps.append(Heap(heap.codes, cuts))
+        return heaps
 
-    def _said(self, predicted: Bools) -> list[int]:
+    def _said(self, predicted: Bools | Ints) -> list[int]:
         """Return what cards carry: codes where the classifier has a name."""
         said: list[int] = predicted.tolist()
         return said if self.classifiers == UNNAMED else [int(each) for each in said]
@@ -354,13 +364,18 @@ class ScannedPredictions:
         seed: int,
     ) -> "_Candidates":
         """Fetch at least as many of the first cards of each stratum as are wanted."""
-        if variable == "rank":
-            strata, variable = self._by_score(strata), "score"
+        heaps: Sequence[Heap] = strata.heaps
+        by_rank = variable == "rank"
+        if by_rank:
+            heaps, variable = self._by_score(strata), "score"
         share = first_shares(wanted, np.maximum(sizes, 1))
         while True:
-            _, spans = _spans(strata, [int(limit) for limit in limits(share)], wanted > 0)
+            _, spans = self._spans(heaps, [int(limit) for limit in limits(share)], wanted > 0)
             rows = self._scanner.rows(spans, variable=variable, scale=scale, seed=seed)
-            stratum = strata.assign(rows.values, rows.predicted)
+            if by_rank:
+                stratum = assign_strata(rows.values, rows.predicted.astype(np.int64), heaps)
+            else:
+                stratum = strata.assign(rows.values, rows.predicted)
             short = np.bincount(stratum, minlength=strata.n_strata) < wanted
             if not (short & (share < 1)).any():
                 break
@@ -383,6 +398,24 @@ class ScannedPredictions:
         facts = zip(ids, self._said(found.predicted[chosen]), shown, strict=True)
         cards = iter([Card(id, said, seen) for id, said, seen in facts])
         return [[next(cards) for _ in place] for place in places]
+
+    def _spans(
+        self, heaps: Sequence[Heap], limit: Sequence[int], wanted: Bools | None = None
+    ) -> tuple[Ints, list[Span]]:
+        """Return the intervals of all strata that are wanted, and the stratum of each."""
+        owners, spans = [], []
+        first = 0
+        for heap in heaps:
+            codes = None if self.classes == YES_OR_NO.names else heap.codes
+            side = heap.side if codes is None else None
+            edges = [-inf, *heap.cuts.points, inf]
+            for owner, (low, high) in zip(heap.cuts.owner, pairwise(edges), strict=True):
+                stratum = first + owner
+                if wanted is None or wanted[stratum]:
+                    owners.append(stratum)
+                    spans.append(Span(side, low, high, limit[stratum], codes))
+            first += heap.cuts.n_strata
+        return np.array(owners, dtype=np.int64), spans
 
     def _refuse_repeated(self, ids: Ids) -> None:
         """Raise where an id repeats among those at hand.
@@ -416,7 +449,7 @@ class _Candidates:
         self,
         ids: Ids,
         stratum: Ints,
-        predicted: Bools,
+        predicted: Bools | Ints,
         shown: list[dict[str, object]] | None = None,
     ) -> None:
         self.ids, self.stratum, self.predicted, self.shown = ids, stratum, predicted, shown
@@ -448,32 +481,15 @@ def _listed(survey: Survey, cells: ScoreCells, strata: Strata, seed: int) -> _Ca
     stratum = of_cell[listed.cell]
     rows = np.flatnonzero(stratum >= 0)
     cell = listed.cell[rows]
-    return _Candidates(listed.ids.take(rows), stratum[rows], cells.yes[cell])
+    return _Candidates(listed.ids.take(rows), stratum[rows], cells.said[cell])
 
 
 def _stratum_of_cells(strata: Strata, cells: ScoreCells) -> Ints | None:
     """Return the stratum of each cell, -1 for none; None where a cut goes through a cell."""
     if strata.is_named:  # cut by rank, which is one for all items of a cell
-        return strata.assign(cells.low, cells.yes.astype(np.int64))
+        return strata.assign(cells.low, cells.said.astype(np.int64))
     lowest = strata.assign(cells.low, cells.yes)
     whole = (lowest == strata.assign(cells.high, cells.yes)).all()
     # A stratum of two flanks may hold both ends of a cell and not its middle.
     whole &= all(heap.cuts.owner == tuple(range(heap.cuts.n_strata)) for heap in strata.heaps)
     return lowest if whole else None
-
-
-def _spans(
-    strata: Strata, limit: Sequence[int], wanted: Bools | None = None
-) -> tuple[Ints, list[Span]]:
-    """Return the intervals of all strata that are wanted, and the stratum of each."""
-    owners, spans = [], []
-    first = 0
-    for heap in strata.heaps:
-        edges = [-inf, *heap.cuts.points, inf]
-        for owner, (low, high) in zip(heap.cuts.owner, pairwise(edges), strict=True):
-            stratum = first + owner
-            if wanted is None or wanted[stratum]:
-                owners.append(stratum)
-                spans.append(Span(heap.side, low, high, limit[stratum]))
-        first += heap.cuts.n_strata
-    return np.array(owners, dtype=np.int64), spans

@@ -280,6 +280,20 @@ def readable_copy(
     return Readable(label, sql, size, is_lasting=True, is_filtered=True)
 
 
+def postgres_columns(url: str, table: str | None) -> list[str]:
+    """Return the columns of a table of PostgreSQL, of which nothing else is read.
+
+    Parameters
+    ----------
+    url, table
+        As in `readable_copy`.
+    """
+    database = address_of(url)
+    with _connected(url, database) as server:
+        schema, name = find_table(table, server.execute(_TABLES).fetchall(), database)
+        return [column.name for column in _columns(server, schema, name)]
+
+
 @contextmanager
 def _connected(url: str, label: str) -> Iterator["Connection"]:
     try:

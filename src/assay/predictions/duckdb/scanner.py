@@ -21,6 +21,7 @@ from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.contract import IdKind
 from assay.predictions.doubts import doubts_of
+from assay.predictions.duckdb.classes import rows_with_classes
 from assay.predictions.duckdb.loading import fetch_shown
 from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import DuckIds, Relation, open_relation
@@ -37,6 +38,7 @@ from assay.predictions.sql.rows import (
     case_sql,
     double_sql,
     family_of,
+    heap_sql,
     row_sql,
     spread_sql,
     value_sql,
@@ -54,10 +56,12 @@ class DuckInspected:
         The rows.
     id : str
         The id as SQL; it orders the examples.
+    sql : str
+        Stands after FROM: the relation's rows, with more columns.
     """
 
-    def __init__(self, relation: Relation, id: str) -> None:
-        self._relation, self._id = relation, id
+    def __init__(self, relation: Relation, id: str, sql: str) -> None:
+        self._relation, self._id, self._sql = relation, id, sql
 
     @property
     def source(self) -> str:
@@ -87,7 +91,7 @@ class DuckInspected:
 
     @property
     def _rows(self) -> duckdb.DuckDBPyRelation:
-        return self._relation.connection.sql(f"FROM {self._relation.sql}")
+        return self._relation.connection.sql(f"FROM {self._sql}")
 
     def _fetch(self, rows: duckdb.DuckDBPyRelation) -> list[Any]:
         """Fetch rows without a look at the files' statistics.
@@ -145,6 +149,9 @@ _MEMORY = "200MB"  # enough for two threads that read row groups of a million ro
 # of its sign. A key of 16 bits is counted in an array, without a hash table.
 _YES_BIT = 14
 
+# The number of a class stands in front of the 15 bits of a bin without a sign.
+_CLASS_BIT = 15
+
 
 def open_duck(scan: Scan, roles: Roles, show: Sequence[str]) -> "DuckScanner":
     """Open predictions that DuckDB can read."""
@@ -167,6 +174,7 @@ class DuckScanner:
     def __init__(self, relation: Relation, roles: Roles, show: Sequence[str]) -> None:
         refuse_missing_columns([*roles.columns, *show], list(relation.types), relation.label)
         self._relation, self._roles, self._show = relation, roles, tuple(show)
+        self._sql = relation.sql if roles.classes is None else rows_with_classes(relation, roles)
         self._row = row_sql(
             roles,
             {name: identifier(name) for name in relation.types},
@@ -183,7 +191,7 @@ class DuckScanner:
         self._ids = DuckIds(relation, str(roles.id), self._row.id)
         if roles.model is not None:
             self._row = replace(self._row, score=self._log_odds(roles.model))
-        self._inspected = DuckInspected(relation, self._row.id)
+        self._inspected = DuckInspected(relation, self._row.id, self._sql)
 
     @property
     def source(self) -> str:
@@ -258,6 +266,9 @@ class DuckScanner:
         spans, variable, scale, seed
             As in `engine.Scanner`.
         """
+        heaps = (
+            [f"{heap_sql(spans, self._row.classes, 'duckdb')} AS heap"] if self._row.classes else []
+        )
         limit = case_sql(spans, [f"{span.limit}::UBIGINT" for span in spans])
         highest = max(span.limit for span in spans)
         number = duckdb_keyed(self._digest, seed)
@@ -265,6 +276,8 @@ class DuckScanner:
         low_enough = f"number <= {highest} AND number <= {limit}"
         with reading(self.source):
             rows = self._judged(variable, scale, f"{number} AS number")
+            if heaps:
+                rows = rows.project(f"*, {heaps[0]}")
             return self._taken(rows.filter(low_enough))
 
     def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
@@ -293,18 +306,20 @@ class DuckScanner:
 
     @property
     def _rows(self) -> duckdb.DuckDBPyRelation:
-        return self._relation.connection.sql(f"FROM {self._relation.sql}")
+        return self._relation.connection.sql(f"FROM {self._sql}")
 
     def _size_and_rule(self) -> tuple[int, Rule]:
         """Return the number of rows and the bin rule; of Parquet files without reading the rows."""
         score = self._row.score
+        rows = self._rows
         as_it_is = (
             not self._roles.turns and self._roles.scale != "percent" and self._roles.model is None
         )
         if self._roles.score is not None and as_it_is and not self._relation.is_text:
             score = identifier(self._roles.score)  # without a cast the files' own statistics answer
+            rows = self._relation.connection.sql(f"FROM {self._relation.sql}")
         ends = f"count(*), min({score})::DOUBLE, max({score})::DOUBLE"
-        ((size, low, high),) = self._fetch(self._rows.aggregate(ends))
+        ((size, low, high),) = self._fetch(rows.aggregate(ends))
         if not size:
             raise PredictionsError(f"there are no predictions in {self.source}")
         if low is None or not isfinite(low) or not isfinite(high):
@@ -316,13 +331,13 @@ class DuckScanner:
     ) -> "pa.Table":
         """Count all rows by bin and label."""
         # Where it cannot be told what a row says, there is no key, as where something is missing.
-        said = self._row.says if self._row.is_sure else f"nullif({self._row.says}, 2)"
-        said = f"CAST({said} AS SMALLINT) * {2**_YES_BIT}::SMALLINT"
-        rows = self._rows.project(
-            ", ".join(
-                [f"xor({duckdb_bin(value, rule)}, {said}) AS key", f"{value} AS value", *columns]
-            )
-        )
+        row = self._row
+        said = row.says if row.is_sure else f"nullif({row.says}, {row.unclear})"
+        bin = duckdb_bin(value, rule)
+        key = f"xor({bin}, CAST({said} AS SMALLINT) * {2**_YES_BIT}::SMALLINT)"
+        if row.classes is not None:
+            key = f"({said})::INTEGER * {2**_CLASS_BIT} + {bin}::INTEGER + {2 ** (_CLASS_BIT - 1)}"
+        rows = self._rows.project(", ".join([f"{key} AS key", f"{value} AS value", *columns]))
         basic = ["key", "count(*) AS count", "min(value) AS low", "max(value) AS high"]
         counted = rows.aggregate(", ".join([*basic, *aggregates]), "key")
         try:
@@ -334,6 +349,8 @@ class DuckScanner:
     def _in_little_memory(self, rows: duckdb.DuckDBPyRelation) -> "pa.Table":
         """Run what needs little; without a limit DuckDB would take more to read ahead."""
         connection = self._relation.connection
+        if self._row.classes is not None:
+            return self._arrow(rows)  # there may be a million groups
         try:
             connection.execute(f"SET memory_limit = '{_MEMORY}'")
             return self._arrow(rows)
@@ -348,14 +365,18 @@ class DuckScanner:
         ends = [np.asarray(counted[end]) for end in ("low", "high")]
         if counted["key"].null_count or not np.isfinite(ends).all():
             self._tell_what_is_wrong()
-        bins, yes = _unpacked(counted["key"])
-        return np.lexsort((yes, bins))
+        bins, said = self._unpacked(counted["key"])
+        return np.argsort(self._roles.n_classes * bins + said)
+
+    def _unpacked(self, keys: "pa.ChunkedArray[Any]") -> tuple[Ints, Bools | Ints]:
+        return _unpacked(keys) if self._row.classes is None else _unpacked_classes(keys)
 
     def _cells(self, rule: Rule, counted: "pa.Table", order: Ints, words: Words) -> ScoreCells:
-        bins, yes = _unpacked(counted["key"])
+        bins, said = self._unpacked(counted["key"])
         low, high = (np.asarray(counted[end]).astype(np.float64)[order] for end in ("low", "high"))
         count = np.asarray(counted["count"])[order]
-        return ScoreCells(rule, bins[order], yes[order], count, low, high, words)
+        classes = self._roles.n_classes
+        return ScoreCells(rule, bins[order], said[order], count, low, high, words, classes)
 
     def _tell_what_is_wrong(self) -> None:
         """Look at the rows again, to tell what one pass could only notice."""
@@ -393,8 +414,13 @@ class DuckScanner:
         return rows.join(wanted, "id", how="semi")
 
     def _taken(self, rows: duckdb.DuckDBPyRelation) -> Rows:
-        ids, values, yes = self._arrow(rows.project("id, value, says = 1")).columns
-        return Rows(self._ids.of(ids), np.asarray(values).astype(np.float64), np.asarray(yes))
+        ids, values, says = self._arrow(rows.project("id, value, says")).columns
+        said = np.asarray(says).astype(np.int64)
+        return Rows(
+            self._ids.of(ids),
+            np.asarray(values).astype(np.float64),
+            said == 1 if self._row.classes is None else said,
+        )
 
     def _arrow(self, rows: duckdb.DuckDBPyRelation) -> "pa.Table":
         with self._polled():
@@ -419,3 +445,9 @@ def _unpacked(column: "pa.ChunkedArray[Any]") -> tuple[Ints, Bools]:
     key = np.asarray(column).astype(np.int64)
     yes = (key >> _YES_BIT & 1) != (key < 0)
     return key ^ (yes.astype(np.int64) << _YES_BIT), yes
+
+
+def _unpacked_classes(column: "pa.ChunkedArray[Any]") -> tuple[Ints, Ints]:
+    """Return the bins and the numbers of the classes, from keys that hold both."""
+    key = np.asarray(column).astype(np.int64)
+    return key % 2**_CLASS_BIT - 2 ** (_CLASS_BIT - 1), key >> _CLASS_BIT

@@ -19,6 +19,7 @@ from assay.predictions.doubts import doubts_of
 from assay.predictions.engine import Rows, Span, Survey
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
+from assay.predictions.spark.classes import rows_with_classes
 from assay.predictions.spark.columns import (
     SparkIds,
     refuse_other_arithmetic,
@@ -31,7 +32,14 @@ from assay.predictions.spark.opinions import with_word
 from assay.predictions.spark.source import SparkRows, column_name, open_rows, reading_with_spark
 from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows_of, usable_sql
 from assay.predictions.sql.model import model_sql
-from assay.predictions.sql.rows import RowSql, case_sql, family_of, row_sql, value_sql
+from assay.predictions.sql.rows import (
+    RowSql,
+    case_sql,
+    family_of,
+    heap_sql,
+    row_sql,
+    value_sql,
+)
 from assay.predictions.tables import shown_values
 
 if TYPE_CHECKING:
@@ -44,18 +52,19 @@ if TYPE_CHECKING:
 # groups than bins of the rules together; afterwards the groups of the right rule are merged.
 
 
-def grouped(items: "DataFrame") -> "DataFrame":
+def grouped(items: "DataFrame", classes: int | None = None) -> "DataFrame":
     """Return the groups: few, however many items there are.
 
     The items have the columns id, value, says and digest. Those with which something is wrong
-    form a group without bins.
+    form a group without bins. `classes` is how many there are, if not no and yes.
     """
     probability, tail, margin = (
         spark_bin("value", rule) for rule in ("probability", "tail", "margin")
     )
     inside = "usable AND value BETWEEN 0 AND 1"
     keys = items.selectExpr(
-        f"{usable_sql(RowSql('id', 'value', 'says'))} AS usable", "value", "says", "digest"
+        f"{usable_sql(RowSql('id', 'value', 'says', classes=classes))} AS usable",
+        *("value", "says", "digest"),
     ).selectExpr(
         "CASE WHEN usable THEN says END AS says",
         f"CASE WHEN {inside} THEN {probability} END AS probability",
@@ -69,29 +78,33 @@ def grouped(items: "DataFrame") -> "DataFrame":
     )
 
 
-def merged(groups: "pa.Table") -> ScoreCells | None:
+def merged(groups: "pa.Table", classes: int = 2) -> ScoreCells | None:
     """Return the cells that the groups make up; None if there is something wrong with an item."""
     if groups["margin"].null_count:
         return None
     low, high = (groups[name].to_numpy() + 0.0 for name in ("min(low)", "max(high)"))
     rule = scale_of(float(low.min()), float(high.max()))
-    return evenest(lambda rule: _merged(groups, low, high, rule), rule, lambda cells: cells)
+    return evenest(
+        lambda rule: _merged(groups, low, high, rule, classes), rule, lambda cells: cells
+    )
 
 
-def _merged(groups: "pa.Table", low: Floats, high: Floats, rule: Rule) -> ScoreCells:
-    place = 2 * groups[rule].to_numpy().astype(np.int64) + groups["says"].to_numpy()
+def _merged(groups: "pa.Table", low: Floats, high: Floats, rule: Rule, classes: int) -> ScoreCells:
+    place = classes * groups[rule].to_numpy().astype(np.int64) + groups["says"].to_numpy()
     order = np.argsort(place)
     place = place[order]
     starts = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
     digest = groups["bit_xor(digest)"].to_numpy()[order].view(np.uint64)
+    said = place[starts] % classes
     return ScoreCells(
         rule=rule,
-        bin=place[starts] >> 1,
-        said=place[starts] % 2 == 1,
+        bin=place[starts] // classes,
+        said=said == 1 if classes == 2 else said,
         count=np.add.reduceat(groups["count(item)"].to_numpy()[order], starts),
         low=np.minimum.reduceat(low[order], starts),
         high=np.maximum.reduceat(high[order], starts),
         digest=np.bitwise_xor.reduceat(digest, starts),
+        classes=classes,
     )
 
 
@@ -125,6 +138,8 @@ class SparkScanner:
 
     def __init__(self, rows: SparkRows, roles: Roles, show: Sequence[str]) -> None:
         refuse_missing_columns([*roles.columns, *show], rows.frame.columns, rows.source)
+        if roles.classes is not None:
+            rows = rows_with_classes(rows, roles)
         self._rows, self._roles, self._show = rows, roles, tuple(show)
         self._row = row_sql(
             roles,
@@ -198,7 +213,10 @@ class SparkScanner:
             As in `engine.Scanner`.
         """
         limit = case_sql(spans, [word_of_limit(span.limit) for span in spans])
-        rows = self._judged(variable, scale).selectExpr("*", f"{limit} AS highest")
+        rows = self._judged(variable, scale)
+        if self._row.classes is not None:
+            rows = rows.selectExpr("*", f"{heap_sql(spans, self._row.classes, 'spark')} AS heap")
+        rows = rows.selectExpr("*", f"{limit} AS highest")
         placed = with_place(rows.where("highest IS NOT NULL"), "id", self.id_kind, seed)
         return self._taken(placed.where("place <= highest"))
 
@@ -245,14 +263,14 @@ class SparkScanner:
         return self._items.selectExpr("id", f"{value} AS value", "says", *shown)
 
     def _counted(self, items: "DataFrame") -> ScoreCells:
-        groups = self._rows.fetch(grouped(items))
+        groups = self._rows.fetch(grouped(items, self._row.classes))
         if not groups.num_rows:
             where = self._rows.where
             raise PredictionsError(
                 f"there are no predictions in {self.source}",
                 details=f"no row fulfils the condition {where}" if where else "",
             )
-        cells = merged(groups)
+        cells = merged(groups, self._roles.n_classes)
         if cells is None:
             is_text = self._rows.is_text and self._roles.score is not None
             written = column_name(str(self._roles.score)) if is_text else None
@@ -268,9 +286,10 @@ class SparkScanner:
         table = self._rows.fetch(rows)
         columns = [shown_values(table[f"shown_{i}"]) for i in range(len(self._show))]
         values = zip(*columns, strict=True) if columns else [()] * table.num_rows
+        said = table["says"].to_numpy().astype(np.int64)
         return Rows(
             self._ids.of(table["id"]),
             table["value"].to_numpy() + 0.0,  # -0.0 becomes 0.0, as in memory
-            table["says"].to_numpy() == 1,
+            said == 1 if self._row.classes is None else said,
             [dict(zip(self._show, row, strict=True)) for row in values],
         )

@@ -9,12 +9,12 @@ from typing import Protocol
 
 from assay.core.profile import ScoreCells
 from assay.errors import PredictionsError, did_you_mean
+from assay.predictions.class_values import near_class, some_of
 from assay.predictions.column import not_numbers
 from assay.predictions.doubts import Outside
 from assay.predictions.roles import Roles, which_means_yes
-from assay.predictions.sql.rows import RowSql, double_sql
+from assay.predictions.sql.rows import LARGEST, RowSql, double_sql
 
-_LARGEST = 1.7976931348623157e308
 _LISTED = 5  # values of a column that an error names
 
 
@@ -47,7 +47,7 @@ def usable_sql(row: RowSql) -> str:
     >>> usable_sql(RowSql("id", "p", "q"))
     'coalesce(id IS NOT NULL AND p BETWEEN -1.79...e+308 AND 1.79...e+308 AND q IN (0, 1), FALSE)'
     """
-    return f"coalesce({row.id} IS NOT NULL AND {_finite(row)} AND {row.says} IN (0, 1), FALSE)"
+    return f"coalesce({row.id} IS NOT NULL AND {_finite(row)} AND {row.is_told}, FALSE)"
 
 
 def refuse_bad_rows(rows: Inspected, row: RowSql, roles: Roles, *, written: str | None) -> None:
@@ -70,7 +70,7 @@ def refuse_bad_rows(rows: Inspected, row: RowSql, roles: Roles, *, written: str 
         "no number": f"{row.score} IS NULL AND {written} IS NOT NULL" if written else "FALSE",
         "bad score": f"NOT coalesce({_finite(row)}, FALSE)",
         "no label": f"{row.says} IS NULL",
-        "unclear label": f"{row.says} = 2",
+        "unclear label": f"{row.says} = {row.unclear}",
     }
     counts = dict(zip(conditions, rows.count(list(conditions.values())), strict=True))
     size = counts["all"]
@@ -91,6 +91,13 @@ def refuse_bad_rows(rows: Inspected, row: RowSql, roles: Roles, *, written: str 
                 rows.first([str(roles.score)], conditions["no number"])[0][0], "score"
             ),
         )
+    if counts["bad score"] and roles.of_class:
+        raise PredictionsError(
+            f"{counts['bad score']:,} of {size:,} rows of {rows.source} have probabilities that "
+            f"are missing, NaN or infinite, or not {roles.n_classes:,} of them",
+            details=_examples(rows, [*judged, *roles.of_class[:_LISTED]], conditions["bad score"]),
+            hint="each class has a finite number; mend or drop these rows",
+        )
     if counts["bad score"]:
         raise PredictionsError(
             f"{counts['bad score']:,} of {size:,} scores in {_column(roles.score, rows)} are "
@@ -100,10 +107,20 @@ def refuse_bad_rows(rows: Inspected, row: RowSql, roles: Roles, *, written: str 
         )
     label = _column(roles.predicted, rows)
     if counts["no label"]:
+        what = "labels" if roles.classes is None else "classes"
         raise PredictionsError(
-            f"{counts['no label']:,} of {size:,} predicted labels in {label} are missing",
+            f"{counts['no label']:,} of {size:,} predicted {what} in {label} are missing",
             details=_examples(rows, judged, conditions["no label"]),
             hint="mend or drop these rows",
+        )
+    if counts["unclear label"] and roles.classes is not None:
+        first = rows.first([str(roles.predicted)], conditions["unclear label"])[0][0]
+        found = _examples(rows, [*judged, str(roles.predicted)], conditions["unclear label"])
+        raise PredictionsError(
+            f"{counts['unclear label']:,} of {size:,} predicted classes in {label} are none of the "
+            f"{roles.n_classes:,} classes",
+            details=f"{found}; classes: {some_of(roles.classes.names)}",
+            hint=near_class(first, roles.classes),
         )
     if counts["unclear label"]:
         got, values = _values(rows, str(roles.predicted), conditions["unclear label"])
@@ -166,7 +183,7 @@ def rows_of(rows: Inspected, row: RowSql, roles: Roles) -> Outside:
 
 def _finite(row: RowSql) -> str:
     # Both engines take NaN for larger than any number.
-    return f"{row.score} BETWEEN {double_sql(-_LARGEST)} AND {double_sql(_LARGEST)}"
+    return f"{row.score} BETWEEN {double_sql(-LARGEST)} AND {double_sql(LARGEST)}"
 
 
 def _column(name: str | None, rows: Inspected) -> str:

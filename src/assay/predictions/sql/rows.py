@@ -25,6 +25,9 @@ TRIED: dict[Rule, list[float]] = {
 }
 """Scores on whose bins an engine is tried before it is trusted."""
 
+LARGEST = 1.7976931348623157e308
+"""The largest number that a DOUBLE can hold."""
+
 
 def spread_sql(value: str, rule: Rule) -> str:
     """Return the expression that, rounded to the nearest even whole number, is the bin.
@@ -65,7 +68,8 @@ def _root(value: str) -> str:
 
 # Spans of the stratification variable as SQL that DuckDB and Spark both read.
 #
-# The conditions are on a column ``value`` and on one named ``says``, 1 where the row says yes.
+# The conditions are on a column ``value`` and on one named ``says``, 1 where the row says yes; of
+# classes, on one named ``heap``, too (`heap_sql`).
 
 
 def inside_sql(span: Span) -> str:
@@ -77,6 +81,8 @@ def inside_sql(span: Span) -> str:
     'says = 1 AND value < 5.0000000000000000e-01'
     """
     tests = [] if span.side is None else [f"says = {int(span.side)}"]
+    if span.codes is not None:
+        tests = [f"heap = {span.codes[0]}"]
     if isfinite(span.low):
         tests.append(f"value >= {double_sql(span.low)}")
     if isfinite(span.high):
@@ -94,6 +100,31 @@ def case_sql(spans: Sequence[Span], then: Sequence[str]) -> str:
     """
     cases = [f"WHEN {inside_sql(span)} THEN {what}" for span, what in zip(spans, then, strict=True)]
     return f"CASE {' '.join(cases)} END"
+
+
+def heap_sql(spans: Sequence[Span], classes: int, dialect: "Dialect") -> str:
+    """Return the heap of a row's class, called by the smallest class of the heap; -1 for none.
+
+    It is looked up in a list, which takes as long for many classes as for few.
+
+    Parameters
+    ----------
+    spans : sequence of Span
+        Their codes are the heaps.
+    classes : int
+        How many classes there are.
+    dialect : {"duckdb", "spark"}
+
+    Examples
+    --------
+    >>> heap_sql([Span(None, 0.0, 1.0, 7, codes=(1, 2))], 4, "duckdb")
+    '([-1, 1, 1, -1])[says + 1]'
+    """
+    heap = np.full(classes, -1)
+    for codes in {span.codes for span in spans if span.codes is not None}:
+        heap[list(codes)] = codes[0]
+    listed = ", ".join(map(str, heap.tolist()))
+    return f"([{listed}])[says + 1]" if dialect == "duckdb" else f"array({listed})[says]"
 
 
 Dialect = Literal["duckdb", "spark"]
@@ -137,12 +168,26 @@ class RowSql:
         there is no label.
     is_sure : bool
         Whether it can always be told: `says` is never 2.
+    classes : int
+        Of more classes than no and yes, how many: `says` is then the number of one, and -1 where it
+        cannot be told which.
     """
 
     id: str
     score: str
     says: str
     is_sure: bool = False
+    classes: int | None = None
+
+    @property
+    def unclear(self) -> int:
+        """What `says` is where it cannot be told."""
+        return 2 if self.classes is None else -1
+
+    @property
+    def is_told(self) -> str:
+        """The condition that it can be told what the row says."""
+        return f"{self.says} IN (0, 1)" if self.classes is None else f"{self.says} >= 0"
 
 
 def family_of(type_name: str) -> Family:
@@ -214,7 +259,7 @@ def row_sql(
     score = "0e0"
     if roles.score is not None:
         family = family_of(types[roles.score])
-        score = _score(names[roles.score], family, dialect, is_text=is_text)
+        score = score_sql(names[roles.score], family, dialect, is_text=is_text)
         if not score:
             raise PredictionsError(
                 f"the scores in column {roles.score!r} of {source} are of type "
@@ -222,6 +267,10 @@ def row_sql(
                 details="a score is a number",
                 hint="is another column meant? Text that holds numbers must be converted first",
             )
+    if roles.classes is not None:
+        from assay.predictions.sql.classes import class_row_sql
+
+        return class_row_sql(roles, names[roles.id], score, dialect)
     if roles.predicted is not None:
         label = _Label(names[roles.predicted], family_of(types[roles.predicted]), dialect, is_text)
         says = label.says(roles.positive)
@@ -283,7 +332,24 @@ def value_sql(row: RowSql, variable: Variable, scale: Scale, threshold: float | 
     return f"abs({row.score} - {double_sql(threshold or 0.0)})"
 
 
-def _score(name: str, family: Family, dialect: Dialect, *, is_text: bool) -> str:
+def score_sql(name: str, family: Family, dialect: Dialect, *, is_text: bool) -> str:
+    """Return a column of numbers as they are computed with; empty where it holds none.
+
+    Parameters
+    ----------
+    name : str
+        The column, as SQL.
+    family : Family
+        What it holds.
+    dialect : {"duckdb", "spark"}
+    is_text : bool
+        Whether numbers are still to be read out of text.
+
+    Examples
+    --------
+    >>> score_sql("p", "integer", "duckdb", is_text=False)
+    'CAST(p AS DOUBLE)'
+    """
     if family == "text" and is_text:
         return f"TRY_CAST(trim({name}) AS DOUBLE)"
     if family == "decimal":
@@ -304,7 +370,7 @@ def number_sql(name: str, family: Family, dialect: Dialect) -> str:
     """
     if family in ("float", "boolean"):
         return f"CAST({name} AS DOUBLE)"
-    return _score(name, family, dialect, is_text=True)
+    return score_sql(name, family, dialect, is_text=True)
 
 
 @dataclass(frozen=True)

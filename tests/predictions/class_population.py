@@ -1,0 +1,65 @@
+"""A population of three classes, and all that must not depend on where it is read from."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from assay.core.cells import cut_heaps
+from assay.core.strata import Strata
+from assay.core.vocabulary import Vocabulary
+from assay.predictions import Card, Predictions
+
+TOPICS = ("math", "physics", "q-bio")
+N = 3_000
+
+
+def topics_table(seed: int = 0) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    probabilities = rng.dirichlet([1.0, 2.0, 0.3], N)
+    most = probabilities.argmax(axis=1)
+    columns = {f"p_{name}": probabilities[:, place] for place, name in enumerate(TOPICS)}
+    return {
+        "url": [f"u{number}" for number in range(N)],
+        "topic": [TOPICS[number] for number in most],
+        "top": probabilities.max(axis=1),
+        "text": [f"text {number}" for number in range(N)],
+        **columns,
+    }
+
+
+TABLE = topics_table()
+KNOWN = Vocabulary(TOPICS)
+
+
+def cut(found: Predictions, heaps: Sequence[tuple[int, ...]], bins: int) -> Strata:
+    """Return strata of classes that are drawn from together, by rank."""
+    parts = cut_heaps(found.profile_heaps(heaps), heaps, [bins] * len(heaps))
+    return Strata(
+        classifiers=found.classifiers,
+        classes=found.classes,
+        heaps=tuple(parts),
+        parts=found.count_parts(parts),
+    )
+
+
+def dealt(found: Predictions, strata: Strata, each: int) -> list[list[Card]]:
+    """Return the first cards of every stratum."""
+    return found.deal(strata, scale="probability", seed=7, counts=[each] * strata.n_strata)
+
+
+def told_by(found: Predictions) -> dict[str, Any]:
+    """Return all that must not depend on the container."""
+    strata = cut(found, [(0,), (1, 2)], 4)
+    return {
+        "classes": found.classes,
+        "cells": found.cells(),
+        "parts": strata.parts,
+        "heaps": strata.heaps,
+        "count": found.count(strata, scale="probability").tolist(),
+        "cards": dealt(found, strata, 20),
+        "all cards of one class": dealt(found, cut(found, [(2,)], 3), N),
+        "found": found.find(["u3", "none", "u5"], variable="rank", scale="probability"),
+        "fingerprint": found.fingerprint(),
+        "range": found.score_range,
+    }
