@@ -133,11 +133,13 @@ def _axis(curve: ThresholdCurve, shown: Sequence[CurvePoint]) -> list[str]:
     for point, text in zip(marks, distinct([each.threshold for each in marks]), strict=True):
         x = round(LEFT + along(curve, point) * (WIDTH - LEFT - RIGHT), 1)
         # A number at an edge would be cut off where letters are large.
-        anchor, at = ("end", WIDTH - 2) if x > WIDTH - 2 * RIGHT else ("middle", x)
-        if x == LEFT and len(text) > _SHORT:
-            anchor, at = "start", 2
+        anchor, where = "middle", x
+        if x > WIDTH - 2 * RIGHT:
+            anchor, where = "end", WIDTH - 2.0
+        elif x == LEFT and len(text) > _SHORT:
+            anchor, where = "start", 2.0
         drawn.append(
-            f'<path d="M{x} {bottom}v5"/><text x="{at}" y="{bottom + 25}" text-anchor="{anchor}" '
+            f'<path d="M{x} {bottom}v5"/><text x="{where}" y="{bottom + 25}" text-anchor="{anchor}" '
             f"{_TEXT}>{text}</text>"
         )
     middle = (LEFT + WIDTH - RIGHT) / 2
