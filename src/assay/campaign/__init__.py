@@ -7,6 +7,7 @@ from assay.lazy import on_demand
 if TYPE_CHECKING:
     from assay.campaign.arrays import evaluate
     from assay.campaign.campaign import Campaign
+    from assay.campaign.classes import classes_of
     from assay.campaign.compare import compare_campaign
     from assay.campaign.create import create_campaign
     from assay.campaign.exchange import (
@@ -34,6 +35,7 @@ else:
         {
             "arrays": "evaluate",
             "campaign": "Campaign",
+            "classes": "classes_of",
             "compare": "compare_campaign",
             "create": "create_campaign",
             "exchange": (
@@ -62,6 +64,7 @@ __all__ = [
     "Taken",
     "Trend",
     "Written",
+    "classes_of",
     "compare_campaign",
     "config_suffix",
     "create_campaign",

@@ -43,6 +43,8 @@ def create(
     show: options.Shown = None,
     slices: options.SliceColumns = None,
     aux: options.AuxColumns = None,
+    classes: options.ClassesFile = None,
+    probabilities: options.Probabilities = None,
     learned_from: Annotated[
         str | None,
         options.about_data(
@@ -121,7 +123,7 @@ def create(
             classifiers = options.parse_classifiers(
                 classifier, positive=positive, score_of=score_of, scale=scale
             )
-        metrics = metric or ["precision"]
+        metrics = metric or []
         scan = options.scan_of(
             file,
             engine=engine,
@@ -148,7 +150,9 @@ def create(
             aux=aux or (),
             learned_from=learned_from,
             scale=None if classifier else cast(ScoreScale | None, scale),
-            metric=metrics[0],
+            classes=classes,
+            probabilities=probabilities,
+            metric=metrics[0] if metrics else None,
             metrics=None if options.is_one_metric(metrics) else metrics,
             within=within,
             budget=budget,

@@ -50,6 +50,24 @@ AuxColumns = Annotated[
         "--aux",
     ),
 ]
+ClassesFile = Annotated[
+    str | None,
+    about_data(
+        "Classes with aliases and guidelines: a .json, .csv or .tsv. Left out: the values of "
+        "--predicted, where these are three or more.",
+        "--classes",
+        metavar="FILE",
+    ),
+]
+Probabilities = Annotated[
+    str | None,
+    about_data(
+        "In place of --predicted and --score: the columns with the classes' probabilities, as in "
+        "'p_*'.",
+        "--probabilities",
+        metavar="PATTERN",
+    ),
+]
 ScaleName = Annotated[
     str | None,
     about_data(f"{', '.join(SCORE_SCALES)}; told by their range when left out.", metavar="SCALE"),
@@ -237,6 +255,8 @@ def is_one_metric(metrics: list[str]) -> bool:
     >>> is_one_metric(["recall"]), is_one_metric(["recall:cnn"]), is_one_metric(["recall", "f1"])
     (True, False, False)
     """
+    if not metrics:
+        return True
     single, *others = metrics
     return not others and not any(sign in single for sign in (":", "[", " within "))
 

@@ -80,6 +80,8 @@ def simulate(
     ] = None,
     classifier: options.ClassifierColumns = None,
     aux: options.AuxColumns = None,
+    classes: options.ClassesFile = None,
+    probabilities: options.Probabilities = None,
     metric: options.Metrics = None,
     within: Annotated[
         float | None, options.about_goal("Stop at this half-width; 0.01 is ±1 point.")
@@ -135,7 +137,7 @@ def simulate(
         if out is not None:
             make_folder(out)
             new_figure()  # tells before all the work that matplotlib is missing
-        metrics = tuple(metric or ["precision"])
+        metrics = tuple(metric or ())
         columns: dict[str, Any] = {"label": label, "positive": positive}
         own = {"score": score, "predicted": predicted, "threshold": threshold}
         if classifier:
@@ -163,11 +165,11 @@ def simulate(
         names = None if design is None else _words(design)
         if threshold_for is None and not classifier and options.is_one_metric([*metrics]):
             _refuse_of_one(parent=parent, assume=assume, simultaneous=simultaneous or None)
-            if names == ():
-                told = f"designs: {', '.join(DESIGN_NAMES)}"
-                raise DesignError("--design names no design", details=told)
+            _refuse_no_design(names)
         with working(f"reading {file}"):
-            population = Population.read(file, **columns)
+            of_classes = {"classes": classes, "probabilities": probabilities}
+            population = Population.read(file, **columns, **of_classes, metrics=metrics)
+        metrics = metrics or (("accuracy",) if population.of_classes else ("precision",))
         if curve:
             refused = {"design": names, "threshold-for": threshold_for, "out": out, "bins": bins}
             refuse_beside_curve(**refused, classifier=classifier, aux=aux)
@@ -210,6 +212,12 @@ def simulate(
     if result.interrupted:
         say("interrupted: ", "cyan", "the rows are those that were finished")
         raise typer.Exit(INTERRUPTED)
+
+
+def _refuse_no_design(names: tuple[str, ...] | None) -> None:
+    if names == ():
+        told = f"designs: {', '.join(DESIGN_NAMES)}"
+        raise DesignError("--design names no design", details=told)
 
 
 def _refuse_of_one(**given: object) -> None:
@@ -293,6 +301,7 @@ _OF_SEVERAL = {
     "within": "share of runs whose estimate is that near to the truth; in total, the worst's",
     "covers": _OF_ALL["covers"],
 }
+_OF_CLASSES = {"change": "labels against those of items that are drawn at random"}
 _OF_A_THRESHOLD = {
     "certified": "share of runs in which a threshold was certified",
     "wrong": "share of runs in which one was, or was shown on the way, that fails a floor",
@@ -325,6 +334,9 @@ def render_simulation(file: str, question: Question, result: Simulation) -> Rend
     if result.goal.threshold_for is not None:
         told, meanings = _facts_of_threshold(file, question, result), _OF_A_THRESHOLD
         tables: list[RenderableType] = [_table_of_thresholds(result.rows), Text()]
+    elif question.population.of_classes:
+        told, meanings = _facts_of_classes(file, question, result), {**_OF_SEVERAL, **_OF_CLASSES}
+        tables = _tables_of_several(result, result.goal)
     elif not result.goal.single:
         told, meanings = _facts_of_several(file, question, result, result.goal), _OF_SEVERAL
         tables = _tables_of_several(result, result.goal)
@@ -402,6 +414,16 @@ def _facts_of_several(file: str, question: Question, result: Simulation, goal: G
     for text, designs in sizes.items():
         told.append(("samples", text if len(sizes) == 1 else f"{', '.join(designs)}: {text}"))
     return [*told, ("runs", _replications(question))]
+
+
+def _facts_of_classes(file: str, question: Question, result: Simulation) -> _Facts:
+    found = result.population
+    sure = f"{100 * result.goal.confidence:.4g}% confidence in each metric"
+    if question.budgets is not None:
+        sure = f"{sure}, with at most {_numbers(question.budgets)} labels"
+    classes = f"{len(found['classes']):,} classes"
+    told = f"{file}: {found['rows']:,} items of {classes}, {found['positives']:,} called rightly"
+    return [("read", told), ("goal", sure), ("runs", _replications(question))]
 
 
 def _tables_of_several(result: Simulation, goal: Goal) -> list[RenderableType]:

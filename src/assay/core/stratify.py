@@ -14,6 +14,7 @@ from scipy.special import chdtrc
 
 from assay.core.cells import Heap, Part, cut_heaps, merge_cells
 from assay.core.cut_methods import Facing, canonical_method, cut, spread_of
+from assay.core.cuts import Cuts
 from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.joint import Joint, Parts
@@ -154,6 +155,19 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
         found.count_parts(cut_up),
         items=sum(every.values()),
         rest=tuple(item for item in sorted(every.items()) if item[0] not in inside),
+        classes=found.classes,
+    )
+
+
+def random_strata(found: Cells) -> Strata:
+    """Return a single stratum of all items, whatever they are called: a random sample of them."""
+    every = found.cells()
+    whole = Heap(tuple(sorted(every)), Cuts(method="perc", points=(), owner=(0,)))
+    return Strata(
+        found.classifiers,
+        (whole,),
+        tuple((0, code, every[code]) for code in sorted(every)),
+        items=sum(every.values()),
         classes=found.classes,
     )
 

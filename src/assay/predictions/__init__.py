@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from assay.predictions.duckdb.joined import joined_with
     from assay.predictions.engine import telling_progress
     from assay.predictions.given_classes import Given, read_given
-    from assay.predictions.judgements import Classifiers, Labelled, as_mappings, read_labelled
+    from assay.predictions.judgements import Classifiers, as_mappings
+    from assay.predictions.labelled import Labelled, read_labelled
     from assay.predictions.memory import MemoryPredictions
     from assay.predictions.opinions import Opinionated, bound_seed, fold_of
     from assay.predictions.pair import (
@@ -61,7 +62,8 @@ else:
             "duckdb.joined": "joined_with",
             "engine": "telling_progress",
             "given_classes": "Given read_given",
-            "judgements": "Classifiers Labelled as_mappings read_labelled",
+            "judgements": "Classifiers as_mappings",
+            "labelled": "Labelled read_labelled",
             "memory": "MemoryPredictions",
             "opinions": "Opinionated bound_seed fold_of",
             "pair": "IN_NEW IN_OLD NEW OLD ComparedPredictions parts_in read_compared",

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any
 
@@ -22,8 +21,7 @@ from assay.predictions.doubts import Doubt, doubts_of
 from assay.predictions.duckdb.loading import read_scan
 from assay.predictions.ids import Ids, read_ids
 from assay.predictions.memory import judged_words
-from assay.predictions.opinions import Opinions, opinions_of_several, take_aux, take_opinions
-from assay.predictions.roles import Roles, refuse_bad_show, refuse_no_column
+from assay.predictions.roles import Roles
 from assay.predictions.scan import as_scan
 from assay.predictions.tables import read_mapping, read_table
 from assay.predictions.values import (
@@ -283,111 +281,3 @@ def judge(
 def ranks_of(score: Floats, predicted: Bools | Ints, classes: int = 2) -> Floats:
     """Return each item's rank by its score, from 0 to 1."""
     return rank(score, profile_of(score, cells_of(score, predicted, classes=classes).rule))
-
-
-# Predictions whose truth is known, of one classifier or several.
-
-
-@dataclass(frozen=True, eq=False)
-class Labelled:
-    """What classifiers said of each item, and what it is; arrays of shape (N,).
-
-    Attributes
-    ----------
-    source : str
-    classifiers : tuple of str
-        Their names, in the order of the bits of a code.
-    codes : array of int
-        Bit k is set where the k-th says yes.
-    truth : array of bool
-    score : array
-        Of a single classifier; the mean rank by the scores of several. 0 where there is none.
-    threshold : float or None
-        Of a single classifier.
-    opinions : Opinions or None
-        What columns for a model of the outcome say.
-    """
-
-    source: str
-    classifiers: tuple[str, ...]
-    codes: Ints
-    truth: Bools
-    score: Floats
-    threshold: float | None = None
-    opinions: Opinions | None = None
-
-    @cached_property
-    def predicted(self) -> Bools:
-        """Which items the first classifier says yes to."""
-        return np.asarray(self.codes & 1 > 0)
-
-    @cached_property
-    def rank(self) -> Floats:
-        """The items' mean rank by the classifiers' scores."""
-        if len(self.classifiers) > 1:
-            return self.score
-        return ranks_of(self.score, self.predicted)
-
-
-def read_labelled(
-    source: object,
-    *,
-    label: str,
-    score: str | None = None,
-    predicted: str | None = None,
-    threshold: float | None = None,
-    positive: object = None,
-    classifiers: Classifiers | None = None,
-    aux: Sequence[str] = (),
-) -> Labelled:
-    """Read predictions whose truth is known.
-
-    Parameters
-    ----------
-    source, score, predicted, threshold
-        As in `read_predictions`.
-    label : str
-        The column with the truth: true and false, 0 and 1, or anything with `positive`.
-    positive : object, optional
-        The value of the columns `predicted` and `label` that means yes.
-    classifiers : mapping of str to mapping, optional
-        In place of `score`, `predicted` and `threshold`, as in `read_predictions`; each has a
-        `positive` of its own.
-    aux : sequence of str
-        Columns for a model of the outcome, as in `read_predictions`.
-
-    Examples
-    --------
-    >>> table = {"p": [0.9, 0.2, 0.6], "spam": [1, 0, 0]}
-    >>> read_labelled(table, label="spam", score="p", threshold=0.5).truth
-    array([ True, False, False])
-    >>> cnn = {"score": "p", "threshold": 0.5}
-    >>> read_labelled(table, label="spam", classifiers={"cnn": cnn}).codes
-    array([1, 0, 1])
-    """
-    refuse_bad_show(aux, "aux")
-    if classifiers is None:
-        of_predicted = None if predicted is None else positive
-        told = score, predicted, None, threshold, of_predicted
-        roles = {ALONE: Roles(*told, aux=tuple(aux))}
-    else:
-        roles = roles_of(classifiers)
-        if len(roles) == 1:
-            roles = {name: replace(role, aux=tuple(aux)) for name, role in roles.items()}
-    refuse_no_column("label", label)
-    loaded = load_columns(source, roles, list(dict.fromkeys([label, *aux])), (), None)
-    ids = take_ids(loaded, None)
-    names = tuple(roles)
-    if len(names) > 1:
-        judged = judge(loaded, roles, ids, keep_scores=bool(aux))
-        truth = read_predicted(loaded.columns[label], positive, ids)
-        codes, ranks, said = judged.codes, judged.ranks, take_aux(loaded, aux)
-        told_by = opinions_of_several(said, judged.scores, codes, ranks) if aux else None
-        return Labelled(loaded.source, names, codes, truth, ranks, opinions=told_by)
-    (role,) = roles.values()
-    with about(names[0]):
-        scores, says_yes = take_judgements(loaded, role, ids)
-    truth = read_predicted(loaded.columns[label], positive, ids)
-    opinions = take_opinions(loaded, role, says_yes) if role.aux else None
-    codes = says_yes.astype(np.int64)
-    return Labelled(loaded.source, names, codes, truth, scores, role.limit, opinions)

@@ -5,13 +5,14 @@ simulation asks of it costs the same whatever its size.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assay.campaign import classes_of
 from assay.core import forecast
 from assay.core.bins import Scale, scale_of
 from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
@@ -24,13 +25,14 @@ from assay.core.joint import Parts
 from assay.core.metrics import canonical_metric, sides
 from assay.core.profile import Profile, cells_of, profile_of
 from assay.core.strata import Side, Strata
-from assay.core.stratify import sides_to_cut, stratify
+from assay.core.stratify import joint_of, random_strata, sides_to_cut, stratify
+from assay.core.tallies import Tallies
 from assay.core.targets import NO_GROUPS, Groups, Target, parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
 from assay.core.vocabulary import YES_OR_NO
 from assay.errors import InputError
-from assay.predictions import Classifiers, Labelled, read_labelled, score_name
+from assay.predictions import Classifiers, Given, Labelled, read_labelled, score_name
 from assay.simulation.opined import OpinedItems
 from assay.simulation.thresholds import Thresholds
 
@@ -164,13 +166,16 @@ class Population:
             )
         else:
             given = {**(aux or {}), "y_true": y_true, "y_score": y_score, "y_pred": y_pred}
+            given = {name: values for name, values in given.items() if values is not None}
+            said = {"predicted": "y_pred" if "y_pred" in given else None, "threshold": threshold}
             labelled = read_labelled(
-                {name: values for name, values in given.items() if values is not None},
+                given,
                 label="y_true",
                 score="y_score" if y_score is not None else None,
                 predicted="y_pred" if y_pred is not None else None,
                 threshold=threshold,
                 aux=list(aux or ()),
+                classes=classes_of(given, said, None, None, ()),
             )
         self._take(labelled, scale)
 
@@ -187,6 +192,9 @@ class Population:
         scale: Scale | None = None,
         classifiers: Classifiers | None = None,
         aux: Sequence[str] = (),
+        classes: Given | None = None,
+        probabilities: str | None = None,
+        metrics: Sequence[str] = (),
     ) -> Self:
         """Read a population from a file or table; the columns are as in `create_campaign`.
 
@@ -198,8 +206,15 @@ class Population:
             The column of what the items are.
         score, predicted, threshold, positive, scale, classifiers, aux
             As in `create_campaign`.
+        classes, probabilities
+            As in `create_campaign`.
+        metrics : sequence of str
+            What will be asked for: some metrics are of more classes than yes and no alone.
         """
         population = cls.__new__(cls)
+        columns = {"predicted": predicted, "threshold": threshold, "positive": positive}
+        columns["probabilities"] = probabilities
+        known = classes_of(source, columns, classifiers, classes, metrics)
         labelled = read_labelled(
             source,
             label=label,
@@ -209,6 +224,8 @@ class Population:
             positive=positive,
             classifiers=classifiers,
             aux=aux,
+            classes=known,
+            probabilities=probabilities,
         )
         population._take(labelled, scale)
         return population
@@ -231,8 +248,13 @@ class Population:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Those that items are of: no and yes."""
-        return YES_OR_NO.names
+        """Those that items are of, in the order of their numbers: no and yes, if not others."""
+        return self._labelled.classes.names
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether items are of more classes than yes and no."""
+        return self.classes != YES_OR_NO.names
 
     @property
     def truth(self) -> Bools:
@@ -251,7 +273,7 @@ class Population:
 
     @property
     def positives(self) -> int:
-        """The number of items that are positive."""
+        """The number of items that are positive; of more classes, that are called rightly."""
         return int(self.truth.sum())
 
     @property
@@ -267,7 +289,9 @@ class Population:
     def value(self, target: str | Target) -> float:
         """Return a metric's true value."""
         if isinstance(target, str):
-            (target,) = parse_targets([target], self.classifiers)
+            (target,) = parse_targets([target], self.classifiers, classes=self.classes)
+        if self.of_classes:
+            return self._value_of_classes(target)
         if len(self.classifiers) == 1:
             return self.frame(Design.simple_random(), target.metric).value
         cells = self.by_cell
@@ -304,8 +328,32 @@ class Population:
         """Return the number of items in each part of the strata that the heaps are cut into."""
         return count_parts(self.rank, self._labelled.codes, heaps)
 
+    def _value_of_classes(self, target: Target) -> float:
+        """Return a metric's true value, where there are more classes: with every item labelled."""
+        strata = random_strata(self)
+        joint = joint_of(Design(), Goal(targets=(target,), budget=1), strata)
+        known = joint.parts.size
+        state = replace(
+            joint.begin(),
+            tallies=Tallies(known, known, 0),
+            by_class=self.outcomes(strata),
+        )
+        mine, metric = joint.views[0].seen(state)
+        return float(metric.value(mine.tallies.x))
+
     def outcomes(self, strata: Strata) -> Floats:
-        """Return the positives in each part of the strata, shape (C,)."""
+        """Return the positives in each part of the strata, shape (C,).
+
+        Of more classes, the items of each, and last of none: shape (C, K + 1).
+        """
+        if (numbers := self._labelled.numbers) is not None:
+            told = np.zeros((len(strata.parts), len(self.classes) + 1))
+            for number in np.unique(numbers).tolist():
+                which = numbers == number
+                there = count_parts(self.rank[which], self._labelled.codes[which], strata.heaps)
+                for stratum, code, items in there:
+                    told[strata.part_of(stratum, code), number] = items
+            return told
         truth = self.truth
         found = count_parts(self.rank[truth], self._labelled.codes[truth], strata.heaps)
         outcomes = np.zeros(len(strata.parts))

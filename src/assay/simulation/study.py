@@ -7,7 +7,7 @@ from typing import Any
 from assay.core.design import Design, check_together, fitted
 from assay.core.floors import refuse_beside
 from assay.core.goal import Goal, refuse_yes_or_no
-from assay.core.stratify import cell_strata, joint_of
+from assay.core.stratify import cell_strata, joint_of, random_strata
 from assay.core.targets import Target, parse_targets
 from assay.core.types import between, one_of, whole
 from assay.errors import DesignError, InputError
@@ -37,7 +37,7 @@ def simulate(
     population: Population,
     *,
     designs: Sequence[str] | Mapping[str, Design] | None = None,
-    metric: str = "precision",
+    metric: str | None = None,
     metrics: Iterable[str] | Mapping[str, float] | None = None,
     within: float | None = None,
     budget: int | Sequence[int] | None = None,
@@ -69,10 +69,12 @@ def simulate(
         for recall and F1 it is estimated by predicted label. Of several targets, some of
         `SEVERAL_DESIGNS` or of the modes of ``Design()``; left out, all of the former, or with a
         budget alone ``joint``, as the others' samples have the size that `within` asks for.
-        ``independent`` is always run beside them.
+        ``independent`` is always run beside them. Of more classes than yes and no, ``joint`` or a
+        mode of ``Design()``; ``random``, the same estimates from items that are drawn at random, is
+        always run beside them.
     metric, metrics
         One metric, or the targets, as in `create_campaign`; ``metric="recall"`` is
-        ``metrics=["recall"]``.
+        ``metrics=["recall"]``. Left out, precision, or of more classes than yes and no accuracy.
     within, budget, confidence, at_least, simultaneous
         The goal, as in `create_campaign`; several budgets give a row each.
     threshold_for, gain
@@ -144,15 +146,27 @@ def simulate(
             workers=workers,
             progress=progress,
         )
+    metric = metric or ("accuracy" if population.of_classes else "precision")
     asked = [metric] if metrics is None else metrics
-    targets = parse_targets(asked, population.classifiers, within=within)
+    targets = parse_targets(
+        asked, population.classifiers, within=within, classes=population.classes
+    )
     facts: dict[str, Any] = {"rows": population.size, "positives": population.positives}
     # Paper 3's designs are for any number of targets, and are compared with independent samples.
     shared = set(names_of(designs or ())) & set(SEVERAL_DESIGNS)
-    if len(targets) == len(population.classifiers) == 1 and not shared:
+    if population.of_classes:
+        refuse_beside_several(at_least, parent)
+        of_all = [
+            Goal(targets=targets, budget=size, confidence=confidence, simultaneous=simultaneous)
+            for size in budgets
+        ]
+        goal: Goal = of_all[0]
+        entries = list(_of_classes(population, of_all, designs, bins, batch))
+        facts |= {"classes": list(population.classes)}
+    elif len(targets) == len(population.classifiers) == 1 and not shared:
         (target,) = targets
-        one = [Goal(target.metric, target.within, each, confidence, at_least) for each in budgets]
-        goal: Goal = one[0]
+        one = [Goal(target.metric, target.within, size, confidence, at_least) for size in budgets]
+        goal = one[0]
         entries = list(_of_one(population, one, designs, bins, batch))
         facts |= _facts_of_one(population, target.metric)
     else:
@@ -355,6 +369,55 @@ def _of_several(
             elif goal is goals[0]:
                 drawn, sizes = samples.of(name)
                 yield _Entry(name, drawn, wanted, against, sizes)
+
+
+def refuse_beside_several(at_least: float | None, parent: str | None) -> None:
+    """Raise where something is given that is not for more classes than yes and no."""
+    if at_least is not None:
+        refuse_yes_or_no(at_least)
+    if parent is not None:
+        raise DesignError(
+            f"parent={parent!r} is given for more classes than yes and no",
+            details="labels are recycled from one classifier of yes and no to another",
+            hint="leave out parent=",
+        )
+
+
+def _of_classes(
+    population: Population,
+    goals: Sequence[Goal],
+    designs: Sequence[str] | Mapping[str, Design] | None,
+    bins: int | None,
+    batch: int,
+) -> Iterator[_Entry]:
+    """Yield designs for more classes than yes and no: items at random, then what is asked for."""
+    given = designs if isinstance(designs, Mapping) else {}
+    names = [name for name in names_of(designs or ["joint"]) if name != _RANDOM]
+    chosen: dict[str, Design | None] = {_RANDOM: Design()}
+    for name in names:
+        chosen[name] = given[name] if name in given else design_of_several(name, bins=bins)
+    if fixed := [name for name, design in chosen.items() if design is None]:
+        raise DesignError(
+            f"the design {fixed[0]} is for several classifiers of yes and no",
+            details="of more classes: joint, random",
+        )
+    truth = {target.name: population.value(target) for target in goals[0].targets}
+    place = 0
+    for goal in goals:
+        wanted = tuple(
+            Wanted(name, value, each)
+            for (name, value), each in zip(truth.items(), goal.goals, strict=True)
+        )
+        against = place
+        for name, design in chosen.items():
+            cut = random_strata(population) if name == _RANDOM else None
+            strata = cut or cell_strata(population, goal, design or Design())
+            joint = joint_of(design or Design(), goal, strata)
+            outcomes = population.outcomes(strata)
+            place += 1
+            yield _Entry(
+                name, JointTask(name, joint, outcomes, batch, _BLOCK_OF_SEVERAL), wanted, against
+            )
 
 
 def _designs_of_several(

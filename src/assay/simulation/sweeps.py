@@ -159,7 +159,8 @@ class Question:
     @property
     def metric(self) -> str:
         """The name of the first metric."""
-        return parse_targets(self.metrics, self.population.classifiers)[0].metric
+        found = self.population
+        return parse_targets(self.metrics, found.classifiers, classes=found.classes)[0].metric
 
     @property
     def designs(self) -> dict[str, Design]:
