@@ -1,0 +1,191 @@
+"""More than two classes: labels beside a random sample and beside the limit, and how often right.
+
+    python -m benchmarks.classes DATA [--runs 400] [--cells news20_classes,cifar10_classes,arxiv15]
+
+DATA is the folder of `news20_classes`, `cifar10_classes` and `arxiv15`. For accuracy and macro F1,
+within 0.02 and 0.01, each alone: labels of the default design and of a random sample with the same
+estimates and intervals, both from the same number of runs; the limit, which is what the best
+allocation to as many strata with known rates takes; coverage, and the least coverage of the
+intervals of every class's precision and recall at the end.
+
+    python -m benchmarks.classes DATA --joint
+
+All precisions and recalls of arxiv15's arg-max within 0.05: by one joint campaign, by one campaign
+for each class, and by a random sample.
+"""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pyarrow.parquet as pq
+from scipy.special import ndtri
+
+from assay.core.design import Design
+from assay.core.engine import State, look
+from assay.core.goal import Goal
+from assay.core.joint import Joint
+from assay.core.stratify import cell_strata, joint_of, random_strata
+from assay.core.tallies import Tallies
+from assay.core.targets import parse_targets
+from assay.core.types import Floats, Ints
+from assay.simulation import Population
+from assay.simulation.runs import replay_jointly
+
+NAMES = ("news20_classes", "cifar10_classes", "arxiv15")
+SEED = 20261117
+_BLOCK = 200
+_SLACK = 1e-12
+
+
+def population(folder: Path, name: str) -> Population:
+    """Return items whose class is known, with the arg-max and its score."""
+    table = pq.read_table(folder / f"{name}.parquet")
+    if name != "arxiv15":
+        number = sum(column.startswith("p_") for column in table.column_names)
+        p = np.stack([table[f"p_{k}"].to_numpy() for k in range(number)], axis=1)
+        said = table["predicted"].to_numpy()
+        truth = table["label"].to_numpy()
+        top = p[np.arange(len(said)), said].astype(np.float64)
+        return Population(y_true=_texts(truth), y_pred=_texts(said), y_score=top)
+    names = [column[6:] for column in table.column_names if column.startswith("score_")]
+    score = np.stack([table[f"score_{each}"].to_numpy() for each in names], axis=1)
+    label = np.stack([table[f"label_{each}"].to_numpy() for each in names], axis=1)
+    classes = np.array([*names, "other"])
+    truth = np.where(label.any(axis=1), label.argmax(axis=1), len(names))
+    said = score.argmax(axis=1)
+    top = score.max(axis=1).astype(np.float64)
+    return Population(y_true=classes[truth], y_pred=classes[said], y_score=top)
+
+
+def _texts(numbers: Ints) -> list[str]:
+    return [str(number) for number in numbers.tolist()]
+
+
+def fewest(joint: Joint, truth: Floats) -> float:
+    """Return the labels of the best allocation of one metric, if every rate were known.
+
+    By the normal approximation, with the correction for a finite population.
+    """
+    (view,) = joint.views
+    sizes = joint.parts.size
+    whole = replace(joint.begin(), tallies=Tallies(sizes, sizes, 0), by_class=truth)
+    mine, metric = view.seen(whole)
+    N, T = mine.tallies.N, mine.tallies.x
+    spread = metric.gradient(T) * np.sqrt(N * (N - T))  # |a_h| N_h sqrt(p (1 - p))
+    reach = (view.goal.within or 1.0) / float(ndtri((1 + view.goal.confidence) / 2))
+    return float(spread.sum() ** 2 / (reach**2 + (spread**2 / N).sum()))
+
+
+class Cell:
+    """Evaluations of one goal by one design, many times."""
+
+    def __init__(
+        self, found: Population, metrics: list[str], within: float, *, random: bool
+    ) -> None:
+        targets = parse_targets(metrics, found.classifiers, within=within, classes=found.classes)
+        goal = Goal(targets=targets)
+        strata = random_strata(found) if random else cell_strata(found, goal, Design())
+        self.joint = joint_of(Design(), goal, strata)
+        self.truth = found.outcomes(strata)
+        self.values = [found.value(target) for target in targets]
+        self.fewest = fewest(self.joint, self.truth) if len(targets) == 1 else float("nan")
+        each = parse_targets(["precision", "recall"], found.classifiers, classes=found.classes)
+        whole = goal.targets[0].label == "" and not random
+        self._classes = Goal(targets=each, budget=1) if whole else None
+        views = joint_of(Design(), self._classes, strata).views if self._classes else ()
+        self._views = [(view, found.value(view.name)) for view in views]
+        self._held = np.zeros((len(self._views), 2))
+
+    def run(self, runs: int, seed: int) -> dict[str, float]:
+        """Return labels, coverage of the metrics, and the least coverage of a class's metric."""
+        labels, held = [], np.zeros(len(self.values))
+        for block, start in enumerate(range(0, runs, _BLOCK)):
+            size = min(_BLOCK, runs - start)
+            rng = np.random.default_rng([seed, block])
+            ended = replay_jointly(
+                self.joint, outcomes=self.truth, replications=size, rng=rng, ended=self._end
+            )
+            labels.append(ended.labels)
+            for t, value in enumerate(self.values):
+                low, high = ended.low[:, t] - _SLACK, ended.high[:, t] + _SLACK
+                held[t] += ((low <= value) & (value <= high)).sum()
+        every = np.concatenate(labels)
+        told = {"labels": float(every.mean()), "se": float(every.std() / np.sqrt(runs))}
+        told["coverage"] = float(held.min() / runs)
+        if self._views:
+            shares = self._held[:, 0] / np.maximum(self._held[:, 1], 1)
+            told |= {"classes": float(shares.min()), "mean of classes": float(shares.mean())}
+        return told
+
+    def _end(self, _: Ints, state: State) -> None:
+        for row, (view, value) in enumerate(self._views):
+            mine, metric = view.seen(state)
+            now = look(Design(), view.goal, metric, mine)
+            held = (now.low - _SLACK <= value) & (value <= now.high + _SLACK)
+            self._held[row] += held.sum(), held.size
+
+
+def alone(folder: Path, names: list[str], runs: int, random_runs: int) -> None:
+    """Print a line for each file, metric and half-width."""
+    print(
+        f"{'cell':38}{'labels':>8}{'random':>8}{'ratio':>7}{'limit':>7}{'of limit':>9}"
+        f"{'covers':>8}{'random':>8}{'classes least':>14}{'mean':>7}{'runs':>6}{'s':>6}"
+    )
+    for name in names:
+        found = population(folder, name)
+        for metric in ("accuracy", "macro_f1"):
+            for within in (0.02, 0.01):
+                began = perf_counter()
+                ours = Cell(found, [metric], within, random=False)
+                told = ours.run(runs, SEED)
+                beside = Cell(found, [metric], within, random=True).run(random_runs, SEED)
+                cell = f"{name} {metric} ±{within:g}"
+                print(
+                    f"{cell:38}{told['labels']:8,.0f}{beside['labels']:8,.0f}"
+                    f"{told['labels'] / beside['labels']:7.2f}{ours.fewest:7,.0f}"
+                    f"{told['labels'] / ours.fewest:9.2f}{told['coverage']:8.3f}"
+                    f"{beside['coverage']:8.3f}{told['classes']:14.3f}"
+                    f"{told['mean of classes']:7.3f}{runs:6}{perf_counter() - began:6.0f}",
+                    flush=True,
+                )
+
+
+def together(folder: Path, runs: int) -> None:
+    """Print the labels for all precisions and recalls of arxiv15, in three ways."""
+    found = population(folder, "arxiv15")
+    names = [f"{metric}:{each}" for each in found.classes for metric in ("precision", "recall")]
+    joint = Cell(found, names, 0.05, random=False).run(runs, SEED)
+    print(
+        f"one joint campaign: {joint['labels']:,.0f} labels, least coverage {joint['coverage']:.3f}"
+    )
+    total = 0.0
+    for each in found.classes:
+        own = [f"precision:{each}", f"recall:{each}"]
+        told = Cell(found, own, 0.05, random=False).run(runs, SEED)
+        total += told["labels"]
+        print(f"{each} alone: {told['labels']:,.0f} labels, {told['coverage']:.3f}", flush=True)
+    print(f"one campaign for each class: {total:,.0f} labels")
+    at_random = Cell(found, names, 0.05, random=True).run(min(runs, 3), SEED)
+    print(f"a random sample: {at_random['labels']:,.0f} labels")
+
+
+def main() -> None:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--random-runs", type=int, default=200)
+    parser.add_argument("--cells", default=",".join(NAMES))
+    parser.add_argument("--joint", action="store_true")
+    asked = parser.parse_args()
+    if asked.joint:
+        together(asked.data, asked.runs)
+    else:
+        alone(asked.data, asked.cells.split(","), asked.runs, asked.random_runs)
+
+
+if __name__ == "__main__":
+    main()
