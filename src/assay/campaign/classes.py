@@ -12,6 +12,7 @@ from assay.predictions import (
     Classifiers,
     Given,
     Predictions,
+    are_classes,
     as_mappings,
     as_scan,
     find_classes,
@@ -49,7 +50,7 @@ def classes_of(
     held = as_scan(predictions).source
     if isinstance(held, Predictions):
         names = held.classes
-        return None if names == ("no", "yes") else Vocabulary(names)
+        return None if names == ("no", "yes") else find_classes(held, classes=classes)
     patterns = {one.get("probabilities") for one in each} - {None}
     predicted = [one.get("predicted") for one in each if one.get("predicted") is not None]
     if classes is None and not patterns and not any(map(_is_of_all, metrics)):
@@ -57,7 +58,7 @@ def classes_of(
         told = columns.get("positive") is not None or columns.get("threshold") is not None
         if classifiers is not None or told or not isinstance(one, str):
             return None
-        if len(is_of_classes(predictions, one)) < 3:
+        if not are_classes(is_of_classes(predictions, one)):
             return None
     pattern = next(iter(patterns), None)
     found: Vocabulary | None = None

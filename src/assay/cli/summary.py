@@ -1,6 +1,6 @@
 """Summary of a new campaign in the terminal: what was read, how it is cut, and the goal."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -27,9 +27,13 @@ from assay.results import goal_words, metric_name, printable, strata_words
 def several_facts(source: Source, goal: Goal, strata: Strata) -> list[tuple[str, RenderableType]]:
     """Return what holds for all metrics."""
     cells = sum(len(heap.codes) for heap in strata.heaps)
-    mean = "the mean of the items' ranks by each score"
+    mean = "the items' rank by the score of the predicted class"
+    if len(source.columns["classifiers"]) > 1 or not strata.of_classes:
+        mean = "the mean of the items' ranks by each score"
+    classes = [("classes", _listed(strata.classes))] if strata.of_classes else []
     return [
         *_second_opinions(source),
+        *classes,
         ("goal", goal_words(goal)),
         ("strata", f"{strata.n_strata:,}, of {cells:,} cells: items that all say the same of"),
         ("cut by", mean if source.has_score else "nothing, as there is no score"),
@@ -37,8 +41,19 @@ def several_facts(source: Source, goal: Goal, strata: Strata) -> list[tuple[str,
     ]
 
 
+_MOST_LISTED = 12  # classes that are named
+
+
+def _listed(classes: Sequence[str]) -> str:
+    """Return how many classes there are, and the first of them."""
+    few = ", ".join(map(printable, classes[:_MOST_LISTED]))
+    return f"{len(classes):,}: {few}" + (", …" if len(classes) > _MOST_LISTED else "")
+
+
 def classifiers_table(source: Source, strata: Strata) -> Table:
     """Return the classifiers, their columns, and how many items each says yes to."""
+    if strata.of_classes:
+        return _of_classes_table(source)
     table = new_table(
         "classifier", "score", "says yes where", "weight" if strata.weighted else "items"
     )
@@ -56,6 +71,19 @@ def classifiers_table(source: Source, strata: Strata) -> Table:
     return table
 
 
+def _of_classes_table(source: Source) -> Table:
+    """Return the classifiers, and the columns that say which class each predicts."""
+    table = new_table("classifier", "score", "predicted class")
+    for column in table.columns[1:]:
+        column.justify = "left"
+    for name, columns in source.columns["classifiers"].items():
+        every = columns.get("probabilities")
+        predicted = columns.get("predicted") or f"the most probable of {every}"
+        score = columns.get("score") or every or "–"
+        table.add_row(Text(name, "bold"), Text(printable(score)), Text(printable(predicted)))
+    return table
+
+
 def targets_table(goal: Goal) -> Table:
     """Return the metrics and their half-widths."""
     table = new_table("metric", "within")
@@ -66,15 +94,15 @@ def targets_table(goal: Goal) -> Table:
 
 def classifiers_document(source: Source, strata: Strata) -> dict[str, dict[str, Any]]:
     """Return the classifiers as plain values."""
-    return {
-        name: {
-            **{option: value for option, value in columns.items() if value is not None},
-            "says_yes_to": items / strata.items if strata.weighted and strata.items else items,
-        }
-        for (name, columns), items in zip(
-            source.columns["classifiers"].items(), strata.yes_items or (), strict=True
-        )
+    told: dict[str, dict[str, Any]] = {
+        name: {option: value for option, value in columns.items() if value is not None}
+        for name, columns in source.columns["classifiers"].items()
     }
+    if strata.of_classes:
+        return told
+    for columns, items in zip(told.values(), strata.yes_items or (), strict=True):
+        columns["says_yes_to"] = items / strata.items if strata.weighted and strata.items else items
+    return told
 
 
 def _yes_where(columns: Mapping[str, Any]) -> str:
@@ -133,6 +161,7 @@ def document(campaign: Campaign, *, scale_given: bool) -> dict[str, Any]:
         own: dict[str, Any] = {
             "variable": strata.variable,
             "classifiers": classifiers_document(source, strata),
+            **({"classes": list(strata.classes)} if strata.of_classes else {}),
         }
     else:
         own = {

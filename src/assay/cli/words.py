@@ -12,6 +12,7 @@ _OTHERWISE = {
     "classifiers": "--classifier",
     "metrics": "--metric",
     "labels": "--labels-from",
+    "classes": "--classes",
 }
 _SAME = (
     *("score", "predicted", "id", "threshold", "positive", "score_of", "scale", "show"),
@@ -32,11 +33,14 @@ _SAME = (
     *("id_column", "label_column", "reviewer_column", "comment_column", "bins", "mode"),
     *("replications", "like", "label", "labels_from", "aux", "learned_from", "at", "by", "scorer"),
     *("verdict_column", "score_column", "judge_cost", "label_cost", "rho", "into", "column"),
-    *("design", "strata", "allocation", "parent", "assume", "classifier"),
+    *("design", "strata", "allocation", "parent", "assume", "classifier", "probabilities"),
 )
 _OPTIONS = {**{name: f"--{name.replace('_', '-')}" for name in _SAME}, **_OTHERWISE}
 _TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _VALUE = rf"{_TEXT}|\[[^\]]*\]|\{{.*?\}}\}}|\{{[^}}]*\}}|\([^)]*\)|\.\.\.|-?[\w.]*\w"
+# What is written in another way than in Python, but for a text.
+_OF_THEIR_OWN = {"--classifier": "NAME=SCORE,PREDICTED", "--classes": "FILE"}
+_QUOTES = "'\""
 _ARGUMENT = re.compile(rf"(?<![\w.\-'\"/`=])({'|'.join(_OPTIONS)})=({_VALUE})?")
 _REBASE = re.compile(rf"rebase_campaign\(({_TEXT}), predictions=\.\.\.\)")
 
@@ -50,6 +54,8 @@ def in_options(text: str) -> str:
     "say --positive yes or --show 'a b' --show c"
     >>> in_options("threshold=0.5 is given without score=")
     '--threshold 0.5 is given without --score'
+    >>> in_options("give all classes: classes=['...', '...']; or probabilities='p_*'")
+    "give all classes: --classes FILE; or --probabilities 'p_*'"
     """
     text = _REBASE.sub(lambda found: f"assay rebase FILE --name {_shell(found[1])}", text)
     text = text.replace("predictions=[", "FILE for each of [").replace("predictions=", "FILE ")
@@ -63,8 +69,8 @@ def with_options(error: AssayError) -> tuple[str, str, str]:
 
 def _option(found: re.Match[str]) -> str:
     option, value = _OPTIONS[found[1]], found[2]
-    if option == "--classifier":
-        return f"{option} NAME=SCORE,PREDICTED" if value else option
+    if option in _OF_THEIR_OWN and not (value and value[0] in _QUOTES):
+        return f"{option} {_OF_THEIR_OWN[option]}" if value else option
     if value is None or value == "True":
         return option
     if value[0] in "[({":

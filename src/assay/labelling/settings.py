@@ -171,7 +171,11 @@ class Source:
     @property
     def has_score(self) -> bool:
         """Whether there is a score to cut by."""
-        return any(each.get("score") is not None for each in self._classifiers)
+        return any(
+            each.get(role) is not None
+            for each in self._classifiers
+            for role in ("score", "probabilities")
+        )
 
     @property
     def positive(self) -> object:

@@ -6,7 +6,7 @@ from assay.lazy import on_demand
 
 if TYPE_CHECKING:
     from assay.predictions.class_values import fits_pattern
-    from assay.predictions.classes import column_names, find_classes, is_of_classes
+    from assay.predictions.classes import are_classes, column_names, find_classes, is_of_classes
     from assay.predictions.contract import (
         Card,
         Found,
@@ -56,7 +56,7 @@ else:
         __name__,
         {
             "class_values": "fits_pattern",
-            "classes": "column_names find_classes is_of_classes",
+            "classes": "are_classes column_names find_classes is_of_classes",
             "contract": "Card Found IdKind Predictions joint_fingerprint listed",
             "doubts": "Doubt",
             "duckdb.joined": "joined_with",
@@ -104,6 +104,7 @@ __all__ = [
     "ScoreScale",
     "Top",
     "UnionPredictions",
+    "are_classes",
     "as_it_is_now",
     "as_mappings",
     "as_scan",

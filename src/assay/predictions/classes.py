@@ -29,7 +29,7 @@ from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import open_relation
 from assay.predictions.given_classes import Given, read_given
 from assay.predictions.judgements import Classifiers, about, as_mappings, load, take_ids
-from assay.predictions.roles import Roles, refuse_no_column
+from assay.predictions.roles import NO_WORDS, YES_WORDS, Roles, refuse_no_column
 from assay.predictions.scan import Scan, as_scan
 from assay.predictions.values import distinct_values
 
@@ -117,6 +117,19 @@ def is_of_classes(source: object, predicted: str, limit: int = 3) -> list[str]:
         return list(scan.source.classes)[:limit]
     refuse_no_column("predicted", predicted)
     return sorted_texts(_distinct(scan, predicted, limit, complete=False).values)[:limit]
+
+
+def are_classes(values: Sequence[str]) -> bool:
+    """Tell whether values of a column are classes: three or more, and not yes, no and a slip.
+
+    Examples
+    --------
+    >>> are_classes(["0", "1", "2"]), are_classes(["a", "b"]), are_classes(["maybe", "no", "yes"])
+    (True, False, False)
+    """
+    words = {value.casefold() for value in values}
+    said = [words & {word for word in each if word.isalpha()} for each in (YES_WORDS, NO_WORDS)]
+    return len(values) > 2 and not all(said)
 
 
 # Classes beside what else predictions are read with.

@@ -271,7 +271,7 @@ def read_predictions(
     else:
         roles = roles_of(classifiers, classes)
         if classes is not None:
-            roles = with_class_columns(scan, roles, classes, [id, *show])
+            roles = with_class_columns(scan, roles, classes, [id])
         if id is not None:
             refuse_no_column("id", id)
     refuse_bad_show(show)
