@@ -1,11 +1,14 @@
 """What is loaded by what: nothing heavy before it is used, and lists that say the same."""
 
 import ast
+import functools
+import io
 import json
 import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -156,6 +159,32 @@ def test_an_unknown_command_is_refused_and_the_nearest_is_named() -> None:
 def test_the_version_is_told_without_a_command() -> None:
     assert CliRunner().invoke(app, ["--version"]).stdout == f"assay {assay.__version__}\n"
     assert isinstance(app, typer.Typer)
+
+
+class Screen(io.StringIO):
+    """A terminal, to whoever asks."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_command_says_at_once_that_it_works_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    at_once: list[str] = []
+    for stream in (Screen(), io.StringIO()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with monkeypatch.context() as patch:
+            told = functools.partial(_note, stream, at_once)
+            patch.setattr("assay.cli.commands.import_module", told)
+            assert Commands()["status"].name == "status"
+    assert at_once == ["working …", ""]  # when the import begins
+    assert stream.getvalue() == ""
+
+
+def _note(stream: io.StringIO, seen: list[str], name: str) -> ModuleType:
+    seen.append(stream.getvalue())
+    return import_module(name)
 
 
 def test_wrong_usage_with_json_is_told_as_json(folder: Path) -> None:

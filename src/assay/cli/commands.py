@@ -1,8 +1,10 @@
 """Commands by name: each is imported when it is run, and listed without being imported."""
 
 import gc
+import sys
 from collections import UserDict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import copy
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -124,6 +126,9 @@ COMMANDS = {
 }
 
 
+_WORKING = "working …"
+
+
 class Commands(UserDict[str, Any]):
     """What is in `COMMANDS`, each made when it is first asked for."""
 
@@ -151,7 +156,8 @@ def _load(name: str) -> Any:
     collects = gc.isenabled()
     gc.disable()  # what is imported stays: to look for garbage in it takes a tenth of the time
     try:
-        found = getattr(import_module(f"assay.cli.{module}"), attribute)
+        with _answering():
+            found = getattr(import_module(f"assay.cli.{module}"), attribute)
     finally:
         if collects:
             gc.enable()
@@ -160,6 +166,21 @@ def _load(name: str) -> Any:
     alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
     alone.command(name)(found)
     return get_command(alone)
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    """Say at once, on a terminal only, that a command works: to import it takes a moment."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    sys.stderr.write(_WORKING)
+    sys.stderr.flush()
+    try:
+        yield
+    finally:
+        sys.stderr.write(f"\r{' ' * len(_WORKING)}\r")
+        sys.stderr.flush()
 
 
 class LazyGroup(TyperGroup):
