@@ -53,5 +53,48 @@ def test_intervals_hold_the_truth_and_take_fewer_labels_than_a_random_sample() -
     assert (random.design, joint.design) == ("random", "joint")
     assert joint.labels_mean < random.labels_mean
     for each in joint.metrics:
+        assert each.coverage is not None
         assert each.coverage >= 365 / 400
         assert each.rmse > 0.03 / 4  # half as wide an interval could not hold it
+
+
+def pair(seed: int = 0) -> tuple[Population, Any, Any, Any]:
+    """Return two classifiers of the same items, with the truth and what each says."""
+    rng = np.random.default_rng(seed)
+    truth = rng.choice(4, SIZE, p=[0.4, 0.3, 0.2, 0.1])
+    score = rng.uniform(0.4, 1, SIZE)
+    old = np.where(rng.random(SIZE) < score, truth, rng.integers(0, 4, SIZE))
+    new = np.where(rng.random(SIZE) < 0.5, old, np.where(rng.random(SIZE) < 0.85, truth, 3))
+    names = np.array(list("abcd"))
+    columns = {"is": names[truth], "old": names[old], "new": names[new], "p": score}
+    each = {"new": {"predicted": "new"}, "old": {"predicted": "old", "score": "p"}}
+    found = Population.read(columns, label="is", classifiers=each, classes=list("abcd"))
+    return found, names[truth], names[new], names[old]
+
+
+DIFFERENCES = {
+    "accuracy": sk.accuracy_score,
+    "macro_f1": lambda y, p: sk.f1_score(y, p, average="macro"),
+    "balanced_accuracy": sk.balanced_accuracy_score,
+    "cohen_kappa": sk.cohen_kappa_score,
+}
+
+
+def test_differences_over_all_classes_are_those_of_scikit_learn() -> None:
+    found, truth, new, old = pair()
+    for name, value in DIFFERENCES.items():
+        true = value(truth, new) - value(truth, old)
+        assert found.value(f"{name}:new - {name}:old") == pytest.approx(true, abs=1e-12)
+
+
+def test_intervals_of_differences_hold_the_truth() -> None:
+    # As above: 400 runs, of which fewer than 365 hold it with a chance below one in a thousand.
+    found, *_ = pair()
+    names = [f"{name}:new - {name}:old" for name in ("accuracy", "macro_f1")]
+    rows = simulate(
+        found, designs=["joint"], metrics=names, within=0.03, replications=400, seed=5, workers=1
+    ).rows
+    for each in rows[-1].metrics:
+        assert each.coverage is not None
+        assert each.coverage >= 365 / 400
+        assert each.rmse > 0.03 / 4

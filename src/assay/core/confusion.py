@@ -201,7 +201,7 @@ class Linear:
         The totals where it has the value.
     value_at : array, shape (...)
     w : array, shape (..., H)
-        Not negative: what an outcome adds.
+        What an outcome adds.
     lowest : float
         The least that it can be; the most is 1.
     """
@@ -254,16 +254,18 @@ class Linear:
         return np.broadcast_to(self.w, T.shape)
 
     def weights(self, T: Floats) -> Floats:
-        """Return w."""
-        return np.broadcast_to(self.w, T.shape)
+        """Return the size of w."""
+        return np.broadcast_to(np.abs(self.w), T.shape)
 
     def rises(self, T: Floats) -> Bools:
-        """Return True: every correct item raises it."""
-        return np.ones(T.shape, dtype=np.bool_)
+        """Where an outcome raises it; elsewhere it lowers it."""
+        return np.broadcast_to(self.w > 0, T.shape)
 
     def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
         """Return bounds of the metric when least <= T <= most."""
-        return self.value(least), self.value(most)
+        up = self.w > 0
+        low, high = np.where(up, least, most), np.where(up, most, least)
+        return self.value(low), self.value(high)
 
     def plane(self, m: Floats, T: Floats) -> tuple[Floats, Floats]:
         """Return c = w and c0: the metric is at least m where c0 + c.T >= 0."""
@@ -316,7 +318,7 @@ class Matrix:
         strata. With every item labelled all of it is exact.
         """
         starts, K = self._starts, self.said_items.size
-        correct = np.take_along_axis(by_class, self._own(by_class), axis=-1)[..., 0]
+        correct = np.take_along_axis(by_class, self.own(by_class), axis=-1)[..., 0]
         in_stratum = np.add.reduceat(n, starts, axis=-1)
         right = np.add.reduceat(correct, starts, axis=-1)
         rate = (np.where(in_stratum > 0, right, 0.5) / np.maximum(in_stratum, 1.0))[..., self._row]
@@ -324,7 +326,7 @@ class Matrix:
         d_part = self.size * (correct + left * rate) / np.maximum(n + left, 1e-300)
         d = np.zeros((*n.shape[:-1], K))
         missing = np.add.reduceat(self.size - d_part, starts, axis=-1)
-        wrong = self._wrong(by_class)
+        wrong = self.wrong(by_class)
         errors = np.add.reduceat(wrong, starts, axis=-2)  # (..., H, K + 1)
         seen = errors.sum(axis=-1, keepdims=True)
         every = errors.sum(axis=-2, keepdims=True)
@@ -351,7 +353,7 @@ class Matrix:
         value, by_d, by_T = kind.slopes(found)
         ends = np.concatenate([by_T, np.zeros_like(by_T[..., :1])], axis=-1)  # none of these
         own = (by_d + by_T)[..., self.said]  # (..., C)
-        wrong = self._wrong(by_class)
+        wrong = self.wrong(by_class)
         # What an error costs, by what all strata tell of the class that it is of.
         every = wrong.sum(axis=-2)
         every = np.where(every.sum(axis=-1, keepdims=True) > 0, every, 1.0)
@@ -384,11 +386,12 @@ class Matrix:
         """The place of each part's stratum among those that have parts."""
         return np.cumsum(np.diff(self.stratum, prepend=self.stratum[:1]) > 0)
 
-    def _own(self, by_class: Floats) -> Ints:
+    def own(self, by_class: Floats) -> Ints:
+        """Return where in `by_class` the class is that a part's items are called."""
         return np.broadcast_to(self.said[:, None], (*by_class.shape[:-1], 1))
 
-    def _wrong(self, by_class: Floats) -> Floats:
+    def wrong(self, by_class: Floats) -> Floats:
         """Return the labels of other classes than the one that an item is called."""
         wrong = by_class.copy()
-        np.put_along_axis(wrong, self._own(by_class), 0.0, axis=-1)
+        np.put_along_axis(wrong, self.own(by_class), 0.0, axis=-1)
         return wrong

@@ -30,6 +30,7 @@ from assay.core.engine import Look, State, explored_shares, least_of_each, look,
 from assay.core.forms import Metric, Ratio, side_by_side
 from assay.core.goal import BETS_ARE_ON_ONE, Goal
 from assay.core.joint_allocation import compromise_allocation, joint_allocation
+from assay.core.matrix_gap import MatrixGap
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
@@ -160,7 +161,7 @@ class View:
         Whether its strata are those of the evaluation, each of one part.
     reads : array of int, optional
         Of more classes than yes and no: the class that is an outcome of each of `parts`.
-    matrix : Matrix, optional
+    matrix : Matrix or MatrixGap, optional
         Where the metric is of the whole matrix of classes: what makes it of the labels. `metric` is
         then what it would be if all labels were right.
     """
@@ -175,7 +176,7 @@ class View:
     items: Floats | None = None
     is_whole: bool = False
     reads: Ints | None = None
-    matrix: Matrix | None = None
+    matrix: Matrix | MatrixGap | None = None
 
     def gather(self, counts: Floats) -> Floats:
         """Return counts by part (..., C) as counts by stratum of the view (..., V)."""

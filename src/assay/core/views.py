@@ -5,16 +5,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.core.confusion import Matrix
+from assay.core.confusion import Linear, Matrix
 from assay.core.differences import subtract
 from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.joint import Parts, View
+from assay.core.matrix_gap import MatrixGap
 from assay.core.metrics import METRICS, sides
 from assay.core.targets import NO_GROUPS, Groups, Target
 from assay.core.types import Bools, Floats, Ints
 from assay.core.vocabulary import YES_OR_NO
-from assay.errors import DesignError, PredictionsError
+from assay.errors import PredictionsError
 
 
 def views_of(
@@ -67,12 +68,7 @@ def views_of(
 def _matrix_view(target: Target, goal: Goal, classifiers: Sequence[str], parts: Parts) -> View:
     """Return the view of a metric of all classes: of every stratum, with correct as the outcome."""
     if target.minus is not None:
-        raise DesignError(
-            f"{target.name} cannot be estimated",
-            details="of metrics over all classes there are no differences yet",
-            hint="ask for both metrics, or for the difference of one class: "
-            "recall:CLASS:NEW - recall:CLASS:OLD",
-        )
+        return _gap_view(target, goal, classifiers, parts)
     number = classifiers.index(target.classifier or "")
     said, sizes = parts.says(number), parts.strata_sizes
     items = np.array([parts.all_said(number, each) for each in range(parts.classes)])
@@ -90,6 +86,46 @@ def _matrix_view(target: Target, goal: Goal, classifiers: Sequence[str], parts: 
         np.ones_like(sizes),
         reads=said,
         matrix=matrix,
+    )
+
+
+def _gap_view(target: Target, goal: Goal, classifiers: Sequence[str], parts: Parts) -> View:
+    """Return the view of a difference of metrics of all classes.
+
+    A stratum's items on which the two classifiers agree are told from the others; of accuracy they
+    do not count.
+    """
+    new, old = (classifiers.index(name or "") for name in (target.classifier, target.minus))
+    apart = parts.says(new) != parts.says(old)
+    if not apart.any():
+        raise PredictionsError(
+            f"{target.classifier} and {target.minus} call every item the same: {target.name} is 0",
+            hint=f"check that their columns are not the same, or leave {target.name} out",
+        )
+    key = 2 * parts.stratum + apart
+    order = np.argsort(key, kind="stable")
+    if target.metric == "accuracy":
+        order = order[apart[order]]
+    starts = np.flatnonzero(np.diff(key[order], prepend=-1))
+    sizes = np.add.reduceat(parts.size[order], starts)
+    matrices = []
+    for number in (new, old):
+        items = np.array([parts.all_said(number, each) for each in range(parts.classes)])
+        said = parts.says(number)[order]
+        matrices.append(Matrix(target.metric, parts.stratum[order], said, parts.size[order], items))
+    row = np.repeat(np.arange(starts.size), np.diff(starts, append=order.size))
+    stratum = parts.stratum[order][starts]
+    none = np.zeros_like(sizes)
+    return View(
+        target.name,
+        goal,
+        Linear(none, np.zeros(()), none + 1 / float(matrices[0].said_items.sum()), -1.0),
+        order,
+        starts,
+        stratum,
+        sizes / parts.strata_sizes[stratum],
+        reads=matrices[0].said,
+        matrix=MatrixGap(matrices[0], matrices[1], row),
     )
 
 

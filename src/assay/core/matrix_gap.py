@@ -1,0 +1,105 @@
+"""Differences of two classifiers' metrics of the whole confusion matrix.
+
+An item that one classifier calls c and the other b, and that is of class t, adds z = z1 - z2 to the
+difference (`core.confusion`). Items on which the classifiers agree are told from the others: where
+they disagree, the outcome is that the first is right, and z is large and positive for it, negative
+where the second is right, and small where neither is; where they agree, it is that both are right.
+An outcome that weighs w has the variance p (1 - p) w^2, so with
+
+    w^2 = Var(z) / (p (1 - p))
+
+the difference is to first order a linear form in the outcomes (`Linear`). In each stratum one label
+more is counted than there are, half of it an outcome: where few are seen, none looks certain.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.core.confusion import MATRIX_METRICS, Linear, Matrix
+from assay.core.tallies import plain_totals
+from assay.core.types import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixGap:
+    """The difference of a metric between two classifiers, over parts of strata.
+
+    Parameters
+    ----------
+    first, second : Matrix
+        The same metric of each, over the same parts.
+    row : array of int, shape (C,)
+        The stratum of the view that each part is in, ascending: a stratum's items on which they
+        agree, or on which they do not.
+    """
+
+    first: Matrix
+    second: Matrix
+    row: Ints
+
+    def linear(self, N: Floats, n: Floats, by_class: Floats) -> Linear:
+        """Return the difference, to first order about what the labels tell.
+
+        Parameters
+        ----------
+        N : array, shape (V,)
+            The items of each stratum of the view.
+        n, by_class
+            As in `Matrix.counts`; of the parts.
+        """
+        kind = MATRIX_METRICS[self.first.metric]
+        values, slopes = [], []
+        for each in (self.first, self.second):
+            value, by_d, by_T = kind.slopes(each.counts(n, by_class))
+            ends = np.concatenate([by_T, np.zeros_like(by_T[..., :1])], axis=-1)
+            own = np.zeros(by_class.shape)
+            right = by_d[..., each.said][..., None]
+            np.put_along_axis(own, each.own(by_class), right, axis=-1)
+            values.append(value)
+            slopes.append(own + ends[..., None, :])
+        z = slopes[0] - slopes[1]
+        told = by_class + self._one_more(by_class)
+        total, mean, square = (self._sum(told * power) for power in (1.0, z, z * z))
+        outcome = np.take_along_axis(told, self.first.own(by_class), axis=-1)
+        right_z = np.take_along_axis(z, self.first.own(by_class), axis=-1)
+        p, both = self._sum(outcome) / total, self._sum(outcome * right_z) / total
+        mean, square = mean / total, square / total
+        variance = np.maximum(square - mean**2, 0.0)
+        w = np.sqrt(variance / np.maximum(p * (1 - p), 1e-12))
+        sign = np.where(both - p * mean < 0, -1.0, 1.0)
+        labels, x = (
+            self._sum(n[..., None]),
+            self._sum(np.take_along_axis(by_class, self.first.own(by_class), axis=-1)),
+        )
+        at = plain_totals(N, labels, x)
+        return Linear(at, values[0] - values[1], sign * w, lowest=kind.lowest - 1)
+
+    def _one_more(self, by_class: Floats) -> Floats:
+        """Return one label for each stratum, in its parts by size: half of it an outcome.
+
+        The other half is where the second classifier is right; where they agree, of the classes
+        that errors are of anywhere.
+        """
+        starts = np.flatnonzero(np.diff(self.row, prepend=-1))
+        size = self.first.size / np.add.reduceat(self.first.size, starts)[self.row]
+        wrong = self.first.wrong(by_class).sum(axis=-2, keepdims=True)
+        wrong = np.where(wrong.sum(axis=-1, keepdims=True) > 0, wrong, 1.0)
+        other = np.broadcast_to(wrong / wrong.sum(axis=-1, keepdims=True), by_class.shape).copy()
+        apart = self.first.said != self.second.said
+        for number in np.flatnonzero(apart):
+            other[..., number, :] = 0.0
+            other[..., number, self.second.said[number]] = 1.0
+        more = 0.5 * other
+        np.put_along_axis(
+            more,
+            self.first.own(by_class),
+            np.take_along_axis(more, self.first.own(by_class), axis=-1) + 0.5,
+            axis=-1,
+        )
+        return np.asarray(size[:, None] * more)
+
+    def _sum(self, counts: Floats) -> Floats:
+        """Return sums over classes and the parts of each stratum of the view."""
+        starts = np.flatnonzero(np.diff(self.row, prepend=-1))
+        return np.asarray(np.add.reduceat(counts.sum(axis=-1), starts, axis=-1))
