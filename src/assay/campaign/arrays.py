@@ -1,6 +1,6 @@
 """An evaluation on arrays, in the manner of `sklearn.metrics`."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isnan
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.campaign.create import create_campaign
-from assay.core.answers import Answer, parse_answer
+from assay.core.answers import Answer, answers_to, find_answer, parse_answer
 from assay.core.design import Design
 from assay.core.types import Ints
 from assay.core.vocabulary import Vocabulary
@@ -18,6 +18,7 @@ from assay.results import Estimate
 
 Oracle = Callable[[Ints], Iterable[object]]
 _LISTED = 5  # values in an error
+_YES_AND_NO = 2  # labels that there may be without names of classes
 
 
 def evaluate(
@@ -28,10 +29,11 @@ def evaluate(
     oracle: Oracle | None = None,
     y_true: ArrayLike | None = None,
     pos_label: str | float | None = None,
+    classes: Sequence[object] | None = None,
     score_of: ScoreOf | None = None,
     scale: ScoreScale | None = None,
     sample_weight: ArrayLike | None = None,
-    metric: str = "precision",
+    metric: str | None = None,
     within: float | None = 0.02,
     budget: int | None = None,
     confidence: float = 0.95,
@@ -47,10 +49,11 @@ def evaluate(
     Parameters
     ----------
     y_pred : array, shape (N,), optional
-        The predicted labels: true or false, 1 or 0, or any value with `pos_label`. When left out, a
-        score of at least `threshold` says yes.
-    y_score : array, shape (N,), optional
-        The scores. Without them there are no strata to gain from.
+        The predicted labels: true or false, 1 or 0, or any value with `pos_label`; or one of three
+        or more classes. When left out, a score of at least `threshold` says yes.
+    y_score : array, shape (N,) or (N, K), optional
+        The scores: of yes, or of the class that is predicted; or every class's probability, in the
+        order of `classes`. Without them there are no strata to gain from.
     threshold : float, optional
         Where the predicted label changes.
     oracle : callable, optional
@@ -61,12 +64,16 @@ def evaluate(
         may be missing. Either this or `oracle` is needed.
     pos_label : optional
         The value of `y_pred` and of the true labels that means yes.
+    classes : sequence, optional
+        The classes, where these are not yes and no. When left out, they are the values that there
+        are in `y_pred` and `y_true`, sorted, if these are three or more.
     score_of, scale
         What the scores are, as in `create_campaign`.
     sample_weight : array, shape (N,), optional
         What each row counts: its traffic, its impressions (docs/weights.md).
     metric, within, budget, confidence, design, seed
-        As in `create_campaign`: it ends when the interval's half-width is at most `within`, or
+        As in `create_campaign`; of classes it may be ``accuracy``, ``macro_f1``, ``recall:CLASS``
+        and others. It ends when the interval's half-width is at most `within`, or
         after `budget` answers.
     batch : int
         So many true labels are asked for at a time.
@@ -87,17 +94,23 @@ def evaluate(
     >>> bool(found.low <= y_true[y_score >= 0.5].mean() <= found.high), found.labels < 400
     (True, True)
     """
-    given = {"y_pred": y_pred, "y_score": y_score, "sample_weight": sample_weight}
-    columns = {name: values for name, values in given.items() if values is not None}
     if y_pred is None and y_score is None:
         raise InputError(
             "there is nothing to evaluate: neither `y_pred` nor `y_score` was given",
             hint="evaluate(y_pred, y_score=..., oracle=...)",
         )
+    names = None
+    if classes is not None or (pos_label is None and threshold is None):
+        names = _classes(classes, y_pred, y_true, y_score)
+    columns, probabilities = _columns(y_pred, y_score, names)
+    if sample_weight is not None:
+        columns["sample_weight"] = sample_weight
     with _in_words_of_arrays():
         campaign = create_campaign(
             columns,
-            score="y_score" if y_score is not None else None,
+            score="y_score" if "y_score" in columns else None,
+            probabilities=probabilities,
+            classes=names,
             predicted="y_pred" if y_pred is not None else None,
             sample_weight="sample_weight" if sample_weight is not None else None,
             threshold=threshold,
@@ -131,6 +144,68 @@ def _in_words_of_arrays() -> Iterator[None]:
         told = (error.problem, error.details, error.hint)
         problem, details, hint = (text.replace("positive=", "pos_label=") for text in told)
         raise PredictionsError(problem, details=details, hint=hint) from None
+
+
+def _classes(
+    given: Sequence[object] | None,
+    y_pred: ArrayLike | None,
+    y_true: ArrayLike | None,
+    y_score: ArrayLike | None,
+) -> list[str] | None:
+    """Return the classes; None where they are yes and no.
+
+    Parameters
+    ----------
+    given : sequence, optional
+        Those that were named.
+    y_pred, y_true, y_score : array, optional
+        As in `evaluate`.
+    """
+    shape = np.shape(() if y_score is None else y_score)
+    if given is None:
+        said, told = (set(map(_plain, _listed(labels))) for labels in (y_pred, y_true))
+        # Labels of two kinds are no classes: one of them is yes and no.
+        named = said | told if said & told else said
+        plain = all(find_answer(each) for each in named)
+        given = None if plain or len(named) <= _YES_AND_NO else Vocabulary.of(named).names
+    if len(shape) > 1 and (given is None or shape[1:] != (len(given),)):
+        raise InputError(
+            f"y_score has the shape {shape}, and classes are "
+            + ("not named" if given is None else f"{len(given):,}"),
+            hint="classes=[...] names them, in the order of the columns of y_score",
+        )
+    return None if given is None else [str(_plain(each)) for each in given]
+
+
+def _listed(labels: ArrayLike | None) -> list[object]:
+    """Return what labels there are, without those that name no class."""
+    found = set(np.asarray(() if labels is None else labels).tolist())
+    aside = {*answers_to()[2:], Answer.NONE_OF_THESE}
+    missing = (None, "")
+    return [
+        each
+        for each in found - aside
+        if each not in missing and not (isinstance(each, float) and isnan(each))
+    ]
+
+
+def _plain(label: object) -> object:
+    """Return a label as other arrays may have it: whole numbers without a fraction."""
+    return int(label) if isinstance(label, float) and label.is_integer() else label
+
+
+def _columns(
+    y_pred: ArrayLike | None, y_score: ArrayLike | None, classes: Sequence[str] | None
+) -> tuple[dict[str, ArrayLike], str | None]:
+    """Return the arrays as columns, and what those of probabilities are called, if there are."""
+    given = {"y_pred": y_pred, "y_score": y_score}
+    columns = {name: values for name, values in given.items() if values is not None}
+    if classes is None or y_score is None or np.ndim(y_score) == 1:
+        return columns, None
+    del columns["y_score"]
+    each = np.asarray(y_score).T
+    columns |= {f"y_score_{name}": its for name, its in zip(classes, each, strict=True)}
+    return columns, "y_score_*"
 
 
 def _oracle(oracle: Oracle | None, y_true: ArrayLike | None, size: int) -> Oracle:
