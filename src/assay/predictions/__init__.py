@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from assay.lazy import on_demand
 
 if TYPE_CHECKING:
-    from assay.predictions.class_values import fits_pattern
     from assay.predictions.classes import are_classes, column_names, find_classes, is_of_classes
     from assay.predictions.contract import (
         Card,
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
         Roles,
         ScoreOf,
         ScoreScale,
+        fits_pattern,
         refuse_bad_show,
         refuse_improbable,
         score_name,
@@ -55,7 +55,6 @@ else:
     __getattr__ = on_demand(
         __name__,
         {
-            "class_values": "fits_pattern",
             "classes": "are_classes column_names find_classes is_of_classes",
             "contract": "Card Found IdKind Predictions joint_fingerprint listed",
             "doubts": "Doubt",
@@ -70,7 +69,7 @@ else:
             "read": "engine_of from_arrays read_predictions",
             "roles": (
                 "SCORE_SCALES SCORES_OF Roles ScoreOf ScoreScale refuse_bad_show "
-                "refuse_improbable score_name"
+                "refuse_improbable score_name fits_pattern"
             ),
             "scan": "ENGINES Engine Scan as_scan",
             "union": "Top UnionPredictions as_it_is_now merge",

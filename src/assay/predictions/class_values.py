@@ -19,16 +19,13 @@ from assay.core.vocabulary import MOST_CLASSES, NONE_OF_THESE, Vocabulary
 from assay.errors import LabelError, PredictionsError, did_you_mean
 from assay.predictions.column import Column, Loaded, examples, first_few
 from assay.predictions.ids import Ids
-from assay.predictions.roles import Roles
+from assay.predictions.roles import STAR, Roles, fits_pattern
 from assay.predictions.values import distinct_values, read_numbers, read_scores
 
 _FEW = 8  # names that an error lists
 
 MOST_WORDS = 10 * MOST_CLASSES
 """Values of a column of predicted classes, each of which may be written in several ways."""
-
-STAR = "*"
-"""Stands, in the pattern of the columns of probabilities, for the name of a class."""
 
 
 def class_text(value: object) -> str:
@@ -210,21 +207,6 @@ def starred(pattern: str, known: Sequence[str], besides: Sequence[str | None]) -
         for name in known
         if fits_pattern(name, pattern) and name not in besides
     }
-
-
-def fits_pattern(name: str, pattern: str) -> bool:
-    """Tell whether a column is one of those of the classes' probabilities.
-
-    Examples
-    --------
-    >>> [fits_pattern(name, "p_*") for name in ("p_math", "p_", "q_math")], fits_pattern("p", "p")
-    ([True, False, False], True)
-    """
-    if STAR not in pattern:
-        return name == pattern
-    before, _, after = pattern.partition(STAR)
-    long_enough = len(name) > len(before) + len(after)
-    return long_enough and name.startswith(before) and name.endswith(after)
 
 
 def columns_of_classes(

@@ -10,7 +10,6 @@ from assay.core.targets import ALONE
 from assay.core.vocabulary import MOST_CLASSES, Vocabulary
 from assay.errors import DesignError, PredictionsError
 from assay.predictions.class_values import (
-    STAR,
     Occurring,
     class_text,
     columns_of_classes,
@@ -29,7 +28,7 @@ from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import open_relation
 from assay.predictions.given_classes import Given, read_given
 from assay.predictions.judgements import Classifiers, about, as_mappings, load, take_ids
-from assay.predictions.roles import NO_WORDS, YES_WORDS, Roles, refuse_no_column
+from assay.predictions.roles import NO_WORDS, STAR, YES_WORDS, Roles, refuse_no_column
 from assay.predictions.scan import Scan, as_scan
 from assay.predictions.values import distinct_values
 

@@ -14,6 +14,8 @@ from assay.core.types import Bools, Floats
 from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError, did_you_mean
 
+STAR = "*"
+"""Stands, in the pattern of the columns of probabilities, for the name of a class."""
 ScoreOf = Literal["positive", "predicted", "negative"]
 ScoreScale = Literal["probability", "percent", "margin"]
 
@@ -316,3 +318,18 @@ def refuse_distant(score_range: tuple[float, float], threshold: float | None, so
 def score_name(classifier: str) -> str:
     """Return what a classifier's score is called among the columns for a model of several."""
     return f"{classifier}'s score"
+
+
+def fits_pattern(name: str, pattern: str) -> bool:
+    """Tell whether a column is one of those of the classes' probabilities.
+
+    Examples
+    --------
+    >>> [fits_pattern(name, "p_*") for name in ("p_math", "p_", "q_math")], fits_pattern("p", "p")
+    ([True, False, False], True)
+    """
+    if STAR not in pattern:
+        return name == pattern
+    before, _, after = pattern.partition(STAR)
+    long_enough = len(name) > len(before) + len(after)
+    return long_enough and name.startswith(before) and name.endswith(after)
