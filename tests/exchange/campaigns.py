@@ -3,7 +3,6 @@
 import io
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.create import create_campaign
@@ -59,10 +58,28 @@ def campaign_of(
     return campaign
 
 
-def of_classes(campaign: Campaign, classes: Vocabulary) -> Campaign:
-    """Return a campaign with the items of another, of which people say one of these classes."""
-    settings = replace(campaign.settings, classes=classes)
-    return Campaign(campaign.store, 1, settings, None)
+def campaign_of_classes(
+    ids: Sequence[Id], classes: Vocabulary, *, per_item: int = 1, said: Sequence[str] = ()
+) -> Campaign:
+    """Return the same of classes; what is predicted is the first, if not said otherwise."""
+    campaign = create_campaign(
+        {"id": list(ids), "class": list(said) or [classes.names[0]] * len(ids)},
+        id="id",
+        predicted="class",
+        classes={
+            name: {
+                "aliases": [alias for alias, its in classes.aliases.items() if its == name],
+                "guideline": classes.guidelines.get(name, ""),
+            }
+            for name in classes.names
+        },
+        budget=len(ids),
+        storage="sqlite://",
+        reviewers_per_item=per_item,
+        overlap=0.0 if per_item == 1 else 1.0,
+    )
+    campaign.ask(len(ids), reviewer="nobody" if per_item > 1 else None)
+    return campaign
 
 
 def workbook(rows: list[list[str]]) -> bytes:

@@ -8,14 +8,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from assay.campaign import create_campaign
+from assay.campaign import Connection
 from assay.campaign.campaign import Campaign
 from assay.campaign.exchange import import_labels, read_labels, write_batch, write_labels
 from assay.core.answers import Answer, answers_to
 from assay.core.vocabulary import Vocabulary
 from assay.errors import InputError, LabelError
-from assay.exchange import read_map
-from tests.exchange.campaigns import campaign_of, of_classes
+from assay.exchange import LabelStudio, read_map
+from tests.exchange.campaigns import campaign_of, campaign_of_classes
+from tests.exchange.fake_label_studio import faking
 
 NAMES = (
     "math",
@@ -39,7 +40,7 @@ SAID = dict(zip(IDS, ANSWERS, strict=True))
 def campaign_with(
     classes: Vocabulary = TOPICS, ids: list[str] = IDS, per_item: int = 1
 ) -> Campaign:
-    return of_classes(campaign_of(ids, per_item=per_item), classes)
+    return campaign_of_classes(ids, classes, per_item=per_item)
 
 
 @pytest.mark.parametrize("format", ["csv", "jsonl"])
@@ -259,13 +260,11 @@ def test_reviewers_agree_by_the_class() -> None:
 
 
 def test_what_was_wrong_and_what_is_known_of_labels() -> None:
-    """Of two classes that are not yes and no: what is predicted is the first, or the second."""
-    table = {"id": [*range(6)], "p": [0.9, 0.8, 0.7, 0.2, 0.1, 0.3]}
-    made = create_campaign(table, id="id", score="p", threshold=0.5, metric="accuracy", budget=6)
-    campaign = of_classes(made, Vocabulary(("math", "art")))
-    asked = [item.id for item in campaign.ask(6)]
-    said = dict(zip(range(6), ["art", "math", "none of these", "math", "art", "?"], strict=True))
-    campaign.tell({item: said[int(item)] for item in asked})
+    predicted = ["art", "art", "art", "math", "math", "math"]
+    classes, ids = Vocabulary(("math", "art")), [*range(6)]
+    campaign = campaign_of_classes(ids, classes, said=predicted)
+    said = ["art", "math", "none of these", "math", "art", "?"]
+    campaign.tell(zip(ids, said, strict=True))
     mistakes = campaign.mistakes()
     assert mistakes.headline == "3 mistakes among 5 judged items"
     assert {each.id: each.kind for each in mistakes} == {
@@ -273,11 +272,24 @@ def test_what_was_wrong_and_what_is_known_of_labels() -> None:
         2: "none of these, predicted art",
         4: "art, predicted math",
     }
-    assert [each.id for each in campaign.mistakes(kind="MATH")] == [1, 4]
+    assert {each.id for each in campaign.mistakes(kind="MATH")} == {1, 4}
     assert len(campaign.mistakes(kind="none of these")) == 1
     with pytest.raises(LabelError, match="'fp' is not a class"):
         campaign.mistakes(kind="fp")
     frame = campaign.to_frame(backend="polars").sort("id")
     assert frame.columns[:4] == ["id", "answer", "stratum", "comment"]
-    assert frame["predicted"].to_list() == ["art"] * 3 + ["math"] * 3
-    assert frame["answer"].to_list()[:4] == ["art", "math", "none of these", "math"]
+    assert frame["predicted"].to_list() == predicted
+    assert frame["answer"].to_list() == [*said[:5], "cannot judge"]
+
+
+def test_answers_come_from_a_running_label_studio() -> None:
+    with faking() as (fake, address):
+        campaign = campaign_with()
+        connection = Connection(campaign, LabelStudio(address, "abc", timeout=5))
+        connection.step()
+        tasks = {task["data"]["assay_id"]: number for number, task in fake.tasks.items()}
+        assert tasks.keys() == SAID.keys()
+        for item, answer in SAID.items():
+            fake.annotate(tasks[item], answer.value)
+        connection.step()
+        assert campaign.answers() == SAID
