@@ -34,7 +34,6 @@ def _containers(folder: Path) -> dict[str, object]:
     frame = pd.DataFrame(TABLE)
     frame.to_csv(folder / "t.csv", index=False)
     frame.to_parquet(folder / "t.parquet")
-    frame.to_json(folder / "t.jsonl", orient="records", lines=True, double_precision=15)
     shuffled = frame.sample(frac=1.0, random_state=1)
     shuffled.to_parquet(folder / "shuffled.parquet")
     return {
@@ -479,6 +478,41 @@ def test_duckdb_says_what_is_wrong_with_classes(tmp_path: Path) -> None:
         read({"p": [[0.5, 0.5], [0.5], [0.1, 0.9]]}, probabilities="p")
     with pytest.raises(PredictionsError, match="of type DOUBLE"):
         read({}, probabilities="p_a")
+
+
+def test_lists_in_json_and_wide_arrays_are_read(tmp_path: Path) -> None:
+    matrix = np.random.default_rng(6).dirichlet([1, 1, 1], 40)
+    path = tmp_path / "t.jsonl"
+    rows = [{"id": k, "p": row, "said": "text"} for k, row in enumerate(matrix.tolist())]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    known = Vocabulary(("0", "1", "2"))
+    columns: dict[str, Any] = {"id": "id", "probabilities": "p", "classes": known}
+    wide = {"id": np.arange(40), "p": matrix}
+    expected = read_predictions(wide, **columns).fingerprint()
+    for source in (path, Scan(path, engine="duckdb"), wide):
+        assert find_classes(source, probabilities="p") == known
+        assert read_predictions(source, **columns).fingerprint() == expected
+    with pytest.raises(PredictionsError, match="no list of probabilities"):
+        find_classes(path, probabilities="said")
+    rows[3]["p"] = "none"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for engine in ("memory", "duckdb"):
+        with pytest.raises(PredictionsError, match="1 of 40"):
+            read_predictions(Scan(path, engine=engine), **columns)
+
+
+def test_a_table_of_postgresql_has_its_classes_found(postgres_url: str) -> None:
+    import psycopg
+
+    with psycopg.connect(postgres_url, autocommit=True) as server:
+        server.execute("CREATE TABLE topics (id int, said text, p_a float8, p_b float8)")
+        server.execute("INSERT INTO topics VALUES (1, 'a', 0.9, 0.1), (2, 'b', 0.3, 0.7)")
+    scan = Scan(postgres_url, table="topics")
+    assert find_classes(scan, predicted="said").names == ("a", "b")
+    classes = find_classes(scan, probabilities="p_*")
+    found = read_predictions(scan, id="id", probabilities="p_*", classes=classes)
+    assert found.cells() == {0: 1, 1: 1}
+    assert is_of_classes(scan, "said") == ["a", "b"]
 
 
 def test_duckdb_reads_lists_as_memory_does(tmp_path: Path) -> None:

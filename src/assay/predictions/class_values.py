@@ -40,6 +40,8 @@ def class_text(value: object) -> str:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, bytes):
+        return value.decode(errors="replace").strip()
     if isinstance(value, float | Decimal) and isfinite(value) and value == int(value):
         return str(int(value))
     return str(value).strip()

@@ -301,11 +301,13 @@ def _from_list(scan: Scan, column: str) -> Vocabulary:
         first = rows.fetch(some)["entries"].to_pylist()[0]
     elif scan.path is not None:
         relation = open_relation(scan, [column], staged=False)
+        listed = relation.types[column].endswith("]") or relation.types[column] == "JSON"
+        entries = f"len(TRY_CAST({identifier(column)} AS DOUBLE[]))" if listed else "0"
         with reading(relation.label):
-            one = f"FROM {relation.sql} SELECT len({identifier(column)}) LIMIT 1"
+            one = f"FROM {relation.sql} SELECT {entries} LIMIT 1"
             ((first,),) = relation.connection.execute(one).fetchall()
     else:
-        value = load(scan, [column], (), None).columns[column].data[0].as_py()
+        value = load(scan, [column], (), None, [column]).columns[column].data[0].as_py()
         first = len(value) if isinstance(value, list) else 0
     if not isinstance(first, int) or first < 2:
         raise PredictionsError(

@@ -15,7 +15,7 @@ from assay.core.targets import ALONE, refuse_bad_names
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError, did_you_mean
-from assay.predictions.class_values import take_classes
+from assay.predictions.class_values import as_lists, take_classes
 from assay.predictions.column import Loaded
 from assay.predictions.doubts import Doubt, doubts_of
 from assay.predictions.duckdb.loading import read_scan
@@ -40,7 +40,13 @@ _OPTIONS = [field.name for field in fields(Roles) if field.name not in _SHARED]
 _NO_SCORE = 0.5  # every item's rank where no classifier has a score
 
 
-def load(source: object, used: Sequence[str], show: Sequence[str], id: str | None) -> Loaded:
+def load(
+    source: object,
+    used: Sequence[str],
+    show: Sequence[str],
+    id: str | None,
+    lists: Sequence[str] = (),
+) -> Loaded:
     """Read columns of a path, a query, a table of a database, a mapping or a table in memory.
 
     Parameters
@@ -51,6 +57,8 @@ def load(source: object, used: Sequence[str], show: Sequence[str], id: str | Non
         The columns to read, and those that people see.
     id : str or None
         The column of ids.
+    lists : sequence of str
+        Those of the columns to read that hold lists of numbers.
 
     Examples
     --------
@@ -59,7 +67,7 @@ def load(source: object, used: Sequence[str], show: Sequence[str], id: str | Non
     """
     scan = as_scan(source)
     if scan.path is not None:
-        return read_scan(scan, used, show, id)
+        return read_scan(scan, used, show, id, lists)
     held = scan.source
     for name, given in (("where", scan.where), ("table", scan.table)):
         if given is not None:
@@ -69,6 +77,8 @@ def load(source: object, used: Sequence[str], show: Sequence[str], id: str | Non
                 hint="filter the table first, and leave it out",
             )
     if isinstance(held, Mapping):
+        wide = {name: held[name] for name in lists if getattr(held.get(name), "ndim", 1) == 2}
+        held = {**held, **{name: as_lists(array) for name, array in wide.items()}} if wide else held
         return read_mapping(held, used, show, type(held).__name__)
     return read_table(held, used, show)
 
@@ -186,8 +196,9 @@ def load_columns(
         Columns that are nobody's.
     """
     needed = [column for role in roles.values() for column in role.columns]
+    lists = [role.of_class[0] for role in roles.values() if len(role.of_class) == 1]
     try:
-        return load(source, list(dict.fromkeys([*others, *needed])), show, id)
+        return load(source, list(dict.fromkeys([*others, *needed])), show, id, lists)
     except PredictionsError as error:
         # What a container's reader says of one column begins with its name.
         for name, role in roles.items():

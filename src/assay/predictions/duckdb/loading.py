@@ -17,7 +17,13 @@ from assay.predictions.scan import Scan
 from assay.predictions.tables import shown_values
 
 
-def read_scan(scan: Scan, used: Sequence[str], show: Sequence[str], id: str | None) -> Loaded:
+def read_scan(
+    scan: Scan,
+    used: Sequence[str],
+    show: Sequence[str],
+    id: str | None,
+    lists: Sequence[str] = (),
+) -> Loaded:
     r"""Read columns of files, a query or a table of a database.
 
     Parameters
@@ -30,10 +36,12 @@ def read_scan(scan: Scan, used: Sequence[str], show: Sequence[str], id: str | No
         there. Those of a query are read at once.
     id : str or None
         The column by which drawn items are found again; None for the number of the row.
+    lists : sequence of str
+        Those of the columns to read that hold lists of numbers.
     """
     relation = open_relation(scan, [*used, *show], staged=False)
     for name in used:
-        if relation.types[name] == "JSON":
+        if relation.types[name] == "JSON" and name not in lists:
             raise PredictionsError(
                 f"column {name!r} of {relation.label} holds lists, objects or values of several "
                 "types",
@@ -43,7 +51,7 @@ def read_scan(scan: Scan, used: Sequence[str], show: Sequence[str], id: str | No
     # A query need not give the same rows when it is run again to show some.
     held = list(dict.fromkeys([*used, *show])) if is_query(scan.path or "") else list(used)
     with reading(relation.label):
-        names = ", ".join(map(identifier, held))
+        names = ", ".join(_list_of(relation, name, lists) for name in held)
         table = relation.connection.sql(f"FROM {relation.sql} SELECT {names}").to_arrow_table()
     if not table.num_rows:
         raise no_row(scan, relation.label)
@@ -61,6 +69,13 @@ def read_scan(scan: Scan, used: Sequence[str], show: Sequence[str], id: str | No
         return fetch_shown(relation, id, ids, show)
 
     return Loaded(relation.label, columns, shown)
+
+
+def _list_of(relation: Relation, name: str, lists: Sequence[str]) -> str:
+    """Return a column as it is read: lists out of JSON, which is text otherwise."""
+    if name in lists and relation.types[name] == "JSON":
+        return f"TRY_CAST({identifier(name)} AS DOUBLE[]) AS {identifier(name)}"
+    return identifier(name)
 
 
 def fetch_shown(

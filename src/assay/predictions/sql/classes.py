@@ -93,13 +93,14 @@ def list_sql(
     if len(roles.of_class) == 1:
         (column,) = roles.of_class
         kind = types[column].lower()
-        if not (kind.endswith("]") or kind.startswith("array")):
+        if not (kind.endswith("]") or kind.startswith("array") or kind == "json"):
             raise PredictionsError(
                 f"the probabilities in column {column!r} of {source} are of type {types[column]}",
                 details="a column of lists has one number for each class",
                 hint="where each class has a column of its own, put a star for its name: 'p_*'",
             )
-        return f"CAST({names[column]} AS {words.type})"
+        cast = "TRY_CAST" if kind == "json" else "CAST"  # there may be anything
+        return f"{cast}({names[column]} AS {words.type})"
     entries = []
     for column in roles.of_class:
         entry = score_sql(names[column], family_of(types[column]), dialect, is_text=is_text)
