@@ -5,6 +5,7 @@
     python -m benchmarks.second_opinion DATA --mode guaranteed --runs 100
     python -m benchmarks.second_opinion DATA --bound            # what a model that knows all saves
     python -m benchmarks.second_opinion DATA --at 500 --runs 400   # errors at a budget, and why
+    python -m benchmarks.second_opinion DATA --without --runs 4000   # no column, by stratum counts
 
 DATA is a folder of Parquet files with columns label, score_A and pred_A of each classifier A. Every
 run is a campaign with the default design, or the guaranteed one: items have permanent numbers,
@@ -198,6 +199,22 @@ def at_budget(population: Population, pair: Pair, labels: int, runs: int) -> Ite
         yield (f"by the {way}: error {error:.4f}, covers {holds:.3f}; best allocation {best:.4f}")
 
 
+def without(population: Population, pair: Pair, design: Design, runs: int) -> str:
+    """Return the labels without a column, and how often intervals hold: runs cost next to nothing.
+
+    Cards are drawn stratum by stratum, not item by item: what comes out is the same.
+    """
+    goal = Goal(pair.metric, within=pair.within)
+    design, truth = fitted(design, goal), population.value(pair.metric)
+    frame = population.frame(design, pair.metric)
+    found = replay(
+        design, goal, frame.metric, sizes=frame.sizes, outcomes=frame.outcomes, replications=runs,
+        rng=np.random.default_rng([20261117, runs]),
+    )  # fmt: skip
+    holds = np.mean((found.low - 1e-12 <= truth) & (truth <= found.high + 1e-12))
+    return f"{found.labels.mean():,.0f} labels; covers {holds:.3f}"
+
+
 def main() -> None:
     """Print a line for each pair and second opinion."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -210,7 +227,14 @@ def main() -> None:
     parser.add_argument("--second", nargs="*", default=["real", "noise"], choices=SECONDS)
     parser.add_argument("--bound", action="store_true", help="what a model that knows all saves")
     parser.add_argument("--at", type=int, help="errors at so many labels, and why")
+    parser.add_argument("--without", action="store_true", help="no column, by stratum counts")
     given = parser.parse_args()
+    if given.without:
+        for number in given.pairs:
+            pair = PAIRS[number]
+            told = without(read(given.data, pair), pair, MODES[given.mode], given.runs)
+            print(f"{pair.file} {pair.own} {pair.metric} ±{pair.within:g}: {told}", flush=True)
+        return
     if given.at:
         for number in given.pairs:
             pair = PAIRS[number]
