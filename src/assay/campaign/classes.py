@@ -26,6 +26,8 @@ def classes_of(
     classifiers: Classifiers | None,
     classes: Given | None,
     metrics: Sequence[str],
+    *,
+    look: bool = True,
 ) -> Vocabulary | None:
     """Return the classes that items are of; None where these are yes and no.
 
@@ -40,6 +42,9 @@ def classes_of(
         What was given.
     metrics : sequence of str
         What is asked for.
+    look : bool
+        Whether to look what the predictions name. Where all rows are to be read anyway, that is
+        done when they turn out to be something else than yes and no.
     """
     if isinstance(classes, Vocabulary):
         return None if classes.is_yes_or_no else classes
@@ -56,7 +61,8 @@ def classes_of(
     if classes is None and not patterns and not any(map(_is_of_all, metrics)):
         one = columns.get("predicted")
         told = columns.get("positive") is not None or columns.get("threshold") is not None
-        if classifiers is not None or told or not isinstance(one, str):
+        look = look or any(":" in str(metric) for metric in metrics)
+        if not look or classifiers is not None or told or not isinstance(one, str):
             return None
         if not are_classes(is_of_classes(predictions, one)):
             return None

@@ -11,7 +11,7 @@ import numpy as np
 from assay.campaign.campaign import Campaign
 from assay.campaign.lessons import columns_for_model, lessons_from
 from assay.campaign.prior_labels import PriorLabels
-from assay.campaign.setup import Setup, by_lessons, seed_after, set_up
+from assay.campaign.setup import Setup, by_lessons, seed_after, set_up_of_any
 from assay.core import deck
 from assay.core.design import Design
 from assay.core.strata import Strata
@@ -229,7 +229,7 @@ def create_campaign(
     if aux:
         columns["aux"] = list(aux)
     lessons = None if learned_from is None else _lessons(storage, learned_from, columns)
-    setup = set_up(
+    setup = set_up_of_any(
         predictions,
         columns,
         classifiers=classifiers,

@@ -1,6 +1,7 @@
 """Setup of a new campaign: predictions read and cut into strata, for one metric or several."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of, sides_to_cut, stratify
 from assay.core.targets import ALONE, parse_targets, slices_in
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
-from assay.errors import DesignError, did_you_mean
+from assay.errors import AssayError, DesignError, PredictionsError, did_you_mean
 from assay.labelling import Lessons
 from assay.predictions import (
     SCORE_SCALES,
@@ -110,7 +111,8 @@ def set_up(
     columns = _columns_for_threshold(columns, classifiers, metrics, threshold_for)
     if metrics is not None and not isinstance(metrics, str | Mapping):
         metrics = list(metrics)  # it is gone through more than once
-    known = classes_of(predictions, columns, classifiers, classes, [metric or "", *(metrics or ())])
+    named = [metric or "", *(metrics or ())]
+    known = classes_of(predictions, columns, classifiers, classes, named, look=False)
     if known is not None:
         refuse_beside_more_classes(columns, design, at_least, threshold_for, labels)
     metric = metric or ("precision" if known is None else "accuracy")
@@ -190,6 +192,32 @@ def set_up(
         opinions,
         classes=YES_OR_NO if known is None else known,
     )
+
+
+def set_up_of_any(
+    predictions: object,
+    columns: Mapping[str, Any],
+    *,
+    classifiers: Classifiers | None = None,
+    classes: Given | None = None,
+    **asked: Any,
+) -> Setup:
+    """Return `set_up`; of what the predictions name, where that turns out to be no yes and no.
+
+    Parameters
+    ----------
+    predictions, columns, classifiers, classes, **asked
+        As in `set_up`.
+    """
+    try:
+        return set_up(predictions, columns, classifiers=classifiers, classes=classes, **asked)
+    except PredictionsError:
+        found = None
+        with suppress(AssayError):  # what is wrong has been told
+            found = classes_of(predictions, columns, classifiers, classes, ())
+        if found is None or classes is not None:
+            raise
+    return set_up(predictions, columns, classifiers=classifiers, classes=found, **asked)
 
 
 def _columns_for_threshold(

@@ -167,8 +167,8 @@ def simulate(
             _refuse_of_one(parent=parent, assume=assume, simultaneous=simultaneous or None)
             _refuse_no_design(names)
         with working(f"reading {file}"):
-            of_classes = {"classes": classes, "probabilities": probabilities}
-            population = Population.read(file, **columns, **of_classes, metrics=metrics)
+            columns |= {"classes": classes, "probabilities": probabilities}
+            population = Population.read(file, **columns, metrics=metrics)
         metrics = metrics or (("accuracy",) if population.of_classes else ("precision",))
         if curve:
             refused = {"design": names, "threshold-for": threshold_for, "out": out, "bins": bins}

@@ -46,12 +46,17 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under headings; the first column is text, and all others but `texts` are numbers."""
+    """Rows under headings; the first column is text, and all others but `texts` are numbers.
+
+    `levels` are how dark all cells but the first of each row are, from 0 to 9, where a table is to
+    be looked at as a picture.
+    """
 
     caption: str
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     texts: tuple[int, ...] = ()
+    levels: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,15 @@ from typing import Any
 from assay.core.answers import Agreement
 from assay.core.design import Design
 from assay.labelling import Settings
-from assay.results import Estimate, HistoryPoint, JudgeQuality, Slices, goal_words, strata_words
+from assay.results import (
+    ConfusionMatrix,
+    Estimate,
+    HistoryPoint,
+    JudgeQuality,
+    Slices,
+    goal_words,
+    strata_words,
+)
 
 Range = tuple[float | None, float | None]  # of scores; None where it has no end
 
@@ -260,7 +268,7 @@ class Facts:
     """All that a report says.
 
     `answer` is that of a campaign for a threshold, and `saved` what second opinions save, in words;
-    empty of others.
+    empty of others. `confusion` is of campaigns of more classes than yes and no, one a classifier.
     """
 
     made_at: str
@@ -283,3 +291,4 @@ class Facts:
     judges: tuple[JudgeQuality, ...]
     notes: tuple[str, ...]
     answer: str = ""
+    confusion: tuple[ConfusionMatrix, ...] = ()

@@ -19,6 +19,7 @@ from assay.labelling import (
     Review,
     Settings,
     agreement_in,
+    confusion_of,
     estimates_of,
     judges_of,
     reviewers_in,
@@ -42,6 +43,7 @@ from assay.report.facts import (
     how_facts,
 )
 from assay.results import (
+    ConfusionMatrix,
     Estimate,
     HistoryPoint,
     Slices,
@@ -255,7 +257,7 @@ def facts_of(labelling: Labelling, *, names: bool) -> Facts:
         metrics=metrics,
         answers=_answers(labelling),
         # Where strata straddle predicted labels, what is counted is whether these were correct.
-        outcome="correct" if settings.strata.straddles else "yes",
+        outcome="correct" if settings.strata.straddles or settings.strata.of_classes else "yes",
         variable=_variable(settings),
         is_probability=settings.source.scale == "probability"
         and settings.strata.variable in ("score", "confidence"),
@@ -270,7 +272,15 @@ def facts_of(labelling: Labelling, *, names: bool) -> Facts:
         judges=judges_of(labelling),
         notes=(*settings.notes, *notes_once(estimates)),
         answer="" if (threshold := threshold_of(labelling)) is None else str(threshold),
+        confusion=_confusion(labelling),
     )
+
+
+def _confusion(labelling: Labelling) -> tuple[ConfusionMatrix, ...]:
+    settings = labelling.settings
+    if settings.classes.is_yes_or_no:
+        return ()
+    return tuple(confusion_of(labelling, name) for name in settings.strata.classifiers)
 
 
 def _saved(labelling: Labelling) -> str:

@@ -160,31 +160,32 @@ def _table(table: Table) -> Html:
         element(
             "tr",
             element("th", row[0], scope="row", dir="auto"),
-            *_cells(table, row, "td")[1:],
+            *_cells(table, row, "td", table.levels[place] if table.levels else ())[1:],
         )
-        for row in table.rows
+        for place, row in enumerate(table.rows)
     ]
     whole = element(
         "table",
         element("caption", table.caption, dir="auto"),
         element("thead", head),
         element("tbody", *rows),
+        **({"class_": "matrix"} if table.levels else {}),
     )
     return element(
         "div", whole, class_="table-box", tabindex="0", role="region", aria_label=table.caption
     )
 
 
-def _cells(table: Table, row: Sequence[str], name: str, **attributes: str) -> list[Html]:
-    return [
-        element(
-            name,
-            text,
-            class_="text" if place == 0 or place in table.texts else "number",
-            **attributes,
-        )
-        for place, text in enumerate(row)
-    ]
+def _cells(
+    table: Table, row: Sequence[str], name: str, levels: Sequence[int] = (), **attributes: str
+) -> list[Html]:
+    cells = []
+    for place, text in enumerate(row):
+        kind = "text" if place == 0 or place in table.texts else "number"
+        if levels and place:
+            kind += f" level-{levels[place - 1]}"
+        cells.append(element(name, text, class_=kind, **attributes))
+    return cells
 
 
 def _figure(figure: Figure, place: str) -> Html:

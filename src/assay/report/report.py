@@ -75,6 +75,9 @@ class Report:
         values = asdict(self.facts)
         if not self.facts.answer:
             del values["answer"]
+        del values["confusion"]
+        if self.facts.confusion:
+            values["confusion"] = [each.to_dict() for each in self.facts.confusion]
         values["metrics"] = {each.estimate.metric: _plain(each) for each in self.facts.metrics}
         values["slices"] = {each.column: each.to_dict() for each in self.facts.slices}
         values["judges"] = {each.column: each.to_dict() for each in self.facts.judges}

@@ -139,8 +139,8 @@ def _axis(curve: ThresholdCurve, shown: Sequence[CurvePoint]) -> list[str]:
         elif x == LEFT and len(text) > _SHORT:
             anchor, where = "start", 2.0
         drawn.append(
-            f'<path d="M{x} {bottom}v5"/><text x="{where}" y="{bottom + 25}" text-anchor="{anchor}" '
-            f"{_TEXT}>{text}</text>"
+            f'<path d="M{x} {bottom}v5"/><text x="{where}" y="{bottom + 25}" '
+            f'text-anchor="{anchor}" {_TEXT}>{text}</text>'
         )
     middle = (LEFT + WIDTH - RIGHT) / 2
     drawn.append(

@@ -36,6 +36,10 @@ class ConfusionCell:
     labels: int
 
 
+def _labels(number: int) -> str:
+    return "1 label" if number == 1 else f"{number:,} labels"
+
+
 @dataclass(frozen=True)
 class ConfusionMatrix:
     """What items that are called each class are, from the labels so far.
@@ -115,7 +119,7 @@ class ConfusionMatrix:
             share = f"{cell.rate:.1%} [{cell.low:.1%}, {cell.high:.1%}]"
             lines.append(
                 f"called {cell.said}, is {cell.is_of}: {share} of what is called {cell.said}, "
-                f"about {cell.items:,.0f} items, {cell.labels:,} labels"
+                f"about {cell.items:,.0f} items, {_labels(cell.labels)}"
             )
         return "\n".join(lines)
 
