@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from assay.audit.books import Books, Checked, Row, checked
-from assay.audit.values import Counts, values_of
+from assay.audit.values import NEITHER, Counts, values_of
 from assay.core.answers import Answer
 from assay.core.deck import number
 from assay.core.weights import seed_of_arrival
@@ -14,7 +14,6 @@ from assay.results import Estimate
 from assay.storage import CardRow
 
 _NEAR = 1e-12  # sums in another order differ in their last digits
-_NEITHER = ("cannot judge", "broken")
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,9 @@ def check_answers(books: Books, labelling: Labelling) -> Checked:
             continue  # an item is one label, however often it was drawn
         if (answer := answers.get(card["item_id"])) is not None:
             its = counts.setdefault(card["stratum"], [0, 0, 0])
-            judged = answer not in _NEITHER
-            for place, more in enumerate((judged, answer == "yes", not judged)):
+            judged = answer not in NEITHER
+            counted = answer == _outcome(books, card["predicted"])
+            for place, more in enumerate((judged, counted, not judged)):
                 its[place] += more
     for stratum, row in enumerate(strata_in(labelling)):
         told, right = [row.labels, row.positives, row.cannot_judge], counts.get(stratum, [0, 0, 0])
@@ -74,12 +74,16 @@ def check_values(books: Books, labelling: Labelling) -> Checked:
     values = values_of(books.settings, counts)
     findings = []
     for name, estimate in estimates.items():
-        if (told := estimate.value) is None:
+        if (told := estimate.value) is None or name not in values:
             continue
         _, value = min((abs(one - told), one) for one in values[name])
         if not abs(value - told) < _NEAR:
             findings.append(f"{name} is {value!r} by the log, and {told!r} as told")
-    return checked("metrics follow from the counts", len(estimates), findings)
+    left = [name for name in estimates if name not in values]
+    notes = (
+        [f"{', '.join(left)}: of all classes, worked out again only with all else"] if left else []
+    )
+    return checked("metrics follow from the counts", len(values), findings, notes)
 
 
 def check_estimates(books: Books, labelling: Labelling) -> Checked:
@@ -120,6 +124,12 @@ def _differences(name: str, right: Mapping[str, object], told: Estimate) -> Iter
     for field, value in right.items():
         if getattr(told, field) != value:
             yield f"{name}: {field} is {value!r} by the log, and {getattr(told, field)!r} as told"
+
+
+def _outcome(books: Books, predicted: int) -> str:
+    """Return the answer that counts in a stratum: yes; of more classes, that what is said is so."""
+    classes = books.settings.strata.classes
+    return "yes" if classes == ("no", "yes") else classes[predicted % len(classes)]
 
 
 def _cards(books: Books) -> list[tuple[Row, int]]:
@@ -169,5 +179,5 @@ def _story(rows: Sequence[Row], wanted: int) -> _Story | None:
 
 
 def _agreed(heard: Sequence[str], wanted: int) -> str | None:
-    outcomes = {"neither" if answer in _NEITHER else answer for answer in heard}
+    outcomes = {"neither" if answer in NEITHER else answer for answer in heard}
     return heard[0] if len(heard) == wanted and len(outcomes) == 1 else None

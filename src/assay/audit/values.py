@@ -13,22 +13,23 @@ from assay.core.targets import Target
 from assay.labelling import Settings
 
 T = TypeVar("T")
+NEITHER = ("cannot judge", "broken")
+"""Answers that say that the question has none."""
 
 
 @dataclass
 class Counts:
     """Answers by stratum and by what was predicted."""
 
-    yes: Counter[tuple[int, int]] = field(default_factory=Counter)
-    no: Counter[tuple[int, int]] = field(default_factory=Counter)
+    judged: dict[tuple[int, int], Counter[str]] = field(default_factory=dict)
     draws: Counter[tuple[int, int]] = field(default_factory=Counter)
     once: dict[tuple[int, int], list[tuple[str, int]]] = field(default_factory=dict)
 
     def add(self, stratum: int, predicted: int, answer: str) -> None:
-        """Count an answer; those that are neither yes nor no tell nothing."""
+        """Count an answer; where the question has none, that tells nothing."""
         self.draws[stratum, predicted] += 1
-        if answer in ("yes", "no"):
-            (self.yes if answer == "yes" else self.no)[stratum, predicted] += 1
+        if answer not in NEITHER:
+            self.judged.setdefault((stratum, predicted), Counter())[answer] += 1
 
     def weigh(self, stratum: int, predicted: int, answer: str, weight: int) -> None:
         """Note an item that has an answer, whatever it is, with its weight.
@@ -64,14 +65,13 @@ class _Part:
 
     def take(self, counts: Counts, place: tuple[int, int], *, outcome: str) -> None:
         """Add the answers to a stratum's items that something was predicted of."""
-        answers = counts.yes[place], counts.no[place]
-        for_, against = answers if outcome == "yes" else answers[::-1]
-        self.outcomes += for_
-        self.others += against
+        answers = counts.judged.get(place, Counter())
+        self.outcomes += answers[outcome]
+        self.others += answers.total() - answers[outcome]
         self.draws += counts.draws[place]
         for answer, weight in counts.once.get(place, ()):
             self.answered += 1
-            judged = answer in ("yes", "no")
+            judged = answer not in NEITHER
             self.weights[answer != outcome if judged else 2] += weight
 
     def possible(self, *, weighted: bool) -> tuple[int, int]:
@@ -89,21 +89,25 @@ class _Part:
 
 
 def values_of(settings: Settings, counts: Counts) -> Mapping[str, Sequence[float]]:
-    """Return the value of every metric, or two where rounding decides which of them it is."""
+    """Return the value of every metric, or two where rounding decides which of them it is.
+
+    Not of metrics of the whole confusion matrix, other than the accuracy of one classifier.
+    """
     return {
         target.name: _of_target(settings.design, settings.strata, counts, target)
         for target in settings.goal.targets
+        if target.label != "" or (target.metric == "accuracy" and target.minus is None)
     }
 
 
 def _of_target(design: Design, strata: Strata, counts: Counts, target: Target) -> list[float]:
-    if strata.straddles:  # both predicted labels: right predictions are a share of all items
-        target = replace(target, metric="prevalence")
     names = [target.classifier or "", *([] if target.minus is None else [target.minus])]
-    parts = _parts(strata, counts, names, target.slice)
+    parts = _parts(strata, counts, names, target)
+    # Of both predicted labels, or of all classes, right predictions are a share of all items.
+    metric = "prevalence" if strata.straddles or target.label == "" else target.metric
     forms = _together(
         [
-            _form(strata, target, name, [part.said[place] for part in parts])
+            _form(metric, _totals(strata, name, target), [part.said[place] for part in parts])
             for place, name in enumerate(names)
         ]
     )
@@ -122,11 +126,14 @@ def _of_target(design: Design, strata: Strata, counts: Counts, target: Target) -
     return [min(max(value, low), high) for value in values]
 
 
-def _parts(strata: Strata, counts: Counts, names: Sequence[str], slice: str | None) -> list[_Part]:
-    """Return the parts of the strata that classifiers speak alike of, with their answers."""
+def _parts(strata: Strata, counts: Counts, names: Sequence[str], target: Target) -> list[_Part]:
+    """Return the parts of the strata that classifiers speak alike of, with their answers.
+
+    Of accuracy over all classes every item is one that is said to be right.
+    """
     found: dict[tuple[int, tuple[bool | None, ...]], _Part] = {}
     for (stratum, code, items), size in zip(strata.parts, strata.part_weight.tolist(), strict=True):
-        said = tuple(_said(strata, code, name, slice) for name in names)
+        said = tuple(_said(strata, code, name, target) for name in names)
         part = found.setdefault((stratum, said), _Part(said))
         part.size += size
         part.items += items
@@ -134,7 +141,8 @@ def _parts(strata: Strata, counts: Counts, names: Sequence[str], slice: str | No
             part.take(counts, (stratum, 0), outcome="no")
             part.take(counts, (stratum, 1), outcome="yes")
         else:
-            part.take(counts, (stratum, code), outcome="yes")
+            outcome = "yes" if target.label is None else target.label
+            part.take(counts, (stratum, code), outcome=outcome or _called(strata, code, names[0]))
     return list(found.values())
 
 
@@ -145,10 +153,19 @@ def _there(design: Design, part: _Part, *, weighted: bool) -> Stratum:
     return _stratum(design, part.size, part.outcomes, part.others, part.size)
 
 
-def _form(strata: Strata, target: Target, name: str, said: Sequence[bool | None]) -> Form:
-    """Return a classifier's metric over parts; nothing where it is not about them."""
-    items, yes_items = _totals(strata, name, target.slice)
-    form = form_of(target.metric, [each is True for each in said], items=items, yes_items=yes_items)
+def _form(metric: str, totals: tuple[int, int], said: Sequence[bool | None]) -> Form:
+    """Return a classifier's metric over parts; nothing where it is not about them.
+
+    Parameters
+    ----------
+    metric : str
+    totals : (int, int)
+        As `_totals` has them.
+    said : sequence of bool or None
+        What the classifier says of the parts.
+    """
+    items, yes_items = totals
+    form = form_of(metric, [each is True for each in said], items=items, yes_items=yes_items)
     a, b = (
         [0.0 if each is None else one for each, one in zip(said, factors, strict=True)]
         for factors in (form.a, form.b)
@@ -195,27 +212,38 @@ def _only(values: Sequence[T], which: Sequence[bool]) -> list[T]:
     return [value for value, wanted in zip(values, which, strict=True) if wanted]
 
 
-def _said(strata: Strata, code: int, name: str, slice: str | None) -> bool | None:
+def _said(strata: Strata, code: int, name: str, target: Target) -> bool | None:
     """Return what a classifier says of items; nobody, whose name is empty, says yes to all.
 
     None where a metric is not about them: they are not of the slice, or the classifier was not
-    applied to them.
+    applied to them. Of one class, yes is its name; of all of them, that the prediction is right.
     """
     first = len(strata.classifiers)
     within = [group for whose, group in strata.groups.among if whose == name]
-    within += [] if slice is None else [slice]
+    within += [] if target.slice is None else [target.slice]
     if not all(code >> first + strata.groups.names.index(group) & 1 for group in within):
         return None
+    if target.label is not None:
+        every = name not in strata.classifiers or target.label == ""
+        return every or _called(strata, code, name) == target.label
     return name not in strata.classifiers or bool(code >> strata.classifiers.index(name) & 1)
 
 
-def _totals(strata: Strata, name: str, slice: str | None) -> tuple[int, int]:
+def _called(strata: Strata, code: int, name: str) -> str:
+    """Return the class that a classifier calls items of a code: a digit of it, in base K."""
+    for _ in range(strata.classifiers.index(name)):
+        code //= len(strata.classes)
+    return strata.classes[code % len(strata.classes)]
+
+
+def _totals(strata: Strata, name: str, target: Target) -> tuple[int, int]:
     """Return how many items a metric is about, and to how many of these the classifier says yes."""
-    if strata.items is not None and strata.yes_items is not None and not strata.groups:
+    binary = strata.classes == ("no", "yes")
+    if strata.items is not None and strata.yes_items is not None and not strata.groups and binary:
         bit = strata.classifiers.index(name) if name else None
         return strata.items, strata.items if bit is None else strata.yes_items[bit]
     cells = [*zip(strata.part_code.tolist(), strata.part_weight.tolist(), strict=True)]
     cells += strata.rest
-    said = [(_said(strata, code, name, slice), size) for code, size in cells]
+    said = [(_said(strata, code, name, target), size) for code, size in cells]
     items = sum(size for says, size in said if says is not None)
     return items, sum(size for says, size in said if says)
