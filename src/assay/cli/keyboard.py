@@ -1,4 +1,4 @@
-"""What a reviewer types: one key on a terminal, one line elsewhere."""
+"""Keys and lines that a reviewer types: one key on a terminal, one line elsewhere."""
 
 import os
 import sys
