@@ -27,7 +27,7 @@ def draw(rng: np.random.Generator) -> tuple[Tallies, Bools]:
 def plain(metric: Metric) -> list[Form]:
     parts = (metric.first, metric.second) if isinstance(metric, Gap) else (metric,)
     return [
-        Form(part.a0, part.a.tolist(), part.b0, part.b.tolist(), *classes(part))
+        Form(float(part.a0), part.a.tolist(), float(part.b0), part.b.tolist(), *classes(part))
         for part in parts
         if isinstance(part, Ratio)
     ]
