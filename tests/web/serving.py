@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -201,3 +201,16 @@ def in_thread(
 def routes_logged(log: str) -> list[str]:
     """Return method, route and status of every request in a log."""
     return re.findall(r"^\S+ (\S+ \S+ \d+) \S+ ms$", log, re.MULTILINE)
+
+
+def of_classes(classes: Sequence[str] | Mapping[str, Any], items: int = 60) -> dict[str, Any]:
+    """Return what `make_campaign` is given for a campaign of so many classes."""
+    names = list(classes)
+    columns = {
+        "id": [f"m{number:03d}" for number in range(items)],
+        "topic": [names[number * 7 % len(names)] for number in range(items)],
+        "p": [round(0.3 + 0.7 * ((number * 0.6180339887) % 1), 6) for number in range(items)],
+        "subject": [f"subject of item {number}" for number in range(items)],
+    }
+    given = {"predictions": columns, "threshold": None, "predicted": "topic", "classes": classes}
+    return {**given, "metrics": ["accuracy", "macro_f1"]}

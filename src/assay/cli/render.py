@@ -69,10 +69,10 @@ def sizes_table(rows: Sequence[StratumRow]) -> Table:
     return table
 
 
-def strata_table(rows: Sequence[StratumRow]) -> Table:
-    """Return the strata with their sizes, labels and the share of yes among these."""
+def strata_table(rows: Sequence[StratumRow], counted: str = "yes") -> Table:
+    """Return the strata with their sizes, labels and the share of what is counted among these."""
     any_unjudged = any(row.cannot_judge for row in rows)
-    table = new_table("stratum", "items", "labels", "share yes")
+    table = new_table("stratum", "items", "labels", f"share {counted}")
     if any_unjudged:
         table.add_column("cannot judge", justify="right", overflow="fold")
     for row in shortened(rows):

@@ -126,7 +126,8 @@ def _show(campaign: Campaign, storage: str | None, slices: Slices | None) -> Non
         screen.print(said)
     if slices is not None or settings.goal.threshold_for is None:  # a ladder has too many to read
         screen.print()
-        screen.print(strata_table(campaign.strata()) if slices is None else slices_view(slices))
+        strata = strata_table(campaign.strata(), settings.strata.counted)
+        screen.print(strata if slices is None else slices_view(slices))
     savings = campaign.savings()
     saved = () if savings is None else (savings.words,)
     if notes := (*settings.notes, *notes_once(estimates), *saved):

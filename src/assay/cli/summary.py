@@ -30,12 +30,15 @@ def several_facts(source: Source, goal: Goal, strata: Strata) -> list[tuple[str,
     mean = "the items' rank by the score of the predicted class"
     if len(source.columns["classifiers"]) > 1 or not strata.of_classes:
         mean = "the mean of the items' ranks by each score"
+    how = f"of {cells:,} cells: items that all say the same of"
+    if strata.of_classes:
+        how = "each of items of like ranks, of one predicted class or of several"
     classes = [("classes", _listed(strata.classes))] if strata.of_classes else []
     return [
         *_second_opinions(source),
         *classes,
         ("goal", goal_words(goal)),
-        ("strata", f"{strata.n_strata:,}, of {cells:,} cells: items that all say the same of"),
+        ("strata", f"{strata.n_strata:,}, {how}"),
         ("cut by", mean if source.has_score else "nothing, as there is no score"),
         ("labels", "where all metrics together need the fewest"),
     ]

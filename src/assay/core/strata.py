@@ -303,6 +303,11 @@ class Strata:
         return bool((self.part_code == EITHER).any())
 
     @property
+    def counted(self) -> str:
+        """What is counted of the items of a stratum: those that are yes, or correct predictions."""
+        return "correct" if self.of_classes or self.straddles else "yes"
+
+    @property
     def says_yes(self) -> Bools | None:
         """The predicted label of each stratum, shape (H,), by one classifier without a name.
 

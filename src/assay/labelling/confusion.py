@@ -119,7 +119,8 @@ class _Row:
         seen[self.number] = 0.0
         items = (size - right) * seen / max(float(seen.sum()), 1e-300)
         items[self.number] = right
-        shown = [k for k in range(len(names)) if told[:, k].any() or k == self.number]
+        there = told.any(axis=0)
+        shown = [k for k in range(len(names)) if there[k] or k == self.number]
         low, high = self._ends(shown, size)
         return [
             ConfusionCell(
@@ -176,6 +177,8 @@ class _Row:
             x = gathered
         else:
             items, n, u, open_ = (each[mine] for each in counts)
+        if not n.any():  # nothing is known, which is so of most of a thousand classes
+            return np.repeat([[0.0], [1.0]], len(x), axis=1)
         start = State.start(np.broadcast_to(items, x.shape), replacement=False)
         tallies = start.tallies.add(n, x, u)
         dealt = tallies.n + tallies.u + open_

@@ -257,7 +257,7 @@ def facts_of(labelling: Labelling, *, names: bool) -> Facts:
         metrics=metrics,
         answers=_answers(labelling),
         # Where strata straddle predicted labels, what is counted is whether these were correct.
-        outcome="correct" if settings.strata.straddles or settings.strata.of_classes else "yes",
+        outcome=settings.strata.counted,
         variable=_variable(settings),
         is_probability=settings.source.scale == "probability"
         and settings.strata.variable in ("score", "confidence"),
@@ -292,7 +292,7 @@ def _slices(settings: Settings, labelling: Labelling) -> tuple[Slices, ...]:
     """Return the first metric that is no difference, by the columns that were named as slices."""
     goal = settings.goal
     names: list[str | None] = [None]
-    if not goal.single:
+    if not goal.single and settings.is_binary:  # of classes, not every metric has slices
         names = [target.name for target in goal.targets if target.minus is None]
     if not names or not labelling.rounds.answers:
         return ()

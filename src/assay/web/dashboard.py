@@ -1,5 +1,6 @@
 """Dashboard: what the owner sees of a campaign, as values for a template."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from assay.core.subgroups import clopper_pearson
 from assay.errors import DesignError
 from assay.report import Curve, curve_of
 from assay.results import (
+    ConfusionCell,
     Estimate,
     HistoryPoint,
     JudgeFigure,
@@ -37,6 +39,7 @@ from assay.results import (
 # Looks at rounds that wait for answers, whenever somebody has answered; shared by all metrics.
 _LOOKS = 30
 _PICTURES = 6  # at most; of more metrics, those that are farthest from their goals
+_PAIRS = 12  # of classes that are confused, at most
 _TONES = {"green": "good", "yellow": "warn", "red": "bad"}
 
 
@@ -103,6 +106,15 @@ class SlicesView:
 
 
 @dataclass(frozen=True)
+class ConfusionView:
+    """What the classifier takes for what, most often first; `more` are pairs that are left out."""
+
+    headline: str
+    rows: Sequence[tuple[ConfusionCell, Bar]]
+    more: int
+
+
+@dataclass(frozen=True)
 class JudgeView:
     """How good a second opinion is that says yes or no."""
 
@@ -137,6 +149,10 @@ class Dashboard:
         Items that wait for a further reviewer; None where every item is for one.
     trouble : str
         Why reviewers can get no more items, where that is so.
+    counted : str
+        What is counted of the labels in a stratum: yes, or correct predictions.
+    confusion : ConfusionView or None
+        What is taken for what, where there are more classes than yes and no.
     saved : str
         What second opinions save, in words.
     judges : sequence of JudgeView
@@ -156,6 +172,8 @@ class Dashboard:
     begun: int | None
     trouble: str
     strata: Sequence[StratumView]
+    counted: str
+    confusion: "ConfusionView | None"
     slices: Sequence[SlicesView]
     saved: str
     judges: Sequence[JudgeView]
@@ -175,7 +193,9 @@ def heading_of(campaign: Campaign) -> Heading:
         title = metric_name(goal.metric).capitalize()
     source = printable(settings.source.description)
     question = settings.question
-    if settings.reviewing.answers:
+    if not settings.is_binary:
+        question += f" ({len(settings.classes):,} classes)"
+    elif settings.reviewing.answers:
         question += " (yes: {}; no: {})".format(*settings.reviewing.answers)
     return Heading(title, source, settings.items, goal_words(goal), printable(question))
 
@@ -207,6 +227,8 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
         begun=None if settings.reviewing.per_item == 1 else campaign.half_reviewed,
         trouble=printable(campaign.trouble),
         strata=_strata(campaign.strata(), settings.goal.confidence),
+        counted=settings.strata.counted,
+        confusion=_confusion(campaign),
         slices=_slices(campaign),
         confidence=settings.goal.confidence,
         reviewers=campaign.reviewers(),
@@ -266,18 +288,30 @@ def _share_ends(row: StratumRow, confidence: float) -> tuple[float, float] | Non
     return float(low), float(high)
 
 
+def _confusion(campaign: Campaign) -> ConfusionView | None:
+    """Return what the last classifier takes for what; None of yes and no."""
+    if campaign.settings.is_binary:
+        return None
+    found = campaign.confusion(campaign.settings.strata.classifiers[-1])
+    wrong = found.confused
+    rows = [
+        (cell, Bar(*(100 * x for x in (cell.rate, cell.low, cell.high)))) for cell in wrong[:_PAIRS]
+    ]
+    return ConfusionView(printable(found.headline), rows, len(wrong) - len(rows))
+
+
 def _slices(campaign: Campaign) -> list[SlicesView]:
     """Return the metric by every column that was named for slices."""
-    targets = [target for target in campaign.settings.goal.targets if target.minus is None]
-    if not targets:  # of differences there are no slices
-        return []
-    lowest = METRICS[targets[0].metric].lowest
+    if all(target.minus is not None for target in campaign.settings.goal.targets):
+        return []  # of differences there are no slices
     views = []
     for column in campaign.settings.source.slices:
         try:
             found = campaign.slices(column)
         except DesignError:
             continue
+        # Of more classes than yes and no it is accuracy, or a metric of one class.
+        lowest = METRICS[re.split(r"[:\[]", found.metric)[0]].lowest
         rows = [(row, _slice_bar(row, lowest)) for row in found.rows]
         # What a note says after ";" is how a program would ask otherwise.
         notes = [note.partition(";")[0] for note in found.notes]

@@ -19,6 +19,7 @@ from assay.web.queue import Counter
 
 _A_PAGE = 50  # mistakes on one page
 _MOST_VALUES = 100  # of a slice, to choose from
+_FEW = 12  # kinds in an error
 _LONGEST = 2_000  # characters of what an item shows
 
 
@@ -47,8 +48,8 @@ def _filters(request: Request, campaign: Campaign) -> Filters:
     """Return what is asked for; only what is kept in the storage, as no page reads predictions."""
     names, columns = campaign.settings.strata.classifiers, campaign.settings.source.slices
     kind = request.query_params.get("kind", "")
-    if kind not in ("", "fp", "fn"):
-        refuse("'kind' must be one of: fp, fn")
+    if kind and kind not in _kinds(campaign):
+        refuse(f"'kind' must be one of: {', '.join([*_kinds(campaign)][:_FEW])}")
     classifier = request.query_params.get("classifier", "") or names[-1]
     if classifier not in names:
         refuse(f"'classifier' must be one of: {', '.join(names)}")
@@ -80,6 +81,8 @@ async def show_mistakes(request: Request) -> Response:
             "headline": printable(found.headline),
             "remarks": [printable(each) for each in found.remarks],
             "filters": filters,
+            "kinds": _kinds(campaign),
+            "of_classes": not settings.is_binary,
             "classifiers": [name for name in settings.strata.classifiers if name],
             "slices": _choices(campaign, filters),
             "rows": [_values(row) for row in rows],
@@ -108,6 +111,13 @@ async def export_mistakes(request: Request) -> Response:
         )
     )
     return file_response(written, f"{counter.name} mistakes")
+
+
+def _kinds(campaign: Campaign) -> dict[str, str]:
+    """Return the kinds of mistakes, as they are asked for and as people read them."""
+    if campaign.settings.is_binary:
+        return {"fp": "false positives", "fn": "false negatives"}
+    return {name: printable(name) for name in campaign.settings.classes.names}
 
 
 def _choices(campaign: Campaign, filters: Filters) -> dict[str, list[str]]:

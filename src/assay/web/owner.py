@@ -36,7 +36,7 @@ from assay.web.http import (
 )
 from assay.web.items import item_json
 from assay.web.queue import Counter
-from assay.web.review import button_words, guideline_blocks
+from assay.web.review import BROKEN, chosen_among
 
 
 @needs("owner")
@@ -99,16 +99,18 @@ async def show_disputes(request: Request) -> Response:
         shown = _dispute_values(disputes[at - 1], campaign, options) if disputes else None
         return {
             "question": campaign.settings.question,
-            "called": campaign.settings.called,
-            "buttons": button_words(campaign.settings),
+            "campaign_id": campaign.identity,
             "several": campaign.settings.reviewing.per_item > 1,
             "count": len(disputes),
             "at": at,
             "dispute": shown,
+            **chosen_among(campaign.settings, options.guidelines),
         }
 
     values = await counter.call(look)
-    values |= {"blocks": guideline_blocks(options.guidelines), "longest_comment": LONGEST_COMMENT}
+    values |= {"choices": [*values["choices"], BROKEN], "longest_comment": LONGEST_COMMENT}
+    if request.query_params.get("part") == "case":  # the page has the classes already
+        values["typed"] = ""
     return render(request, "disputes.html", **values)
 
 

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from assay.campaign import Campaign
+from assay.core.answers import Answer
 from assay.errors import PredictionsError
 from assay.labelling import LONGEST_COMMENT, Settings, TurnRequest, checked_request
 from assay.results import Turn
@@ -66,9 +67,84 @@ def _read(line: str) -> tuple[Literal["heading", "paragraph", "list"], str]:
     return "paragraph", line.strip()
 
 
-def button_words(settings: Settings) -> dict[str, str]:
-    """Return what stands on the buttons for yes and no."""
-    return dict(zip(("yes", "no"), settings.reviewing.answers or ("Yes", "No"), strict=True))
+# What people choose among.
+
+_MOST_BUTTONS = 9  # classes that have a button and a key each, 1 to 9; of more, a name is typed
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An answer that has a button, and a key.
+
+    `of_item` is whether it says what the item is.
+    """
+
+    key: str
+    words: str
+    answer: Answer
+    meaning: str
+    of_item: bool = True
+
+
+_NONE = Choice("0", "None of these", Answer.NONE_OF_THESE, "it is of no class that there is", False)
+_CANNOT = Choice(
+    "c", "Cannot judge", Answer.CANNOT_JUDGE, "you have read it, and nobody could tell", False
+)
+BROKEN = Choice("b", "Broken item", Answer.BROKEN, "it cannot be seen", False)
+
+
+def choices_of(settings: Settings) -> list[Choice]:
+    """Return the answers that have buttons, in the order in which they stand.
+
+    It is the vocabulary's, whatever a classifier says of an item.
+    """
+    classes = settings.classes
+    if classes.is_yes_or_no:
+        yes, no = settings.reviewing.answers or ("Yes", "No")
+        return [
+            Choice("y", yes, Answer.YES, "the question's answer is yes"),
+            Choice("n", no, Answer.NO, "it is no"),
+            _CANNOT,
+        ]
+    if len(classes) > _MOST_BUTTONS:
+        return [_NONE, _CANNOT]
+    named = [
+        Choice(str(number), name, Answer(name), _first_line(classes.guidelines.get(name, "")))
+        for number, name in enumerate(classes.names, 1)
+    ]
+    return [*named, _NONE, _CANNOT]
+
+
+def chosen_among(settings: Settings, guidelines: str) -> dict[str, Any]:
+    """Return what a page needs to let people choose: for the templates of answers and guidelines.
+
+    Parameters
+    ----------
+    settings : Settings
+    guidelines : str
+        How to judge, as the owner wrote it. Classes that have buttons have theirs below it; of
+        more, each has its own beside its name in the list.
+    """
+    classes, blocks = settings.classes, guideline_blocks(guidelines)
+    typed = len(classes) > _MOST_BUTTONS
+    if not typed:
+        for name, text in classes.guidelines.items():
+            blocks += [Block("heading", (name,)), *guideline_blocks(text)]
+    aliases: dict[str, list[str]] = {name: [] for name in classes.names}
+    for alias, name in classes.aliases.items():
+        aliases[name].append(alias)
+    listed = [[name, aliases[name], classes.guidelines.get(name, "")] for name in classes.names]
+    return {
+        "choices": choices_of(settings),
+        "called": settings.called,
+        "of_classes": not classes.is_yes_or_no,
+        "typed": json.dumps(listed) if typed else "",
+        "blocks": blocks,
+    }
+
+
+def _first_line(text: str) -> str:
+    return next(iter(text.strip().splitlines()), "")
 
 
 _MOST_ITEMS = 20
@@ -86,12 +162,10 @@ async def show_page(request: Request) -> Response:
         "review.html",
         campaign_id=identity,
         question=settings.question,
-        buttons=button_words(settings),
-        called=settings.called,
         budget=settings.goal.budget,
-        blocks=guideline_blocks(options.guidelines),
         lease=options.lease,
         longest_comment=LONGEST_COMMENT,
+        **chosen_among(settings, options.guidelines),
     )
 
 

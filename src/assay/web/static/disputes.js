@@ -1,5 +1,6 @@
 // Disputes, one after the other, with the keyboard.
 
+import { Chooser } from "./classes.js";
 import { Comment } from "./comment.js";
 import { itemNode } from "./item.js";
 import { Keys } from "./keys.js";
@@ -14,8 +15,17 @@ const ruled = document.getElementById("ruled");
 const write = document.getElementById("comment-open");
 const comment = new Comment({ leave: () => current().focus() });
 const trouble = document.getElementById("trouble");
+const { campaignId, person } = disputes.dataset;
+const chooser = document.getElementById("classes") && new Chooser({
+  place: [campaignId, person],
+  others: buttons,
+  choose: decide,
+  leave: () => current().focus(),
+  settled: (event) => keys.settled(event),
+});
 
 let last = null; // the case that was decided before: it can be shown again and decided otherwise
+let deciding = false; // a ruling is on its way
 let waiting = null; // a ruling that may not have arrived, with its key
 
 function queue() {
@@ -37,18 +47,19 @@ function arrive({ focus = true } = {}) {
   if (item) document.getElementById("item").replaceChildren(itemNode(item));
   document.getElementById("rulings").hidden = !item;
   for (const button of [...buttons, write]) button.disabled = !item;
+  chooser?.shown(Boolean(item));
   later.disabled = !item || queue().count < 2;
   again.disabled = last === null;
   keys.shown();
   if (focus) {
     comment.show("");
-    current().focus();
+    if (!chooser?.keeps) current().focus();
     window.scrollTo(0, 0);
   }
 }
 
 async function load(at) {
-  const response = await fetch(`/owner/disputes?at=${at}`, { cache: "no-store" });
+  const response = await fetch(`/owner/disputes?at=${at}&part=case`, { cache: "no-store" });
   if (!response.ok) throw new Error(String(response.status));
   const next = new DOMParser().parseFromString(await response.text(), "text/html");
   for (const id of ["queue", "case"]) {
@@ -59,7 +70,7 @@ async function load(at) {
 
 async function decide(answer, called) {
   const item = itemOf(current());
-  if (!item) return;
+  if (!item || deciding) return;
   const written = comment.take();
   if (written === null) return;
   if (waiting?.item !== item.id || waiting.answer !== answer || waiting.comment !== written) {
@@ -82,6 +93,7 @@ async function decide(answer, called) {
     ruled.hidden = false;
     ruled.textContent = `Saved: item ${shortened(item.id)} is decided: ${called}.`;
     waiting = null;
+    deciding = false;
     last = current().cloneNode(true);
     await load(queue().at);
   } catch {
@@ -97,6 +109,7 @@ function stay(words) {
 
 function busy(yes) {
   for (const button of [...buttons, write, later, again]) button.disabled = yes;
+  deciding = yes;
   if (!yes) arrive({ focus: false });
 }
 
@@ -124,6 +137,7 @@ function shortened(text) {
 for (const button of buttons) {
   keys.bind(button.dataset.key, button, () => decide(button.dataset.answer, button.dataset.called));
 }
+if (chooser) keys.bind("t", document.getElementById("class-open"), () => chooser.toggle(), { settles: false });
 keys.bind("w", write, () => comment.open(), { settles: false });
 keys.bind("s", later, goOn);
 keys.bind("u", again, goBack);

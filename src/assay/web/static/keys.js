@@ -17,12 +17,17 @@ export class Keys {
     this.#shownAt = performance.now();
   }
 
+  // Whether what is to be seen has been there for long enough to be what an event is about.
+  settled(event) {
+    const clicked = event.type === "click" && event.detail > 0; // 0: pressed with a key
+    return performance.now() - this.#shownAt >= (clicked ? DOUBLE_CLICK : SETTLE);
+  }
+
   // `button` and `key` both do `act`. What `settles` waits until a new item has been seen.
   bind(key, button, act, { settles = true } = {}) {
     this.#actions.set(key, { button, act, settles });
     button.addEventListener("click", (event) => {
-      const wait = event.detail > 0 ? DOUBLE_CLICK : SETTLE; // 0: pressed with a key
-      if (!settles || performance.now() - this.#shownAt >= wait) act();
+      if (!settles || this.settled(event)) act();
     });
   }
 
@@ -32,7 +37,7 @@ export class Keys {
     const action = this.#actions.get(letter(event));
     if (!action || action.button.disabled) return;
     event.preventDefault();
-    if (!action.settles || performance.now() - this.#shownAt >= SETTLE) action.act();
+    if (!action.settles || this.settled(event)) action.act();
   }
 }
 

@@ -1,5 +1,6 @@
 // One item at a time: what is shown, what a key or button does to it, and what the page says of it.
 
+import { Chooser } from "./classes.js";
 import { Comment } from "./comment.js";
 import { Goal } from "./goal.js";
 import { itemNode } from "./item.js";
@@ -9,6 +10,7 @@ import { Sender } from "./sender.js";
 import { savedState, showAside, showStopped } from "./state.js";
 
 const HELD = 3; // the item that is shown and two more, so that the next appears at once
+const READ_ALOUD = 300; // characters of an item that a screen reader is told of at once
 const LOOK_AGAIN = 4_000; // ms, while there is nothing for this reviewer
 const VIEWS = ["item", "view-loading", "view-offline", "view-wait", "view-done"];
 
@@ -30,6 +32,15 @@ const drafts = new Map(); // item -> what is written beside it and was not sent 
 const comment = new Comment({
   leave: () => byId("item").focus({ preventScroll: true }),
   written: (text) => drafts.set(held[0]?.item.id, text),
+});
+
+const buttons = [...document.querySelectorAll("[data-answer]")];
+const chooser = byId("classes") && new Chooser({
+  place: [campaignId, person],
+  others: buttons,
+  choose: answer,
+  leave: () => byId("item").focus({ preventScroll: true }),
+  settled: (event) => keys.settled(event),
 });
 
 let held = []; // {item, node}; the first is shown
@@ -72,9 +83,10 @@ function undo() {
   sender.wake();
 }
 
-for (const button of document.querySelectorAll("[data-answer]")) {
+for (const button of buttons) {
   keys.bind(button.dataset.key, button, () => answer(button.dataset.answer));
 }
+if (chooser) keys.bind("t", byId("class-open"), () => chooser.toggle(), { settles: false });
 keys.bind("u", byId("undo"), undo);
 keys.bind("w", byId("comment-open"), () => comment.open(), { settles: false });
 keys.bind("?", byId("help-open"), () => byId("help").showModal(), { settles: false });
@@ -156,7 +168,7 @@ function render() {
   const [card] = held;
   const now = card ?? viewWithoutItem();
   if (now !== shown) show(now, card);
-  for (const button of document.querySelectorAll("[data-answer]")) button.disabled = !card;
+  for (const button of buttons) button.disabled = !card;
   byId("comment-open").disabled = !card;
   byId("undo").disabled = given.length === 0;
   renderProgress();
@@ -178,6 +190,7 @@ function show(now, card) {
   const id = card ? "item" : now;
   for (const view of VIEWS) byId(view).hidden = view !== id;
   comment.show(drafts.get(card?.item.id) ?? "");
+  chooser?.shown(Boolean(card));
   if (card) {
     fitFrame();
     byId("item-name").textContent = `Item ${card.item.id}`;
@@ -186,13 +199,14 @@ function show(now, card) {
     window.scrollTo(0, 0); // on a low screen it is the page that scrolls
     keys.shown();
   }
-  if (!first || card) byId(id).focus({ preventScroll: true });
+  if (chooser?.keeps) announce(byId("item").innerText.slice(0, READ_ALOUD));
+  else if (!first || card) byId(id).focus({ preventScroll: true });
 }
 
-// Where all items are short, so is the frame, and the answers are right below. With the first item
+// Beside a list of classes there is no room to save. Where all items are short, so is the frame, and the answers are right below. With the first item
 // that is not, the frame is as high as the screen, and stays so: buttons move once at most.
 function fitFrame() {
-  tall ||= held.some(({ node }) => !node.classList.contains("fields-short"));
+  tall ||= chooser || held.some(({ node }) => !node.classList.contains("fields-short"));
   byId("review").classList.toggle("compact", !tall);
 }
 

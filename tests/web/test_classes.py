@@ -1,0 +1,197 @@
+"""The page of a campaign of more classes than yes and no."""
+
+import json
+import re
+from collections.abc import Callable
+from html import unescape
+from time import perf_counter
+from typing import Any
+
+import pytest
+
+from assay.core.answers import Answer
+from assay.storage import Label
+from tests.web.conftest import Web
+from tests.web.reading import read
+from tests.web.serving import of_classes
+
+MakeWeb = Callable[..., Web]
+
+SIX: dict[str, Any] = {
+    "zoology": "Animals.\nNot plants.",
+    "botany": {"guideline": "Plants.", "aliases": ["plants"]},
+    "law": "",
+    "<b>maths</b>": "",
+    "Ökonomie": "",
+    "ยา": "",
+}
+MANY = {f"class {number:04d}": f"guideline {number}" for number in range(1_000)}
+
+
+def buttons(page: str) -> list[tuple[str, str]]:
+    """Return the keys and answers of a page's buttons, in their order."""
+    found = re.findall(r'data-key="([^"]*)" data-answer="([^"]*)"', page)
+    return [(key, unescape(answer)) for key, answer in found]
+
+
+def listed(page: str) -> list[Any]:
+    """Return the classes that a page holds for its list."""
+    (found,) = re.findall(r'data-classes="([^"]*)"', page)
+    return list(json.loads(unescape(found)))
+
+
+def turn(web: Web, *answers: tuple[str, str], want: int = 1) -> Any:
+    sent = [{"key": f"{item} {word}", "item": item, "answer": word} for item, word in answers]
+    return web.client("reviewer").post("/api/review", json={"submits": sent, "want": want})
+
+
+def test_few_classes_are_buttons_in_their_order(make_web: MakeWeb) -> None:
+    web = make_web(**of_classes(SIX))
+    page = web.client("reviewer").get("/review").text
+    read(page)
+    others = [("0", "none of these"), ("c", "cannot judge"), ("s", "skip"), ("b", "broken")]
+    assert buttons(page) == [*zip("123456", SIX, strict=True), *others]
+    assert "data-classes" not in page and "combobox" not in page
+    assert "<b>maths" not in page
+    words = read(page).words
+    assert "Which class is it?" in words
+    assert "Not plants." in words  # the guidelines of classes stand beside the item
+
+
+def test_yes_and_no_are_the_two_buttons_that_they_were(web: Web) -> None:
+    page = web.client("reviewer").get("/review").text
+    yes_or_no = [("y", "yes"), ("n", "no"), ("c", "cannot judge")]
+    assert buttons(page) == [*yes_or_no, ("s", "skip"), ("b", "broken")]
+    assert "classes.css" not in page and "of-classes" not in page
+
+
+def test_many_classes_come_once_with_their_other_words_and_guidelines(make_web: MakeWeb) -> None:
+    names = {f"{name} {number}": each for number in range(2) for name, each in SIX.items()}
+    names["botany 0"] = {"guideline": "Plants.", "aliases": ["plants", "flora"]}
+    del names["botany 1"]
+    web = make_web(**of_classes(names))
+    client = web.client("reviewer")
+    page = client.get("/review").text
+    read(page)
+    assert [name for name, _, _ in listed(page)] == list(names)
+    assert listed(page)[0] == ["zoology 0", [], "Animals.\nNot plants."]
+    assert listed(page)[1] == ["botany 0", ["plants", "flora"], "Plants."]
+    assert [key for key, _ in buttons(page)] == ["0", "c", "s", "b"]
+    assert "botany" not in turn(web, want=3).text
+
+
+def test_the_page_says_nothing_of_what_was_predicted(make_web: MakeWeb) -> None:
+    """Two campaigns of which all is the same but what is predicted have one page."""
+    pages = []
+    for number, shift in enumerate((0, 3)):
+        given = of_classes(SIX)
+        topics = given["predictions"]["topic"]
+        given["predictions"]["topic"] = topics[shift:] + topics[:shift]
+        web = make_web(storage=None, name=f"spam-{number}", **given)
+        page = web.client("reviewer").get("/review").text
+        pages.append(re.sub(r'spam-\d|data-campaign-id="[^"]*"', "", page))
+        items = turn(web, want=20).json()["items"]
+        assert all({"id", "fields"} == set(item) for item in items)
+        assert all([field["name"] for field in item["fields"]] == ["subject"] for item in items)
+    assert pages[0] == pages[1]
+
+
+def test_answers_are_classes_and_nothing_else(make_web: MakeWeb) -> None:
+    web = make_web(**of_classes(SIX))
+    items = [item["id"] for item in turn(web, want=6).json()["items"]]
+    said = ["Ökonomie", "none of these", "cannot judge", "broken", "skip", "<b>maths</b>"]
+    told = turn(web, *zip(items, said, strict=True))
+    assert [each["status"] for each in told.json()["receipts"]] == ["saved"] * 6
+    del said[4], items[4]
+    assert web.campaign.answers() == {
+        item: Answer(word) for item, word in zip(items, said, strict=True)
+    }
+    before = web.rows()
+    for word in ("yes", "no", "fysics", "BOTANY", "plants", "", 3, None, ["botany"]):
+        refused = turn(web, (items[0], word))  # type: ignore[arg-type]
+        assert refused.status_code == 422
+        assert "zoology, botany, law" in refused.json()["error"]
+    assert web.rows() == before
+
+
+def test_disputes_show_classes_and_take_them(make_web: MakeWeb) -> None:
+    web = make_web(**of_classes(SIX), reviewers_per_item=2, overlap=1.0)
+    items = [item.id for item in web.campaign.ask(2, reviewer="bob")]
+    for who, word in (("bob", "law"), ("eve", "Ökonomie")):
+        web.campaign.record([Label(str(item), Answer(word), who) for item in items])
+    owner = web.client("owner")
+    page = owner.get("/owner/disputes").text
+    assert [key for key, _ in buttons(page)] == [*"123456", "0", "c", "b"]
+    assert all(word in read(page).words for word in ("law", "Ökonomie", "Dispute 1 of 2"))
+    ruling = {"item": items[0], "answer": "botany", "key": "k"}
+    assert owner.post("/api/ruling", json={**ruling, "answer": "yes"}).status_code == 422
+    told = owner.post("/api/ruling", json=ruling).json()
+    assert (told["receipt"]["status"], told["left"]) == ("saved", 1)
+    assert web.campaign.answers() == {items[0]: Answer("botany")}
+
+
+def test_disputes_of_many_classes_send_them_with_the_page_alone(make_web: MakeWeb) -> None:
+    web = make_web(**of_classes(MANY, items=1_000), reviewers_per_item=2, overlap=1.0)
+    item = web.campaign.ask(1, reviewer="bob")[0].id
+    for who, word in (("bob", "class 0001"), ("eve", "class 0002")):
+        web.campaign.record([Label(str(item), Answer(word), who)])
+    owner = web.client("owner")
+    assert len(listed(owner.get("/owner/disputes").text)) == 1_000
+    part = owner.get("/owner/disputes?at=1&part=case").text
+    assert "data-classes" not in part and "class 0002" in part
+
+
+def test_the_dashboard_of_classes(make_web: MakeWeb) -> None:
+    web = make_web(**of_classes(SIX))
+    owner, campaign = web.client("owner"), web.campaign
+    empty = read(owner.get("/owner").text)
+    assert "No label yet" in empty.texts["confusion"]
+    names = list(SIX)
+    for number, item in enumerate(campaign.ask(30)):
+        campaign.tell({item.id: names[number % 2]})
+    page = read(owner.get("/owner").text)
+    assert "(6 classes)" in page.words
+    assert [row[0] for row in page.tables["stacked"][1:]] == ["accuracy", "macro f1"]
+    assert page.tables["strata stacked"][0][3:5] == ["Correct", "Share of correct"]
+    assert "Yes" not in page.words
+    confused = campaign.confusion().confused
+    assert confused
+    first = page.tables["confusion stacked"][1]
+    assert first[:2] == [confused[0].said, confused[0].is_of]
+
+
+def test_mistakes_by_class(make_web: MakeWeb) -> None:
+    web = make_web(**of_classes(SIX))
+    web.campaign.tell({item.id: "law" for item in web.campaign.ask(20)})
+    owner, found = web.client("owner"), web.campaign.mistakes()
+    assert len(found) > 5
+    page = owner.get("/owner/mistakes")
+    assert page.status_code == 200
+    assert found.headline in read(page.text).words
+    of_one = owner.get("/owner/mistakes", params={"kind": "<b>maths</b>"})
+    assert of_one.status_code == 200 and "<b>maths" not in of_one.text
+    assert owner.get("/owner/mistakes?kind=fp").status_code == 422
+    csv = owner.get("/owner/mistakes/export", params={"kind": "Ökonomie"})
+    assert len(csv.text.splitlines()) == 1 + len(web.campaign.mistakes(kind="Ökonomie"))
+    assert web.client("reviewer").get("/owner/mistakes").status_code == 403
+
+
+@pytest.mark.parametrize("path", ["/owner", "/owner/curve", "/owner/report", "/owner/export"])
+def test_the_owners_other_pages_are_there(make_web: MakeWeb, path: str) -> None:
+    web = make_web(**of_classes(SIX), slices=["subject"])
+    web.campaign.tell({item.id: "law" for item in web.campaign.ask(20)})
+    assert web.client("owner").get(path).status_code == 200
+
+
+def test_a_thousand_classes_are_no_load_for_a_turn(make_web: MakeWeb) -> None:
+    web = make_web(**of_classes(MANY, items=1_000), budget=200)
+    assert len(listed(web.client("reviewer").get("/review").text)) == 1_000
+    item = turn(web).json()["items"][0]["id"]
+    took = []
+    for number in range(20):
+        began = perf_counter()
+        told = turn(web, (item, f"class {number:04d}"))
+        took.append(perf_counter() - began)
+        assert len(told.content) < 2_000  # the classes are not sent again
+        item = told.json()["items"][0]["id"]
+    assert sorted(took)[len(took) // 2] < 0.1
