@@ -119,7 +119,7 @@ class _Row:
         seen[self.number] = 0.0
         items = (size - right) * seen / max(float(seen.sum()), 1e-300)
         items[self.number] = right
-        there = told.any(axis=0)
+        there = np.asarray(told.any(axis=0))
         shown = [k for k in range(len(names)) if there[k] or k == self.number]
         low, high = self._ends(shown, size)
         return [
