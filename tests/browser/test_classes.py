@@ -249,7 +249,8 @@ def test_a_thousand_classes_answer_at_once(
     open_house: Callable[..., House], enter: Callable[..., Visit]
 ) -> None:
     names = {f"{word} {number}": f"About {word}." for number in range(250) for word in FIELDS[:4]}
-    house = open_house(**of_classes(names, items=1_000))
+    names["<img src=x onerror=alert(1)>"] = "<b>hostile</b>"
+    house = open_house(**of_classes(names, items=1_001))
     page = enter(house).open()
     shown(page)
     page.keyboard.press("t")
@@ -271,8 +272,10 @@ def test_a_thousand_classes_answer_at_once(
     )
     assert sorted(took)[1] < 100, took
     choose(page, "Econometrie 249")
+    choose(page, "<img")
     wait_until_saved(page)
-    assert [answer for _, answer in house.said()] == ["Économétrie 249"]
+    assert [answer for _, answer in house.said()] == ["Économétrie 249", [*names][-1]]
+    assert page.locator("#class-list img, #class-list b").count() == 0
 
 
 def test_rulings_among_many_classes(

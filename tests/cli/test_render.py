@@ -167,6 +167,8 @@ def test_strata_table_counts_and_shares() -> None:
     assert first.split()[-3:] == ["1,200", "8", "0.750"]
     assert second.split()[-3:] == ["30", "0", "–"]
     assert "cannot judge" not in rendered(strata_table(rows))
+    assert "share yes" in rendered(strata_table(rows))
+    assert "share correct" in rendered(strata_table(rows, "correct"))
 
 
 def test_strata_table_shows_what_could_not_be_judged_where_there_is_any() -> None:
