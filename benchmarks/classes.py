@@ -74,7 +74,7 @@ def fewest(joint: Joint, truth: Floats) -> float:
     whole = replace(joint.begin(), tallies=Tallies(sizes, sizes, 0), by_class=truth)
     mine, metric = view.seen(whole)
     N, T = mine.tallies.N, mine.tallies.x
-    spread = metric.gradient(T) * np.sqrt(N * (N - T))  # |a_h| N_h sqrt(p (1 - p))
+    spread = metric.gradient(T) * np.sqrt(T * (N - T))  # w_h N_h sqrt(p (1 - p))
     reach = (view.goal.within or 1.0) / float(ndtri((1 + view.goal.confidence) / 2))
     return float(spread.sum() ** 2 / (reach**2 + (spread**2 / N).sum()))
 

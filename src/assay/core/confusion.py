@@ -364,10 +364,12 @@ class Matrix:
             np.add.reduceat(self.size * each, starts, axis=-1) / size for each in (own, own**2)
         )
         first, second = A - B, A2 - 2 * A * B + B2
-        errors = np.add.reduceat(wrong.sum(axis=-1), starts, axis=-1)
-        loss = own[..., None] - ends[..., None, :]
-        one = np.add.reduceat((wrong * loss).sum(axis=-1), starts, axis=-1)
-        two = np.add.reduceat((wrong * loss**2).sum(axis=-1), starts, axis=-1)
+        # Sums over errors of the loss, own - end, and of its square.
+        number = wrong.sum(axis=-1)
+        lost, square = ((wrong @ each[..., None])[..., 0] for each in (ends, ends**2))
+        errors = np.add.reduceat(number, starts, axis=-1)
+        one = np.add.reduceat(own * number - lost, starts, axis=-1)
+        two = np.add.reduceat(own**2 * number - 2 * own * lost + square, starts, axis=-1)
         mean = (one + _PRIOR * first) / (errors + _PRIOR)
         square = (two + _PRIOR * second) / (errors + _PRIOR)
         labels = np.add.reduceat(n, starts, axis=-1)

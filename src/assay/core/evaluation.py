@@ -289,9 +289,12 @@ class Evaluation:
         told = (state.tallies.n, state.tallies.x, state.tallies.u, state.dealt, state.streak)
         once = vars(state.once).values() if state.once and self._strata.weighted else ()
         climb = () if state.climb is None else (chain.best_up for chain in state.climb.now)
-        named = () if state.by_class is None else (state.by_class,)
-        told = (*told, *climb, *named)
-        return (state.rounds, state.elsewhere, *(each.tobytes() for each in (*told, *once)))
+        named: tuple[Floats | Ints, ...] = ()
+        if state.by_class is not None:  # nearly all of it is 0
+            there = np.flatnonzero(state.by_class)
+            named = (there, state.by_class.ravel()[there])
+        every = (*told, *climb, *once, *named)
+        return (state.rounds, state.elsewhere, *(each.tobytes() for each in every))
 
     # Where items have weights.
 
