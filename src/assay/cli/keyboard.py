@@ -199,7 +199,9 @@ def read_lines(keyboard: Keyboard) -> Iterator[Said]:
             continue
         if said is None or said is Command.WRITE:
             # To go on would give the answers that follow to the wrong items.
-            known = ", ".join(f"{key} {what}" for key, what in keyboard.keys.items())
+            keys = keyboard.keys
+            named = [] if keys.pop(_TYPE, None) is None else ["the name of a class"]
+            known = ", ".join([*named, *(f"{key} {what}" for key, what in keys.items())])
             raise LabelError(
                 f"line {number} of the input is {line.strip()!r}, which is no answer",
                 details=f"answers: {known}; a comment stands after its w",
