@@ -27,12 +27,8 @@ class Answer(str):
 
     Of a campaign that asks for a yes or a no these are the classes; of others a class's name, or
     that it is none of them. An item may be impossible to judge, or to see (broken). Equal answers
-    are one object: ``answer is Answer.YES``.
-
-    Parameters
-    ----------
-    text : str
-        As it is stored. It is not checked here: `parse_answer` knows which answers there are.
+    are one object: ``answer is Answer.YES``. It is made from its text as it is stored, which is not
+    checked here: `parse_answer` knows which answers there are.
 
     Examples
     --------
