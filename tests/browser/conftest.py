@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.browser.house import House, Visit
 from tests.web.serving import Served
@@ -24,6 +24,9 @@ _FLAGS = [
 ]
 
 
+_PATIENCE = 20_000  # ms: no test is about speed, and a machine may have other things to do
+
+
 # Not for the whole session: while it is there, asyncio runs in this thread, and tests elsewhere
 # may want to run it themselves.
 @pytest.fixture(scope="package")
@@ -32,6 +35,7 @@ def chromium() -> Iterator[Browser]:
     program = next(filter(None, map(shutil.which, _PROGRAMS)), None)
     if program is None:
         pytest.skip(f"no browser is installed: none of {', '.join(_PROGRAMS)} is on PATH")
+    expect.set_options(timeout=_PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=_FLAGS)
         yield browser
