@@ -155,7 +155,7 @@ def simulate(
     # Paper 3's designs are for any number of targets, and are compared with independent samples.
     shared = set(names_of(designs or ())) & set(SEVERAL_DESIGNS)
     if population.of_classes:
-        refuse_beside_several(at_least, parent)
+        _refuse_beside_classes(at_least, parent)
         of_all = [
             Goal(targets=targets, budget=size, confidence=confidence, simultaneous=simultaneous)
             for size in budgets
@@ -371,7 +371,7 @@ def _of_several(
                 yield _Entry(name, drawn, wanted, against, sizes)
 
 
-def refuse_beside_several(at_least: float | None, parent: str | None) -> None:
+def _refuse_beside_classes(at_least: float | None, parent: str | None) -> None:
     """Raise where something is given that is not for more classes than yes and no."""
     if at_least is not None:
         refuse_yes_or_no(at_least)
