@@ -10,6 +10,7 @@ from assay.core.confusion import (
     Matrix,
     canonical_matrix_metric,
 )
+from assay.core.matrix_gap import MatrixGap
 from assay.core.targets import ALONE, parse_targets
 from assay.core.types import Floats
 from assay.errors import DesignError
@@ -104,6 +105,16 @@ def test_a_linear_form_is_bounded_by_what_is_possible() -> None:
     assert form.value(np.array([6.0, 10.0])) == pytest.approx(0.5)
     c, c0 = form.plane(np.array(0.6), least)
     assert c0 + (c * np.array([6.0, 5.0])).sum() == pytest.approx(0.0)
+
+
+def test_a_difference_of_correlations_may_be_above_1() -> None:
+    rows = np.array([0, 1])
+    said = [np.array([0, 1]), np.array([1, 0])]
+    size, items = np.full(2, 50.0), np.full(2, 50.0)
+    first, second = (Matrix("cohen_kappa", rows, each, size, items) for each in said)
+    told = np.diag(size)[:, [0, 1, 1]] * np.array([1.0, 1.0, 0.0])  # the first is always right
+    linear = MatrixGap(first, second, rows).linear(size, size, told)
+    assert float(linear.value(size)) == pytest.approx(2.0)
 
 
 def test_names() -> None:

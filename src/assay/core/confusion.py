@@ -202,14 +202,15 @@ class Linear:
     value_at : array, shape (...)
     w : array, shape (..., H)
         What an outcome adds.
-    lowest : float
-        The least that it can be; the most is 1.
+    lowest, highest : float
+        The least and the most that it can be.
     """
 
     at: Floats
     value_at: Floats
     w: Floats
     lowest: float = 0.0
+    highest: float = 1.0
 
     @property
     def bends(self) -> bool:
@@ -245,9 +246,9 @@ class Linear:
         return np.ones(T.shape[:-1])
 
     def value(self, T: Floats) -> Floats:
-        """Return the metric, which is not below its least or above 1."""
+        """Return the metric, which is not below its least or above its most."""
         found = self.value_at + (self.w * (T - self.at)).sum(axis=-1)
-        return np.asarray(np.clip(found, self.lowest, 1.0))
+        return np.asarray(np.clip(found, self.lowest, self.highest))
 
     def gradient(self, T: Floats) -> Floats:
         """Return w."""

@@ -73,7 +73,8 @@ class MatrixGap:
             self._sum(np.take_along_axis(by_class, self.first.own(by_class), axis=-1)),
         )
         at = plain_totals(N, labels, x)
-        return Linear(at, values[0] - values[1], sign * w, lowest=kind.lowest - 1)
+        most = 1 - kind.lowest
+        return Linear(at, values[0] - values[1], sign * w, lowest=-most, highest=most)
 
     def _one_more(self, by_class: Floats) -> Floats:
         """Return one label for each stratum, in its parts by size: half of it an outcome.
