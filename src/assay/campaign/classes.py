@@ -6,6 +6,7 @@ from typing import Any
 from assay.core.confusion import MATRIX_METRICS
 from assay.core.design import Design
 from assay.core.metrics import METRICS
+from assay.core.targets import ALONE
 from assay.core.vocabulary import Vocabulary
 from assay.errors import DesignError
 from assay.predictions import (
@@ -16,6 +17,7 @@ from assay.predictions import (
     as_mappings,
     as_scan,
     find_classes,
+    find_labels,
     is_of_classes,
 )
 
@@ -27,6 +29,7 @@ def classes_of(
     classes: Given | None,
     metrics: Sequence[str],
     *,
+    multilabel: bool = False,
     look: bool = True,
 ) -> Vocabulary | None:
     """Return the classes that items are of; None where these are yes and no.
@@ -42,12 +45,16 @@ def classes_of(
         What was given.
     metrics : sequence of str
         What is asked for.
+    multilabel : bool
+        Whether an item may have several classes.
     look : bool
         Whether to look what the predictions name. Where all rows are to be read anyway, that is
         done when they turn out to be something else than yes and no.
     """
     if isinstance(classes, Vocabulary):
         return None if classes.is_yes_or_no else classes
+    if multilabel:
+        return find_labels(predictions, classifiers or {ALONE: columns}, classes)
     each = [columns]
     if isinstance(classifiers, Mapping):
         given = as_mappings(classifiers).values()
@@ -89,6 +96,8 @@ def refuse_beside_more_classes(
     at_least: float | None,
     threshold_for: str | None,
     labels: object,
+    *,
+    multilabel: bool = False,
 ) -> None:
     """Raise where something is asked for that there is for yes and no alone.
 
@@ -96,13 +105,14 @@ def refuse_beside_more_classes(
     ----------
     columns : mapping
         What predictions are read with.
-    design, at_least, threshold_for, labels
+    design, at_least, threshold_for, labels, multilabel
         As in `create_campaign`.
     """
     bets = design if design is not None and design.bets else None
+    of_one = {} if multilabel else {"threshold": columns.get("threshold")}
     given = {
         "positive": columns.get("positive"),
-        "threshold": columns.get("threshold"),
+        **of_one,
         "score_of": columns.get("score_of"),
         "sample_weight": columns.get("sample_weight"),
         "aux": columns.get("aux"),

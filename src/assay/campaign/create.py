@@ -62,6 +62,7 @@ def create_campaign(
     scale: ScoreScale | None = None,
     classifiers: Classifiers | None = None,
     classes: Given | None = None,
+    multilabel: bool = False,
     probabilities: str | None = None,
     metric: str | None = None,
     metrics: Iterable[str] | Mapping[str, float] | None = None,
@@ -108,6 +109,12 @@ def create_campaign(
         names to guidelines, or to mappings with ``aliases`` and ``guideline``; or a file of these
         (JSON, CSV or TSV). When left out, they are the values of `predicted`, if these are three or
         more and `positive` is not given.
+    multilabel : bool
+        Whether an item may have several of the classes, or none. They are told by `classifiers`,
+        one for each class, which bears its name; by `probabilities` with a `threshold`; or by
+        `predicted`: the columns of every class's yes and no, as in ``is_*``, or a column with the
+        classes of each item, in lists or with ``|`` between them. A metric is then of one class,
+        ``precision:CLASS``, and without one of each.
     probabilities : str, optional
         Instead of `predicted` and `score`: the columns with the classes' probabilities, as in
         ``p_*``; or a column of lists.
@@ -234,6 +241,7 @@ def create_campaign(
         columns,
         classifiers=classifiers,
         classes=classes,
+        multilabel=multilabel,
         metric=metric,
         metrics=metrics,
         within=within,

@@ -72,6 +72,7 @@ def set_up(
     *,
     classifiers: Classifiers | None = None,
     classes: Given | None = None,
+    multilabel: bool = False,
     metric: str | None = None,
     metrics: Iterable[str] | Mapping[str, float] | None = None,
     within: float | None = None,
@@ -97,9 +98,9 @@ def set_up(
     ----------
     predictions, columns
         Where predictions are, and which column is what; with `classifiers` only those of `SHARED`.
-    classifiers, classes, metric, metrics, within, budget, confidence, simultaneous, at_least
+    classifiers, classes, multilabel, metric, metrics, within, budget, confidence, simultaneous
         As in `create_campaign`.
-    threshold_for, gain, sample_of
+    at_least, threshold_for, gain, sample_of
         As in `create_campaign`.
     scale, design, labels, seed
         As in `create_campaign`.
@@ -112,10 +113,15 @@ def set_up(
     if metrics is not None and not isinstance(metrics, str | Mapping):
         metrics = list(metrics)  # it is gone through more than once
     named = [metric or "", *(metrics or ())]
-    known = classes_of(predictions, columns, classifiers, classes, named, look=False)
+    known = classes_of(
+        predictions, columns, classifiers, classes, named, multilabel=multilabel, look=False
+    )
+    several = known is not None and known.multilabel
     if known is not None:
-        refuse_beside_more_classes(columns, design, at_least, threshold_for, labels)
-    metric = metric or ("precision" if known is None else "accuracy")
+        refuse_beside_more_classes(
+            columns, design, at_least, threshold_for, labels, multilabel=several
+        )
+    metric = metric or ("precision" if known is None or several else "accuracy")
     if classifiers is None and metrics is None and "[" not in metric and known is None:
         goal = Goal(
             None if threshold_for else metric,
@@ -152,6 +158,7 @@ def set_up(
             within=within,
             slices=found.groups.names,
             classes=found.classes,
+            multilabel=several,
         )
         goal = Goal(
             targets=targets, budget=budget, confidence=confidence, simultaneous=simultaneous
@@ -212,6 +219,8 @@ def set_up_of_any(
     try:
         return set_up(predictions, columns, classifiers=classifiers, classes=classes, **asked)
     except PredictionsError:
+        if asked.get("multilabel"):
+            raise
         found = None
         with suppress(AssayError):  # what is wrong has been told
             found = classes_of(predictions, columns, classifiers, classes, ())

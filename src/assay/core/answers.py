@@ -9,6 +9,7 @@ References
 .. [4] Clopper and Pearson, The use of confidence or fiducial limits, Biometrika 26 (1934).
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -18,7 +19,7 @@ import numpy as np
 
 from assay.core.subgroups import clopper_pearson
 from assay.core.types import Floats
-from assay.core.vocabulary import NONE_OF_THESE, YES_OR_NO, Vocabulary
+from assay.core.vocabulary import BETWEEN, NONE_OF_THESE, YES_OR_NO, Vocabulary
 from assay.errors import LabelConflictError, LabelError
 
 
@@ -26,7 +27,8 @@ class Answer(str):
     """What a person says of an item: a class, or why there is none.
 
     Of a campaign that asks for a yes or a no these are the classes; of others a class's name, or
-    that it is none of them. An item may be impossible to judge, or to see (broken). Equal answers
+    that it is none of them; where an item may have several, all of its own, as `Vocabulary.joined`
+    writes them. An item may be impossible to judge, or to see (broken). Equal answers
     are one object: ``answer is Answer.YES``. It is made from its text as it is stored, which is not
     checked here: `parse_answer` knows which answers there are.
 
@@ -127,7 +129,7 @@ def answers_to(classes: Vocabulary = YES_OR_NO) -> tuple[Answer, ...]:
     >>> [str(answer) for answer in answers_to(Vocabulary(("math", "physics")))]
     ['math', 'physics', 'none of these', 'cannot judge', 'broken']
     """
-    unjudged = (Answer.CANNOT_JUDGE, Answer.BROKEN)
+    unjudged = (Answer.CANNOT_JUDGE, Answer.BROKEN)  # of several classes, each can be chosen
     if classes.is_yes_or_no:
         return (Answer.YES, Answer.NO, *unjudged)
     return (*map(Answer, classes.names), Answer.NONE_OF_THESE, *unjudged)
@@ -135,6 +137,13 @@ def answers_to(classes: Vocabulary = YES_OR_NO) -> tuple[Answer, ...]:
 
 def find_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer | None:
     """Return the answer that a value stands for, as `parse_answer` does; None where it is none."""
+    if classes.multilabel:
+        return _find_set(value, classes)
+    return _find_one(value, classes)
+
+
+def _find_one(value: object, classes: Vocabulary) -> Answer | None:
+    """Return the answer that a value stands for, where an item has one class."""
     if isinstance(value, str):
         word = value.strip().lower()
         if classes.is_yes_or_no and word in _WORDS:
@@ -152,11 +161,55 @@ def find_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer | None
     return None if name is None else Answer(name)
 
 
+def _find_set(value: object, classes: Vocabulary) -> Answer | None:
+    """Return the answer that several classes stand for; None where one is none, or is there twice.
+
+    An empty text is not an empty set: it may be that nobody has answered yet.
+    """
+    if isinstance(value, str) and (word := value.strip().lower()) in _OF_CLASSES:
+        return _OF_CLASSES[word]
+    named = _named_in(value)
+    if named is None:
+        return None
+    found = [classes.find(each) for each in named]
+    if found == [NONE_OF_THESE]:
+        return Answer.NONE_OF_THESE
+    if None in found or NONE_OF_THESE in found or len(set(found)) < len(found):
+        return None
+    return Answer(classes.joined(name for name in found if name is not None))
+
+
+def _named_in(value: object) -> list[object] | None:
+    """Return the classes that a value names: a list, or a text with bars between them, or JSON."""
+    if isinstance(value, str):
+        text = value.strip()
+        if text.startswith("["):
+            try:
+                value = json.loads(text)
+            except ValueError:
+                return None
+        else:
+            return [*text.split(BETWEEN)] if text else None
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple | set | frozenset):
+        return [*value]
+    known = isinstance(value, Real | np.bool_) and not np.isnan(float(value))
+    return [value] if known else None
+
+
+def _not_a_class(value: object, classes: Vocabulary) -> object:
+    """Return the first of several names that is no class; or else all of what was given."""
+    named = _named_in(value) or [value]
+    return next((each for each in named if classes.find(each) is None), value)
+
+
 def parse_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer:
     """Return the answer that a value stands for, or raise `LabelError`.
 
     Of yes and no: True and False, 1 and 0, and the words people type. Of other classes: a name or
-    an alias, in any case, or the number that a name is. A missing value is never taken for a no.
+    an alias, in any case, or the number that a name is; where an item may have several, a list of
+    these, or a text with ``|`` between them. A missing value is never taken for a no.
 
     Parameters
     ----------
@@ -170,13 +223,18 @@ def parse_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer:
     (<Answer.YES: 'yes'>, <Answer.NO: 'no'>, <Answer.CANNOT_JUDGE: 'cannot judge'>)
     >>> parse_answer("Physics", Vocabulary(("math", "physics")))
     <Answer: 'physics'>
+    >>> parse_answer(["Spam", "fraud"], Vocabulary(("fraud", "spam"), multilabel=True))
+    <Answer: 'fraud|spam'>
     """
     if (found := find_answer(value, classes)) is not None:
         return found
     if classes.is_yes_or_no:
         details, near = "answers: True, False, 'yes', 'no', 1, 0, 'cannot judge', 'broken'", ""
     else:
-        details, near = classes.unknown(value)
+        unknown = _not_a_class(value, classes) if classes.multilabel else value
+        details, near = classes.unknown(unknown)
+        if classes.multilabel and unknown is not value:
+            details = f"{unknown!r} is no class; {details}"
         details += "; or 'none of these', 'cannot judge', 'broken'"
     raise LabelError(
         f"{value!r} is not an answer",

@@ -16,6 +16,7 @@ from typing import TypeVar, cast
 
 import numpy as np
 
+from assay.core.answers import Answer
 from assay.core.design import Design
 from assay.core.engine import State, begin, fold, follows_request, look, plan
 from assay.core.forecast import least_variance
@@ -104,6 +105,7 @@ class Evaluation:
             self._views = tuple(replace(view, items=None) for view in self._views)
         named = (*strata.classes, NONE_OF_THESE) if strata.of_classes else strata.classes
         self._numbers = {name: number for number, name in enumerate(named)}
+        self._sets: dict[Answer, int] = {}
         self._looks: dict[_Key, JointLook] = {}
         self._shown: dict[_Key, tuple[Standing, ...]] = {}
 
@@ -121,18 +123,32 @@ class Evaluation:
         """How many classes answers are counted by; 0 where yes and no are all there is."""
         return len(self._strata.classes) + 1 if self._strata.of_classes else 0
 
-    def number(self, answer: str) -> int | None:
-        """Return the number of the class that an answer names; None where it names none."""
-        return self._numbers.get(answer)
+    def number(self, answer: Answer) -> int | None:
+        """Return the number of what an answer names: a class, or a set of them; None if neither."""
+        if not self._strata.multilabel:
+            return self._numbers.get(answer)
+        if answer.judged and answer not in self._sets:
+            self._sets[answer] = self._strata.vocabulary.number(answer)
+        return self._sets.get(answer)
+
+    def counted_by(self, number: int) -> tuple[int, ...]:
+        """Return the classes that an answer of this number is counted by.
+
+        A label of an item that has several counts for each of them; of none, one behind the last.
+        """
+        if not self._strata.multilabel:
+            return (number,)
+        every = range(len(self._strata.classes))
+        return tuple(each for each in every if number >> each & 1) or (len(every),)
 
     def is_outcome(self, said: int, number: int) -> bool:
         """Tell whether an item of that class has the outcome that is counted.
 
         It is to be positive; or, where a stratum's items are called different classes, to be of the
-        class that they are called by the first classifier.
+        class, or to have the very classes, that they are called by the first classifier.
         """
         if self._strata.of_classes:
-            return number == said % len(self._strata.classes)
+            return number == said % self._strata.vocabulary.kinds
         return number == bool(said) if self._strata.straddles else number == 1
 
     def by_stratum(self, counts: Floats) -> Floats:

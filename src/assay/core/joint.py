@@ -62,14 +62,14 @@ class Parts:
     ----------
     stratum, code : array of int
         The stratum, 0 to H - 1, and what the classifiers say: bit k is set where the k-th says yes;
-        of more classes, sum_k c_k K^k (`core.vocabulary`).
+        of more classes, sum_k c_k K^k; with sets of them for c_k, in base 2^K (`core.vocabulary`).
     size : array of float
         The items.
     items : int, optional
         All items of the population; otherwise those of the parts. What no target needs labels of
         is in no part, but counts in a denominator.
     yes_items : sequence of int, optional
-        Of these, what each classifier says yes to.
+        Of these, what each classifier says yes to; of sets of classes, what it says each class of.
     rest : sequence of (code, items)
         The items that are in no part; needed where a target is about a group of items, or there are
         more classes than yes and no.
@@ -77,6 +77,8 @@ class Parts:
         Where items have weights, and all of the above is in impressions: the items of each part.
     classes : int
         How many there are: 2 of yes and no.
+    multilabel : bool
+        Whether an item may have several of them.
     """
 
     stratum: Ints
@@ -87,6 +89,7 @@ class Parts:
     rest: Sequence[tuple[int, int]] = ()
     count: Floats | None = None
     classes: int = 2
+    multilabel: bool = False
 
     @property
     def strata_sizes(self) -> Floats:
@@ -103,8 +106,22 @@ class Parts:
         return np.asarray(np.add.reduceat(counts, self.starts, axis=-1))
 
     def says(self, classifier: int) -> Ints:
-        """Return the number of the class that a classifier calls each part's items: 1 is yes."""
-        return np.asarray(self.code // self.classes**classifier % self.classes)
+        """Return the number of what a classifier calls each part's items: 1 is yes.
+
+        It is that of a class, or of a set of them.
+        """
+        kinds = 2**self.classes if self.multilabel else self.classes
+        return np.asarray(self.code // kinds**classifier % kinds)
+
+    def calls(self, classifier: int, number: int) -> Bools:
+        """Return the parts whose items a classifier says a class of: 1 is yes."""
+        if self.multilabel:
+            return np.asarray(self.code >> self._bit(classifier, number) & 1 > 0)
+        return np.asarray(self.says(classifier) == number)
+
+    def _bit(self, classifier: int, number: int) -> int:
+        """Return the bit of a code that is set where a classifier says a class of an item."""
+        return classifier * self.classes + number
 
     def inside(self, bits: int) -> Bools:
         """Return the parts whose items have all of these bits set: those of some groups."""
@@ -118,6 +135,10 @@ class Parts:
 
     def all_said(self, classifier: int, number: int = 1, bits: int = 0) -> float:
         """Return how many items with these bits set a classifier calls a class."""
+        if self.multilabel and self.yes_items is not None:
+            return float(self.yes_items[self._bit(classifier, number)])
+        if self.multilabel:
+            return float(self.size[self.calls(classifier, number)].sum())
         if self.classes == 2 and self.yes_items is not None and not bits:
             return float(self.yes_items[classifier])
         unit, classes = self.classes**classifier, self.classes
@@ -305,7 +326,7 @@ class Joint:
         tallies = Tallies.start(np.broadcast_to(self.parts.size, (*shape, self.parts.size.size)))
         room = np.broadcast_to(self.parts.strata_sizes, (*shape, self.parts.strata_sizes.size))
         by_class = None
-        if self.parts.classes > 2:
+        if self.parts.classes > 2 or self.parts.multilabel:
             by_class = np.zeros((*shape, self.parts.size.size, self.parts.classes + 1))
         start = np.zeros(shape, dtype=np.int64)
         return State(tallies, np.zeros_like(room), room, 0, start, by_class=by_class)

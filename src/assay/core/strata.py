@@ -25,7 +25,7 @@ from assay.core.cuts import Cuts
 from assay.core.profile import as_scores
 from assay.core.targets import NO_GROUPS, Groups, refuse_bad_names
 from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints
-from assay.core.vocabulary import YES_OR_NO
+from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import AssayError, DesignError, InputError
 
 Side = bool | None
@@ -72,6 +72,10 @@ class Strata:
     classes : tuple of str
         Those that items are of, in the order of their numbers: no and yes, if not others. A code is
         then sum_k c_k K^k, and `rest` tells of all items that are in no heap.
+    multilabel : bool
+        Whether an item may have several of the classes: c_k is then the number of a set of them,
+        and K the number of such sets. `yes_items` has the items that each classifier says each
+        class of.
 
     Examples
     --------
@@ -101,6 +105,7 @@ class Strata:
     rest: tuple[tuple[int, int], ...] = ()
     impressions: tuple[int, ...] | None = None
     classes: tuple[str, ...] = YES_OR_NO.names
+    multilabel: bool = False
 
     @classmethod
     def of_sides(
@@ -161,13 +166,13 @@ class Strata:
             refuse_bad_names(self.classifiers)
         codes = [code for heap in self.heaps for code in heap.codes]
         number, of_groups = len(self.classifiers), len(self.groups.names)
-        most = len(self.classes) ** number << of_groups
+        most = self.vocabulary.kinds**number << of_groups
         if not codes or len(set(codes)) < len(codes) or max(codes) >= most:
             raise DesignError(
                 f"{len(self.heaps)} heaps with {len(set(codes))} codes, "
                 f"the largest {max(codes, default=None)}",
                 details="there is at least one heap, each code is in one only, "
-                f"and below {len(self.classes)}^{number + of_groups} for {number} classifiers"
+                f"and below {self.vocabulary.kinds}^{number + of_groups} for {number} classifiers"
                 + (f" and {of_groups} groups" if self.groups else ""),
             )
         either = set() if self.is_named else {EITHER}
@@ -295,6 +300,11 @@ class Strata:
         return self.classes != YES_OR_NO.names
 
     @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The classes, without what people are told of them."""
+        return Vocabulary(self.classes, multilabel=self.multilabel)
+
+    @cached_property
     def straddles(self) -> bool:
         """Whether strata hold items of both predicted labels, which are not told apart.
 
@@ -392,19 +402,23 @@ class Strata:
 
     def _called(self, heap: Heap) -> str:
         """Return what the items of a heap are called, where there are more classes."""
-        K, number = len(self.classes), len(self.classifiers)
+        K, number = self.vocabulary.kinds, len(self.classifiers)
         if number > 1:
             return (
                 f"{len(heap.codes):,} cells" if len(heap.codes) > 1 else self._called_by_each(heap)
             )
-        names = [self.classes[code % K] for code in heap.codes]
+        names = [self._called_in(code % K) for code in heap.codes]
         if len(names) > _FEW_NAMES:
-            return f"{len(names):,} classes"
+            return f"{len(names):,} {'sets of classes' if self.multilabel else 'classes'}"
         return " or ".join(names)
 
+    def _called_in(self, number: int) -> str:
+        """Return what a classifier says where it says this: a class, or a set of them."""
+        return " and ".join(self.vocabulary.held(number)) or "no class"
+
     def _called_by_each(self, heap: Heap) -> str:
-        K, (code,) = len(self.classes), heap.codes
-        said = [self.classes[code // K**place % K] for place in range(len(self.classifiers))]
+        K, (code,) = self.vocabulary.kinds, heap.codes
+        said = [self._called_in(code // K**place % K) for place in range(len(self.classifiers))]
         return ", ".join(
             f"{name}: {each}" for name, each in zip(self.classifiers, said, strict=True)
         )
@@ -474,6 +488,7 @@ class Strata:
             **(self._with_groups() if self.groups or self.of_classes else {}),
             **({} if self.impressions is None else {"impressions": list(self.impressions)}),
             **({"classes": list(self.classes)} if self.of_classes else {}),
+            **({"multilabel": True} if self.multilabel else {}),
         }
 
     def _layers(self) -> list[dict[str, Any]]:
@@ -529,6 +544,7 @@ class Strata:
             rest=tuple((int(code), int(items)) for code, items in stored.get("rest", ())),
             impressions=None if weights is None else tuple(map(operator.index, weights)),
             classes=tuple(map(str, stored.get("classes", YES_OR_NO.names))),
+            multilabel=bool(stored.get("multilabel", False)),
         )
 
     @classmethod

@@ -54,6 +54,10 @@ class Cells(Protocol):
     def classes(self) -> tuple[str, ...]:
         """Those that items are of, in the order of their numbers: no and yes, if not others."""
 
+    @property
+    def multilabel(self) -> bool:
+        """Whether an item may have several of the classes."""
+
     def cells(self) -> dict[int, int]:
         """Return what the items with each code that occurs count for: their number, or weight."""
 
@@ -81,7 +85,7 @@ def cell_strata(found: Cells, goal: Goal, design: Design, *, by_model: bool = Fa
         strata of equal total sqrt(q (1 - q)).
     """
     every = found.cells()
-    if found.classes != YES_OR_NO.names:
+    if found.classes != YES_OR_NO.names and not found.multilabel:
         return _class_strata(found, goal, design, every)
     share = _shares(every, goal, found)
     heaps = merge_cells({code: part for code, part in share.items() if part > 0})
@@ -89,7 +93,7 @@ def cell_strata(found: Cells, goal: Goal, design: Design, *, by_model: bool = Fa
     heaped = cut_by(found, goal, design, heaps, every)
     yes = [
         sum(items for code, items in every.items() if code >> bit & 1)
-        for bit in range(len(found.classifiers))
+        for bit in range(_bits(found))
     ]
     return Strata(
         found.classifiers,
@@ -99,7 +103,17 @@ def cell_strata(found: Cells, goal: Goal, design: Design, *, by_model: bool = Fa
         yes_items=tuple(yes),
         groups=found.groups,
         rest=tuple(item for item in every.items() if not share[item[0]]) if found.groups else (),
+        classes=found.classes,
+        multilabel=found.multilabel,
     )
+
+
+def _bits(found: Cells) -> int:
+    """Return how many bits of a code say yes or no: one a classifier, or one for each class of it.
+
+    Where an item may have several classes, each class is a question of yes and no.
+    """
+    return len(found.classifiers) * (len(found.classes) if found.multilabel else 1)
 
 
 def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, int]) -> Strata:
@@ -169,6 +183,7 @@ def random_strata(found: Cells) -> Strata:
         tuple((0, code, every[code]) for code in sorted(every)),
         items=sum(every.values()),
         classes=found.classes,
+        multilabel=found.multilabel,
     )
 
 
@@ -194,14 +209,14 @@ def _cut_by_rank(
     finest = [_bins(sum(share[code] for code in heap)) for heap in heaps]
     if found.groups.among:
         finest = [_BINS_OF_TWO] * len(heaps)
-    elif len(found.classifiers) == 1 and not found.groups:
+    elif _bits(found) == 1 and not found.groups:
         finest = [design.bins if len(heaps) == 1 else max(design.bins // 2, 1)] * len(heaps)
     bins = [
         # Where no classifier has a score, all ranks are alike.
         min(design.bins, profile.count.size, each)
         for profile, each in zip(profiles, finest, strict=True)
     ]
-    facing = _facing_heaps(heaps, every, len(found.classifiers))
+    facing = _facing_heaps(heaps, every, _bits(found))
     method = "depth" if design.strata == "auto" else design.strata
     bins = [
         # Nearly all that classifiers miss may lie in a thin layer of what they all call no.
@@ -274,6 +289,7 @@ def parts_of(strata: Strata) -> Parts:
         strata.rest,
         strata.part_size.astype(np.float64) if strata.weighted else None,
         len(strata.classes),
+        strata.multilabel,
     )
 
 
@@ -299,9 +315,15 @@ def _shares(
     weight = sizes
     if spread is not None:
         weight = np.array([spread.get(code, 0.0) for code in codes.tolist()])
-    parts = Parts(np.arange(codes.size), codes, sizes)
+    parts = Parts(
+        np.arange(codes.size),
+        codes,
+        sizes,
+        classes=len(found.classes),
+        multilabel=found.multilabel,
+    )
     share = np.zeros(codes.size)
-    for view in views_of(goal, found.classifiers, parts, found.groups):
+    for view in views_of(goal, found.classifiers, parts, found.groups, found.classes):
         rises = view.metric.rises(view.gather(sizes) / 2)
         for side in (rises, ~rises) if spread is None else (np.ones_like(rises),):
             which = view.parts[side]

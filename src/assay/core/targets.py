@@ -7,11 +7,12 @@ target for every value of the column.
 
 Where items are of more classes than yes and no, a metric is of one class, ``precision:fraud``, or
 of all, ``macro_f1``; ``precision`` alone is one target for every class. Of several classifiers the
-name of one comes last: ``precision:fraud:cnn``.
+name of one comes last: ``precision:fraud:cnn``. Where an item may have several classes it is the
+same, but that no metric is of all.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Self
@@ -113,6 +114,7 @@ def parse_targets(
     within: float | None = None,
     slices: Sequence[str] = (),
     classes: Sequence[str] = YES_OR_NO.names,
+    multilabel: bool = False,
 ) -> tuple[Target, ...]:
     """Return the targets that are asked for by name.
 
@@ -128,6 +130,8 @@ def parse_targets(
         Those that there are, such as ``lang=de``.
     classes : sequence of str
         Those that items are of.
+    multilabel : bool
+        Whether an item may have several of them.
 
     Examples
     --------
@@ -156,7 +160,7 @@ def parse_targets(
         its_own = None if widths is None else widths[text]
         wanted = next((w for w in (its_own, said, within) if w is not None), None)
         if tuple(classes) != YES_OR_NO.names:
-            targets += class_targets(what, classifiers, classes, wanted)
+            targets += class_targets(what, classifiers, classes, wanted, multilabel=multilabel)
             continue
         targets += [
             _target(each, classifiers, wanted, about)
@@ -201,7 +205,12 @@ def slices_in(metrics: Iterable[str]) -> tuple[str, ...]:
 
 
 def class_targets(
-    text: str, classifiers: Sequence[str], classes: Sequence[str], within: float | None
+    text: str,
+    classifiers: Sequence[str],
+    classes: Sequence[str],
+    within: float | None,
+    *,
+    multilabel: bool = False,
 ) -> list[Target]:
     """Return the targets that one text means, where items are of more classes than yes and no.
 
@@ -213,6 +222,8 @@ def class_targets(
         Those that there are. A class may have any name, also with colons in it.
     within : float or None
         The half-width that is wanted.
+    multilabel : bool
+        Whether an item may have several classes: every metric is then of one of them.
     """
     if "[" in text and text.partition(":")[2] not in classes and text.endswith("]"):
         raise DesignError(
@@ -222,12 +233,13 @@ def class_targets(
     sides = [text]
     if not _reads(text, classifiers, classes) and len(halves := _MINUS.split(text)) == 2:
         sides = halves
-    each = [_of_class(side.strip(), classifiers, classes, text) for side in sides]
+    of_all = {} if multilabel else MATRIX_METRICS
+    each = [_of_class(side.strip(), classifiers, classes, text, of_all) for side in sides]
     if len(each) == 1:
         metric, label, whose = each[0]
         labels = [label]
         if label is None:
-            labels = [""] if metric in MATRIX_METRICS else list(classes)
+            labels = [""] if metric in of_all else list(classes)
         names = [whose] if whose else list(classifiers)
         return [Target(metric, name, label=of, within=within) for of in labels for name in names]
     (metric, label, new), (other, its, old) = each
@@ -237,7 +249,7 @@ def class_targets(
             details="a difference is of one metric of two classifiers: METRIC:NEW - METRIC:OLD, or "
             "METRIC:CLASS:NEW - METRIC:CLASS:OLD",
         )
-    if label is None and metric not in MATRIX_METRICS:
+    if label is None and metric not in of_all:
         return [Target(metric, new, minus=old, within=within, label=name) for name in classes]
     return [Target(metric, new, minus=old, within=within, label=label or "")]
 
@@ -251,24 +263,49 @@ def _reads(text: str, classifiers: Sequence[str], classes: Sequence[str]) -> boo
     return rest in classes or rest in classifiers or (before in classes and last in classifiers)
 
 
-def _of_class(text: str, classifiers: Sequence[str], classes: Sequence[str], whole: str) -> _Read:
-    """Return the metric, the class and the classifier that a text names; "" where it does not."""
+def _of_class(
+    text: str,
+    classifiers: Sequence[str],
+    classes: Sequence[str],
+    whole: str,
+    of_all: Container[str],
+) -> _Read:
+    """Return the metric, the class and the classifier that a text names; "" where it does not.
+
+    Parameters
+    ----------
+    text : str
+        One side of a difference, or all there is.
+    classifiers, classes
+        As in `class_targets`.
+    whole : str
+        All there is.
+    of_all : container of str
+        The metrics of all classes that there are.
+    """
     word, _, rest = text.partition(":")
     known = word.strip().lower().replace(" ", "_").replace("-", "_")
-    if not rest and known in METRICS and known not in MATRIX_METRICS:
+    if not of_all and known in MATRIX_METRICS and known not in METRICS:
+        raise DesignError(
+            f"{whole!r} is of items that have one class each, and an item may have several",
+            details="where it may, a metric is of one class: precision:CLASS, recall:CLASS, "
+            "f1:CLASS; without a class, one of every class",
+        )
+    if not rest and known in METRICS and known not in of_all:
         return known, None, ""
+    named = canonical_matrix_metric if of_all else canonical_metric
     rest = rest.strip()
     before, _, last = rest.rpartition(":")
     if rest in classes:
         return canonical_metric(word), rest, ""
     if rest in classifiers and rest != ALONE:
-        if known in METRICS and known not in MATRIX_METRICS:
+        if known in METRICS and known not in of_all:
             return known, None, rest
-        return canonical_matrix_metric(word), None, rest
+        return named(word), None, rest
     if before in classes and last in classifiers:
         return canonical_metric(word), before, last
     if not rest:
-        return canonical_matrix_metric(word), None, ""
+        return named(word), None, ""
     few = ", ".join(classes[:8]) + (", …" if len(classes) > 8 else "")
     names = [] if list(classifiers) == [ALONE] else list(classifiers)
     raise DesignError(

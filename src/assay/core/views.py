@@ -188,7 +188,7 @@ def _readings(
             continue
         place = classifiers.index(name)
         yes_items = parts.all_said(place, number, bits)
-        found.append(_Reading(name, parts.says(place) == number, inside, items, yes_items))
+        found.append(_Reading(name, parts.calls(place, number), inside, items, yes_items))
     return found
 
 

@@ -4,6 +4,9 @@ A campaign of yes and no is the case of two classes, ``no`` and ``yes``, in that
 classifier says of an item is the number of a class, 0 or 1. Of several classifiers the numbers are
 put together into one **code**, sum_j c_j K^j, with K classes; of yes and no, bit j of the code is
 what the j-th says.
+
+Where an item may have several classes, what a classifier says of it is a set of them, and the
+number of a set has a bit for each class: a code is then a number in base 2^K.
 """
 
 import re
@@ -21,6 +24,10 @@ from assay.core.types import Ints
 from assay.errors import DesignError, LabelError, did_you_mean
 
 MOST_CLASSES = 10_000
+MOST_LABELS = 62
+"""The most classes of which an item may have several: a set of them is the bits of a number."""
+BETWEEN = "|"
+"""Stands between the classes of an item that has several; no such class has it in its name."""
 LONGEST_NAME = 200
 NONE_OF_THESE = "none of these"
 """The answer that an item is of no class of the vocabulary."""
@@ -43,6 +50,8 @@ class Vocabulary:
         Other words for classes, with the name that each stands for.
     guidelines : mapping of str to str
         What people should know of a class before they choose it.
+    multilabel : bool
+        Whether an item may have several of the classes, or none; otherwise it is of one.
 
     Examples
     --------
@@ -54,19 +63,27 @@ class Vocabulary:
     assay.errors.LabelError: 'pysics' is not a class
     3 classes: math, physics, q-bio
     hint: did you mean 'physics'?
+    >>> tags = Vocabulary(("fraud", "spam", "toxic"), multilabel=True)
+    >>> tags.joined(["toxic", "fraud"]), tags.joined([]), tags.kinds
+    ('fraud|toxic', 'none of these', 8)
     """
 
     names: tuple[str, ...]
     aliases: Mapping[str, str] = field(default_factory=dict)
     guidelines: Mapping[str, str] = field(default_factory=dict)
+    multilabel: bool = False
 
     def __post_init__(self) -> None:
         """Refuse names that cannot be told apart, or mean something else."""
-        if not 2 <= len(self.names) <= MOST_CLASSES:
+        most = MOST_LABELS if self.multilabel else MOST_CLASSES
+        if not 2 <= len(self.names) <= most:
+            several = ", where an item may have several" if self.multilabel else ""
             raise DesignError(
                 f"there are {len(self.names):,} classes",
-                details=f"there must be at least 2 and at most {MOST_CLASSES:,}",
+                details=f"there must be at least 2 and at most {most:,}{several}",
             )
+        if self.multilabel:
+            _refuse_between([*self.names, *self.aliases])
         seen: dict[str, str] = {}
         for name in self.names:
             _refuse_bad_name(name)
@@ -101,7 +118,12 @@ class Vocabulary:
     @property
     def is_yes_or_no(self) -> bool:
         """Whether the classes are no and yes."""
-        return self.names == YES_OR_NO.names
+        return self.names == YES_OR_NO.names and not self.multilabel
+
+    @property
+    def kinds(self) -> int:
+        """How many things a classifier can say of an item: a class; or any set of them."""
+        return 2 ** len(self) if self.multilabel else len(self)
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
@@ -114,8 +136,36 @@ class Vocabulary:
         return words | {_folded(name): name for name in self.names}
 
     def number(self, name: str) -> int:
-        """Return the number of a class, or of `NONE_OF_THESE`: one behind the last."""
+        """Return the number of a class, or of `NONE_OF_THESE`: one behind the last.
+
+        Where an item may have several, it is the number of the set that `joined` has written.
+        """
+        if self.multilabel:
+            return sum(1 << self.numbers[each] for each in self.parted(name))
         return len(self.names) if name == NONE_OF_THESE else self.numbers[name]
+
+    def joined(self, names: Iterable[str]) -> str:
+        """Return how a set of classes is written, in one way: in their order; or that it is none.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Of classes, each as it is called.
+        """
+        among = set(names)
+        return BETWEEN.join(name for name in self.names if name in among) or NONE_OF_THESE
+
+    def parted(self, text: str) -> tuple[str, ...]:
+        """Return the classes of what `joined` returned; where an item has one, that."""
+        if text == NONE_OF_THESE:
+            return ()
+        return tuple(text.split(BETWEEN)) if self.multilabel else (text,)
+
+    def held(self, number: int) -> tuple[str, ...]:
+        """Return the classes in what a classifier says of an item: one, or those of a set."""
+        if not self.multilabel:
+            return (self.names[number],)
+        return tuple(name for place, name in enumerate(self.names) if number >> place & 1)
 
     @cached_property
     def _by_number(self) -> Mapping[float, str]:
@@ -167,22 +217,26 @@ class Vocabulary:
         """
         total = np.zeros_like(said[0])
         for place, numbers in enumerate(said):
-            total = total + numbers * len(self) ** place
+            total = total + numbers * self.kinds**place
         return np.asarray(total)
 
     def said(self, code: Ints, classifier: int) -> Ints:
-        """Return the class numbers that one classifier says, from codes.
+        """Return the numbers of what one classifier says, from codes.
 
         Examples
         --------
         >>> Vocabulary(("a", "b", "c")).said(np.array([5, 6]), 1)
         array([1, 2])
         """
-        return np.asarray(code // len(self) ** classifier % len(self))
+        return np.asarray(code // self.kinds**classifier % self.kinds)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can carry; `from_dict` restores it."""
-        more = {"aliases": dict(self.aliases), "guidelines": dict(self.guidelines)}
+        more = {
+            "aliases": dict(self.aliases),
+            "guidelines": dict(self.guidelines),
+            "multilabel": self.multilabel,
+        }
         return {"names": list(self.names), **{name: each for name, each in more.items() if each}}
 
     @classmethod
@@ -191,7 +245,8 @@ class Vocabulary:
         if stored is None:
             return cls(("no", "yes"))
         aliases, guidelines = stored.get("aliases", {}), stored.get("guidelines", {})
-        return cls(tuple(map(str, stored["names"])), aliases, guidelines)
+        several = bool(stored.get("multilabel", False))
+        return cls(tuple(map(str, stored["names"])), aliases, guidelines, several)
 
     @classmethod
     def of(cls, values: Iterable[object]) -> Self:
@@ -226,6 +281,16 @@ def _refuse_bad_name(name: object) -> None:
             details=f"words that mean something else: {', '.join(RESERVED)}",
             hint="call it otherwise in the column of predicted classes",
         )
+
+
+def _refuse_between(words: Iterable[object]) -> None:
+    for word in words:
+        if BETWEEN in str(word):
+            raise DesignError(
+                f"a class cannot be called {word!r} where an item may have several",
+                details=f"{BETWEEN!r} stands between the classes of an item",
+                hint="call it otherwise",
+            )
 
 
 YES_OR_NO = Vocabulary(("no", "yes"))

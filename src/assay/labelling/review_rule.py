@@ -22,8 +22,47 @@ SKIP = "skip"  # not now: the reviewer sees it again after all others
 WITHDRAWN = "withdrawn"  # the reviewer takes back what they said
 
 
+class Words(Mapping[str, None]):
+    """All that a label can say: the answers that there are, skip and withdrawn.
+
+    Where an item may have several classes, it can say any set of them as well, written in one way.
+
+    Parameters
+    ----------
+    classes : Vocabulary
+
+    Examples
+    --------
+    >>> words = Words(Vocabulary(("fraud", "spam", "toxic"), multilabel=True))
+    >>> "fraud|toxic" in words, "toxic|fraud" in words, len(words)
+    (True, False, 8)
+    """
+
+    def __init__(self, classes: Vocabulary) -> None:
+        self._classes = classes
+        self._single = dict.fromkeys(words_of(classes))
+
+    def __contains__(self, word: object) -> bool:
+        if word in self._single:
+            return True
+        if not self._classes.multilabel or not isinstance(word, str):
+            return False
+        named = self._classes.parted(word)
+        return self._classes.joined(named) == word
+
+    def __getitem__(self, word: str) -> None:
+        if word not in self:
+            raise KeyError(word)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._single)
+
+    def __len__(self) -> int:
+        return len(self._single)
+
+
 def words_of(classes: Vocabulary = YES_OR_NO) -> tuple[str, ...]:
-    """Return all that a label can say: the answers that there are, skip and withdrawn.
+    """Return all single words that a label can say: the answers that there are, skip, withdrawn.
 
     Examples
     --------

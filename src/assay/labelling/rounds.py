@@ -452,7 +452,7 @@ class Rounds:
             self._add(table[place], rows, number, by)
 
     def _add(self, at: Floats, rows: Floats, number: int | None, by: int) -> None:
-        """Add to the counts of a place, and to those of the class that an answer names, if any.
+        """Add to the counts of a place, and to those of the classes that an answer names, if any.
 
         Parameters
         ----------
@@ -461,10 +461,11 @@ class Rounds:
         rows : array
             What to add of what is counted at every place.
         number : int or None
-            Of the class.
+            Of the class, or of the set of them.
         by : int
             How many answers name it.
         """
         at[: _ITEMS.stop] += rows
         if number is not None and self._evaluation.classes:
-            at[_ITEMS.stop + number] += by
+            for each in self._evaluation.counted_by(number):
+                at[_ITEMS.stop + each] += by

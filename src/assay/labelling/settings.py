@@ -22,7 +22,7 @@ from assay.core.types import between
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import DesignError, InputError, LabelError, StorageError
 from assay.labelling.epochs import Epoch, epoch_seed, rounds_after
-from assay.labelling.review_rule import words_of
+from assay.labelling.review_rule import Words
 from assay.labelling.rounds import Rounds
 from assay.predictions import Roles, fits_pattern, joint_fingerprint, listed, score_name
 from assay.storage import Session, reading_stored
@@ -128,9 +128,9 @@ class Source:
 
     @property
     def _patterns(self) -> list[str]:
-        """How the columns of the classes' probabilities are called, with a star for the class."""
-        given = [each.get("probabilities") for each in self._classifiers]
-        given.append(self.columns.get("probabilities"))
+        """How the columns of what is said of classes are called, with a star for the class."""
+        roles = ("probabilities", "predicted")
+        given = [each.get(role) for each in (*self._classifiers, self.columns) for role in roles]
         return [pattern for pattern in given if pattern is not None]
 
     @property
@@ -423,7 +423,7 @@ class Settings:
     @cached_property
     def words(self) -> Mapping[str, None]:
         """All that a label can say: the answers, skip and withdrawn; in their order."""
-        return dict.fromkeys(words_of(self.classes))
+        return Words(self.classes)
 
     def evaluation(self) -> Evaluation:
         """Return what a campaign with these settings runs, before its first answer."""
@@ -496,7 +496,9 @@ class Settings:
         if self.reviewing.question:
             return self.reviewing.question
         if not self.is_binary:
-            return "Which class is it?"
+            return (
+                "Which classes does it have?" if self.classes.multilabel else "Which class is it?"
+            )
         positive = self.source.positive
         return f"Is it {'positive' if positive is None else positive}?"
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from assay.predictions.engine import telling_progress
     from assay.predictions.given_classes import Given, read_given
     from assay.predictions.judgements import Classifiers, as_mappings
+    from assay.predictions.label_sets import find_labels
     from assay.predictions.labelled import Labelled, read_labelled
     from assay.predictions.memory import MemoryPredictions
     from assay.predictions.opinions import Opinionated, bound_seed, fold_of
@@ -62,6 +63,7 @@ else:
             "engine": "telling_progress",
             "given_classes": "Given read_given",
             "judgements": "Classifiers as_mappings",
+            "label_sets": "find_labels",
             "labelled": "Labelled read_labelled",
             "memory": "MemoryPredictions",
             "opinions": "Opinionated bound_seed fold_of",
@@ -111,6 +113,7 @@ __all__ = [
     "column_names",
     "engine_of",
     "find_classes",
+    "find_labels",
     "fits_pattern",
     "fold_of",
     "from_arrays",

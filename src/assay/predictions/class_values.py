@@ -180,7 +180,12 @@ def some_of(names: Sequence[str]) -> str:
 # The probabilities of all classes: a column for each, or one column of lists.
 
 
-def starred(pattern: str, known: Sequence[str], besides: Sequence[str | None]) -> dict[str, str]:
+def starred(
+    pattern: str,
+    known: Sequence[str],
+    besides: Sequence[str | None],
+    argument: str = "probabilities",
+) -> dict[str, str]:
     """Return what the star of a pattern stands for, with the column, for each column that fits.
 
     Parameters
@@ -191,6 +196,8 @@ def starred(pattern: str, known: Sequence[str], besides: Sequence[str | None]) -
         All columns.
     besides : sequence of str or None
         Columns that are something else.
+    argument : str
+        What the pattern was given as, for an error.
 
     Examples
     --------
@@ -199,7 +206,7 @@ def starred(pattern: str, known: Sequence[str], besides: Sequence[str | None]) -
     """
     if pattern.count(STAR) != 1:
         raise PredictionsError(
-            f"probabilities={pattern!r} has {pattern.count(STAR)} stars",
+            f"{argument}={pattern!r} has {pattern.count(STAR)} stars",
             details="one star stands for the name of a class, as in 'p_*'; a column of lists is "
             "named without a star",
         )
@@ -218,6 +225,7 @@ def columns_of_classes(
     *,
     besides: Sequence[str | None],
     source: str,
+    argument: str = "probabilities",
 ) -> tuple[str, ...]:
     """Return the column of each class's probability, in the order of the classes.
 
@@ -235,6 +243,8 @@ def columns_of_classes(
         Columns that are something else, though the pattern fits.
     source : str
         Where they are, for people.
+    argument : str
+        What the pattern was given as, for an error.
 
     Examples
     --------
@@ -245,14 +255,14 @@ def columns_of_classes(
     """
     if STAR not in pattern:
         return (pattern,)
-    found = starred(pattern, known, besides)
+    found = starred(pattern, known, besides, argument)
     number_of = number_in(classes)
     column_of: dict[int, str] = {}
     for text, column in found.items():
         number = number_of(text)
         if number < 0:
             raise PredictionsError(
-                f"column {column!r} of {source} fits probabilities={pattern!r}, and {text!r} is no "
+                f"column {column!r} of {source} fits {argument}={pattern!r}, and {text!r} is no "
                 "class",
                 details=f"classes: {some_of(classes.names)}",
                 hint=near_class(text, classes),
@@ -261,16 +271,16 @@ def columns_of_classes(
             raise PredictionsError(
                 f"columns {column_of[number]!r} and {column!r} of {source} are both of the class "
                 f"{classes.names[number]!r}",
-                details=f"probabilities={pattern!r} takes one column for each class",
+                details=f"{argument}={pattern!r} takes one column for each class",
             )
         column_of[number] = column
     missing = [name for name in classes.names if classes.numbers[name] not in column_of]
     if missing:
         wanted = pattern.replace(STAR, missing[0])
         raise PredictionsError(
-            f"{source} has no column of probabilities for {len(missing):,} of {len(classes):,} "
+            f"{source} has no column of {argument} for {len(missing):,} of {len(classes):,} "
             f"classes: {some_of(missing)}",
-            details=f"columns that fit probabilities={pattern!r}: "
+            details=f"columns that fit {argument}={pattern!r}: "
             f"{some_of(list(found.values())) or 'none'}",
             hint=did_you_mean(wanted, [name for name in known if name not in found.values()]),
         )
@@ -321,11 +331,21 @@ def _probable(
 
 def _spread(columns: Sequence[Column], classes: Vocabulary, ids: Ids) -> Sequence[Column]:
     """Return a column for each class, out of a column of lists where there is one."""
-    column = columns[0]
+    return columns if len(columns) > 1 else lists_spread(columns[0], classes, ids)
+
+
+def lists_spread(column: Column, classes: Vocabulary, ids: Ids) -> list[Column]:
+    """Return a column for each class, out of a column of lists.
+
+    Parameters
+    ----------
+    column, ids
+        The lists, and the items' ids.
+    classes : Vocabulary
+        The classes, in the order of the lists.
+    """
     kind = column.data.type
     types = pa.types
-    if len(columns) > 1:
-        return columns
     if not (types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)):
         raise PredictionsError(
             f"the probabilities in {column} are of type {kind}",

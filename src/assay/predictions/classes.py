@@ -278,7 +278,7 @@ def _from_columns(scan: Scan, pattern: str, predicted: str | None) -> Vocabulary
     """Return the classes that columns of probabilities are named after."""
     refuse_no_column("probabilities", pattern)
     if STAR not in pattern:
-        return _from_list(scan, pattern)
+        return Vocabulary(tuple(map(str, range(length_of_lists(scan, pattern)))))
     known = column_names(scan)
     found = sorted_texts(list(starred(pattern, known, [predicted])))
     if not found:
@@ -290,8 +290,8 @@ def _from_columns(scan: Scan, pattern: str, predicted: str | None) -> Vocabulary
     return _vocabulary(found, f"the columns that fit {pattern!r}")
 
 
-def _from_list(scan: Scan, column: str) -> Vocabulary:
-    """Return the classes 0, 1, ... of a column of lists: as many as the first has entries."""
+def length_of_lists(scan: Scan, column: str) -> int:
+    """Return how many entries the first list in a column has; raise where it is no list."""
     if scan.is_of_spark:
         from assay.predictions.spark.source import column_name, open_rows
 
@@ -315,7 +315,7 @@ def _from_list(scan: Scan, column: str) -> Vocabulary:
             details="a column of lists has one number for each class, at least two",
             hint="where each class has a column of its own, put a star for its name: 'p_*'",
         )
-    return Vocabulary(tuple(map(str, range(first))))
+    return first
 
 
 def _distinct(scan: Scan, column: str, limit: int, *, complete: bool = True) -> Occurring:

@@ -83,6 +83,10 @@ class Predictions(Protocol):
         """The classes that they say, in the order of their numbers: no and yes, or others."""
 
     @property
+    def multilabel(self) -> bool:
+        """Whether they may say several classes of an item."""
+
+    @property
     def groups(self) -> Groups:
         """What the bits behind the classifiers' mean."""
 

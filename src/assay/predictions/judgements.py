@@ -158,23 +158,38 @@ def roles_of(classifiers: Classifiers, classes: Vocabulary | None = None) -> dic
     refuse_bad_names(list(classifiers))
     roles = {}
     for name, options in as_mappings(classifiers).items():
-        with about(name):
-            if not isinstance(options, Mapping):
-                raise PredictionsError(
-                    f"{options!r} is of type {type(options).__name__}",
-                    details=f"it must be a mapping of some of {', '.join(_OPTIONS)}; or "
-                    "a pair: the columns of score and predicted label, or a score and a threshold",
-                )
-            for option in options:
-                if option not in _OPTIONS:
-                    raise PredictionsError(
-                        f"unknown option {option!r}",
-                        details=f"options: {', '.join(_OPTIONS)}",
-                        hint=did_you_mean(str(option), _OPTIONS),
-                    )
-            given: dict[str, Any] = {**dict.fromkeys(_OPTIONS), **options}
-            roles[name] = Roles(id=None, classes=classes, **given)
+        roles[name] = role_of(name, options, classes)
     return roles
+
+
+def role_of(name: str, options: object, classes: Vocabulary | None = None) -> Roles:
+    """Return the columns of one classifier, or say what is wrong with what was given.
+
+    Parameters
+    ----------
+    name : str
+        The classifier's.
+    options : mapping
+        What it has.
+    classes : Vocabulary, optional
+        As in `roles_of`.
+    """
+    with about(name):
+        if not isinstance(options, Mapping):
+            raise PredictionsError(
+                f"{options!r} is of type {type(options).__name__}",
+                details=f"it must be a mapping of some of {', '.join(_OPTIONS)}; or "
+                "a pair: the columns of score and predicted label, or a score and a threshold",
+            )
+        for option in options:
+            if option not in _OPTIONS:
+                raise PredictionsError(
+                    f"unknown option {option!r}",
+                    details=f"options: {', '.join(_OPTIONS)}",
+                    hint=did_you_mean(str(option), _OPTIONS),
+                )
+        given: dict[str, Any] = {**dict.fromkeys(_OPTIONS), **options}
+        return Roles(id=None, classes=classes, **given)
 
 
 def load_columns(

@@ -11,7 +11,7 @@ from assay.core.targets import ALONE
 from assay.core.types import Bools, Floats, Ints
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.predictions.class_values import number_in
-from assay.predictions.classes import for_classes, with_class_columns
+from assay.predictions.classes import for_classes, refuse_beside_classes, with_class_columns
 from assay.predictions.column import Column
 from assay.predictions.judgements import (
     Classifiers,
@@ -23,6 +23,7 @@ from assay.predictions.judgements import (
     take_ids,
     take_judgements,
 )
+from assay.predictions.label_sets import load_label_sets
 from assay.predictions.opinions import Opinions, opinions_of_several, take_aux, take_opinions
 from assay.predictions.roles import Roles, refuse_bad_show, refuse_no_column
 from assay.predictions.scan import as_scan
@@ -51,7 +52,8 @@ class Labelled:
         Those that items are of. Where they are more than yes and no, `truth` is whether the first
         classifier is right, and `codes` are those of `Vocabulary.code`.
     numbers : array of int, optional
-        Of more classes, that of each item; one behind the last for items of none.
+        Of more classes, that of each item; one behind the last for items of none. Where an item may
+        have several, that of the set of them.
     """
 
     source: str
@@ -106,7 +108,9 @@ def read_labelled(
     aux : sequence of str
         Columns for a model of the outcome, as in `read_predictions`.
     classes, probabilities
-        As in `read_predictions`. What is no class in the column `label` is an item of none.
+        As in `read_predictions`. What is no class in the column `label` is an item of none. Where
+        an item may have several, `label` is a pattern of columns, or a column of sets, as
+        `predicted` is (`find_labels`).
 
     Examples
     --------
@@ -121,6 +125,9 @@ def read_labelled(
     if classes is not None or probabilities is not None:
         own = {"score": score, "predicted": predicted, "threshold": threshold}
         told = {**own, "positive": positive, "probabilities": probabilities}
+        if classes is not None and classes.multilabel:
+            refuse_beside_classes({"aux": aux})
+            return _of_sets(source, label, classifiers or {ALONE: own | told}, classes)
         return _of_classes(source, label, classifiers, classes, own=told, aux=aux)
     if classifiers is None:
         of_predicted = None if predicted is None else positive
@@ -186,6 +193,31 @@ def _of_classes(
         right,
         judged.ranks,
         classes=known,
+        numbers=numbers,
+    )
+
+
+def _of_sets(source: object, label: str, classifiers: Classifiers, classes: Vocabulary) -> Labelled:
+    """Read predictions of items that may have several classes, with the truth.
+
+    Parameters
+    ----------
+    source, label, classifiers, classes
+        As in `read_labelled`.
+    """
+    refuse_no_column("label", label)
+    loaded, roles, names = load_label_sets(source, classifiers, classes)
+    judged = judge(loaded, roles, take_ids(loaded, None))
+    truth = {ALONE: {"predicted": label}}
+    told, of_label, _ = load_label_sets(source, truth, classes)
+    numbers = judge(told, of_label, take_ids(told, None)).codes
+    return Labelled(
+        loaded.source,
+        names,
+        judged.codes,
+        numbers == judged.codes % classes.kinds,
+        judged.ranks,
+        classes=classes,
         numbers=numbers,
     )
 

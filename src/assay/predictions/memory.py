@@ -185,6 +185,8 @@ class MemoryPredictions:
         Their names, in the order of the bits of a code.
     classes : tuple of str
         What they say of an item, by number; of others than no and yes, classifiers have names.
+    multilabel : bool
+        Whether an item may have several of the classes: codes are then of sets of them.
     groups : Groups
         What the bits of a code behind the classifiers' mean.
     fingerprint : str, optional
@@ -209,6 +211,7 @@ class MemoryPredictions:
         weights: Floats | None = None,
         classifiers: tuple[str, ...] = UNNAMED,
         classes: tuple[str, ...] = YES_OR_NO.names,
+        multilabel: bool = False,
         groups: Groups = NO_GROUPS,
         fingerprint: str | None = None,
         doubts: Callable[[ScoreCells], tuple[Doubt, ...]] = lambda _: (),
@@ -220,6 +223,7 @@ class MemoryPredictions:
         self._opinions = opinions
         self.threshold = threshold
         self.classifiers, self.classes, self.groups = classifiers, classes, groups
+        self.multilabel = multilabel
         self._read_fingerprint, self._doubts_of = fingerprint, doubts
         self._weights: Ints | None = None
         if weights is not None:
@@ -239,7 +243,8 @@ class MemoryPredictions:
         names = ", ".join(self.classifiers)
         if self.classes != YES_OR_NO.names:
             by = "" if self.classifiers == (ALONE,) else f" by {names}"
-            return f"<predictions of {self.source}{by}: {len(self.classes):,} classes>"
+            several = ", several an item" if self.multilabel else ""
+            return f"<predictions of {self.source}{by}: {len(self.classes):,} classes{several}>"
         return f"<predictions of {self.source} by {names}: to {self.positives:,} one says yes>"
 
     @cached_property
@@ -247,6 +252,8 @@ class MemoryPredictions:
         """Which items the classifier says yes to, or one of several."""
         if self.classifiers == UNNAMED:
             return self._said.astype(np.bool_, copy=False)
+        if self.multilabel:
+            return np.asarray(self._codes != 0)
         return np.asarray(self._codes % len(self.classes) ** len(self.classifiers) != 0)
 
     @property

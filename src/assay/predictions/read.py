@@ -44,6 +44,7 @@ from assay.predictions.judgements import (
     take_ids,
     take_judgements,
 )
+from assay.predictions.label_sets import read_label_sets
 from assay.predictions.memory import MemoryPredictions, fingerprint_of, judged_words
 from assay.predictions.opinions import opinions_of_several, take_aux, take_opinions
 from assay.predictions.roles import (
@@ -185,7 +186,8 @@ def read_predictions(
     classes : Vocabulary, optional
         What classifiers say of an item, where it is not yes or no (`find_classes`). The score is
         then that of the predicted class. A single classifier is called `assay.core.targets.ALONE`
-        where no name is given.
+        where no name is given. Where an item may have several of them, `find_labels` says what
+        `classifiers`, `predicted` and `probabilities` are.
     probabilities : str, optional
         The columns of every class's probability, with a star for its name, such as ``p_*``; or,
         without a star, one column of lists in the order of the classes. They are finite, and need
@@ -256,6 +258,14 @@ def read_predictions(
     if isinstance(held, Predictions) and (classifiers is None or held.classifiers != UNNAMED):
         return held
     refuse_bad_show(aux, "aux")
+    if classes is not None and classes.multilabel:
+        refuse_beside_classes({"groups": groups, "sample_weight": sample_weight, "aux": aux})
+        refuse_bad_show(show)
+        _refuse_to_stay(scan, engine_of(scan, id))
+        told = {"predicted": predicted, "probabilities": probabilities, "threshold": threshold}
+        told |= {"score": score, "scale": scale}
+        each = {ALONE: told} if classifiers is None else classifiers
+        return read_label_sets(scan, each, classes, id=id, show=show)
     if classes is not None or probabilities is not None:
         own: dict[str, object] = {"score": score, "predicted": predicted, "threshold": threshold}
         own |= {"positive": positive, "score_of": score_of, "scale": scale}
@@ -264,8 +274,8 @@ def read_predictions(
         classifiers, classes = for_classes(scan, classifiers, classes, own, shared)
     fitted = None if model is None else Model.from_dict(model)
     if classifiers is None:
-        told = score, predicted, id, threshold, positive, score_of, scale, tuple(aux), fitted
-        roles = dict.fromkeys(UNNAMED, Roles(*told))
+        alone = score, predicted, id, threshold, positive, score_of, scale, tuple(aux), fitted
+        roles = dict.fromkeys(UNNAMED, Roles(*alone))
     elif isinstance(held, MemoryPredictions) and len(classifiers) == 1 and not groups:
         return _named(held, next(iter(classifiers)))
     else:
@@ -422,6 +432,16 @@ def _can_stay(
             hint="leave out the engine, or make a campaign for each classifier",
         )
     return False
+
+
+def _refuse_to_stay(scan: Scan, engine: Engine) -> None:
+    """Raise where items may have several classes, and predictions are to be read in place."""
+    if scan.engine not in (None, "memory") or engine == "spark":
+        raise PredictionsError(
+            f"engine {engine!r} reads one class of an item, and it may have several",
+            details="classes are cut by the mean of their ranks, which takes them all in memory",
+            hint="leave out the engine, or make a campaign for each class",
+        )
 
 
 def _in_memory(

@@ -64,6 +64,7 @@ class ScannedPredictions:
 
     weighted = False
     groups = NO_GROUPS
+    multilabel = False
 
     def __init__(
         self,

@@ -69,6 +69,11 @@ class UnionPredictions:
         """The classes that are predicted."""
         return self.parts[0].classes
 
+    @property
+    def multilabel(self) -> bool:
+        """Whether several classes may be predicted of an item: those are in one place."""
+        return False
+
     def as_it_is_now(self) -> "UnionPredictions":
         """Return the same, with parts that lie elsewhere looked at again."""
         return UnionPredictions([as_it_is_now(part) for part in self.parts])

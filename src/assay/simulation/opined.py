@@ -89,6 +89,7 @@ class _ItemCells:
     scale: Scale
     groups: Groups = NO_GROUPS
     classes: tuple[str, ...] = YES_OR_NO.names
+    multilabel: bool = False
 
     def cells(self) -> dict[int, int]:
         """Return the number of items with each code that occurs."""

@@ -34,6 +34,7 @@ from assay.core.vocabulary import YES_OR_NO
 from assay.errors import InputError
 from assay.predictions import Classifiers, Given, Labelled, read_labelled, score_name
 from assay.simulation.opined import OpinedItems
+from assay.simulation.runs import SetCounts
 from assay.simulation.thresholds import Thresholds
 
 Arrays = ArrayLike | Mapping[str, ArrayLike]
@@ -194,6 +195,7 @@ class Population:
         aux: Sequence[str] = (),
         classes: Given | None = None,
         probabilities: str | None = None,
+        multilabel: bool = False,
         metrics: Sequence[str] = (),
     ) -> Self:
         """Read a population from a file or table; the columns are as in `create_campaign`.
@@ -203,10 +205,11 @@ class Population:
         source
             As the predictions of `create_campaign`.
         label : str
-            The column of what the items are.
+            The column of what the items are; with `multilabel`, one of sets of classes, or a
+            pattern of columns.
         score, predicted, threshold, positive, scale, classifiers, aux
             As in `create_campaign`.
-        classes, probabilities
+        classes, probabilities, multilabel
             As in `create_campaign`.
         metrics : sequence of str
             What will be asked for: some metrics are of more classes than yes and no alone.
@@ -214,7 +217,7 @@ class Population:
         population = cls.__new__(cls)
         columns = {"predicted": predicted, "threshold": threshold, "positive": positive}
         columns["probabilities"] = probabilities
-        known = classes_of(source, columns, classifiers, classes, metrics)
+        known = classes_of(source, columns, classifiers, classes, metrics, multilabel=multilabel)
         labelled = read_labelled(
             source,
             label=label,
@@ -250,6 +253,11 @@ class Population:
     def classes(self) -> tuple[str, ...]:
         """Those that items are of, in the order of their numbers: no and yes, if not others."""
         return self._labelled.classes.names
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether an item may have several of the classes."""
+        return self._labelled.classes.multilabel
 
     @property
     def of_classes(self) -> bool:
@@ -289,7 +297,9 @@ class Population:
     def value(self, target: str | Target) -> float:
         """Return a metric's true value."""
         if isinstance(target, str):
-            (target,) = parse_targets([target], self.classifiers, classes=self.classes)
+            (target,) = parse_targets(
+                [target], self.classifiers, classes=self.classes, multilabel=self.multilabel
+            )
         if self.of_classes:
             return self._value_of_classes(target)
         if len(self.classifiers) == 1:
@@ -344,22 +354,35 @@ class Population:
     def outcomes(self, strata: Strata) -> Floats:
         """Return the positives in each part of the strata, shape (C,).
 
-        Of more classes, the items of each, and last of none: shape (C, K + 1).
+        Of more classes, the items of each, and last of none: shape (C, K + 1). Where an item may
+        have several, it counts for each of them.
         """
+        if self.multilabel:
+            sets = self.sets(strata)
+            return sets.counts @ sets.members
         if (numbers := self._labelled.numbers) is not None:
             told = np.zeros((len(strata.parts), len(self.classes) + 1))
             for number in np.unique(numbers).tolist():
-                which = numbers == number
-                there = count_parts(self.rank[which], self._labelled.codes[which], strata.heaps)
-                for stratum, code, items in there:
-                    told[strata.part_of(stratum, code), number] = items
+                told[:, number] = self._parts_of(numbers == number, strata)
             return told
-        truth = self.truth
-        found = count_parts(self.rank[truth], self._labelled.codes[truth], strata.heaps)
-        outcomes = np.zeros(len(strata.parts))
-        for stratum, code, positives in found:
-            outcomes[strata.part_of(stratum, code)] = positives
-        return outcomes
+        return self._parts_of(self.truth, strata)
+
+    def sets(self, strata: Strata) -> SetCounts:
+        """Return how many items of each part have which classes, where they may have several."""
+        numbers = self._labelled.numbers
+        if numbers is None or not self.multilabel:
+            raise InputError("each of these items is of one class")
+        found = np.unique(numbers)
+        each = [self._parts_of(numbers == number, strata) for number in found.tolist()]
+        return SetCounts(found, np.column_stack(each), len(self.classes))
+
+    def _parts_of(self, which: Bools, strata: Strata) -> Floats:
+        """Return how many of some items are in each part, shape (C,)."""
+        there = count_parts(self.rank[which], self._labelled.codes[which], strata.heaps)
+        found = np.zeros(len(strata.parts))
+        for stratum, code, items in there:
+            found[strata.part_of(stratum, code)] = items
+        return found
 
     # By score: of a single classifier.
 

@@ -172,7 +172,7 @@ def replay(
 def replay_jointly(
     joint: Joint,
     *,
-    outcomes: Floats,
+    outcomes: "Floats | SetCounts",
     replications: int,
     rng: np.random.Generator,
     asked: int = 20,
@@ -183,9 +183,9 @@ def replay_jointly(
     Parameters
     ----------
     joint : Joint
-    outcomes : array, shape (C,) or (C, K + 1)
+    outcomes : array, shape (C,) or (C, K + 1), or SetCounts
         The positives of each part; or, where there are more classes than yes and no, its items of
-        each class, and last those of none.
+        each class, and last those of none; or, where an item may have several, of each set.
     replications : int
         Independent evaluations; they run side by side as the leading axis of every array.
     rng : numpy.random.Generator
@@ -198,6 +198,9 @@ def replay_jointly(
     runs = Runs.start(replications, len(joint.views))
     state = joint.begin((replications,))
     running = np.arange(replications)
+    sets = outcomes if isinstance(outcomes, SetCounts) else None
+    truth = outcomes if sets is None else sets.counts
+    drawn_sets = np.zeros((0 if sets is None else replications, *truth.shape))
     while running.size:
         now, counts = joint.step(state, asked=asked)
         over = now.reason != Reason.GO_ON
@@ -210,14 +213,24 @@ def replay_jointly(
             if ended is not None:
                 ended(running[over], last)
             running, state, counts = running[~over], state.take(~over), counts[~over]
+            drawn_sets = drawn_sets if sets is None else drawn_sets[~over]
         left = state.tallies.N - state.tallies.n
         drawn = _fall(joint.parts, left, counts, rng)
+        if sets is not None:
+            new = _classes_of(truth - drawn_sets, drawn, rng)
+            drawn_sets = drawn_sets + new
+            state = replace(
+                state.deal(counts),
+                tallies=state.tallies.add(drawn, sets.right(new, joint.parts.says(0))),
+                by_class=drawn_sets @ sets.members,
+            )
+            continue
         if state.by_class is None:
-            good = outcomes - state.tallies.x
+            good = truth - state.tallies.x
             found = _drawn(good, left - good, drawn, rng)
             state = replace(state.deal(counts), tallies=state.tallies.add(drawn, found))
             continue
-        named = _classes_of(outcomes - state.by_class, drawn, rng)
+        named = _classes_of(truth - state.by_class, drawn, rng)
         own = np.broadcast_to(joint.parts.says(0)[:, None], (*drawn.shape, 1))
         found = np.take_along_axis(named, own, axis=-1)[..., 0]
         state = replace(
@@ -226,6 +239,35 @@ def replay_jointly(
             by_class=state.by_class + named,
         )
     return runs
+
+
+@dataclass(frozen=True, eq=False)
+class SetCounts:
+    """The truth of items that may have several classes: how many of each part have which set.
+
+    Parameters
+    ----------
+    numbers : array of int, shape (U,)
+        Of the sets that occur: bit k is set where the k-th class is in it.
+    counts : array, shape (C, U)
+        The items of each part that have each set.
+    classes : int
+        How many there are, K.
+    """
+
+    numbers: Ints
+    counts: Floats
+    classes: int
+
+    @property
+    def members(self) -> Floats:
+        """What an item of each set is counted by, (U, K + 1): its classes, or last that of none."""
+        inside = self.numbers[:, None] >> np.arange(self.classes) & 1
+        return np.column_stack([inside, self.numbers == 0]).astype(np.float64)
+
+    def right(self, drawn: Ints, said: Ints) -> Ints:
+        """Return how many of the drawn items (..., C, U) have the very set that is said of them."""
+        return np.asarray((drawn * (self.numbers == said[:, None])).sum(axis=-1))
 
 
 def _classes_of(left: Floats, drawn: Ints, rng: np.random.Generator) -> Ints:

@@ -26,7 +26,7 @@ from assay.core.joint import Joint
 from assay.core.types import Floats
 from assay.errors import InputError
 from assay.simulation.population import Frame
-from assay.simulation.runs import Runs, Watch, replay, replay_jointly
+from assay.simulation.runs import Runs, SetCounts, Watch, replay, replay_jointly
 
 BLOCK = 1000  # replications; large enough for numpy, small enough to share out
 
@@ -90,7 +90,7 @@ class JointTask:
 
     name: str
     joint: Joint
-    outcomes: Floats
+    outcomes: Floats | SetCounts
     asked: int = 20
     block: int = BLOCK
 

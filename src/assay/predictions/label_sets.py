@@ -1,0 +1,493 @@
+"""Predictions of items that may have several classes: a question of yes and no for each class.
+
+What a classifier says of an item is a set of classes. It is told by a column for each class, of
+scores with a threshold or of yes and no, or by one column that names all classes of the item.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assay.core.targets import ALONE
+from assay.core.types import Bools, Ints
+from assay.core.vocabulary import BETWEEN, MOST_LABELS, NONE_OF_THESE, Vocabulary
+from assay.errors import DesignError, PredictionsError, did_you_mean
+from assay.predictions.class_values import (
+    class_text,
+    columns_of_classes,
+    lists_spread,
+    near_class,
+    number_in,
+    some_of,
+    sorted_texts,
+    starred,
+)
+from assay.predictions.classes import column_names, length_of_lists
+from assay.predictions.column import Column, Loaded, examples, first_few
+from assay.predictions.contract import Predictions
+from assay.predictions.given_classes import Given, read_given
+from assay.predictions.ids import Ids
+from assay.predictions.judgements import (
+    Classifiers,
+    about,
+    as_mappings,
+    judge,
+    load,
+    role_of,
+    take_ids,
+)
+from assay.predictions.memory import MemoryPredictions, fingerprint_of
+from assay.predictions.roles import STAR, Roles, refuse_no_column
+from assay.predictions.scan import Scan, as_scan
+from assay.predictions.values import distinct_values
+
+_BY_PATTERN = ("probabilities", "predicted")
+Told = Mapping[str, Mapping[str, Any]]
+"""Of each classifier's name what it is told by."""
+
+
+def find_labels(
+    source: object, classifiers: Classifiers, classes: Given | None = None
+) -> Vocabulary:
+    """Find the classes of which an item may have several.
+
+    Parameters
+    ----------
+    source : path, query, table, mapping, Scan or Predictions
+        As in `read_predictions`.
+    classifiers : mapping of str to mapping
+        For each class what it is told by, as a classifier of yes and no is. Or, of a classifier,
+        `probabilities` with a `threshold`, or `predicted`: a pattern of columns with a star for the
+        class, a column of lists, or for `predicted` a column with the classes of each item.
+    classes : list, mapping or path, optional
+        As in `find_classes`. When left out, they are those that the columns, or their names, name.
+
+    Examples
+    --------
+    >>> table = {"p_spam": [0.9, 0.2], "p_fraud": [0.8, 0.1]}
+    >>> find_labels(table, {ALONE: {"probabilities": "p_*", "threshold": 0.5}}).names
+    ('fraud', 'spam')
+    >>> find_labels({"tags": ["spam|fraud", "none of these"]}, {ALONE: {"predicted": "tags"}}).names
+    ('fraud', 'spam')
+    """
+    scan = as_scan(source)
+    if isinstance(scan.source, Predictions):
+        return _of_predictions(scan.source, classes)
+    told = _as_told(classifiers)
+    if classes is not None:
+        known = _several(read_given(classes))
+        if are_by_class(told):
+            _refuse_other_names(known, list(told))
+        return known
+    if are_by_class(told):
+        return _vocabulary([class_text(name) for name in told], "the classifiers")
+    names: list[str] = []
+    where = ""
+    for name, each in told.items():
+        with about(name):
+            found, where = _names_in(scan, each)
+        names += [text for text in found if text not in names]
+    return _vocabulary(sorted_texts(names), where)
+
+
+def are_by_class(told: Told) -> bool:
+    """Tell whether what is given is told class by class, each as a classifier of yes and no is.
+
+    Examples
+    --------
+    >>> are_by_class({"spam": {"score": "p", "threshold": 0.5}, "fraud": {"predicted": "f"}})
+    True
+    >>> are_by_class({"new": {"probabilities": "p_*"}})
+    False
+    """
+    patterns = [each.get(role) for each in told.values() for role in _BY_PATTERN]
+    starred = any(STAR in str(pattern) for pattern in patterns)
+    of_all = any(each.get("probabilities") is not None for each in told.values())
+    return not starred and not of_all and ALONE not in told
+
+
+def read_label_sets(
+    source: object,
+    classifiers: Classifiers,
+    classes: Vocabulary,
+    *,
+    id: str | None = None,
+    show: Sequence[str] = (),
+) -> MemoryPredictions:
+    """Read predictions of items that may have several classes.
+
+    Parameters
+    ----------
+    source, classifiers
+        As in `find_labels`.
+    classes : Vocabulary
+        The classes.
+    id, show
+        As in `read_predictions`.
+    """
+    loaded, roles, names = load_label_sets(source, classifiers, classes, id=id, show=show)
+    ids = take_ids(loaded, id)
+    judged = judge(loaded, roles, ids)
+    return MemoryPredictions(
+        source=loaded.source,
+        ids=ids,
+        score=judged.ranks,
+        predicted=judged.codes,
+        show=loaded.show,
+        classifiers=names,
+        classes=classes.names,
+        multilabel=True,
+        fingerprint=fingerprint_of(judged.words),
+        doubts=lambda _: judged.doubts,
+    )
+
+
+def load_label_sets(
+    source: object,
+    classifiers: Classifiers,
+    classes: Vocabulary,
+    *,
+    id: str | None = None,
+    show: Sequence[str] = (),
+) -> tuple[Loaded, dict[str, Roles], tuple[str, ...]]:
+    """Return the columns, what tells whether each classifier says each class, and their names.
+
+    Parameters
+    ----------
+    source, classifiers, classes
+        As in `read_label_sets`.
+    id, show
+        As in `read_predictions`.
+    """
+    scan, told = as_scan(source), _as_told(classifiers)
+    by_class = are_by_class(told)
+    names = (ALONE,) if by_class else tuple(told)
+    if len(names) * len(classes) > MOST_LABELS:
+        raise PredictionsError(
+            f"{len(names)} classifiers of {len(classes)} classes are too many for one campaign",
+            details=f"an item may have several classes, and what is said of it must fit in "
+            f"{MOST_LABELS} bits",
+            hint="make a campaign for each classifier",
+        )
+    if by_class:
+        _refuse_other_names(classes, list(told))
+        given = {classes.find(name): each for name, each in told.items()}
+        sources = [_ByClass({name: given[name] for name in classes.names})]
+    else:
+        sources = [_of_pattern(scan, name, each, classes, [id]) for name, each in told.items()]
+    used = [] if id is None else [id]
+    used += [column for each in sources for column in each.columns]
+    lists = [column for each in sources for column in each.lists]
+    loaded = load(scan, list(dict.fromkeys(used)), show, id, lists)
+    ids = take_ids(loaded, None)
+    columns, roles = dict(loaded.columns), dict[str, Roles]()
+    for name, each in zip(names, sources, strict=True):
+        with about(name):
+            columns |= each.spread(columns, classes, ids)
+        for label, role in each.roles(classes).items():
+            roles[label if name == ALONE else f"{label}:{name}"] = role
+    return replace(loaded, columns=columns), roles, names
+
+
+@dataclass(frozen=True)
+class _ByClass:
+    """A classifier that is told by columns of each class, as given."""
+
+    given: Mapping[str | None, Mapping[str, Any]]
+    lists: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> list[str]:
+        return [column for role in self._roles.values() for column in role.columns]
+
+    @property
+    def _roles(self) -> dict[str, Roles]:
+        return {str(name): role_of(str(name), each) for name, each in self.given.items()}
+
+    def spread(self, _: Mapping[str, Column], __: Vocabulary, ___: Ids) -> dict[str, Column]:
+        return {}
+
+    def roles(self, _: Vocabulary) -> dict[str, Roles]:
+        return self._roles
+
+
+@dataclass(frozen=True)
+class _ByPattern:
+    """A classifier that is told by patterns of columns, or by columns of lists or of sets.
+
+    `score` and `predicted` are the columns of each class, or one alone that is spread.
+    """
+
+    score: tuple[str, ...]
+    predicted: tuple[str, ...]
+    options: Mapping[str, Any]
+    lists: tuple[str, ...]
+
+    @property
+    def columns(self) -> list[str]:
+        return [*self.score, *self.predicted]
+
+    def spread(
+        self, columns: Mapping[str, Column], classes: Vocabulary, ids: Ids
+    ) -> dict[str, Column]:
+        """Return a column for each class, out of one column of lists or of sets."""
+        found: dict[str, Column] = {}
+        if len(self.score) == 1:
+            every = lists_spread(columns[self.score[0]], classes, ids)
+            names = [_at(self.score[0], name) for name in classes.names]
+            found |= dict(zip(names, every, strict=True))
+        if len(self.predicted) == 1:
+            column = columns[self.predicted[0]]
+            numbers = read_sets(column, classes, ids)
+            for place, name in enumerate(classes.names):
+                says: Bools = np.asarray(numbers >> place & 1 > 0)
+                data = pa.chunked_array([pa.array(says)])
+                found[_at(column.name, name)] = Column(_at(column.name, name), column.source, data)
+        return found
+
+    def roles(self, classes: Vocabulary) -> dict[str, Roles]:
+        found = {}
+        for place, name in enumerate(classes.names):
+            own = {
+                role: columns[place] if len(columns) > 1 else _at(columns[0], name)
+                for role, columns in (("score", self.score), ("predicted", self.predicted))
+                if columns
+            }
+            found[name] = role_of(name, {**self.options, **own})
+        return found
+
+
+def _at(column: str, label: str) -> str:
+    return f"{column}[{label}]"
+
+
+def _of_pattern(
+    scan: Scan,
+    name: str,
+    told: Mapping[str, Any],
+    classes: Vocabulary,
+    besides: Sequence[str | None],
+) -> _ByPattern:
+    """Return the columns of a classifier that is told by patterns.
+
+    Parameters
+    ----------
+    scan : Scan
+        The predictions.
+    name : str
+        The classifier's.
+    told : mapping
+        What it is told by.
+    classes : Vocabulary
+    besides : sequence of str or None
+        Columns that are something else, though a pattern fits.
+    """
+    options = {key: value for key, value in told.items() if key not in _BY_PATTERN}
+    options = {key: value for key, value in options.items() if value is not None}
+    columns: dict[str, tuple[str, ...]] = {}
+    with about(name):
+        if "score" in options:
+            raise PredictionsError(
+                f"score={options['score']!r} is given for items that may have several classes",
+                details="each class has a score of its own",
+                hint="name the columns of all: probabilities='p_*'",
+            )
+        known = None
+        for role in _BY_PATTERN:
+            pattern = told.get(role)
+            columns[role] = ()
+            if pattern is None:
+                continue
+            refuse_no_column(role, pattern)
+            if STAR in pattern and known is None:
+                known = column_names(scan)
+            source = scan.path or type(scan.source).__name__
+            columns[role] = columns_of_classes(
+                pattern, classes, known or [], besides=besides, source=source, argument=role
+            )
+        if not columns["probabilities"] and not columns["predicted"]:
+            raise PredictionsError(
+                "neither predicted= nor probabilities= is given for items that may have several "
+                "classes",
+                hint="name the columns of every class's score, with a threshold: "
+                "probabilities='p_*', threshold=0.5",
+            )
+        lists = columns["probabilities"] if len(columns["probabilities"]) == 1 else ()
+    return _ByPattern(columns["probabilities"], columns["predicted"], options, lists)
+
+
+def read_sets(column: Column, classes: Vocabulary, ids: Ids) -> Ints:
+    """Take a column for the classes of each item: lists of names, or texts with bars between them.
+
+    Returns
+    -------
+    array of int64, shape (N,)
+        The number of each item's set: bit k is set where it has the k-th class.
+
+    Examples
+    --------
+    >>> tags = Vocabulary(("fraud", "spam"), multilabel=True)
+    >>> told = Column("tags", "a table", pa.chunked_array([["spam|fraud", "none of these"]]))
+    >>> read_sets(told, tags, Ids(np.arange(2)))
+    array([3, 0])
+    """
+    if column.data.null_count:
+        missing = column.missing()
+        rows = first_few(missing)
+        raise PredictionsError(
+            f"{missing.sum():,} of {missing.size:,} values of {column} are missing",
+            details=examples(rows, id=ids.at(rows)),
+            hint=f"write {NONE_OF_THESE!r}, or an empty list, where an item has no class",
+        )
+    names, place, of_row = _mentions(column)
+    number_of = number_in(classes)
+    numbers = np.array([number_of(name) for name in names], dtype=np.int64)
+    unknown = np.flatnonzero(numbers < 0)
+    if unknown.size:
+        first = names[unknown[0]]
+        rows = np.unique(of_row[place == unknown[0]])[:3]
+        many = "a value that is" if unknown.size == 1 else f"{unknown.size:,} values that are"
+        raise PredictionsError(
+            f"{column} has {many} no class: {', '.join(repr(names[at]) for at in unknown[:3])}",
+            details=f"{examples(rows, id=ids.at(rows))}; classes: {some_of(classes.names)}",
+            hint=near_class(first, classes),
+        )
+    found = np.zeros(len(ids), dtype=np.int64)
+    np.bitwise_or.at(found, of_row, np.int64(1) << numbers[place] if names else place)
+    return found
+
+
+def _mentions(column: Column) -> tuple[list[object], Ints, Ints]:
+    """Return the names that a column of sets mentions, and of each mention the name and the row."""
+    data: Any = column.data.combine_chunks()
+    if isinstance(data, pa.ChunkedArray):
+        data = pa.concat_arrays(data.chunks)
+    kind, types = data.type, pa.types
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        flat = Column(column.name, column.source, pa.chunked_array([pc.list_flatten(data)]))
+        of_row = np.asarray(pc.list_parent_indices(data)).astype(np.int64)
+        if not len(flat.data):
+            return [], of_row, of_row
+        names, place = distinct_values(flat)
+        return names, place.astype(np.int64), of_row
+    values, which = distinct_values(column)
+    index: dict[str, int] = {}
+    each = [
+        [index.setdefault(name, len(index)) for name in _parted(str(value))] for value in values
+    ]
+    pairs = [(number, at) for at, numbers in enumerate(each) for number in numbers]
+    of_value = [np.flatnonzero(which == at) for at in range(len(values))]
+    place = np.concatenate(
+        [np.full(of_value[at].size, number) for number, at in pairs] or [np.zeros(0, np.int64)]
+    )
+    of_row = np.concatenate([of_value[at] for _, at in pairs] or [np.zeros(0, np.int64)])
+    return list(index), place.astype(np.int64), of_row.astype(np.int64)
+
+
+def _parted(text: str) -> list[str]:
+    """Return the names between bars; none where it is said that there is none."""
+    if " ".join(text.split()).casefold() == NONE_OF_THESE:
+        return []
+    return [part.strip() for part in text.split(BETWEEN)]
+
+
+# The classes that predictions name.
+
+
+def _names_in(scan: Scan, told: Mapping[str, Any]) -> tuple[list[str], str]:
+    """Return the classes that what a classifier is told by names, and where they are."""
+    for role in _BY_PATTERN:
+        pattern = told.get(role)
+        if pattern is not None and STAR in str(pattern):
+            refuse_no_column(role, pattern)
+            known = column_names(scan)
+            found = sorted_texts(list(starred(pattern, known, [], role)))
+            if not found:
+                raise PredictionsError(
+                    f"no column fits {role}={pattern!r}",
+                    details=f"columns: {', '.join(known)}",
+                    hint="the star stands for the name of a class",
+                )
+            return found, f"the columns that fit {pattern!r}"
+    if (column := told.get("predicted")) is not None:
+        refuse_no_column("predicted", column)
+        held = load(scan, [column], (), None).columns[column]
+        names, _, _ = _mentions(held)
+        return [text for text in map(class_text, names) if text], str(held)
+    if (column := told.get("probabilities")) is not None:
+        refuse_no_column("probabilities", column)
+        return [*map(str, range(length_of_lists(scan, column)))], f"column {column!r}"
+    raise PredictionsError(
+        "neither predicted= nor probabilities= is given, to find the classes by",
+        hint="name the columns of every class's score: probabilities='p_*'",
+    )
+
+
+def _of_predictions(held: Predictions, classes: Given | None) -> Vocabulary:
+    if not held.multilabel:
+        raise PredictionsError(
+            f"{held.source} was not read as predictions of items that may have several classes",
+            hint="say multilabel=True when the predictions are read",
+        )
+    known = Vocabulary(held.classes, multilabel=True)
+    if classes is None:
+        return known
+    given = _several(read_given(classes))
+    if given.names != held.classes:
+        raise PredictionsError(
+            f"{held.source} has the classes {some_of(held.classes)}",
+            details=f"given are {some_of(given.names)}",
+        )
+    return given
+
+
+def _vocabulary(names: Sequence[str], where: str) -> Vocabulary:
+    try:
+        return Vocabulary(tuple(names), multilabel=True)
+    except DesignError as error:
+        raise PredictionsError(
+            f"{where} name no classes of which an item may have several: {error.problem}",
+            details=error.details,
+            hint=error.hint or "give the classes: classes=['...', '...']",
+        ) from error
+
+
+def _several(classes: Vocabulary) -> Vocabulary:
+    return replace(classes, multilabel=True)
+
+
+def _as_told(classifiers: Classifiers) -> dict[str, Mapping[str, Any]]:
+    if not isinstance(classifiers, Mapping) or not classifiers:
+        raise PredictionsError(
+            f"classifiers are of type {type(classifiers).__name__}",
+            details="where an item may have several classes, they are a mapping of each class to "
+            "what tells of it: classifiers={'spam': {'score': 'p_spam', 'threshold': 0.5}}",
+        )
+    told = as_mappings(classifiers)
+    for name, each in told.items():
+        if not isinstance(each, Mapping):
+            role_of(name, each)  # says what is wrong
+    return told
+
+
+def _refuse_other_names(classes: Vocabulary, given: Sequence[str]) -> None:
+    """Raise where classes and what is told class by class are not of the same names."""
+    found = {name: classes.find(name) for name in given}
+    for name, label in found.items():
+        if label is None:
+            raise PredictionsError(
+                f"classifiers tell of {name!r}, which is no class",
+                details=f"classes: {some_of(classes.names)}",
+                hint=near_class(name, classes),
+            )
+    missing = [name for name in classes.names if name not in found.values()]
+    if missing or len(set(found.values())) < len(found):
+        raise PredictionsError(
+            f"classifiers do not tell of each class once: {some_of(missing or given)}",
+            details=f"classes: {some_of(classes.names)}",
+            hint=did_you_mean(missing[0], given) if missing else "",
+        )
