@@ -90,8 +90,8 @@ def test_two_classifiers_and_their_differences(tmp_path: Path) -> None:
 def test_another_reading_of_the_codes_is_found_out(
     storage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = module._called
-    monkeypatch.setattr(module, "_called", lambda strata, code, name: right(strata, code + 1, name))
+    right = module.called
+    monkeypatch.setattr(module, "called", lambda strata, code, name: right(strata, code + 1, name))
     assert not verify_campaign("topics", storage=storage).clean
 
 

@@ -42,15 +42,14 @@ def classes_of(row: Bools) -> list[str]:
 def answered(campaign: Campaign, truth: Bools) -> Campaign:
     """Label whatever is asked for."""
     while not campaign.done:
-        campaign.tell({item.id: classes_of(truth[item.id]) for item in campaign.ask(100)})
+        campaign.tell({item.id: classes_of(truth[int(item.id)]) for item in campaign.ask(100)})
     return campaign
 
 
 def begun(table: dict[str, Any], **asked: Any) -> Campaign:
     """Return a campaign over the columns of scores."""
-    return assay.create_campaign(
-        table, **{"id": "id", "probabilities": "p_*", "threshold": 0.5, "multilabel": True} | asked
-    )
+    usual: dict[str, Any] = {"id": "id", "probabilities": "p_*", "threshold": 0.5}
+    return assay.create_campaign(table, multilabel=True, **(usual | asked))
 
 
 def test_every_metric_of_every_class_at_full_labelling_is_that_of_scikit_learn() -> None:
@@ -117,13 +116,18 @@ def _by_array(table: dict[str, Any], _: Bools) -> dict[str, Any]:
 def test_predictions_that_say_the_same_in_another_way_give_the_same_draws(way: Any) -> None:
     table, said, truth = made()
     given = way(table, said)
-    asked = {"metrics": ["precision", "recall"], "budget": 120, "classes": NAMES}
+    asked: dict[str, Any] = {"metrics": ["precision", "recall"], "budget": 120, "classes": NAMES}
     if way is _by_array:
         asked["classes"] = sorted(NAMES)
     plain = answered(begun(table, **asked), truth)
     if "classifiers" in given:
         given |= {"probabilities": None, "threshold": None}
-    told = {"id": "id", "probabilities": "p_*", "threshold": 0.5, "multilabel": True}
+    told: dict[str, Any] = {
+        "id": "id",
+        "probabilities": "p_*",
+        "threshold": 0.5,
+        "multilabel": True,
+    }
     other = answered(assay.create_campaign(**(told | given | asked)), truth)
     assert {*other.answers()} == {*plain.answers()}
     for name, each in other.estimates().items():
@@ -183,10 +187,10 @@ def test_names_that_cannot_be_told_apart_from_sets_are_refused() -> None:
 def test_a_stored_campaign_goes_on_where_it_was(tmp_path: Path) -> None:
     table, _, truth = made()
     storage = f"sqlite:///{tmp_path}/a.db"
-    asked = {"metrics": ["precision", "recall"], "budget": 80}
+    asked: dict[str, Any] = {"metrics": ["precision", "recall"], "budget": 80}
     campaign = begun(table, **asked, storage=storage, name="tags")
     first = campaign.ask(30)
-    campaign.tell({item.id: classes_of(truth[item.id]) for item in first})
+    campaign.tell({item.id: classes_of(truth[int(item.id)]) for item in first})
     again = assay.load_campaign("tags", storage=storage, predictions=table)
     assert again.settings.classes.multilabel
     assert str(again.estimates()) == str(campaign.estimates())
@@ -203,9 +207,10 @@ def test_a_revised_answer_takes_the_place_of_the_one_before() -> None:
     wrong = int(np.flatnonzero(truth[:, 1] & ~truth[:, 0])[0])
     campaign.tell({wrong: ["fraud"]}, revise=True)
     after = campaign.estimates()
-    step = 1 / N
-    assert after["prevalence:spam"].value == pytest.approx(before["prevalence:spam"].value - step)
-    assert after["prevalence:fraud"].value == pytest.approx(before["prevalence:fraud"].value + step)
+    for name, step in (("spam", -1 / N), ("fraud", 1 / N)):
+        then, now = (each[f"prevalence:{name}"].value for each in (before, after))
+        assert then is not None
+        assert now == pytest.approx(then + step)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +253,9 @@ RUNS = 200
 
 def _population() -> Population:
     table, _, truth = made(3)
-    big = {name: np.tile(values, 5) for name, values in table.items() if name != "id"}
+    big: dict[str, Any] = {
+        name: np.tile(values, 5) for name, values in table.items() if name != "id"
+    }
     big["tags"] = [classes_of(row) for row in np.tile(truth, (5, 1))]
     return Population.read(
         big, label="tags", probabilities="p_*", threshold=0.5, multilabel=True, classes=NAMES

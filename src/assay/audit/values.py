@@ -63,11 +63,27 @@ class _Part:
     answered: int = 0
     weights: list[int] = field(default_factory=lambda: [0, 0, 0])
 
-    def take(self, counts: Counts, place: tuple[int, int], *, outcome: str) -> None:
-        """Add the answers to a stratum's items that something was predicted of."""
+    def take(
+        self, counts: Counts, place: tuple[int, int], *, outcome: str, several: bool = False
+    ) -> None:
+        """Add the answers to a stratum's items that something was predicted of.
+
+        Parameters
+        ----------
+        counts, place
+            The answers, and where they are.
+        outcome : str
+            The answer that counts.
+        several : bool
+            Whether it counts among others, too: an item may have several classes.
+        """
         answers = counts.judged.get(place, Counter())
-        self.outcomes += answers[outcome]
-        self.others += answers.total() - answers[outcome]
+        counted = answers[outcome]
+        if several:
+            named = [number for answer, number in answers.items() if outcome in answer.split("|")]
+            counted = sum(named)
+        self.outcomes += counted
+        self.others += answers.total() - counted
         self.draws += counts.draws[place]
         for answer, weight in counts.once.get(place, ()):
             self.answered += 1
@@ -142,7 +158,8 @@ def _parts(strata: Strata, counts: Counts, names: Sequence[str], target: Target)
             part.take(counts, (stratum, 1), outcome="yes")
         else:
             outcome = "yes" if target.label is None else target.label
-            part.take(counts, (stratum, code), outcome=outcome or _called(strata, code, names[0]))
+            outcome = outcome or called(strata, code, names[0])
+            part.take(counts, (stratum, code), outcome=outcome, several=strata.multilabel)
     return list(found.values())
 
 
@@ -225,15 +242,22 @@ def _said(strata: Strata, code: int, name: str, target: Target) -> bool | None:
         return None
     if target.label is not None:
         every = name not in strata.classifiers or target.label == ""
-        return every or _called(strata, code, name) == target.label
+        said = "" if every else called(strata, code, name)
+        return every or target.label in (said.split("|") if strata.multilabel else [said])
     return name not in strata.classifiers or bool(code >> strata.classifiers.index(name) & 1)
 
 
-def _called(strata: Strata, code: int, name: str) -> str:
-    """Return the class that a classifier calls items of a code: a digit of it, in base K."""
-    for _ in range(strata.classifiers.index(name)):
-        code //= len(strata.classes)
-    return strata.classes[code % len(strata.classes)]
+def called(strata: Strata, code: int, name: str) -> str:
+    """Return the class that a classifier calls items of a code: a digit of it, in base K.
+
+    Where an item may have several, it is their names with bars between them: a digit in base 2^K
+    has a bit for each.
+    """
+    place, number = strata.classifiers.index(name), len(strata.classes)
+    if not strata.multilabel:
+        return strata.classes[code // number**place % number]
+    bits = enumerate(strata.classes, start=place * number)
+    return "|".join(each for bit, each in bits if code >> bit & 1) or "none of these"
 
 
 def _totals(strata: Strata, name: str, target: Target) -> tuple[int, int]:

@@ -102,7 +102,9 @@ def cell_strata(found: Cells, goal: Goal, design: Design, *, by_model: bool = Fa
         items=sum(every.values()),
         yes_items=tuple(yes),
         groups=found.groups,
-        rest=tuple(item for item in every.items() if not share[item[0]]) if found.groups else (),
+        rest=tuple(item for item in every.items() if not share[item[0]])
+        if found.groups or found.multilabel
+        else (),
         classes=found.classes,
         multilabel=found.multilabel,
     )

@@ -27,6 +27,14 @@ def confusion_of(labelling: Labelling, classifier: str | None = None) -> Confusi
             f"campaign {settings.name!r} is of yes and no",
             hint="its precision and recall say what a matrix of two classes would",
         )
+    if settings.classes.multilabel:
+        raise DesignError(
+            f"items of campaign {settings.name!r} may have several classes",
+            details="a class that is missed is not taken for another one: there is no matrix of "
+            "what is called what",
+            hint="precision:CLASS and recall:CLASS tell how often a class is said wrongly, and "
+            "missed",
+        )
     place = _place(settings.strata.classifiers, classifier)
     state, parts = labelling.rounds.state, parts_of(settings.strata)
     said, names = parts.says(place), (*settings.classes.names, NONE_OF_THESE)

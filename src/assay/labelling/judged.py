@@ -167,8 +167,10 @@ def _said(
     ]
     said = {}
     for bit in inside:
-        each, value = roles[bit], None
-        its = card.predicted // len(settings.classes) ** bit % len(settings.classes)
+        value = None
+        # Where an item may have several classes, each of them has a score, and the item none.
+        each = None if settings.classes.multilabel else roles[bit]
+        its = card.predicted // settings.classes.kinds**bit % settings.classes.kinds
         column = None if each is None or (source.compares and bit != inside[-1]) else each.score
         if column is not None and column in scores:
             value = _number(scores[column])
@@ -208,8 +210,10 @@ def judged_cells(labelling: Labelling, item: Judged) -> tuple[object, ...]:
 
 
 def _predicted(settings: Settings, said: Said) -> bool | str:
-    """Return what a classifier said, as it stands in a table: true or false, or the class."""
-    return said.yes if settings.is_binary else settings.classes.names[said.number]
+    """Return what a classifier said, as it stands in a table: true or false, or the classes."""
+    if settings.is_binary:
+        return said.yes
+    return settings.classes.joined(settings.classes.held(said.number))
 
 
 def _named(what: str, classifier: str, classifiers: Sequence[str]) -> str:
@@ -317,13 +321,16 @@ def _kind_of(settings: Settings, said: Said, answer: Answer) -> str | None:
         return None
     if settings.is_binary:
         return "false positive" if said.yes else "false negative"
-    return f"{answer}, predicted {classes.names[said.number]}"
+    predicted = classes.joined(classes.held(said.number))
+    return f"{settings.called(answer)}, predicted {settings.called(predicted)}"
 
 
 def _is_wanted(
     kind: str, item: Judged, wanted: Sequence[str], settings: Settings, classifier: str
 ) -> bool:
     """Tell whether a mistake is among those wanted: by its kind, or by the class on either side.
+
+    Where an item may have several classes, it is the one that is said wrongly, or missed.
 
     Parameters
     ----------
@@ -337,8 +344,11 @@ def _is_wanted(
     """
     if settings.is_binary:
         return kind in wanted
-    sides = (item.answer, settings.classes.names[item.said[classifier].number])
-    return not wanted or any(side in wanted for side in sides)
+    classes = settings.classes
+    sides = set(classes.parted(item.answer) or (item.answer.value,))
+    said = set(classes.held(item.said[classifier].number))
+    wrong = sides ^ said if classes.multilabel else sides | said
+    return not wanted or not wrong.isdisjoint(wanted)
 
 
 def _kinds(kind: str | None, settings: Settings) -> tuple[str, ...]:

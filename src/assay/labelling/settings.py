@@ -19,7 +19,7 @@ from assay.core.evaluation import Evaluation, Prior
 from assay.core.goal import Goal
 from assay.core.strata import Strata
 from assay.core.types import between
-from assay.core.vocabulary import YES_OR_NO, Vocabulary
+from assay.core.vocabulary import BETWEEN, YES_OR_NO, Vocabulary
 from assay.errors import DesignError, InputError, LabelError, StorageError
 from assay.labelling.epochs import Epoch, epoch_seed, rounds_after
 from assay.labelling.review_rule import Words
@@ -505,7 +505,7 @@ class Settings:
     def called(self, answer: str) -> str:
         """Return what an answer is called where people give it."""
         if not self.is_binary:
-            return answer
+            return answer.replace(BETWEEN, ", ") if self.classes.multilabel else answer
         words = self.reviewing.answers or ("yes", "no")
         return {"yes": words[0], "no": words[1]}.get(answer, answer)
 

@@ -54,19 +54,21 @@ class CountedTarget:
     def is_positive(self, answer: Answer, predicted: int) -> bool:
         """Tell whether an answer makes an item positive."""
         if self.of:
-            return answer == self.of
+            return self.of in self.classes.parted(answer)
         return self.classes.number(answer) == self._number(predicted)
 
     def says_yes(self, predicted: Ints) -> Bools:
         """Tell where the classifier says yes."""
         said = self._number(predicted)
-        right = np.ones_like(said, dtype=np.bool_)
-        return said == self.classes.number(self.of) if self.of else right
+        if not self.of:
+            return np.ones_like(said, dtype=np.bool_)
+        number = self.classes.number(self.of)
+        return said & number > 0 if self.classes.multilabel else said == number
 
     def _number(self, predicted: _Codes) -> _Codes:
-        """Return the number of the class that the classifier says."""
-        place: int = len(self.classes) ** self.bit
-        return predicted // place % len(self.classes)
+        """Return the number of the class that the classifier says, or of the set of them."""
+        place: int = self.classes.kinds**self.bit
+        return predicted // place % self.classes.kinds
 
     def kinds(self, predicted: Ints, positive: Bools) -> Ints:
         """Return as what items count in the metric, -1 for those that do not."""

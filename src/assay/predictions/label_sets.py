@@ -176,6 +176,7 @@ def load_label_sets(
     if by_class:
         _refuse_other_names(classes, list(told))
         given = {classes.find(name): each for name, each in told.items()}
+        sources: list[_ByClass | _ByPattern]
         sources = [_ByClass({name: given[name] for name in classes.names})]
     else:
         sources = [_of_pattern(scan, name, each, classes, [id]) for name, each in told.items()]

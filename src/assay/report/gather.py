@@ -278,8 +278,8 @@ def facts_of(labelling: Labelling, *, names: bool) -> Facts:
 
 def _confusion(labelling: Labelling) -> tuple[ConfusionMatrix, ...]:
     settings = labelling.settings
-    if settings.classes.is_yes_or_no:
-        return ()
+    if settings.classes.is_yes_or_no or settings.classes.multilabel:
+        return ()  # of several classes, none is taken for another
     return tuple(confusion_of(labelling, name) for name in settings.strata.classifiers)
 
 

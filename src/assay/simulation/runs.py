@@ -198,8 +198,11 @@ def replay_jointly(
     runs = Runs.start(replications, len(joint.views))
     state = joint.begin((replications,))
     running = np.arange(replications)
-    sets = outcomes if isinstance(outcomes, SetCounts) else None
-    truth = outcomes if sets is None else sets.counts
+    sets = None
+    if isinstance(outcomes, SetCounts):
+        sets, truth = outcomes, outcomes.counts
+    else:
+        truth = outcomes
     drawn_sets = np.zeros((0 if sets is None else replications, *truth.shape))
     while running.size:
         now, counts = joint.step(state, asked=asked)

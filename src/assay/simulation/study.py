@@ -146,15 +146,15 @@ def simulate(
             workers=workers,
             progress=progress,
         )
-    several = population.multilabel
-    metric = metric or ("accuracy" if population.of_classes and not several else "precision")
+    one_class = population.of_classes and not population.multilabel
+    metric = metric or ("accuracy" if one_class else "precision")
     asked = [metric] if metrics is None else metrics
     targets = parse_targets(
         asked,
         population.classifiers,
         within=within,
         classes=population.classes,
-        multilabel=several,
+        multilabel=population.multilabel,
     )
     facts: dict[str, Any] = {"rows": population.size, "positives": population.positives}
     # Paper 3's designs are for any number of targets, and are compared with independent samples.
@@ -418,8 +418,9 @@ def _of_classes(
             cut = random_strata(population) if name == _RANDOM else None
             strata = cut or cell_strata(population, goal, design or Design())
             joint = joint_of(design or Design(), goal, strata)
-            several = population.multilabel
-            outcomes = population.sets(strata) if several else population.outcomes(strata)
+            outcomes = (
+                population.sets(strata) if population.multilabel else population.outcomes(strata)
+            )
             place += 1
             yield _Entry(
                 name, JointTask(name, joint, outcomes, batch, _BLOCK_OF_SEVERAL), wanted, against

@@ -289,8 +289,8 @@ def _share_ends(row: StratumRow, confidence: float) -> tuple[float, float] | Non
 
 
 def _confusion(campaign: Campaign) -> ConfusionView | None:
-    """Return what the last classifier takes for what; None of yes and no."""
-    if campaign.settings.is_binary:
+    """Return what the last classifier takes for what; None of yes and no, or of several classes."""
+    if campaign.settings.is_binary or campaign.settings.classes.multilabel:
         return None
     found = campaign.confusion(campaign.settings.strata.classifiers[-1])
     wrong = found.confused
