@@ -255,7 +255,8 @@ def called(strata: Strata, code: int, name: str) -> str:
     """
     place, number = strata.classifiers.index(name), len(strata.classes)
     if not strata.multilabel:
-        return strata.classes[code // number**place % number]
+        digit: int = code // number**place % number
+        return strata.classes[digit]
     bits = enumerate(strata.classes, start=place * number)
     return "|".join(each for bit, each in bits if code >> bit & 1) or "none of these"
 
