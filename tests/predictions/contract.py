@@ -47,14 +47,15 @@ class Item:
     def digest(self) -> int:
         if isinstance(self.id, str):
             return int.from_bytes(sha256(self.id.encode()).digest()[:8], "big")
-        return _mixed(self.id % _WORD)
+        return mixed(self.id % _WORD)
 
     def number(self, seed: int) -> int:
         key = blake2b(f"assay-deck-1:{seed}".encode(), digest_size=8).digest()
-        return _mixed(self.digest ^ int.from_bytes(key, "little"))
+        return mixed(self.digest ^ int.from_bytes(key, "little"))
 
 
-def _mixed(word: int) -> int:
+def mixed(word: int) -> int:
+    """Return h of a word."""
     for _ in range(2):
         word ^= word >> 32
         word = word * 0xD6E8FEB86659FD93 % _WORD
@@ -208,7 +209,7 @@ def _binned(
 ) -> tuple[str, list[tuple[int, float, Item]]]:
     """Return the rule, and each item with its bin and its value."""
     values = [meant.value(item, variable, scale) + 0.0 for item in meant.items]
-    rule = _rule([(value, item.yes) for value, item in zip(values, meant.items, strict=True)])
+    rule = plain_rule([(value, item.yes) for value, item in zip(values, meant.items, strict=True)])
     bins = [plain_bin(value, rule) for value in values]
     return rule, list(zip(bins, values, meant.items, strict=True))
 
@@ -221,7 +222,7 @@ def _strata(
     return stratify(profiles, variable=variable, method=method, bins=5)
 
 
-def _rule(values: Sequence[tuple[float, bool]]) -> str:
+def plain_rule(values: Sequence[tuple[float, bool]]) -> str:
     """Return the rule for values with their labels."""
     if not all(0 <= value <= 1 for value, _ in values):
         return "margin"

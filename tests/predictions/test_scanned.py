@@ -174,10 +174,3 @@ def test_strata_and_cards_are_those_of_memory(path: Path, metrics: list[str], me
     ids = [3, SIZE, 5, 3]
     looked_for = scanned.find(ids, variable="rank", scale="margin")
     assert looked_for == memory.find(ids, variable="rank", scale="margin")
-
-
-def test_several_classifiers_are_read_into_memory_only(path: Path) -> None:
-    classifiers = {"new": {"score": "p", "predicted": "yes"}, "old": {"predicted": "yes"}}
-    with pytest.raises(PredictionsError, match="engine 'duckdb' reads one classifier's"):
-        read_predictions(Scan(path, engine="duckdb"), classifiers=classifiers, id="id")
-    assert read_predictions(Scan(path), classifiers=classifiers, id="id").size == SIZE

@@ -272,8 +272,8 @@ def _with_scores(
     if not scores or isinstance(scan.source, Predictions) or not isinstance(show, list | tuple):
         return columns, ()
     in_memory = ("sample_weight", "groups", *(("aux",) if "classifiers" in columns else ()))
-    is_one = len(names) == 1 and not any(columns.get(name) for name in in_memory)
-    if is_one and not show and engine_of(scan, columns["id"]) != "memory":
+    may_stay = not any(columns.get(name) for name in in_memory)
+    if may_stay and not show and engine_of(scan, columns["id"]) != "memory":
         return columns, ()
     return {**columns, "show": list(dict.fromkeys([*show, *scores]))}, scores
 

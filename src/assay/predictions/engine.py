@@ -27,7 +27,8 @@ from assay.predictions.ids import Ids
 class Span:
     """Rows that are asked for: of a side, low <= value < high, number <= limit.
 
-    Of more classes than no and yes, `codes` are those that are asked for, in place of the side.
+    Of codes (of several classifiers, or more classes than no and yes), `codes` are those that are
+    asked for, in place of the side.
     """
 
     side: Side
@@ -48,7 +49,7 @@ class Rows:
     values : array, shape (n,)
         Their stratification variable.
     predicted : array of bool, or of int64, shape (n,)
-        Their predicted labels, or the numbers of their predicted classes.
+        Their predicted labels, or their codes.
     shown : list of dict, optional
         What people see of each; None where the engine had better be asked for the drawn ones only.
     """
@@ -73,12 +74,14 @@ class Listed:
 class Survey:
     """What the first pass brings home: the counts, and first cards where they cost little.
 
-    `doubts` are what looks wrong with the scores.
+    `doubts` are what looks wrong with the scores. Of several classifiers the cells are of the mean
+    rank and the code; `fingerprint` is then that of all that was read, which cells do not tell.
     """
 
     cells: ScoreCells
     listed: Listed | None = None
     doubts: tuple[Doubt, ...] = ()
+    fingerprint: str | None = None
 
 
 class Scanner(Protocol):

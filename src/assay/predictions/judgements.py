@@ -37,7 +37,8 @@ and `probabilities`, those it has."""
 
 _SHARED = ("id", "aux", "model", "classes", "of_class")  # not one classifier's
 _OPTIONS = [field.name for field in fields(Roles) if field.name not in _SHARED]
-_NO_SCORE = 0.5  # every item's rank where no classifier has a score
+NO_SCORE = 0.5
+"""Every item's rank where no classifier has a score."""
 
 
 def load(
@@ -300,7 +301,7 @@ def judge(
                 )
             ]
     scored = sum(role.has_score for role in roles.values())
-    ranks = total / scored if scored else np.full(len(ids), _NO_SCORE)
+    ranks = total / scored if scored else np.full(len(ids), NO_SCORE)
     return Judgements(codes, ranks, words, tuple(doubts), scores)
 
 

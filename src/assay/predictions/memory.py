@@ -144,7 +144,18 @@ def fingerprint_of(words: Words) -> str:
     >>> fingerprint_of(np.array([1, 2], dtype=np.uint64))
     'assay-predictions-1:2:0000000000000003'
     """
-    return f"assay-predictions-1:{words.size}:{int(words.sum()):016x}"
+    return fingerprint_text(words.size, int(words.sum()))
+
+
+def fingerprint_text(size: int, total: int) -> str:
+    """Return the fingerprint of so many rows whose words have this sum.
+
+    Examples
+    --------
+    >>> fingerprint_text(2, 2**64 + 3)
+    'assay-predictions-1:2:0000000000000003'
+    """
+    return f"assay-predictions-1:{size}:{total % 2**64:016x}"
 
 
 _BY_MODEL = ":model-"  # what follows the fingerprint of several where they are cut by a model

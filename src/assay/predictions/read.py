@@ -1,6 +1,7 @@
 """Reading predictions, whatever they are kept in: which engine does, of which classifiers."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -92,7 +93,9 @@ def engine_of(scan: Scan, id: str | None) -> Engine:
     return "memory" if small else "duckdb"
 
 
-def open_scanner(scan: Scan, engine: Engine, roles: Roles, show: Sequence[str]) -> Scanner:
+def open_scanner(
+    scan: Scan, engine: Engine, roles: Mapping[str, Roles], show: Sequence[str]
+) -> Scanner:
     """Open predictions that are to be read where they lie.
 
     Parameters
@@ -101,16 +104,16 @@ def open_scanner(scan: Scan, engine: Engine, roles: Roles, show: Sequence[str]) 
         Where they are.
     engine : {"duckdb", "spark"}
         What reads them.
-    roles : Roles
-        Which column is what.
+    roles : mapping of str to Roles
+        Which columns are each classifier's.
     show : sequence of str
         The columns that people see.
     """
     if engine == "spark":
-        from assay.predictions.spark.scanner import open_spark
+        from assay.predictions.spark.several import open_spark
 
         return open_spark(scan, roles, show)
-    from assay.predictions.duckdb.scanner import open_duck
+    from assay.predictions.duckdb.several import open_duck
 
     return open_duck(scan, roles, show)
 
@@ -181,8 +184,9 @@ def read_predictions(
         When left out, scores between 0 and 1 are probabilities, and others margins.
     classifiers : mapping of str to mapping, optional
         Instead of the six: for each classifier's name its `score`, `predicted`, `threshold`,
-        `positive`, `score_of`, `scale` and `probabilities`, those it has. Several are read into
-        memory. The names stand in metrics such as "precision:cnn": letters, digits, _ . and -.
+        `positive`, `score_of`, `scale` and `probabilities`, those it has. Several of more classes
+        than yes and no are read into memory. The names stand in metrics such as "precision:cnn":
+        letters, digits, _ . and -.
     classes : Vocabulary, optional
         What classifiers say of an item, where it is not yes or no (`find_classes`). The score is
         then that of the predicted class. A single classifier is called `assay.core.targets.ALONE`
@@ -290,17 +294,17 @@ def read_predictions(
         refuse_no_column("sample_weight", sample_weight)
         _refuse_engine(scan, engine, sample_weight)
     elif engine != "memory" and _can_stay(scan, engine, roles, groups, aux):
-        ((name, role),) = roles.items()
-        role = replace(role, id=id)
-        with about(name):
+        roles = {name: replace(role, id=id) for name, role in roles.items()}
+        (name, role), *further = roles.items()
+        with nullcontext() if further else about(name):
             return ScannedPredictions(
-                open_scanner(scan, engine, role, show),
-                threshold=None if role.model is not None else role.limit,
+                open_scanner(scan, engine, roles, show),
+                threshold=None if further or role.model is not None else role.limit,
                 seed=seed,
                 check_ids=scan.check_ids,
-                classifiers=(name,),
+                classifiers=tuple(roles),
                 classes=_classes_of(roles),
-                reopen=partial(_reopened, scan, engine, role, show) if aux else None,
+                reopen=partial(_reopened, scan, engine, roles, show) if aux else None,
                 bind=bind and bool(aux),
             )
     # The order of the columns is that in which errors name them.
@@ -315,7 +319,11 @@ def read_predictions(
 
 
 def _reopened(
-    scan: Scan, engine: Engine, roles: Roles, show: Sequence[str], model: Model | None
+    scan: Scan,
+    engine: Engine,
+    roles: Mapping[str, Roles],
+    show: Sequence[str],
+    model: Model | None,
 ) -> Scanner:
     """Open predictions by a model, or without one to see what it takes.
 
@@ -326,8 +334,10 @@ def _reopened(
     model : Model, optional
         What takes the score's place.
     """
-    said = [name for name in (roles.score, *roles.aux) if name is not None]
-    return open_scanner(scan, engine, replace(roles, model=model), said if model is None else show)
+    ((name, role),) = roles.items()
+    said = [column for column in (role.score, *role.aux) if column is not None]
+    changed = {name: replace(role, model=model)}
+    return open_scanner(scan, engine, changed, said if model is None else show)
 
 
 def from_arrays(
@@ -398,7 +408,7 @@ def _can_stay(
     groups: Sequence[str],
     aux: Sequence[str],
 ) -> bool:
-    """Tell whether predictions can be read where they lie: those of one classifier, not of slices.
+    """Tell whether predictions can be read where they lie: not those of slices.
 
     Others are read into memory, unless somebody asked for something else.
 
@@ -409,7 +419,8 @@ def _can_stay(
     roles, groups, aux
         The columns of each classifier, the slices, and the second opinions.
     """
-    if len(roles) == 1 and not groups and (not aux or tuple(roles) == UNNAMED):
+    several_classes = len(roles) > 1 and any(role.classes for role in roles.values())
+    if not groups and not several_classes and (not aux or tuple(roles) == UNNAMED):
         return True
     if groups and (scan.engine is not None or engine == "spark"):
         raise PredictionsError(
@@ -418,7 +429,7 @@ def _can_stay(
             hint="leave out the engine; or ask for the metric of all items, with slices= for those "
             "that are told from the same labels",
         )
-    if len(roles) == 1 and (scan.engine is not None or engine == "spark"):
+    if aux and (scan.engine is not None or engine == "spark"):
         raise PredictionsError(
             f"engine {engine!r} takes second opinions for one metric, and several are asked for",
             details="a design for several targets with second opinions takes the predictions in "
@@ -427,8 +438,8 @@ def _can_stay(
         )
     if scan.engine is not None or engine == "spark":
         raise PredictionsError(
-            f"engine {engine!r} reads one classifier's predictions, and there are {len(roles)}",
-            details="several are cut by the mean of their ranks, which takes them all in memory",
+            f"engine {engine!r} reads one classifier of more classes than yes and no, and there "
+            f"are {len(roles)}",
             hint="leave out the engine, or make a campaign for each classifier",
         )
     return False

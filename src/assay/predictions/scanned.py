@@ -2,7 +2,8 @@
 
 A classifier that has a name is cut by the rank of the score (`assay.core.cuts.rank`), which is
 the same for all items of a bin. So all that is asked follows from the counts of the first pass, and
-what is cut by rank can be dealt by score.
+what is cut by rank can be dealt by score. Of several classifiers the engine itself counts and deals
+by the mean rank, and what an item is predicted to be is a code.
 """
 
 from collections import Counter
@@ -17,7 +18,7 @@ import numpy as np
 
 from assay.core import deck
 from assay.core.bins import Scale, bins_of
-from assay.core.cells import Heap, Part, assign_strata, count_parts
+from assay.core.cells import Heap, Part, assign_strata, count_cells, count_parts
 from assay.core.cuts import VARIABLES, Cuts, Variable, rank
 from assay.core.error_model import Model, Values
 from assay.core.profile import Profile, ScoreCells
@@ -52,9 +53,9 @@ class ScannedPredictions:
     check_ids : bool
         Whether to look at every id for repetitions, not only at those drawn.
     classifiers : tuple of str
-        The name of the only one.
+        Their names, in the order of the places of a code.
     classes : tuple of str
-        What it says of an item; others than no and yes are of a classifier that has a name.
+        What they say of an item; others than no and yes are of a classifier that has a name.
     reopen : callable, optional
         Opens the predictions with a model's log odds in the score's place, or with what the score
         and the columns for a model say in place of what people see.
@@ -93,11 +94,11 @@ class ScannedPredictions:
         """Say where the predictions come from, whose they are, and how many say yes."""
         if self.classifiers == UNNAMED:
             return f"<predictions of {self.source}: {self.positives:,} say yes>"
-        (name,) = self.classifiers
+        names = ", ".join(self.classifiers)
         if self.classes != YES_OR_NO.names:
-            by = "" if name == ALONE else f" by {name}"
+            by = "" if self.classifiers == (ALONE,) else f" by {names}"
             return f"<predictions of {self.source}{by}: {len(self.classes):,} classes>"
-        return f"<predictions of {self.source} by {name}: to {self.positives:,} it says yes>"
+        return f"<predictions of {self.source} by {names}: to {self.positives:,} one says yes>"
 
     @property
     def source(self) -> str:
@@ -179,7 +180,7 @@ class ScannedPredictions:
 
     @cached_property
     def _fingerprint(self) -> str:
-        return self._survey.cells.fingerprint()
+        return self._survey.fingerprint or self._survey.cells.fingerprint()
 
     def profile(
         self, variable: Variable, scale: Scale, sides: Sequence[Side]
@@ -193,16 +194,15 @@ class ScannedPredictions:
         return {side: cells.profile(side) for side in sides}
 
     def cells(self) -> dict[int, int]:
-        """Return the number of items with each code that occurs: 1 for yes, 0 for no."""
+        """Return the number of items with each code that occurs."""
         counted = self._survey.cells
-        sizes = np.zeros(counted.classes, dtype=np.int64)
-        np.add.at(sizes, counted.said.astype(np.int64), counted.count)
-        return {code: int(sizes[code]) for code in np.flatnonzero(sizes).tolist()}
+        return count_cells(counted.said.astype(np.int64), counted.count)
 
     def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
         """Return the distribution of the rank among the items with each heap's codes."""
         said = self._survey.cells.said
-        return [self._profile_ranks(np.isin(said, list(heap))) for heap in heaps]
+        profiles = [self._profile_ranks(np.isin(said, list(heap))) for heap in heaps]
+        return [replace(profile, scale="probability") for profile in profiles]
 
     def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
         """Return the number of items in each part of the strata that the heaps are cut into."""
@@ -273,12 +273,13 @@ class ScannedPredictions:
         if not wanted:
             return [None for _ in ids]
         self._refuse_impossible(variable, scale)
-        by = "score" if variable == "rank" else variable
+        by = "score" if variable == "rank" else variable  # or else the engine's values are ranks
         rows = self._scanner.find(wanted, variable=by, scale=scale)
         self._refuse_repeated(rows.ids)
         there = rows.ids.at(np.arange(len(rows.ids)))
         shown = self._scanner.show(there) if rows.shown is None else rows.shown
-        values = rank(rows.values, self._scores) if variable == "rank" else rows.values + 0.0
+        by_rank = variable == "rank" and len(self.classifiers) == 1
+        values = rank(rows.values, self._scores) if by_rank else rows.values + 0.0
         facts = zip(there, self._said(rows.predicted), shown, values.tolist(), strict=True)
         found = {id: Found(Card(id, said, seen), value) for id, said, seen, value in facts}
         return [found.get(id) for id in ids]
@@ -301,16 +302,19 @@ class ScannedPredictions:
     @cached_property
     def _rank_cells(self) -> ScoreCells:
         """What the first pass counted, with the rank of the items of each cell."""
+        if len(self.classifiers) > 1:
+            return self._survey.cells
         ranks = rank(self._survey.cells.low, self._scores)
         return replace(self._survey.cells, low=ranks, high=ranks)
 
     def _profile_ranks(self, inside: Bools) -> Profile:
         """Return the ranks' distribution among the items of some cells."""
-        ranks, count = self._rank_cells.low[inside], self._rank_cells.count[inside]
-        starts = np.flatnonzero(np.diff(bins_of(ranks, "probability"), prepend=np.iinfo(int).min))
+        cells = self._rank_cells
+        low, high, count = cells.low[inside], cells.high[inside], cells.count[inside]
+        starts = np.flatnonzero(np.diff(bins_of(low, "probability"), prepend=np.iinfo(int).min))
         return Profile.of_ranges(
-            low=np.minimum.reduceat(ranks, starts),
-            high=np.maximum.reduceat(ranks, starts),
+            low=np.minimum.reduceat(low, starts),
+            high=np.maximum.reduceat(high, starts),
             count=np.add.reduceat(count, starts),
         )
 
@@ -337,8 +341,9 @@ class ScannedPredictions:
     def _variable_of(self, strata: Strata) -> Variable:
         if strata.classifiers != self.classifiers:
             raise PredictionsError(
-                "the cells of several classifiers are dealt in memory only",
-                hint="read the predictions with engine 'memory'",
+                f"the strata are of {_named(strata.classifiers)}, and the predictions of "
+                f"{_named(self.classifiers)}",
+                hint="read the predictions of the same classifiers, in the same order",
             )
         refuse_unknown_variable(strata.variable, self._variables)
         return cast(Variable, strata.variable)
@@ -368,7 +373,8 @@ class ScannedPredictions:
         heaps: Sequence[Heap] = strata.heaps
         by_rank = variable == "rank"
         if by_rank:
-            heaps, variable = self._by_score(strata), "score"
+            heaps = heaps if len(self.classifiers) > 1 else self._by_score(strata)
+            variable = "score"
         share = first_shares(wanted, np.maximum(sizes, 1))
         while True:
             _, spans = self._spans(heaps, [int(limit) for limit in limits(share)], wanted > 0)
@@ -407,7 +413,8 @@ class ScannedPredictions:
         owners, spans = [], []
         first = 0
         for heap in heaps:
-            codes = None if self.classes == YES_OR_NO.names else heap.codes
+            single = len(self.classifiers) == 1 and self.classes == YES_OR_NO.names
+            codes = None if single else heap.codes
             side = heap.side if codes is None else None
             edges = [-inf, *heap.cuts.points, inf]
             for owner, (low, high) in zip(heap.cuts.owner, pairwise(edges), strict=True):
@@ -461,6 +468,10 @@ class _Candidates:
         return _Candidates(self.ids.take(rows), self.stratum[rows], self.predicted[rows])
 
 
+def _named(classifiers: Sequence[str]) -> str:
+    return ", ".join(classifiers) if classifiers != UNNAMED else "a classifier without a name"
+
+
 def _joined(parts: list[_Candidates]) -> _Candidates:
     if len(parts) == 1:
         return parts[0]
@@ -487,10 +498,9 @@ def _listed(survey: Survey, cells: ScoreCells, strata: Strata, seed: int) -> _Ca
 
 def _stratum_of_cells(strata: Strata, cells: ScoreCells) -> Ints | None:
     """Return the stratum of each cell, -1 for none; None where a cut goes through a cell."""
-    if strata.is_named:  # cut by rank, which is one for all items of a cell
-        return strata.assign(cells.low, cells.said.astype(np.int64))
-    lowest = strata.assign(cells.low, cells.yes)
-    whole = (lowest == strata.assign(cells.high, cells.yes)).all()
+    said = cells.said.astype(np.int64) if strata.is_named else cells.yes
+    lowest = strata.assign(cells.low, said)
+    whole = (lowest == strata.assign(cells.high, said)).all()
     # A stratum of two flanks may hold both ends of a cell and not its middle.
     whole &= all(heap.cuts.owner == tuple(range(heap.cuts.n_strata)) for heap in strata.heaps)
     return lowest if whole else None

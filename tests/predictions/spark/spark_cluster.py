@@ -35,7 +35,7 @@ from assay.predictions import Predictions, from_arrays
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.scanned import ScannedPredictions
-from assay.predictions.spark.scanner import open_spark
+from assay.predictions.spark.several import open_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -166,7 +166,7 @@ def session(url: str, folder: Path) -> "SparkSession":
 
 def read(spark: "SparkSession", path: str) -> ScannedPredictions:
     """Count the predictions."""
-    scanner = open_spark(Scan(path, spark=spark), ROLES, [])
+    scanner = open_spark(Scan(path, spark=spark), {"it": ROLES}, [])
     return ScannedPredictions(scanner, threshold=None, seed=SEED, check_ids=False)
 
 
@@ -261,7 +261,7 @@ def measure(rows: int, folder: Path, killed_in: str) -> dict[str, Any]:
         spark = session(url, folder)
         seconds["start"] = round(time.perf_counter() - start, 2)
         with group("open"):  # tries the arithmetic
-            open_spark(Scan(f"{folder}/fifth", spark=url), ROLES, [])
+            open_spark(Scan(f"{folder}/fifth", spark=url), {"it": ROLES}, [])
         with group("survey of a fifth"):
             fifth = read(spark, f"{folder}/fifth")
         with group("draw of a fifth"):

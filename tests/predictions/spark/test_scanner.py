@@ -26,14 +26,22 @@ from assay.predictions.engine import Rows, Span
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.spark import columns as spark_trial
+from assay.predictions.spark import several
 from assay.predictions.spark.columns import refuse_other_arithmetic, with_digest, with_place
-from assay.predictions.spark.scanner import SparkScanner, open_spark
+from assay.predictions.spark.scanner import SparkScanner
 from assay.predictions.sql.rows import spread_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ANSI = "spark.sql.ansi.enabled"
+
+
+def open_spark(scan: Scan, roles: Roles, show: Sequence[str]) -> SparkScanner:
+    """Open predictions of one classifier."""
+    return several.open_spark(scan, {"it": roles}, show)
+
+
 TOP = 2**64 - 1
 
 

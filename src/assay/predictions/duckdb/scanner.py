@@ -20,21 +20,21 @@ from assay.core.types import Bools, Ints, Words
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.contract import IdKind
-from assay.predictions.doubts import doubts_of
+from assay.predictions.doubts import Doubt, doubts_of
 from assay.predictions.duckdb.classes import rows_with_classes
 from assay.predictions.duckdb.loading import fetch_shown
 from assay.predictions.duckdb.readable import identifier, reading
-from assay.predictions.duckdb.relations import DuckIds, Relation, open_relation
+from assay.predictions.duckdb.relations import DuckIds, Relation
 from assay.predictions.engine import Listed, Rows, Span, Survey, polled
-from assay.predictions.memory import TOP
+from assay.predictions.memory import TOP, fingerprint_text
 from assay.predictions.roles import Roles
-from assay.predictions.scan import Scan
 from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows_of
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
 from assay.predictions.sql.model import model_sql
 from assay.predictions.sql.opinions import duckdb_row_word
 from assay.predictions.sql.rows import (
     TRIED,
+    RowSql,
     case_sql,
     double_sql,
     family_of,
@@ -149,15 +149,8 @@ _MEMORY = "200MB"  # enough for two threads that read row groups of a million ro
 # of its sign. A key of 16 bits is counted in an array, without a hash table.
 _YES_BIT = 14
 
-# The number of a class stands in front of the 15 bits of a bin without a sign.
-_CLASS_BIT = 15
-
-
-def open_duck(scan: Scan, roles: Roles, show: Sequence[str]) -> "DuckScanner":
-    """Open predictions that DuckDB can read."""
-    refuse_other_bins()
-    columns = list(dict.fromkeys([*roles.columns, *show]))
-    return DuckScanner(open_relation(scan, columns, staged=True), roles, show)
+# The number of a class, or a code, stands in front of the bits of a bin without a sign.
+_BIN_BITS: dict[Rule, int] = {"probability": 12, "tail": 12, "margin": 15}
 
 
 class DuckScanner:
@@ -167,11 +160,21 @@ class DuckScanner:
     ----------
     relation : Relation
         The rows.
-    roles, show
-        As in `open_duck`.
+    roles : Roles
+        Which column is what.
+    show : sequence of str
+        The columns that people see.
+    ids : DuckIds, optional
+        The ids, where they were looked at before.
     """
 
-    def __init__(self, relation: Relation, roles: Roles, show: Sequence[str]) -> None:
+    def __init__(
+        self,
+        relation: Relation,
+        roles: Roles,
+        show: Sequence[str],
+        ids: DuckIds | None = None,
+    ) -> None:
         refuse_missing_columns([*roles.columns, *show], list(relation.types), relation.label)
         self._relation, self._roles, self._show = relation, roles, tuple(show)
         self._sql = relation.sql if roles.classes is None else rows_with_classes(relation, roles)
@@ -188,7 +191,7 @@ class DuckScanner:
             "SET perfect_ht_threshold = 17; "
             "SET enable_progress_bar = true; SET enable_progress_bar_print = false"
         )
-        self._ids = DuckIds(relation, str(roles.id), self._row.id)
+        self._ids = DuckIds(relation, str(roles.id), self._row.id) if ids is None else ids
         if roles.model is not None:
             self._row = replace(self._row, score=self._log_odds(roles.model))
         self._inspected = DuckInspected(relation, self._row.id, self._sql)
@@ -203,47 +206,84 @@ class DuckScanner:
         """Whether the ids are integers or strings."""
         return self._ids.kind
 
+    @property
+    def row(self) -> RowSql:
+        """What is asked of each row."""
+        return self._row
+
     def survey(self, seed: int) -> Survey:
         """Count all items by score, and list the first cards, in one pass."""
         with reading(self.source):
             size, rule = self._size_and_rule()
-            limit = min(TOP, int(_LISTED / size * 2**64))
-            found = evenest(lambda rule: self._surveyed(rule, seed, limit), rule, _cells_in)
-            refuse_bad_cells(found.cells, self._inspected, self._row, self._roles)
-            outside = rows_of(self._inspected, self._row, self._roles)
-            doubts = doubts_of(found.cells, self._roles, self.source, outside)
-        return replace(found, doubts=doubts)
+            found = evenest(lambda rule: self._surveyed(rule, seed, size), rule, _cells_in)
+            return replace(found, doubts=self._checked(found.cells))
 
-    def _surveyed(self, rule: Rule, seed: int, limit: int) -> Survey:
+    def judged(self) -> tuple[ScoreCells, tuple[Doubt, ...]]:
+        """Count all items by score, without a look at their ids."""
+        with reading(self.source):
+            _, rule = self._size_and_rule()
+            cells = evenest(lambda rule: self._cells_of(self._row.score, rule), rule, _as_it_is)
+            return cells, self._checked(cells)
+
+    def _checked(self, cells: ScoreCells) -> tuple[Doubt, ...]:
+        refuse_bad_cells(cells, self._inspected, self._row, self._roles)
+        outside = rows_of(self._inspected, self._row, self._roles)
+        return doubts_of(cells, self._roles, self.source, outside)
+
+    def _surveyed(self, rule: Rule, seed: int, size: int, word: str | None = None) -> Survey:
+        """Count all rows, and list first cards.
+
+        Parameters
+        ----------
+        rule : {"probability", "tail", "margin"}
+            How bins are made.
+        seed, size : int
+            Of the deck, and the number of rows.
+        word : str, optional
+            What is summed up for the fingerprint, where the cells do not tell it.
+        """
+        limit = min(TOP, int(_LISTED / size * 2**64))
+        seen = "bit_xor(word)" if word is None else "sum(judged)"
         counted = self._counted(
             self._row.score,
             rule,
-            columns=[f"{self._ids.sql} AS id", f"{self._digest} AS word"],
+            columns=[
+                f"{self._ids.sql} AS id",
+                f"{self._digest} AS word",
+                *([] if word is None else [f"{word} AS judged"]),
+            ],
             aggregates=[
                 "count(id) AS with_id",
-                "bit_xor(word) AS word",
+                f"{seen} AS seen",
                 f"list(id) FILTER ({duckdb_keyed('word', seed)} <= {limit}) AS ids",
             ],
         )
-        order = self._in_order(counted)
-        cells = self._cells(rule, counted, order, np.asarray(counted["word"])[order])
+        order = self._in_order(rule, counted)
+        words = np.zeros(order.size, dtype=np.uint64)
+        fingerprint = None
+        if word is None:
+            words = np.asarray(counted["seen"])[order]
+        else:
+            fingerprint = fingerprint_text(size, _total(counted["seen"]))
+        cells = self._cells(rule, counted, order, words)
         if int(np.asarray(counted["with_id"]).sum()) < cells.size:
             self._tell_what_is_wrong()
         lists: Any = counted["ids"].combine_chunks().take(pa.array(order, pa.int64()))
         lengths = np.asarray(lists.value_lengths().fill_null(0))
         cell_of_each = np.repeat(np.arange(order.size), lengths)
-        return Survey(cells, Listed(seed, limit, self._ids.of(lists.flatten()), cell_of_each))
+        listed = Listed(seed, limit, self._ids.of(lists.flatten()), cell_of_each)
+        return Survey(cells, listed, fingerprint=fingerprint)
 
     def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
         """Count all items by another stratification variable."""
         value = self._value(variable, scale)
         with reading(self.source):
             rule = scale_of(*self._fetch(self._rows.aggregate(f"min({value}), max({value})"))[0])
-            return evenest(lambda rule: self._cells_of(value, rule), rule, lambda cells: cells)
+            return evenest(lambda rule: self._cells_of(value, rule), rule, _as_it_is)
 
     def _cells_of(self, value: str, rule: Rule) -> ScoreCells:
         counted = self._counted(value, rule)
-        order = self._in_order(counted)
+        order = self._in_order(rule, counted)
         return self._cells(rule, counted, order, np.zeros(order.size, dtype=np.uint64))
 
     def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
@@ -251,7 +291,7 @@ class DuckScanner:
         inside = case_sql(spans, [str(number) for number in range(len(spans))])
         counts = np.zeros(len(spans), dtype=np.int64)
         with reading(self.source):
-            rows = self._judged(variable, scale).project(f"{inside} AS span")
+            rows = self._heaped(spans, self._judged(variable, scale)).project(f"{inside} AS span")
             found = self._fetch(rows.aggregate("span, count(*)", "span"))
         for span, count in found:
             if span is not None:
@@ -266,9 +306,6 @@ class DuckScanner:
         spans, variable, scale, seed
             As in `engine.Scanner`.
         """
-        heaps = (
-            [f"{heap_sql(spans, self._row.classes, 'duckdb')} AS heap"] if self._row.classes else []
-        )
         limit = case_sql(spans, [f"{span.limit}::UBIGINT" for span in spans])
         highest = max(span.limit for span in spans)
         number = duckdb_keyed(self._digest, seed)
@@ -276,9 +313,15 @@ class DuckScanner:
         low_enough = f"number <= {highest} AND number <= {limit}"
         with reading(self.source):
             rows = self._judged(variable, scale, f"{number} AS number")
-            if heaps:
-                rows = rows.project(f"*, {heaps[0]}")
-            return self._taken(rows.filter(low_enough))
+            return self._taken(self._heaped(spans, rows).filter(low_enough))
+
+    def _heaped(
+        self, spans: Sequence[Span], rows: duckdb.DuckDBPyRelation
+    ) -> duckdb.DuckDBPyRelation:
+        """Return rows with the heap of what each says, where spans are of heaps."""
+        if self._row.classes is None:
+            return rows
+        return rows.project(f"*, {heap_sql(spans, self._row.classes, 'duckdb')} AS heap")
 
     def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
         """Return the rows with these ids."""
@@ -330,13 +373,7 @@ class DuckScanner:
         self, value: str, rule: Rule, columns: Sequence[str] = (), aggregates: Sequence[str] = ()
     ) -> "pa.Table":
         """Count all rows by bin and label."""
-        # Where it cannot be told what a row says, there is no key, as where something is missing.
-        row = self._row
-        said = row.says if row.is_sure else f"nullif({row.says}, {row.unclear})"
-        bin = duckdb_bin(value, rule)
-        key = f"xor({bin}, CAST({said} AS SMALLINT) * {2**_YES_BIT}::SMALLINT)"
-        if row.classes is not None:
-            key = f"({said})::INTEGER * {2**_CLASS_BIT} + {bin}::INTEGER + {2 ** (_CLASS_BIT - 1)}"
+        key = self.key(value, rule)
         rows = self._rows.project(", ".join([f"{key} AS key", f"{value} AS value", *columns]))
         basic = ["key", "count(*) AS count", "min(value) AS low", "max(value) AS high"]
         counted = rows.aggregate(", ".join([*basic, *aggregates]), "key")
@@ -345,6 +382,29 @@ class DuckScanner:
         except duckdb.Error:
             self._tell_what_is_wrong()
             raise
+
+    def key(self, value: str, rule: Rule) -> str:
+        """Return a whole number for the bin of a value and what the row says.
+
+        Where it cannot be told what a row says, there is none, as where something is missing.
+        """
+        row = self._row
+        said = row.says if row.is_sure else f"nullif({row.says}, {row.unclear})"
+        bin = duckdb_bin(value, rule)
+        if row.classes is None:
+            return f"xor({bin}, CAST({said} AS SMALLINT) * {2**_YES_BIT}::SMALLINT)"
+        bits = _BIN_BITS[rule]
+        kind = "INTEGER" if row.classes << bits <= 2**31 else "BIGINT"
+        key = f"({said})::{kind} * {2**bits} + {bin}::{kind} + {2 ** (bits - 1)}"
+        return f"({key})::USMALLINT" if row.classes << bits <= 2**16 else key
+
+    def keys_of(self, cells: ScoreCells) -> "pa.Array[Any]":
+        """Return the key of each cell, of the type that DuckDB gives it."""
+        said = cells.said.astype(np.int64)
+        if self._row.classes is None:
+            return pa.array(cells.bin ^ said << _YES_BIT, pa.int16())
+        bits = _BIN_BITS[cells.rule]
+        return pa.array((said << bits) + cells.bin + (1 << bits - 1), pa.int64())
 
     def _in_little_memory(self, rows: duckdb.DuckDBPyRelation) -> "pa.Table":
         """Run what needs little; without a limit DuckDB would take more to read ahead."""
@@ -360,23 +420,30 @@ class DuckScanner:
         finally:
             connection.execute("RESET memory_limit")
 
-    def _in_order(self, counted: "pa.Table") -> Ints:
+    def _in_order(self, rule: Rule, counted: "pa.Table") -> Ints:
         """Return where the cells are, in the order of `ScoreCells`; raise if any is bad."""
         ends = [np.asarray(counted[end]) for end in ("low", "high")]
         if counted["key"].null_count or not np.isfinite(ends).all():
             self._tell_what_is_wrong()
-        bins, said = self._unpacked(counted["key"])
-        return np.argsort(self._roles.n_classes * bins + said)
+        bins, said = self._unpacked(rule, counted["key"])
+        return np.argsort(self._n_codes * bins + said)
 
-    def _unpacked(self, keys: "pa.ChunkedArray[Any]") -> tuple[Ints, Bools | Ints]:
-        return _unpacked(keys) if self._row.classes is None else _unpacked_classes(keys)
+    @property
+    def _n_codes(self) -> int:
+        return 2 if self._row.classes is None else self._row.classes
+
+    def _unpacked(self, rule: Rule, keys: "pa.ChunkedArray[Any]") -> tuple[Ints, Bools | Ints]:
+        """Return the bins, and what was said."""
+        if self._row.classes is None:
+            return _unpacked(keys)
+        key, bits = np.asarray(keys).astype(np.int64), _BIN_BITS[rule]
+        return key % 2**bits - 2 ** (bits - 1), key >> bits
 
     def _cells(self, rule: Rule, counted: "pa.Table", order: Ints, words: Words) -> ScoreCells:
-        bins, said = self._unpacked(counted["key"])
+        bins, said = self._unpacked(rule, counted["key"])
         low, high = (np.asarray(counted[end]).astype(np.float64)[order] for end in ("low", "high"))
         count = np.asarray(counted["count"])[order]
-        classes = self._roles.n_classes
-        return ScoreCells(rule, bins[order], said[order], count, low, high, words, classes)
+        return ScoreCells(rule, bins[order], said[order], count, low, high, words, self._n_codes)
 
     def _tell_what_is_wrong(self) -> None:
         """Look at the rows again, to tell what one pass could only notice."""
@@ -440,14 +507,18 @@ def _cells_in(survey: Survey) -> ScoreCells:
     return survey.cells
 
 
+def _total(sums: "pa.ChunkedArray[Any]") -> int:
+    """Return the sum of whole numbers that may be larger than 64 bits hold."""
+    numbers: list[Any] = sums.to_pylist()
+    return sum(int(number) for number in numbers)
+
+
+def _as_it_is(cells: ScoreCells) -> ScoreCells:
+    return cells
+
+
 def _unpacked(column: "pa.ChunkedArray[Any]") -> tuple[Ints, Bools]:
     """Return the bins and the labels, from keys of 16 bits with a sign."""
     key = np.asarray(column).astype(np.int64)
     yes = (key >> _YES_BIT & 1) != (key < 0)
     return key ^ (yes.astype(np.int64) << _YES_BIT), yes
-
-
-def _unpacked_classes(column: "pa.ChunkedArray[Any]") -> tuple[Ints, Ints]:
-    """Return the bins and the numbers of the classes, from keys that hold both."""
-    key = np.asarray(column).astype(np.int64)
-    return key % 2**_CLASS_BIT - 2 ** (_CLASS_BIT - 1), key >> _CLASS_BIT

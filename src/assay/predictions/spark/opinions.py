@@ -58,9 +58,22 @@ def with_word(rows: "DataFrame", column: str, family: Family, others: Sequence[s
     keep = list(dict.fromkeys([*others, column]))
     rows = rows.selectExpr(*keep, "word", number)
     kept = [*others, "word", "text"]
-    rows = rows.selectExpr(*others, "word", "x", f"{text} AS text", f"{_EXPONENT} AS e")
-    rows = rows.selectExpr(*kept, "x", f"{_CORRECTED} AS e")
-    rows = rows.selectExpr(*kept, "x", f"{_BITS} AS bits").selectExpr(*kept, f"{_SIGNED} AS bits")
+    rows = with_bits(rows.selectExpr(*others, "word", "x", f"{text} AS text"), kept)
     said = "word ^ coalesce(text, digest) AS word"
     rows = with_digest(rows, "bits", "integer").selectExpr(*others, said)
     return with_digest(rows, "word", "integer").selectExpr(*others, "digest AS word")
+
+
+def with_bits(rows: "DataFrame", keep: Sequence[str]) -> "DataFrame":
+    """Return the rows with bits, those of the number in the column x, in its place.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        With a column ``x``, a DOUBLE.
+    keep : sequence of str
+        The columns to keep beside the bits.
+    """
+    rows = rows.selectExpr(*keep, "x", f"{_EXPONENT} AS e")
+    rows = rows.selectExpr(*keep, "x", f"{_CORRECTED} AS e")
+    return rows.selectExpr(*keep, "x", f"{_BITS} AS bits").selectExpr(*keep, f"{_SIGNED} AS bits")

@@ -1,6 +1,6 @@
 """Predictions in Spark: counted and filtered where they lie, on however many machines."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,25 +11,23 @@ from assay.core.cuts import Variable
 from assay.core.deck import Id
 from assay.core.error_model import Model
 from assay.core.profile import ScoreCells, evenest
-from assay.core.types import Floats, Ints
+from assay.core.types import Ints
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.contract import IdKind
-from assay.predictions.doubts import doubts_of
+from assay.predictions.doubts import Doubt, doubts_of
 from assay.predictions.engine import Rows, Span, Survey
 from assay.predictions.roles import Roles
-from assay.predictions.scan import Scan
 from assay.predictions.spark.classes import rows_with_classes
 from assay.predictions.spark.columns import (
     SparkIds,
-    refuse_other_arithmetic,
     spark_bin,
     with_digest,
     with_place,
     word_of_limit,
 )
 from assay.predictions.spark.opinions import with_word
-from assay.predictions.spark.source import SparkRows, column_name, open_rows, reading_with_spark
+from assay.predictions.spark.source import SparkRows, column_name
 from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows_of, usable_sql
 from assay.predictions.sql.model import model_sql
 from assay.predictions.sql.rows import (
@@ -52,49 +50,66 @@ if TYPE_CHECKING:
 # groups than bins of the rules together; afterwards the groups of the right rule are merged.
 
 
-def grouped(items: "DataFrame", classes: int | None = None) -> "DataFrame":
+_USABLE: dict[Rule, str] = {
+    **dict.fromkeys(("probability", "tail"), "usable AND value BETWEEN 0 AND 1"),
+    "margin": "usable",
+}
+
+
+def grouped(
+    items: "DataFrame",
+    classes: int | None = None,
+    rules: Sequence[Rule] = ("probability", "tail", "margin"),
+    more: Mapping[str, str] | None = None,
+) -> "DataFrame":
     """Return the groups: few, however many items there are.
 
-    The items have the columns id, value, says and digest. Those with which something is wrong
-    form a group without bins. `classes` is how many there are, if not no and yes.
+    Parameters
+    ----------
+    items : DataFrame
+        With the columns id, value and says. Items with which something is wrong form a group
+        without bins.
+    classes : int, optional
+        How many there are, if not no and yes.
+    rules : sequence of Rule
+        Those by whose bins items are grouped.
+    more : mapping of str to str, optional
+        Of further columns the function that sums each up; the digest's exclusive or, if not others.
     """
-    probability, tail, margin = (
-        spark_bin("value", rule) for rule in ("probability", "tail", "margin")
-    )
-    inside = "usable AND value BETWEEN 0 AND 1"
+    more = {"digest": "bit_xor"} if more is None else more
+    bins = [
+        f"CASE WHEN {_USABLE[rule]} THEN {spark_bin('value', rule)} END AS {rule}" for rule in rules
+    ]
     keys = items.selectExpr(
         f"{usable_sql(RowSql('id', 'value', 'says', classes=classes))} AS usable",
-        *("value", "says", "digest"),
+        *("value", "says", *more),
     ).selectExpr(
-        "CASE WHEN usable THEN says END AS says",
-        f"CASE WHEN {inside} THEN {probability} END AS probability",
-        f"CASE WHEN {inside} THEN {tail} END AS tail",
-        f"CASE WHEN usable THEN {margin} END AS margin",
-        *("1 AS item", "value AS low", "value AS high", "digest"),
+        *("CASE WHEN usable THEN says END AS says", *bins),
+        *("1 AS item", "value AS low", "value AS high", *more),
     )
     # By the functions' names: pyspark's own functions belong to a local Spark or to a remote one.
-    return keys.groupBy("says", "probability", "tail", "margin").agg(
-        {"item": "count", "low": "min", "high": "max", "digest": "bit_xor"}
-    )
+    return keys.groupBy("says", *rules).agg({"item": "count", "low": "min", "high": "max", **more})
 
 
 def merged(groups: "pa.Table", classes: int = 2) -> ScoreCells | None:
     """Return the cells that the groups make up; None if there is something wrong with an item."""
     if groups["margin"].null_count:
         return None
-    low, high = (groups[name].to_numpy() + 0.0 for name in ("min(low)", "max(high)"))
+    low, high = groups["min(low)"].to_numpy(), groups["max(high)"].to_numpy()
     rule = scale_of(float(low.min()), float(high.max()))
-    return evenest(
-        lambda rule: _merged(groups, low, high, rule, classes), rule, lambda cells: cells
-    )
+    return evenest(lambda rule: merged_by(groups, rule, classes), rule, lambda cells: cells)
 
 
-def _merged(groups: "pa.Table", low: Floats, high: Floats, rule: Rule, classes: int) -> ScoreCells:
+def merged_by(groups: "pa.Table", rule: Rule, classes: int) -> ScoreCells:
+    """Return the cells by a rule that the groups make up."""
+    low, high = (groups[name].to_numpy() + 0.0 for name in ("min(low)", "max(high)"))
     place = classes * groups[rule].to_numpy().astype(np.int64) + groups["says"].to_numpy()
     order = np.argsort(place)
     place = place[order]
     starts = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
-    digest = groups["bit_xor(digest)"].to_numpy()[order].view(np.uint64)
+    digest = np.zeros(order.size, dtype=np.uint64)
+    if "bit_xor(digest)" in groups.column_names:
+        digest = groups["bit_xor(digest)"].to_numpy()[order].view(np.uint64)
     said = place[starts] % classes
     return ScoreCells(
         rule=rule,
@@ -111,17 +126,6 @@ def _merged(groups: "pa.Table", low: Floats, high: Floats, rule: Rule, classes: 
 _ITEM = RowSql("id", "score", "says")
 
 
-def open_spark(scan: Scan, roles: Roles, show: Sequence[str]) -> "SparkScanner":
-    """Open predictions that Spark can read.
-
-    The session is used as it is: none of its settings are changed, and no views are made in it.
-    """
-    rows = open_rows(scan)
-    with reading_with_spark(rows.source):
-        refuse_other_arithmetic(rows.frame.sparkSession)
-        return SparkScanner(rows, roles, show)
-
-
 class SparkScanner:
     """A `Scanner` over a DataFrame of Spark.
 
@@ -132,11 +136,21 @@ class SparkScanner:
     ----------
     rows : SparkRows
         The rows.
-    roles, show
-        As in `open_spark`.
+    roles : Roles
+        Which column is what.
+    show : sequence of str
+        The columns that people see.
+    ids : SparkIds, optional
+        The ids, where they were looked at before.
     """
 
-    def __init__(self, rows: SparkRows, roles: Roles, show: Sequence[str]) -> None:
+    def __init__(
+        self,
+        rows: SparkRows,
+        roles: Roles,
+        show: Sequence[str],
+        ids: SparkIds | None = None,
+    ) -> None:
         refuse_missing_columns([*roles.columns, *show], rows.frame.columns, rows.source)
         if roles.classes is not None:
             rows = rows_with_classes(rows, roles)
@@ -149,7 +163,7 @@ class SparkScanner:
             is_text=rows.is_text,
             source=rows.source,
         )
-        self._ids = SparkIds(rows, str(roles.id))
+        self._ids = SparkIds(rows, str(roles.id)) if ids is None else ids
         shown = [f"{column_name(name)} AS shown_{i}" for i, name in enumerate(show)]
         told = [f"{self._ids.sql} AS id", f"{self._row.says} AS says", *shown]
         self._items = (
@@ -187,9 +201,22 @@ class SparkScanner:
         del seed  # to bring the first cards along would take a list in every group
         items = self._judged("score", "margin")
         cells = self._counted(with_digest(items, "id", self.id_kind))
+        return Survey(cells, doubts=self._checked(cells))
+
+    def judged(self) -> tuple[ScoreCells, tuple[Doubt, ...]]:
+        """Count all items by score, without a digest of their ids."""
+        cells = self.cells("score", "margin")
+        return cells, self._checked(cells)
+
+    def _checked(self, cells: ScoreCells) -> tuple[Doubt, ...]:
         refuse_bad_cells(cells, self._rows, self._row, self._roles)
         outside = rows_of(self._rows, self._row, self._roles)
-        return Survey(cells, doubts=doubts_of(cells, self._roles, self.source, outside))
+        return doubts_of(cells, self._roles, self.source, outside)
+
+    @property
+    def row(self) -> RowSql:
+        """What is asked of each row."""
+        return self._row
 
     def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
         """Count all items by another stratification variable."""
@@ -198,7 +225,7 @@ class SparkScanner:
     def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
         """Return the number of items in each span."""
         inside = case_sql(spans, [str(place) for place in range(len(spans))])
-        rows = self._judged(variable, scale).selectExpr(f"{inside} AS span")
+        rows = self._heaped(spans, self._judged(variable, scale)).selectExpr(f"{inside} AS span")
         found = self._rows.fetch(rows.where("span IS NOT NULL").groupBy("span").count())
         counts = np.zeros(len(spans), dtype=np.int64)
         counts[found["span"].to_numpy()] = found["count"].to_numpy()
@@ -213,12 +240,16 @@ class SparkScanner:
             As in `engine.Scanner`.
         """
         limit = case_sql(spans, [word_of_limit(span.limit) for span in spans])
-        rows = self._judged(variable, scale)
-        if self._row.classes is not None:
-            rows = rows.selectExpr("*", f"{heap_sql(spans, self._row.classes, 'spark')} AS heap")
+        rows = self._heaped(spans, self._judged(variable, scale))
         rows = rows.selectExpr("*", f"{limit} AS highest")
         placed = with_place(rows.where("highest IS NOT NULL"), "id", self.id_kind, seed)
         return self._taken(placed.where("place <= highest"))
+
+    def _heaped(self, spans: Sequence[Span], rows: "DataFrame") -> "DataFrame":
+        """Return rows with the heap of what each says, where spans are of heaps."""
+        if self._row.classes is None:
+            return rows
+        return rows.selectExpr("*", f"{heap_sql(spans, self._row.classes, 'spark')} AS heap")
 
     def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
         """Return the rows with these ids, with what people see of them."""
@@ -272,15 +303,19 @@ class SparkScanner:
             )
         cells = merged(groups, self._roles.n_classes)
         if cells is None:
-            is_text = self._rows.is_text and self._roles.score is not None
-            written = column_name(str(self._roles.score)) if is_text else None
-            refuse_bad_rows(self._rows, self._row, self._roles, written=written)
+            self._tell_what_is_wrong()
             raise PredictionsError(
                 f"some scores of {self.source} are too far from the threshold "
                 f"{self._roles.threshold}",
                 details="the distance between a score and the threshold must fit in a float64",
             )
         return cells
+
+    def _tell_what_is_wrong(self) -> None:
+        """Look at the rows again, to tell what one pass could only notice."""
+        is_text = self._rows.is_text and self._roles.score is not None
+        written = column_name(str(self._roles.score)) if is_text else None
+        refuse_bad_rows(self._rows, self._row, self._roles, written=written)
 
     def _taken(self, rows: "DataFrame") -> Rows:
         table = self._rows.fetch(rows)

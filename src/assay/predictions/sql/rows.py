@@ -102,17 +102,21 @@ def case_sql(spans: Sequence[Span], then: Sequence[str]) -> str:
     return f"CASE {' '.join(cases)} END"
 
 
-def heap_sql(spans: Sequence[Span], classes: int, dialect: "Dialect") -> str:
-    """Return the heap of a row's class, called by the smallest class of the heap; -1 for none.
+_LONGEST_LIST = 2**14  # codes
 
-    It is looked up in a list, which takes as long for many classes as for few.
+
+def heap_sql(spans: Sequence[Span], classes: int, dialect: "Dialect") -> str:
+    """Return the heap of a row's code, called by the smallest code of the heap; -1 for none.
+
+    It is looked up in a list, which takes as long for many codes as for few, unless most of those
+    that there may be are in no heap.
 
     Parameters
     ----------
     spans : sequence of Span
         Their codes are the heaps.
     classes : int
-        How many classes there are.
+        How many codes there may be.
     dialect : {"duckdb", "spark"}
 
     Examples
@@ -120,8 +124,12 @@ def heap_sql(spans: Sequence[Span], classes: int, dialect: "Dialect") -> str:
     >>> heap_sql([Span(None, 0.0, 1.0, 7, codes=(1, 2))], 4, "duckdb")
     '([-1, 1, 1, -1])[says + 1]'
     """
+    heaps = {span.codes for span in spans if span.codes is not None}
+    if classes > _LONGEST_LIST:
+        cases = [f"WHEN says IN ({', '.join(map(str, codes))}) THEN {codes[0]}" for codes in heaps]
+        return f"CASE {' '.join(cases)} ELSE -1 END"
     heap = np.full(classes, -1)
-    for codes in {span.codes for span in spans if span.codes is not None}:
+    for codes in heaps:
         heap[list(codes)] = codes[0]
     listed = ", ".join(map(str, heap.tolist()))
     return f"([{listed}])[says + 1]" if dialect == "duckdb" else f"array({listed})[says]"

@@ -1,0 +1,242 @@
+"""Several classifiers of the same items, in plain Python from the definitions."""
+
+import math
+import struct
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from assay.core.cells import Heap, cut_heaps
+from assay.core.deck import Id
+from assay.core.profile import Profile
+from assay.core.strata import Strata
+from assay.predictions import Card, Predictions, read_predictions
+from tests.predictions.contract import SEED, Item, mixed, plain_bin, plain_rule
+
+SIZE = 1_500
+
+CLASSIFIERS: dict[str, dict[str, object]] = {
+    "odds": {"score": "p", "threshold": 0.3},
+    "rare": {"score": "q", "predicted": "rarely", "positive": "true"},
+    "margin": {"score": "m", "predicted": "said"},
+    "votes": {"predicted": "vote"},
+    "sure": {"score": "c", "predicted": "sure", "score_of": "predicted"},
+}
+"""All kinds: each rule of the bins, with and without a score, turned, by a threshold."""
+
+
+@dataclass(frozen=True, eq=False)
+class Several:
+    """The same predictions twice: as a table, and as they are meant.
+
+    `scores` and `said` are by classifier and row; a classifier without a score has None.
+    """
+
+    table: "pa.Table"
+    ids: Sequence[Id]
+    scores: Mapping[str, Sequence[float] | None]
+    said: Mapping[str, Sequence[bool]]
+
+    def read(self, source: object) -> Predictions:
+        options: dict[str, Any] = {"classifiers": {name: CLASSIFIERS[name] for name in self.said}}
+        return read_predictions(source, **options, id="key", show=["text"], seed=SEED)
+
+    @cached_property
+    def items(self) -> list[Item]:
+        texts = self.table["text"].to_pylist()
+        return [
+            Item(id, 0.0, yes=False, shown={"text": text})
+            for id, text in zip(self.ids, texts, strict=True)
+        ]
+
+    @cached_property
+    def codes(self) -> list[int]:
+        return [
+            sum(2**place for place, said in enumerate(self.said.values()) if said[row])
+            for row in range(len(self.ids))
+        ]
+
+    @cached_property
+    def ranks(self) -> list[float]:
+        totals, scored = [0.0] * len(self.ids), 0
+        for name, scores in self.scores.items():
+            if scores is None:
+                continue
+            scored += 1
+            rule = plain_rule(list(zip(scores, self.said[name], strict=True)))
+            bins = [plain_bin(score, rule) for score in scores]
+            count, below, middle = Counter(bins), 0, {}
+            for bin in sorted(count):
+                middle[bin] = (below + count[bin] / 2) / len(bins)
+                below += count[bin]
+            totals = [total + middle[bin] for total, bin in zip(totals, bins, strict=True)]
+        return [total / scored if scored else 0.5 for total in totals]
+
+    def fingerprint(self) -> str:
+        total = 0
+        for row, item in enumerate(self.items):
+            word = item.digest
+            for name, said in self.said.items():
+                scores = self.scores[name]
+                score = 0.0 if scores is None else scores[row] + 0.0
+                (bits,) = struct.unpack("<Q", struct.pack("<d", score))
+                word = mixed(((word ^ mixed(bits)) + said[row]) % 2**64)
+            total += word
+        return f"assay-predictions-1:{len(self.ids)}:{total % 2**64:016x}"
+
+    def profile(self, heap: Sequence[int]) -> Profile:
+        cells: dict[int, list[float]] = {}
+        for value, code in zip(self.ranks, self.codes, strict=True):
+            if code in heap:
+                cells.setdefault(plain_bin(value, "probability"), []).append(value)
+        inside = [cells[bin] for bin in sorted(cells)]
+        low, high = np.array([min(cell) for cell in inside]), np.array(list(map(max, inside)))
+        middle = np.where(low == high, low, low / 2 + high / 2)
+        return Profile(low, high, middle, np.array(list(map(len, inside))), "probability")
+
+    def heaps(self) -> list[tuple[int, ...]]:
+        """Return the largest cells alone, and all others in two heaps."""
+        count = Counter(self.codes)
+        order = sorted(count, key=lambda code: (-count[code], code))
+        rest = sorted(order[3:])
+        halves = [tuple(rest[::2]), tuple(rest[1::2])]
+        return [*((code,) for code in order[:3]), *(half for half in halves if half)]
+
+    def strata(self, bins: int, method: str = "perc") -> Strata:
+        heaps = self.heaps()
+        profiles = [self.profile(heap) for heap in heaps]
+        cut = cut_heaps(profiles, heaps, [bins] * len(heaps), method=method)
+        parts = Counter(
+            (stratum, self.codes[row])
+            for stratum, rows in enumerate(self.members(cut))
+            for row in rows
+        )
+        told = tuple((*part, parts[part]) for part in sorted(parts))
+        return Strata(tuple(self.said), tuple(cut), told)
+
+    def members(self, heaps: Sequence[Heap]) -> list[list[int]]:
+        """Return the rows of each stratum."""
+        found: list[list[int]] = []
+        for heap in heaps:
+            of_heap: list[list[int]] = [[] for _ in range(heap.cuts.n_strata)]
+            for row, (value, code) in enumerate(zip(self.ranks, self.codes, strict=True)):
+                if code in heap.codes:
+                    of_heap[heap.cuts.owner[bisect_right(heap.cuts.points, value)]].append(row)
+            found += of_heap
+        return found
+
+    def dealt(self, strata: Strata, seed: int, counts: Sequence[int]) -> list[list[Card]]:
+        def order(row: int) -> tuple[int, bytes]:
+            return self.items[row].number(seed), str(self.ids[row]).encode()
+
+        return [
+            [self._card(row) for row in sorted(rows, key=order)[:count]]
+            for rows, count in zip(self.members(strata.heaps), counts, strict=True)
+        ]
+
+    def _card(self, row: int) -> Card:
+        return Card(self.ids[row], self.codes[row], self.items[row].shown)
+
+
+@cache
+def several(*names: str, seed: int = 1, strings: bool = False) -> Several:
+    """Return a population with some of the classifiers, or all of them."""
+    rng = np.random.default_rng(seed)
+    base = rng.normal(-1.0, 2.0, SIZE)
+    noisy = base + rng.normal(0.0, 1.0, (4, SIZE))
+    p = (1 / (1 + np.exp(-noisy[0]))).astype(np.float32)
+    p[:3] = [0.0, -0.0, 1.0]
+    q = np.exp(2 * noisy[1] - 18)
+    m = 3 * noisy[2]
+    m[:2] = [-0.0, 1e300]
+    rarely, said, vote, sure = q > 1e-8, m > 0.5, rng.random(SIZE) < 0.3, noisy[3] > 0
+    confident = 1 / (1 + np.exp(-np.abs(noisy[3])))
+    ids = (rng.permutation(SIZE) * 7 - 4_000).tolist()
+    keys: list[Id] = [f"é {id}" if strings else id for id in ids]
+    table = pa.table(
+        {
+            "key": pa.array(keys, pa.string() if strings else pa.int64()),
+            "p": p,
+            "q": q,
+            "m": m,
+            "c": confident,
+            "rarely": ["true" if yes else "false" for yes in rarely],
+            "said": said,
+            "vote": vote.astype(np.int8),
+            "sure": ["Yes" if yes else "no" for yes in sure],
+            "text": [f"item {row}" for row in range(SIZE)],
+            "lang": ["en" if id % 2 else "fr" for id in ids],
+        }
+    )
+    turned = [c if yes else 1.0 - c for c, yes in zip(confident.tolist(), sure, strict=True)]
+    scores: dict[str, list[float] | None] = {
+        "odds": p.astype(np.float64).tolist(),
+        "rare": q.tolist(),
+        "margin": m.tolist(),
+        "votes": None,
+        "sure": turned,
+    }
+    judged = {
+        "odds": [score >= 0.3 for score in p.astype(np.float64).tolist()],
+        "rare": rarely.tolist(),
+        "margin": said.tolist(),
+        "votes": vote.tolist(),
+        "sure": sure.tolist(),
+    }
+    chosen = names or tuple(CLASSIFIERS)
+    return Several(
+        table,
+        keys,
+        {name: scores[name] for name in chosen},
+        {name: judged[name] for name in chosen},
+    )
+
+
+def _bytes(profile: Profile) -> list[bytes]:
+    floats = (profile.low, profile.high, profile.mean)
+    return [*(column.astype("<f8").tobytes() for column in floats), profile.count.tobytes()]
+
+
+def check_several(found: Predictions, meant: Several) -> None:
+    """Compare all that is counted, and cards of the seed read with and of another."""
+    assert (found.size, found.classifiers) == (len(meant.ids), tuple(meant.said))
+    assert found.positives == sum(code > 0 for code in meant.codes)
+    assert found.score_range == (min(meant.ranks), max(meant.ranks))
+    assert found.cells() == dict(Counter(meant.codes))
+    assert found.fingerprint() == meant.fingerprint()
+    for heap, profile in zip(meant.heaps(), found.profile_heaps(meant.heaps()), strict=True):
+        assert profile.scale == "probability"
+        assert _bytes(profile) == _bytes(meant.profile(heap))
+    strata = meant.strata(4)
+    assert found.count_parts(strata.heaps) == strata.parts
+    sizes = [len(rows) for rows in meant.members(strata.heaps)]
+    assert found.count(strata, scale="probability").tolist() == sizes
+    some = [(7 * place) % 40 for place in range(strata.n_strata)]
+    for seed, counts in ((SEED, some), (3, [10**6] * strata.n_strata)):
+        dealt = found.deal(strata, scale="probability", seed=seed, counts=counts)
+        assert dealt == meant.dealt(strata, seed, counts)
+        assert {type(card.predicted) for cards in dealt for card in cards} <= {int}
+    some_ids: list[Id] = [meant.ids[5], "none", meant.ids[9]]
+    told = found.find(some_ids, variable="rank", scale="probability")
+    assert [None if one is None else (one.card, one.value) for one in told] == [
+        (meant._card(5), meant.ranks[5]),
+        None,
+        (meant._card(9), meant.ranks[9]),
+    ]
+
+
+def check_several_in_strata_of_another(found: Predictions, meant: Several, other: Several) -> None:
+    """Compare counts and cards in strata whose cuts go through cells."""
+    strata = other.strata(5)
+    rows = meant.members(strata.heaps)
+    assert not all(math.isclose(len(a), b) for a, b in zip(rows, strata.sizes, strict=True))
+    assert found.count(strata, scale="probability").tolist() == list(map(len, rows))
+    counts = [25] * strata.n_strata
+    dealt = found.deal(strata, scale="probability", seed=SEED, counts=counts)
+    assert dealt == meant.dealt(strata, SEED, counts)

@@ -1,0 +1,136 @@
+"""Several classifiers from one table: the same in memory, DuckDB and Spark, as defined."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assay.errors import PredictionsError
+from assay.predictions import read_predictions
+from assay.predictions.scan import ENGINES, Engine, Scan
+from assay.predictions.scanned import ScannedPredictions
+from tests.predictions.contract import scan_by
+from tests.predictions.contract_layouts import LAYOUTS
+from tests.predictions.several_population import (
+    CLASSIFIERS,
+    Several,
+    check_several,
+    check_several_in_strata_of_another,
+    several,
+)
+
+OUT_OF_CORE: tuple[Engine, ...] = ("duckdb", "spark")
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Engine:
+    given: Engine = request.param
+    return given
+
+
+def _written(meant: Several, folder: Path) -> Path:
+    path = folder / "rows.parquet"
+    pq.write_table(meant.table, path, row_group_size=400)
+    return path
+
+
+def test_all_that_is_told(engine: Engine, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    meant = several()
+    found = meant.read(scan_by(request, engine, _written(meant, tmp_path)))
+    assert isinstance(found, ScannedPredictions) == (engine != "memory")
+    check_several(found, meant)
+
+
+@pytest.mark.parametrize("names", [("votes", "odds"), ("votes", "sure", "rare")])
+def test_in_any_order_with_strings_for_ids(
+    names: tuple[str, ...], engine: Engine, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    meant = several(*names, strings=True)
+    check_several(meant.read(scan_by(request, engine, _written(meant, tmp_path))), meant)
+
+
+def test_no_score_at_all(request: pytest.FixtureRequest, engine: Engine, tmp_path: Path) -> None:
+    path = _written(several(), tmp_path)
+    classifiers: dict[str, dict[str, object]] = {
+        "votes": CLASSIFIERS["votes"],
+        "said": {"predicted": "said"},
+    }
+    found = read_predictions(scan_by(request, engine, path), classifiers=classifiers, id="key")
+    assert found.score_range == (0.5, 0.5)
+    alike = read_predictions(several().table, classifiers=classifiers, id="key")
+    assert (found.cells(), found.fingerprint()) == (alike.cells(), alike.fingerprint())
+
+
+@pytest.mark.parametrize("engine", OUT_OF_CORE)
+def test_the_word_tells_one_prediction_from_another(
+    engine: Engine, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    meant = several("votes", "odds")
+    vote: list[Any] = meant.table["vote"].to_pylist()
+    vote[77] = 1 - vote[77]
+    changed = meant.table.set_column(
+        meant.table.column_names.index("vote"), "vote", pa.array(vote, pa.int8())
+    )
+    pq.write_table(changed, tmp_path / "changed.parquet")
+    found = meant.read(scan_by(request, engine, tmp_path / "changed.parquet"))
+    assert found.fingerprint() != meant.fingerprint()
+
+
+def test_strata_of_another_population(
+    engine: Engine, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    meant, other = several("odds", "margin"), several("odds", "margin", seed=5)
+    found = meant.read(scan_by(request, engine, _written(meant, tmp_path)))
+    check_several_in_strata_of_another(found, meant, other)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts(layout: str, tmp_path: Path) -> None:
+    meant = several("rare", "margin")  # as text, a FLOAT is another DOUBLE
+    path = LAYOUTS[layout](meant.table, tmp_path)
+    check_several(meant.read(Scan(path, engine="duckdb")), meant)
+
+
+@pytest.mark.parametrize("partitions", [1, 64])
+def test_partitions_of_spark(partitions: int, spark: Any, tmp_path: Path) -> None:
+    meant = several("odds", "margin")
+    path = _written(meant, tmp_path)
+    check_several(meant.read(spark.read.parquet(str(path)).repartition(partitions)), meant)
+
+
+@pytest.mark.parametrize("engine", OUT_OF_CORE)
+def test_errors_name_the_classifier(
+    engine: Engine, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    path = _written(several(), tmp_path)
+    odds, votes = CLASSIFIERS["odds"], CLASSIFIERS["votes"]
+    for wrong, told in (
+        ({"score": "text", "threshold": 0.5}, "classifier 'b': the scores in column 'text'"),
+        ({"score": "q", "predicted": "text"}, "classifier 'b': the predicted labels in column"),
+        ({"score": "qq", "threshold": 0.5}, "column 'qq' not found"),
+    ):
+        with pytest.raises(PredictionsError, match=told):
+            read_predictions(
+                scan_by(request, engine, path), classifiers={"a": odds, "b": wrong}, id="key"
+            )
+    table = several().table
+    at = table.column_names.index("key")
+    missing = pa.array([None, *table["key"].to_pylist()[1:]])
+    pq.write_table(table.set_column(at, "key", missing), path)
+    with pytest.raises(PredictionsError, match="1 of 1,500 ids in column 'key'"):
+        read_predictions(
+            scan_by(request, engine, path), classifiers={"a": odds, "b": votes}, id="key"
+        )
+
+
+@pytest.mark.parametrize("engine", OUT_OF_CORE)
+def test_strata_of_other_classifiers_are_refused(
+    engine: Engine, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    meant = several("odds", "votes")
+    found = meant.read(scan_by(request, engine, _written(meant, tmp_path)))
+    strata = several("votes", "odds").strata(2)
+    with pytest.raises(PredictionsError, match="of votes, odds, and the predictions of odds, vot"):
+        found.count(strata, scale="probability")
