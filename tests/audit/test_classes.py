@@ -1,5 +1,6 @@
 """Verification of campaigns of more classes than yes and no, and of what was changed in them."""
 
+import json
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import assay
 from assay.audit import values as module
 from assay.audit import verify_bundle, verify_campaign
 from assay.errors import StorageError
+from assay.predictions import RANKED
 
 NAMES = np.array(["bio", "cs", "math", "physics"])
 N = 500
@@ -101,3 +103,49 @@ def test_an_answer_that_is_no_class_is_damage(storage: str) -> None:
     database.close()
     with pytest.raises(StorageError, match="label 3 says 'yes', which is no answer"):
         assay.load_campaign("topics", storage=storage).estimate()
+
+
+@pytest.fixture
+def ranked(tmp_path: Path) -> str:
+    """A campaign of top-k accuracy of two classifiers."""
+    rng = np.random.default_rng(7)
+    truth, p = rng.integers(0, 4, N), rng.dirichlet(np.ones(4), (2, N)).round(1)
+    storage = f"sqlite:///{tmp_path / 'ranked.db'}"
+    campaign = assay.create_campaign(
+        {"id": np.arange(N), "new": p[0], "old": p[1]},
+        id="id",
+        classifiers={"new": {"probabilities": "new"}, "old": {"probabilities": "old"}},
+        classes=NAMES.tolist(),
+        metrics=["top_2_accuracy", "top_3_accuracy:new - top_3_accuracy:old", "accuracy"],
+        budget=200,
+        name="ranked",
+        storage=storage,
+    )
+    while not campaign.done:
+        campaign.tell({item.id: str(NAMES[truth[int(item.id)]]) for item in campaign.ask(50)})
+    return storage
+
+
+def test_top_k_accuracy_follows_from_the_log(ranked: str, tmp_path: Path) -> None:
+    found = verify_campaign("ranked", storage=ranked)
+    assert found.clean, found.findings
+    notes = [note for check in found.checks for note in check.notes]
+    left = [note for note in notes if "of all classes" in note]
+    assert left == [note for note in notes if note.startswith("top_3_accuracy:new - ")]
+    campaign = assay.load_campaign("ranked", storage=ranked)
+    for name, shown in (("whole.zip", True), ("blind.zip", False)):
+        campaign.bundle(tmp_path / name, shown=shown)
+        assert verify_bundle(tmp_path / name).clean
+
+
+def test_another_order_of_the_classes_is_found_out(ranked: str) -> None:
+    with sqlite3.connect(ranked.removeprefix("sqlite:///")) as connection:
+        rows = connection.execute("SELECT stratum, position, shown FROM item").fetchall()
+        for stratum, position, shown in rows:
+            kept = json.loads(shown)
+            kept[RANKED] = [each[::-1] for each in kept[RANKED]]
+            connection.execute(
+                "UPDATE item SET shown = ? WHERE stratum = ? AND position = ?",
+                (json.dumps(kept), stratum, position),
+            )
+    assert not verify_campaign("ranked", storage=ranked).clean

@@ -8,7 +8,7 @@ import numpy as np
 from assay.core.cells import cut_heaps
 from assay.core.strata import Strata
 from assay.core.vocabulary import Vocabulary
-from assay.predictions import Card, Predictions
+from assay.predictions import Card, Predictions, Ranking
 
 TOPICS = ("math", "physics", "q-bio")
 N = 3_000
@@ -51,6 +51,7 @@ def dealt(found: Predictions, strata: Strata, each: int) -> list[list[Card]]:
 def told_by(found: Predictions) -> dict[str, Any]:
     """Return all that must not depend on the container."""
     strata = cut(found, [(0,), (1, 2)], 4)
+    assert isinstance(found, Ranking)
     return {
         "classes": found.classes,
         "cells": found.cells(),
@@ -59,6 +60,8 @@ def told_by(found: Predictions) -> dict[str, Any]:
         "count": found.count(strata, scale="probability").tolist(),
         "cards": dealt(found, strata, 20),
         "all cards of one class": dealt(found, cut(found, [(2,)], 3), N),
+        "has probabilities": found.has_probabilities,
+        "most probable classes": found.ranked(["u3", "u2999", "u5"], 2),
         "found": found.find(["u3", "none", "u5"], variable="rank", scale="probability"),
         "fingerprint": found.fingerprint(),
         "range": found.score_range,

@@ -1,5 +1,6 @@
 """Labels counted again from the stored rows, and compared with what the campaign says."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -10,6 +11,7 @@ from assay.core.answers import Answer
 from assay.core.deck import number
 from assay.core.weights import seed_of_arrival
 from assay.labelling import Labelling, estimates_of, strata_in
+from assay.predictions import RANKED
 from assay.results import Estimate
 from assay.storage import CardRow
 
@@ -68,6 +70,9 @@ def check_values(books: Books, labelling: Labelling) -> Checked:
         story = stories.get(card["item_id"])
         if story is not None and story.now is not None:
             counts.add(card["stratum"], card["predicted"], story.now)
+            if books.settings.ranked and story.now not in NEITHER:
+                place = card["stratum"], card["predicted"]
+                counts.rank(books.settings, place, story.now, json.loads(card["shown"])[RANKED])
             if books.weighted and not before:
                 counts.weigh(card["stratum"], card["predicted"], story.now, card["weight"])
     estimates = estimates_of(labelling)

@@ -8,6 +8,7 @@ from typing import Any
 from assay.core.strata import Strata
 from assay.errors import InputError
 from assay.labelling import FROM_BEFORE, Labelling, Settings, find_campaign
+from assay.predictions import RANKED
 from assay.storage import CardRow, Session, Store, StoredLabel, open_store
 
 MOST_DRAWS = 1_000_000  # of items with weights; it takes half a minute to deal them again
@@ -177,8 +178,11 @@ def _without_places(settings: Settings) -> Settings:
 
 
 def _blind(card: CardRow, settings: Settings) -> CardRow:
-    """Return a card without what reviewers saw; slices stay, as estimates are told by them."""
-    columns, kept = json.loads(card.shown), settings.source.slices
+    """Return a card without what reviewers saw.
+
+    Slices stay, and classes by their probability: estimates are told by them.
+    """
+    columns, kept = json.loads(card.shown), (*settings.source.slices, RANKED)
     return replace(
         card, shown=json.dumps({name: columns[name] for name in columns if name in kept})
     )

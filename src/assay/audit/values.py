@@ -1,5 +1,6 @@
 """Metrics from counts, in plain sums: the formulas of `assay.core` written out again."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,17 +20,42 @@ NEITHER = ("cannot judge", "broken")
 
 @dataclass
 class Counts:
-    """Answers by stratum and by what was predicted."""
+    """Answers by stratum and by what was predicted.
+
+    `tops` are those that name one of the k most probable classes, by the target, too.
+    """
 
     judged: dict[tuple[int, int], Counter[str]] = field(default_factory=dict)
     draws: Counter[tuple[int, int]] = field(default_factory=Counter)
     once: dict[tuple[int, int], list[tuple[str, int]]] = field(default_factory=dict)
+    tops: Counter[tuple[str, int, int]] = field(default_factory=Counter)
 
     def add(self, stratum: int, predicted: int, answer: str) -> None:
         """Count an answer; where the question has none, that tells nothing."""
         self.draws[stratum, predicted] += 1
         if answer not in NEITHER:
             self.judged.setdefault((stratum, predicted), Counter())[answer] += 1
+
+    def rank(
+        self, settings: Settings, place: tuple[int, int], answer: str, ranked: Sequence[list[int]]
+    ) -> None:
+        """Count an answer for targets of top-k accuracy.
+
+        Parameters
+        ----------
+        settings : Settings
+            Of the campaign.
+        place : (int, int)
+            The item's stratum, and what was predicted of it.
+        answer : str
+        ranked : sequence of lists
+            Of each classifier, the numbers of the item's most probable classes.
+        """
+        for target in settings.goal.targets:
+            if (k := _top_of(target)) is not None:
+                whose = settings.strata.classifiers.index(target.classifier or "")
+                first = [settings.strata.classes[number] for number in ranked[whose][:k]]
+                self.tops[target.name, *place] += answer in first
 
     def weigh(self, stratum: int, predicted: int, answer: str, weight: int) -> None:
         """Note an item that has an answer, whatever it is, with its weight.
@@ -90,6 +116,13 @@ class _Part:
             judged = answer not in NEITHER
             self.weights[answer != outcome if judged else 2] += weight
 
+    def take_top(self, counts: Counts, place: tuple[int, int], target: str) -> None:
+        """Add the answers to a stratum's items, with those that name one of the first classes."""
+        hits = counts.tops[target, *place]
+        self.outcomes += hits
+        self.others += counts.judged.get(place, Counter()).total() - hits
+        self.draws += counts.draws[place]
+
     def possible(self, *, weighted: bool) -> tuple[int, int]:
         """Return the least and the most that has the outcome, by what was judged."""
         least, less = self.weights[:2] if weighted else (self.outcomes, self.others)
@@ -107,13 +140,24 @@ class _Part:
 def values_of(settings: Settings, counts: Counts) -> Mapping[str, Sequence[float]]:
     """Return the value of every metric, or two where rounding decides which of them it is.
 
-    Not of metrics of the whole confusion matrix, other than the accuracy of one classifier.
+    Not of metrics of the whole confusion matrix, other than the accuracy, or top-k accuracy, of one
+    classifier.
     """
     return {
         target.name: _of_target(settings.design, settings.strata, counts, target)
         for target in settings.goal.targets
-        if target.label != "" or (target.metric == "accuracy" and target.minus is None)
+        if target.label != "" or _top_of(target) or _is_accuracy(target)
     }
+
+
+def _is_accuracy(target: Target) -> bool:
+    return target.metric == "accuracy" and target.minus is None
+
+
+def _top_of(target: Target) -> int | None:
+    """Return k of a single classifier's top-k accuracy; None of all else."""
+    found = re.fullmatch(r"top_(\d+)_accuracy", target.metric)
+    return None if found is None or target.minus is not None else int(found[1])
 
 
 def _of_target(design: Design, strata: Strata, counts: Counts, target: Target) -> list[float]:
@@ -156,6 +200,8 @@ def _parts(strata: Strata, counts: Counts, names: Sequence[str], target: Target)
         if code == EITHER:
             part.take(counts, (stratum, 0), outcome="no")
             part.take(counts, (stratum, 1), outcome="yes")
+        elif _top_of(target):
+            part.take_top(counts, (stratum, code), target.name)
         else:
             outcome = "yes" if target.label is None else target.label
             outcome = outcome or called(strata, code, names[0])

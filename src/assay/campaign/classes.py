@@ -3,16 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.core.confusion import MATRIX_METRICS
+from assay.core.confusion import is_matrix_metric
 from assay.core.design import Design
-from assay.core.metrics import METRICS
-from assay.core.targets import ALONE
+from assay.core.metrics import METRICS, asks_for_top
+from assay.core.ranking import tops_of_target
+from assay.core.targets import ALONE, Target
 from assay.core.vocabulary import Vocabulary
 from assay.errors import DesignError
 from assay.predictions import (
     Classifiers,
     Given,
     Predictions,
+    Ranking,
     are_classes,
     as_mappings,
     as_scan,
@@ -51,15 +53,17 @@ def classes_of(
         Whether to look what the predictions name. Where all rows are to be read anyway, that is
         done when they turn out to be something else than yes and no.
     """
-    if isinstance(classes, Vocabulary):
-        return None if classes.is_yes_or_no else classes
-    if multilabel:
-        return find_labels(predictions, classifiers or {ALONE: columns}, classes)
+    held = as_scan(predictions).source
     each = [columns]
     if isinstance(classifiers, Mapping):
         given = as_mappings(classifiers).values()
         each = [one for one in given if isinstance(one, Mapping)]
-    held = as_scan(predictions).source
+    if not isinstance(held, Predictions) and not multilabel:
+        _refuse_no_probabilities(metrics, [columns, *each])
+    if isinstance(classes, Vocabulary):
+        return None if classes.is_yes_or_no else classes
+    if multilabel:
+        return find_labels(predictions, classifiers or {ALONE: columns}, classes)
     if isinstance(held, Predictions):
         names = held.classes
         return None if names == ("no", "yes") else find_classes(held, classes=classes)
@@ -86,8 +90,46 @@ def _is_of_all(metric: object) -> bool:
     """Tell whether a metric is one that yes and no do not have."""
     word = str(metric).partition(":")[0].partition(" within ")[0].strip().lower()
     known = word.replace(" ", "_").replace("-", "_")
-    more = known in MATRIX_METRICS or known.startswith(("macro_", "micro_", "weighted_"))
+    more = is_matrix_metric(known) or known.startswith(("macro_", "micro_", "weighted_"))
     return more and known not in METRICS
+
+
+def _refuse_no_probabilities(metrics: Sequence[str], each: Sequence[Mapping[str, Any]]) -> None:
+    """Raise where top-k accuracy is asked for, and nobody has said where probabilities are.
+
+    Parameters
+    ----------
+    metrics : sequence of str
+        What is asked for.
+    each : sequence of mappings
+        The columns of each classifier.
+    """
+    asked = next((metric for metric in metrics if asks_for_top([metric])), None)
+    if asked is not None and not any(one.get("probabilities") is not None for one in each):
+        raise DesignError(
+            f"{asked} needs the probabilities of all classes",
+            details="of a predicted class and its score alone the next ones are not known",
+            hint="name their columns, with a star for the class: probabilities='p_*'",
+        )
+
+
+def refuse_unranked(targets: Sequence[Target], found: Predictions) -> None:
+    """Raise where top-k accuracy is asked of a classifier that was read without probabilities."""
+    has = [False] * len(found.classifiers)
+    if isinstance(found, Ranking):
+        has = list(found.has_probabilities)
+    for target in targets:
+        for top in tops_of_target(target, found.classifiers):
+            if not has[top.classifier]:
+                name = found.classifiers[top.classifier]
+                whose = "" if name == ALONE else f" by {name}"
+                raise DesignError(
+                    f"{target.name} needs the probabilities of all classes{whose}",
+                    details=f"{found.source} was read without them",
+                    hint="read it with probabilities='p_*'"
+                    if name == ALONE
+                    else f"classifiers={{{name!r}: {{'probabilities': '{name}_*'}}, ...}}",
+                )
 
 
 def refuse_beside_more_classes(

@@ -5,7 +5,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.campaign.classes import classes_of, refuse_beside_more_classes
+from assay.campaign.classes import (
+    classes_of,
+    refuse_beside_more_classes,
+    refuse_unranked,
+)
 from assay.campaign.prior_labels import PriorLabels, find_prior_labels
 from assay.core.bins import Scale, scale_of
 from assay.core.design import Design, check_together, default_design, fitted, price_of_peeking
@@ -14,7 +18,7 @@ from assay.core.floors import EVERY_SCORE, refuse_beside
 from assay.core.goal import Goal, refuse_yes_or_no
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of, sides_to_cut, stratify
-from assay.core.targets import ALONE, parse_targets, slices_in
+from assay.core.targets import ALONE, Target, parse_targets, slices_in
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import AssayError, DesignError, PredictionsError, did_you_mean
 from assay.labelling import Lessons
@@ -152,16 +156,11 @@ def set_up(
         read, scores = _with_scores(predictions, columns)
         found = read_predictions(predictions, **read, seed=seed, classes=known)
         seed, opinions = _bound(found, columns, seed) if bind else (seed, None)
-        targets = parse_targets(
-            wanted,
-            found.classifiers,
-            within=within,
-            slices=found.groups.names,
-            classes=found.classes,
-            multilabel=several,
-        )
         goal = Goal(
-            targets=targets, budget=budget, confidence=confidence, simultaneous=simultaneous
+            targets=_targets(wanted, found, within, multilabel=several),
+            budget=budget,
+            confidence=confidence,
+            simultaneous=simultaneous,
         )
         by_model = columns.get("model") is not None
         strata = strata_of(found, goal, design, "probability", by_model=by_model)
@@ -199,6 +198,35 @@ def set_up(
         opinions,
         classes=YES_OR_NO if known is None else known,
     )
+
+
+def _targets(
+    wanted: Iterable[str] | Mapping[str, float],
+    found: Predictions,
+    within: float | None,
+    *,
+    multilabel: bool,
+) -> tuple[Target, ...]:
+    """Return the targets that are asked for of predictions, which must have what these need.
+
+    Parameters
+    ----------
+    wanted, within
+        As `metrics` and `within` in `create_campaign`.
+    found : Predictions
+    multilabel : bool
+        Whether an item may have several classes.
+    """
+    targets = parse_targets(
+        wanted,
+        found.classifiers,
+        within=within,
+        slices=found.groups.names,
+        classes=found.classes,
+        multilabel=multilabel,
+    )
+    refuse_unranked(targets, found)
+    return targets
 
 
 def set_up_of_any(

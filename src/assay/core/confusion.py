@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.core.metrics import top_of
 from assay.core.tallies import plain_totals
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import DesignError, did_you_mean
@@ -170,6 +171,11 @@ _SAME = {
 }
 
 
+def is_matrix_metric(name: str) -> bool:
+    """Tell whether a metric, in its one spelling, is over all classes."""
+    return name in MATRIX_METRICS or top_of(name) is not None
+
+
 def canonical_matrix_metric(name: str) -> str:
     """Return the one spelling of a metric over all classes, or raise.
 
@@ -177,11 +183,15 @@ def canonical_matrix_metric(name: str) -> str:
     --------
     >>> canonical_matrix_metric("Macro-F1"), canonical_matrix_metric("micro f1")
     ('macro_f1', 'accuracy')
+    >>> canonical_matrix_metric("top-5-accuracy")
+    'top_5_accuracy'
     """
     known = str(name).strip().lower().replace(" ", "_").replace("-", "_")
     known = _SAME.get(known, known)
+    if (k := top_of(known)) is not None:
+        return f"top_{k}_accuracy"
     if known not in MATRIX_METRICS:
-        words = [*MATRIX_METRICS, *_SAME]
+        words = [*MATRIX_METRICS, *_SAME, "top_5_accuracy"]
         raise DesignError(
             f"unknown metric {name!r} of several classes",
             details=f"over all classes: {', '.join(words)}; of one, precision:CLASS, recall:CLASS, "

@@ -77,6 +77,9 @@ class State:
     by_class : array, shape (..., C, K + 1), optional
         Where items are of more classes than yes and no: the labels of each part by the class that
         they name, and last those of no class.
+    in_top : array, shape (..., C, M), optional
+        Of the labels of each part, those with each of the M outcomes that targets of top-k accuracy
+        count (`core.ranking`).
     """
 
     tallies: Tallies
@@ -93,6 +96,7 @@ class State:
     elsewhere: int = 0
     climb: Climb | None = None
     by_class: Floats | None = None
+    in_top: Floats | None = None
 
     @classmethod
     def start(cls, sizes: ArrayLike, *, replacement: bool) -> Self:
@@ -118,6 +122,7 @@ class State:
             first=None if self.first is None else self.first.take(which),
             climb=None if self.climb is None else self.climb.take(which),
             by_class=None if self.by_class is None else self.by_class[which],
+            in_top=None if self.in_top is None else self.in_top[which],
         )
 
     @classmethod

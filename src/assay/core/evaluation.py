@@ -10,6 +10,7 @@ again has its answer already. A stratum whose every item was drawn deals no more
 all have their answers. The budget is of answers that people give.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import TypeVar, cast
@@ -23,6 +24,7 @@ from assay.core.forecast import least_variance
 from assay.core.forms import Ratio
 from assay.core.goal import Goal
 from assay.core.joint import Joint, JointLook, View
+from assay.core.ranking import InTop, tops_of
 from assay.core.standing import Standing
 from assay.core.stopping import Reason
 from assay.core.strata import Strata
@@ -84,6 +86,7 @@ class Evaluation:
         self._items = strata.part_size.astype(np.float64)
         self._joint: Joint | None = None
         self._run: ThresholdRun | None = None
+        self._tops: tuple[InTop, ...] = ()
         self._views: tuple[View, ...]
         if (question := goal.question) is not None:
             self._run = ThresholdRun(
@@ -100,7 +103,8 @@ class Evaluation:
             self._views = views_of(
                 goal, strata.classifiers, self._parts, strata.groups, strata.classes
             )
-            self._joint = Joint(design, self._parts, self._views, goal.budget, before)
+            self._tops = tops_of(goal.targets, strata.classifiers)
+            self._joint = Joint(design, self._parts, self._views, goal.budget, before, self._tops)
         if design.replacement:  # nothing is ever known in full
             self._views = tuple(replace(view, items=None) for view in self._views)
         named = (*strata.classes, NONE_OF_THESE) if strata.of_classes else strata.classes
@@ -140,6 +144,23 @@ class Evaluation:
             return (number,)
         every = range(len(self._strata.classes))
         return tuple(each for each in every if number >> each & 1) or (len(every),)
+
+    @property
+    def tops(self) -> int:
+        """How many outcomes answers are counted by for top-k accuracy."""
+        return len(self._tops)
+
+    def in_top(self, ranked: Sequence[Sequence[int]], number: int) -> tuple[bool, ...]:
+        """Tell which of these outcomes an item of that class has.
+
+        Parameters
+        ----------
+        ranked : sequence of sequences of int
+            Of each classifier, the item's classes from the most probable one on.
+        number : int
+            Of the class.
+        """
+        return tuple(top.holds(ranked, number) for top in self._tops)
 
     def is_outcome(self, said: int, number: int) -> bool:
         """Tell whether an item of that class has the outcome that is counted.
@@ -309,6 +330,8 @@ class Evaluation:
         if state.by_class is not None:  # nearly all of it is 0
             there = np.flatnonzero(state.by_class)
             named = (there, state.by_class.ravel()[there])
+        if state.in_top is not None:
+            named = (*named, state.in_top)
         every = (*told, *climb, *once, *named)
         return (state.rounds, state.elsewhere, *(each.tobytes() for each in every))
 

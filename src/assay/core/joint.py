@@ -31,6 +31,7 @@ from assay.core.forms import Metric, Ratio, side_by_side
 from assay.core.goal import BETS_ARE_ON_ONE, Goal
 from assay.core.joint_allocation import compromise_allocation, joint_allocation
 from assay.core.matrix_gap import MatrixGap
+from assay.core.ranking import InTop, gap
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
@@ -185,6 +186,9 @@ class View:
     matrix : Matrix or MatrixGap, optional
         Where the metric is of the whole matrix of classes: what makes it of the labels. `metric` is
         then what it would be if all labels were right.
+    tops : tuple of int
+        Of top-k accuracy (`core.ranking`): which of `State.in_top` is its outcome; of a difference,
+        which raises it and which lowers it.
     """
 
     name: str
@@ -198,6 +202,7 @@ class View:
     is_whole: bool = False
     reads: Ints | None = None
     matrix: Matrix | MatrixGap | None = None
+    tops: tuple[int, ...] = ()
 
     def gather(self, counts: Floats) -> Floats:
         """Return counts by part (..., C) as counts by stratum of the view (..., V)."""
@@ -225,7 +230,10 @@ class View:
             return state
         known = state.tallies
         mine = Tallies.trusted(*self.gather(np.stack((known.N, known.n, known.x, known.u))))
-        if self.reads is not None and state.by_class is not None:
+        if self.tops and state.in_top is not None:
+            x = self.gather(state.in_top[..., self.tops[0]])
+            mine = Tallies.trusted(mine.N, mine.n, x, mine.u)
+        elif self.reads is not None and state.by_class is not None:
             told = state.by_class[..., self.parts, self.reads]
             x = np.asarray(np.add.reduceat(told, self.starts, axis=-1))
             mine = Tallies.trusted(mine.N, mine.n, x, mine.u)
@@ -243,6 +251,9 @@ class View:
         if self.matrix is not None and state.by_class is not None:
             n, told = state.tallies.n[..., self.parts], state.by_class[..., self.parts, :]
             return mine, self.matrix.linear(mine.tallies.N, n, told)
+        if len(self.tops) > 1 and state.in_top is not None:
+            tallies, form = gap(mine.tallies, self.gather(state.in_top[..., self.tops[1]]))
+            return replace(mine, tallies=tallies), form
         if once is None or self.items is None:
             return mine, self.metric
         once = once if self.is_whole else once.gathered(self.gather)
@@ -287,6 +298,8 @@ class Joint:
     prior : (array, array), optional
         Labels and positives by part, (C,), that the allocation counts beside those that there are.
         Estimates and intervals do not.
+    tops : sequence of InTop
+        The outcomes of top-k accuracy that the views read, in the order of `State.in_top`.
     """
 
     design: Design
@@ -294,6 +307,7 @@ class Joint:
     views: Sequence[View]
     budget: int | None = None
     prior: tuple[Floats, Floats] | None = None
+    tops: Sequence[InTop] = ()
     # What the targets see of the state that was looked at last: a look, a plan and a report of it
     # each ask for it.
     _last: list[tuple[State, tuple[Seen, ...], list[Alike]]] = field(
@@ -325,11 +339,14 @@ class Joint:
         """Return the state before the first round; `shape` for several evaluations side by side."""
         tallies = Tallies.start(np.broadcast_to(self.parts.size, (*shape, self.parts.size.size)))
         room = np.broadcast_to(self.parts.strata_sizes, (*shape, self.parts.strata_sizes.size))
-        by_class = None
+        by_class = in_top = None
         if self.parts.classes > 2 or self.parts.multilabel:
             by_class = np.zeros((*shape, self.parts.size.size, self.parts.classes + 1))
+        if self.tops:
+            in_top = np.zeros((*shape, self.parts.size.size, len(self.tops)))
         start = np.zeros(shape, dtype=np.int64)
-        return State(tallies, np.zeros_like(room), room, 0, start, by_class=by_class)
+        dealt = np.zeros_like(room)
+        return State(tallies, dealt, room, 0, start, by_class=by_class, in_top=in_top)
 
     def look(self, state: State) -> JointLook:
         """Estimate every target, and decide whether all are good enough."""

@@ -26,12 +26,16 @@ T_h counts correct predictions, and accuracy is their sum over N (paper 2, Eqs. 
 Differences of two classifiers' metrics are in `core.differences`.
 """
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError, did_you_mean
+
+_TOP = re.compile(r"top_?([0-9]{1,5})(_accuracy)?")
 
 
 @dataclass(frozen=True)
@@ -261,3 +265,49 @@ def sides(metric: str) -> tuple[bool, ...]:
     ((True,), (True, False))
     """
     return METRICS[canonical_metric(metric)].sides
+
+
+def top_of(metric: object) -> int | None:
+    """Return the k of a metric that is top-k accuracy, however it is spelt; None for others.
+
+    Examples
+    --------
+    >>> top_of("top_5_accuracy"), top_of("Top-5 accuracy"), top_of("top5"), top_of("accuracy")
+    (5, 5, 5, None)
+    """
+    known = str(metric).strip().lower().replace(" ", "_").replace("-", "_")
+    found = _TOP.fullmatch(known)
+    return None if found is None else int(found[1])
+
+
+def asks_for_top(metrics: Iterable[object]) -> bool:
+    """Tell whether top-k accuracy is among metrics as they are asked for.
+
+    Examples
+    --------
+    >>> asks_for_top(["accuracy", "top-5-accuracy:new within 0.02"])
+    True
+    """
+    words = (str(text).partition(":")[0].partition(" within ")[0] for text in metrics)
+    return any(top_of(word) is not None for word in words)
+
+
+def refuse_bad_top(metric: str, classes: int) -> None:
+    """Raise where top-k accuracy is 1 whatever is labelled, or there is no k.
+
+    Examples
+    --------
+    >>> refuse_bad_top("top_3_accuracy", 3)
+    Traceback (most recent call last):
+    assay.errors.DesignError: top_3_accuracy of 3 classes is 1 whatever the labels say
+    k is at least 1 and less than the number of classes
+    hint: say top_2_accuracy
+    """
+    k = top_of(metric)
+    if k is not None and not 1 <= k < classes:
+        told = "has no class" if k < 1 else "is 1 whatever the labels say"
+        raise DesignError(
+            f"{metric} of {classes:,} classes {told}",
+            details="k is at least 1 and less than the number of classes",
+            hint=f"say top_{min(max(k, 1), classes - 1)}_accuracy",
+        )

@@ -18,8 +18,9 @@ from assay.core.cuts import Cuts
 from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.joint import Joint, Parts
-from assay.core.metrics import METRICS, sides
+from assay.core.metrics import METRICS, sides, top_of
 from assay.core.profile import Profile
+from assay.core.ranking import tops_of
 from assay.core.strata import Side, Strata
 from assay.core.targets import Groups
 from assay.core.types import Floats, Ints
@@ -123,8 +124,9 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
 
     A class that a target is about is drawn from on its own. The others are drawn from together with
     those that are called about as often: an item of a small class weighs more in a macro average,
-    so labels must be able to go there. Where accuracy alone is wanted all items weigh the same, and
-    the score alone tells where the errors are. All classes are counted apart.
+    so labels must be able to go there. Where accuracy alone is wanted, be it of the first k, all
+    items weigh the same, and the score alone tells where the errors are. All classes are counted
+    apart.
 
     Parameters
     ----------
@@ -137,7 +139,7 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
     numbers = {name: number for number, name in enumerate(found.classes)}
     about = {numbers[target.label] for target in goal.targets if target.label}
     whole = [target for target in goal.targets if target.label == ""]
-    by_size = any(target.metric != "accuracy" for target in whole)
+    by_size = any(target.metric != "accuracy" and top_of(target.metric) is None for target in whole)
     needs_all = bool(whole) or any(
         target.label and False in sides(target.metric) for target in goal.targets
     )
@@ -277,7 +279,8 @@ def joint_of(
     """
     parts = parts_of(strata)
     views = views_of(goal, strata.classifiers, parts, strata.groups, strata.classes)
-    return Joint(design, parts, views, goal.budget, prior)
+    tops = tops_of(goal.targets, strata.classifiers)
+    return Joint(design, parts, views, goal.budget, prior, tops)
 
 
 def parts_of(strata: Strata) -> Parts:

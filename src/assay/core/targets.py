@@ -17,8 +17,8 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Self
 
-from assay.core.confusion import MATRIX_METRICS, canonical_matrix_metric
-from assay.core.metrics import METRICS, canonical_metric
+from assay.core.confusion import MATRIX_METRICS, canonical_matrix_metric, is_matrix_metric
+from assay.core.metrics import METRICS, canonical_metric, refuse_bad_top, top_of
 from assay.core.types import between
 from assay.core.vocabulary import YES_OR_NO
 from assay.errors import DesignError, InputError, did_you_mean
@@ -235,11 +235,13 @@ def class_targets(
         sides = halves
     of_all = {} if multilabel else MATRIX_METRICS
     each = [_of_class(side.strip(), classifiers, classes, text, of_all) for side in sides]
+    for metric, _, _ in each:
+        refuse_bad_top(metric, len(classes))
     if len(each) == 1:
         metric, label, whose = each[0]
         labels = [label]
         if label is None:
-            labels = [""] if metric in of_all else list(classes)
+            labels = [""] if metric in of_all or top_of(metric) else list(classes)
         names = [whose] if whose else list(classifiers)
         return [Target(metric, name, label=of, within=within) for of in labels for name in names]
     (metric, label, new), (other, its, old) = each
@@ -249,7 +251,7 @@ def class_targets(
             details="a difference is of one metric of two classifiers: METRIC:NEW - METRIC:OLD, or "
             "METRIC:CLASS:NEW - METRIC:CLASS:OLD",
         )
-    if label is None and metric not in of_all:
+    if label is None and metric not in of_all and not top_of(metric):
         return [Target(metric, new, minus=old, within=within, label=name) for name in classes]
     return [Target(metric, new, minus=old, within=within, label=label or "")]
 
@@ -285,7 +287,7 @@ def _of_class(
     """
     word, _, rest = text.partition(":")
     known = word.strip().lower().replace(" ", "_").replace("-", "_")
-    if not of_all and known in MATRIX_METRICS and known not in METRICS:
+    if not of_all and is_matrix_metric(known) and known not in METRICS:
         raise DesignError(
             f"{whole!r} is of items that have one class each, and an item may have several",
             details="where it may, a metric is of one class: precision:CLASS, recall:CLASS, "

@@ -7,11 +7,12 @@ import numpy as np
 
 from assay.core.confusion import Linear, Matrix
 from assay.core.differences import subtract
-from assay.core.forms import Ratio, ratio
+from assay.core.forms import Metric, Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.joint import Parts, View
 from assay.core.matrix_gap import MatrixGap
 from assay.core.metrics import METRICS, sides
+from assay.core.ranking import tops_of, tops_of_target
 from assay.core.targets import NO_GROUPS, Groups, Target
 from assay.core.types import Bools, Floats, Ints
 from assay.core.vocabulary import YES_OR_NO
@@ -52,7 +53,11 @@ def views_of(
     precision:new - precision:old [1 2] [1 2]
     """
     found = []
+    every_top = tops_of(goal.targets, classifiers)
     for target, each in zip(goal.targets, goal.goals, strict=True):
+        if tops := tops_of_target(target, classifiers):
+            found.append(_top_view(target, each, parts, tuple(map(every_top.index, tops))))
+            continue
         if target.label == "":
             found.append(_matrix_view(target, each, classifiers, parts))
             continue
@@ -63,6 +68,27 @@ def views_of(
             view = replace(view, reads=np.full(view.parts.size, number))
         found.append(view)
     return tuple(found)
+
+
+def _top_view(target: Target, goal: Goal, parts: Parts, tops: tuple[int, ...]) -> View:
+    """Return the view of top-k accuracy: of every stratum, with an outcome that is its own.
+
+    Parameters
+    ----------
+    target, goal, parts
+        As in `views_of`.
+    tops : tuple of int
+        Where in `State.in_top` its outcomes are counted.
+    """
+    sizes = parts.strata_sizes
+    none, items = np.zeros_like(sizes), parts.all_items()
+    metric: Metric = Ratio(0.0, np.ones_like(sizes), items, none)
+    if len(tops) > 1:
+        metric = Linear(none, np.zeros(()), none + 1 / items, -1.0)
+    every, strata = np.arange(parts.size.size), np.arange(sizes.size)
+    return View(
+        target.name, goal, metric, every, parts.starts, strata, np.ones_like(sizes), tops=tops
+    )
 
 
 def _matrix_view(target: Target, goal: Goal, classifiers: Sequence[str], parts: Parts) -> View:

@@ -19,8 +19,10 @@ from assay.labelling.confirmation import refuse_unconfirmed
 from assay.labelling.settings import Part, Settings, Source
 from assay.labelling.shown import refuse_other_shown
 from assay.predictions import (
+    RANKED,
     Card,
     Predictions,
+    Ranking,
     Scan,
     as_scan,
 )
@@ -242,6 +244,7 @@ def more_cards(
         seed=settings.draw_seed,
         counts=[max(pair) for pair in zip(held, wanted, strict=True)],
     )
+    decks = _with_ranks(settings, predictions, decks)
     refuse_other_shown(settings, lying, decks, predictions.source)
     # Labels from before lie on top of their decks; at their own place they are passed over.
     there = {card.item_id for card in lying}
@@ -251,6 +254,20 @@ def more_cards(
         for position, card in enumerate(
             (card for card in deck if str(card.id) not in there), held[stratum]
         )
+    ]
+
+
+def _with_ranks(
+    settings: Settings, predictions: Predictions, decks: list[list[Card]]
+) -> list[list[Card]]:
+    """Return cards with their most probable classes, where targets of top-k accuracy need them."""
+    if not settings.ranked or not isinstance(predictions, Ranking):
+        return decks
+    ids = [card.id for deck in decks for card in deck]
+    ranks = iter(predictions.ranked(ids, settings.ranked) if ids else ())
+    return [
+        [replace(card, shown={**card.shown, RANKED: next(ranks)}) for card in deck]
+        for deck in decks
     ]
 
 

@@ -20,6 +20,7 @@ Where the strata of a campaign that bets were cut anew, its rounds follow on tho
 cut, and answers are told to both: bets go on with what was owned (`assay.labelling.epochs`).
 """
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,12 +37,15 @@ from assay.core.tallies import Tallies
 from assay.core.thresholds import ThresholdLook, ThresholdRun
 from assay.core.types import Floats, Ints
 from assay.core.weights import DistinctItems
+from assay.predictions import RANKED
 from assay.results import HistoryPoint
 from assay.storage import CardRow
 
 # What is counted at a place: cards, and then the items behind them, each once.
 _DEALT, _JUDGED, _OUTCOMES, _UNJUDGED = range(4)
-_ITEMS = slice(4, 10)  # and behind them, where there are more classes than yes and no, each class
+# Behind them, where there are more classes than yes and no, each class, and the outcomes of top-k
+# accuracy.
+_ITEMS = slice(4, 10)
 _ITEMS_DEALT, _ITEMS_JUDGED, _ITEMS_UNJUDGED = range(4, 7)
 _WEIGHT_JUDGED, _WEIGHT_OUTCOMES, _WEIGHT_UNJUDGED = range(7, 10)
 
@@ -290,7 +294,7 @@ class Rounds:
         if self._former is not None:
             before = {id: each for id, each in answers.items() if id in self._former}
             self._former.record_all({id: before[id] for id in before.keys() - again})
-        same: list[tuple[int, int, int, int | None, bool, int | None]] = []
+        same: list[tuple[int, int, int, int | None, bool, int | None, tuple[bool, ...]]] = []
         for item_id, answer in answers.items():
             if item_id in again:
                 self.record(item_id, answer)
@@ -298,18 +302,20 @@ class Rounds:
             card = self._waiting.pop(item_id)
             self._answers[item_id] = self._first_answers[item_id] = answer
             said = self._evaluation.number(answer)
+            its_tops = self._in_top(card, said)
             once = True
             for number in self._dealt_in[item_id]:
-                same.append((number, card.stratum, card.predicted, card.weight, once, said))
+                what = (card.stratum, card.predicted, card.weight, once, said, its_tops)
+                same.append((number, *what))
                 once = False
-        for (number, stratum, predicted, weight, once, said), times in Counter(same).items():
+        for (number, stratum, predicted, weight, once, said, tops), times in Counter(same).items():
             its, place = self._rounds[number], self._evaluation.place(stratum, predicted)
             outcome = None if said is None else self._evaluation.is_outcome(predicted, said)
             rows = times * _counts_of(outcome, 1, int(once), once * (weight or 1))
             its.missing -= times
             of_round: tuple[_Table, ...] = (its.table, its.first)
             for table in (*of_round, self._total, self._total_first):
-                self._add(table[place], rows, said, times)
+                self._add(table[place], rows, said, times, tops)
 
     def withdraw(self, item_id: str) -> None:
         """Let an item wait for an answer again.
@@ -391,7 +397,7 @@ class Rounds:
     @property
     def _width(self) -> int:
         """The columns of a table: what is counted at every place, and the classes, if any."""
-        return _ITEMS.stop + self._evaluation.classes
+        return _ITEMS.stop + self._evaluation.classes + self._evaluation.tops
 
     def _empty_table(self) -> Floats:
         return np.zeros((len(self._evaluation.sizes), self._width))
@@ -400,6 +406,7 @@ class Rounds:
         table, first = (np.ascontiguousarray(each.T) for each in (table, first))
         dealt = self._evaluation.by_stratum(table[_DEALT])
         waiting = table[_DEALT] - table[_JUDGED] - table[_UNJUDGED]
+        last_class = _ITEMS.stop + self._evaluation.classes
         return replace(
             self._complete,
             tallies=self._tallies(table),
@@ -410,7 +417,8 @@ class Rounds:
             once=DistinctItems(*table[_ITEMS].copy()),
             open=waiting if waiting.any() else None,
             elsewhere=0 if self._elsewhere is None else self._elsewhere(),
-            by_class=table[_ITEMS.stop :].T.copy() if self._evaluation.classes else None,
+            by_class=table[_ITEMS.stop : last_class].T.copy() if self._evaluation.classes else None,
+            in_top=table[last_class:].T.copy() if self._evaluation.tops else None,
         )
 
     def _tallies(self, table: Floats) -> Tallies:
@@ -447,11 +455,19 @@ class Rounds:
         outcome = None
         if number is not None:
             outcome = self._evaluation.is_outcome(card.predicted, number)
-        rows = _counts_of(outcome, by, item, weight)
+        rows, tops = _counts_of(outcome, by, item, weight), self._in_top(card, number)
         for table in tables:
-            self._add(table[place], rows, number, by)
+            self._add(table[place], rows, number, by, tops)
 
-    def _add(self, at: Floats, rows: Floats, number: int | None, by: int) -> None:
+    def _in_top(self, card: CardRow, number: int | None) -> tuple[bool, ...]:
+        """Tell which outcomes of top-k accuracy an item of a class has; nothing where none is."""
+        if number is None or not self._evaluation.tops:
+            return ()
+        return self._evaluation.in_top(json.loads(card.shown)[RANKED], number)
+
+    def _add(
+        self, at: Floats, rows: Floats, number: int | None, by: int, tops: Sequence[bool]
+    ) -> None:
         """Add to the counts of a place, and to those of the classes that an answer names, if any.
 
         Parameters
@@ -464,8 +480,12 @@ class Rounds:
             Of the class, or of the set of them.
         by : int
             How many answers name it.
+        tops : sequence of bool
+            Which outcomes of top-k accuracy they have.
         """
         at[: _ITEMS.stop] += rows
         if number is not None and self._evaluation.classes:
             for each in self._evaluation.counted_by(number):
                 at[_ITEMS.stop + each] += by
+            for place, has in enumerate(tops, _ITEMS.stop + self._evaluation.classes):
+                at[place] += by * has

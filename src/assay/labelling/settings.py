@@ -17,6 +17,7 @@ from assay.core.design import Design
 from assay.core.error_model import Model
 from assay.core.evaluation import Evaluation, Prior
 from assay.core.goal import Goal
+from assay.core.ranking import deepest
 from assay.core.strata import Strata
 from assay.core.types import between
 from assay.core.vocabulary import BETWEEN, YES_OR_NO, Vocabulary
@@ -463,6 +464,11 @@ class Settings:
             "seed": self.seed,
         }
         return sha256(json.dumps(fixed, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def ranked(self) -> int:
+        """How many of an item's most probable classes are kept with it, for top-k accuracy."""
+        return 0 if self.goal.single else deepest(self.goal.targets)
 
     @property
     def id_kind(self) -> Literal["integer", "string"]:

@@ -24,7 +24,7 @@ _KIND = "assay-shown-1"
 
 def sealed(settings: Settings, cards: Sequence[CardRow]) -> Settings:
     """Return the settings of a campaign with a seal of what its first cards show."""
-    if not settings.source.kept:
+    if not settings.source.kept and not settings.ranked:
         return settings
     counts = [0] * settings.strata.n_strata
     for card in cards:

@@ -7,10 +7,12 @@ from assay.lazy import on_demand
 if TYPE_CHECKING:
     from assay.predictions.classes import are_classes, column_names, find_classes, is_of_classes
     from assay.predictions.contract import (
+        RANKED,
         Card,
         Found,
         IdKind,
         Predictions,
+        Ranking,
         joint_fingerprint,
         listed,
     )
@@ -57,7 +59,7 @@ else:
         __name__,
         {
             "classes": "are_classes column_names find_classes is_of_classes",
-            "contract": "Card Found IdKind Predictions joint_fingerprint listed",
+            "contract": "RANKED Card Found IdKind Predictions Ranking joint_fingerprint listed",
             "doubts": "Doubt",
             "duckdb.joined": "joined_with",
             "engine": "telling_progress",
@@ -85,6 +87,7 @@ __all__ = [
     "IN_OLD",
     "NEW",
     "OLD",
+    "RANKED",
     "SCORES_OF",
     "SCORE_SCALES",
     "Card",
@@ -99,6 +102,7 @@ __all__ = [
     "MemoryPredictions",
     "Opinionated",
     "Predictions",
+    "Ranking",
     "Roles",
     "Scan",
     "ScoreOf",

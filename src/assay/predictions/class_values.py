@@ -4,7 +4,7 @@ A value is known as text: 7 and 7.0 are the class ``7``, and case and spaces aro
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import isfinite, isnan
 from typing import Any
@@ -14,10 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike
 
+from assay.core.ranking import top_classes
 from assay.core.types import Bools, Floats, Ints
 from assay.core.vocabulary import MOST_CLASSES, NONE_OF_THESE, Vocabulary
 from assay.errors import LabelError, PredictionsError, did_you_mean
-from assay.predictions.column import Column, Loaded, examples, first_few
+from assay.predictions.column import Arrow, Column, Loaded, examples, first_few
 from assay.predictions.ids import Ids
 from assay.predictions.roles import STAR, Roles, fits_pattern
 from assay.predictions.values import distinct_values, read_numbers, read_scores
@@ -329,6 +330,68 @@ def _probable(
     return best + 0.0, most  # -0.0 becomes 0.0
 
 
+_AT_ONCE = 2**22  # probabilities that are held as float64
+
+
+def ranked_classes(probabilities: Callable[[Ints], Floats], rows: Ints, k: int) -> list[list[int]]:
+    """Return the k most probable classes of some items, as `top_classes` orders them.
+
+    Parameters
+    ----------
+    probabilities : callable
+        Returns those of all classes for some rows, of shape (n, K).
+    rows : array of int
+    k : int
+    """
+    found: list[list[int]] = []
+    wide = probabilities(rows[:1]).shape[-1] if rows.size else 1
+    some = max(_AT_ONCE // wide, 1)
+    for start in range(0, rows.size, some):
+        found += top_classes(probabilities(rows[start : start + some]), k).tolist()
+    return found
+
+
+def probabilities_at(
+    columns: Sequence[Column], classes: Vocabulary, ids: Ids, rows: Ints
+) -> Floats:
+    """Return the probabilities of all classes for some rows, of shape (n, K).
+
+    Parameters
+    ----------
+    columns, classes, ids
+        As `take_classes` has found them good.
+    rows : array of int
+    """
+    some = [replace(column, data=column.data.take(rows)) for column in columns]
+    theirs = ids.take(rows)
+    each = [read_numbers(one, theirs, "probability") for one in _spread(some, classes, theirs)]
+    return np.stack(each, axis=1)
+
+
+def places_of(columns: Sequence[Column], classes: Vocabulary, ids: Ids, numbers: Ints) -> Ints:
+    """Return where each item's class stands among all by its probability, from 0 on.
+
+    An item of no class stands behind all. Two passes, one column after the other.
+
+    Parameters
+    ----------
+    columns, classes, ids
+        As `take_classes` has found them good.
+    numbers : array of int
+        Of the class that each item is of.
+    """
+    own: Floats = np.full(len(ids), -np.inf)
+    each = _spread(columns, classes, ids)
+    for number, column in enumerate(each):
+        here = numbers == number
+        own[here] = read_numbers(column, ids, "probability")[here]
+    places = np.zeros(len(ids), dtype=np.int64)
+    for number, column in enumerate(each):
+        probability = read_numbers(column, ids, "probability")
+        places += (probability > own) | ((probability == own) & (number > numbers))
+    return places
+
+
 def _spread(columns: Sequence[Column], classes: Vocabulary, ids: Ids) -> Sequence[Column]:
     """Return a column for each class, out of a column of lists where there is one."""
     return columns if len(columns) > 1 else lists_spread(columns[0], classes, ids)
@@ -372,6 +435,18 @@ def lists_spread(column: Column, classes: Vocabulary, ids: Ids) -> list[Column]:
         )
         for place in range(size)
     ]
+
+
+def rows_of_lists(lists: Arrow, size: int) -> Floats:
+    """Return lists of so many numbers as an array of two dimensions.
+
+    Examples
+    --------
+    >>> rows_of_lists(pa.chunked_array([[[0.5, 0.5]], [[1.0, 0.0]]]), 2).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    flat: Any = pa.chunked_array(pc.list_flatten(lists)).combine_chunks()
+    return np.asarray(flat, dtype=np.float64).reshape(len(lists), size)
 
 
 def as_lists(values: ArrayLike) -> "pa.Array[Any]":

@@ -41,6 +41,11 @@ class Card:
     weight: int | None = None
 
 
+RANKED = "assay_ranked"
+"""What a card keeps of top-k accuracy, where that is wanted, beside what people see: a list for
+each classifier with the numbers of the classes that it finds most probable, in their order."""
+
+
 @dataclass(frozen=True)
 class Found:
     """An item that was looked for by its id: its card, and its stratification variable."""
@@ -163,6 +168,21 @@ class Predictions(Protocol):
 
     def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
         """Return the number of items in each part of the strata that the heaps are cut into."""
+
+
+@runtime_checkable
+class Ranking(Predictions, Protocol):
+    """`Predictions` that can tell which classes are the most probable of an item."""
+
+    @property
+    def has_probabilities(self) -> tuple[bool, ...]:
+        """Whether each classifier was read with the probabilities of all classes."""
+
+    def ranked(self, ids: Sequence[Id], k: int) -> list[list[list[int]]]:
+        """Return of each item, and of each classifier, the k most probable classes in order.
+
+        Nothing of a classifier that was read without probabilities.
+        """
 
 
 def joint_fingerprint(fingerprints: Sequence[str], size: int) -> str:

@@ -128,6 +128,13 @@ class Scanner(Protocol):
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
         """Return what people see of the items with these ids, in their order."""
 
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the predictions have the probabilities of all classes."""
+
+    def probabilities(self, ids: Sequence[Id]) -> tuple[Ids, Floats]:
+        """Return the rows with these ids, and the probabilities of all classes, of shape (n, K)."""
+
     def opinions_digest(self) -> int:
         """Return 64 bits that change when what a column for a model says of an item does."""
 

@@ -10,9 +10,10 @@ import numpy as np
 from assay.core.targets import ALONE
 from assay.core.types import Bools, Floats, Ints
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
-from assay.predictions.class_values import number_in
+from assay.predictions.class_values import number_in, places_of
 from assay.predictions.classes import for_classes, refuse_beside_classes, with_class_columns
-from assay.predictions.column import Column
+from assay.predictions.column import Column, Loaded
+from assay.predictions.ids import Ids
 from assay.predictions.judgements import (
     Classifiers,
     about,
@@ -54,6 +55,9 @@ class Labelled:
     numbers : array of int, optional
         Of more classes, that of each item; one behind the last for items of none. Where an item may
         have several, that of the set of them.
+    places : array of int, shape (N, J), optional
+        Where that class stands among all by the probabilities of each of J classifiers, from 0 on;
+        behind all by those of a classifier that has none. None where it was not asked for.
     """
 
     source: str
@@ -65,6 +69,7 @@ class Labelled:
     opinions: Opinions | None = None
     classes: Vocabulary = YES_OR_NO
     numbers: Ints | None = None
+    places: Ints | None = None
 
     @cached_property
     def predicted(self) -> Bools:
@@ -91,6 +96,7 @@ def read_labelled(
     aux: Sequence[str] = (),
     classes: Vocabulary | None = None,
     probabilities: str | None = None,
+    ranked: bool = False,
 ) -> Labelled:
     """Read predictions whose truth is known.
 
@@ -111,6 +117,8 @@ def read_labelled(
         As in `read_predictions`. What is no class in the column `label` is an item of none. Where
         an item may have several, `label` is a pattern of columns, or a column of sets, as
         `predicted` is (`find_labels`).
+    ranked : bool
+        Whether to tell where each item's class stands by the probabilities (`Labelled.places`).
 
     Examples
     --------
@@ -128,7 +136,7 @@ def read_labelled(
         if classes is not None and classes.multilabel:
             refuse_beside_classes({"aux": aux})
             return _of_sets(source, label, classifiers or {ALONE: own | told}, classes)
-        return _of_classes(source, label, classifiers, classes, own=told, aux=aux)
+        return _of_classes(source, label, classifiers, classes, own=told, aux=aux, ranked=ranked)
     if classifiers is None:
         of_predicted = None if predicted is None else positive
         alone = score, predicted, None, threshold, of_predicted
@@ -164,12 +172,13 @@ def _of_classes(
     *,
     own: Mapping[str, Any],
     aux: Sequence[str],
+    ranked: bool,
 ) -> Labelled:
     """Read predictions of more classes than yes and no, with the truth.
 
     Parameters
     ----------
-    source, label, classifiers, classes, aux
+    source, label, classifiers, classes, aux, ranked
         As in `read_labelled`.
     own : mapping of str to object
         What a single classifier is told by.
@@ -194,6 +203,7 @@ def _of_classes(
         judged.ranks,
         classes=known,
         numbers=numbers,
+        places=_places(loaded, roles, known, ids, numbers) if ranked else None,
     )
 
 
@@ -220,6 +230,24 @@ def _of_sets(source: object, label: str, classifiers: Classifiers, classes: Voca
         classes=classes,
         numbers=numbers,
     )
+
+
+def _places(
+    loaded: Loaded, roles: Mapping[str, Roles], classes: Vocabulary, ids: Ids, numbers: Ints
+) -> Ints:
+    """Return where each item's class stands by the probabilities of each classifier.
+
+    Parameters
+    ----------
+    loaded, roles, classes, ids
+        The columns, which of them are each classifier's, the classes, and the items' ids.
+    numbers : array of int
+        Of the class that each item is of.
+    """
+    each = [[loaded.columns[name] for name in role.of_class] for role in roles.values()]
+    behind = np.full(len(ids), len(classes), dtype=np.int64)
+    found = [places_of(own, classes, ids, numbers) if own else behind for own in each]
+    return np.stack(found, axis=1)
 
 
 def _numbers(column: Column, classes: Vocabulary) -> Ints:

@@ -19,6 +19,7 @@ from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.vocabulary import YES_OR_NO
 from assay.core.weights import first_arrivals, impressions
 from assay.errors import PredictionsError
+from assay.predictions.class_values import ranked_classes
 from assay.predictions.column import Show
 from assay.predictions.contract import Card, Found, IdKind
 from assay.predictions.doubts import Doubt
@@ -208,6 +209,9 @@ class MemoryPredictions:
         Columns for a model of the outcome.
     by_model : bool
         Of classifiers that have names: whether the scores are a model's log odds.
+    probabilities : sequence of callables or None
+        Of each classifier: returns the probabilities of all classes for some rows, of shape (n, K);
+        None where there are none.
     """
 
     def __init__(
@@ -228,8 +232,10 @@ class MemoryPredictions:
         doubts: Callable[[ScoreCells], tuple[Doubt, ...]] = lambda _: (),
         opinions: Opinions | None = None,
         by_model: bool = False,
+        probabilities: Sequence[Callable[[Ints], Floats] | None] = (),
     ) -> None:
         self.source = source
+        self._probabilities = probabilities or [None] * len(classifiers)
         self._rank_scale: Scale = "margin" if by_model else "probability"
         self._opinions = opinions
         self.threshold = threshold
@@ -426,10 +432,26 @@ class MemoryPredictions:
 
     def opinions(self, ids: Sequence[deck.Id]) -> dict[str, Values]:
         """Return what the score and every column for a model say of some items."""
+        return {} if self._opinions is None else self._opinions.at(self._rows_of(ids))
+
+    def _rows_of(self, ids: Sequence[deck.Id]) -> Ints:
         digests = deck.digest(list(ids))
         order = np.argsort(self._ids.digest, kind="stable")
-        rows = order[np.searchsorted(self._ids.digest, digests, sorter=order)]
-        return {} if self._opinions is None else self._opinions.at(rows)
+        return np.asarray(order[np.searchsorted(self._ids.digest, digests, sorter=order)])
+
+    @property
+    def has_probabilities(self) -> tuple[bool, ...]:
+        """Whether each classifier was read with the probabilities of all classes."""
+        return tuple(each is not None for each in self._probabilities)
+
+    def ranked(self, ids: Sequence[deck.Id], k: int) -> list[list[list[int]]]:
+        """Return of each item, and of each classifier, the k most probable classes in order."""
+        rows = self._rows_of(ids)
+        each: list[list[list[int]]] = [
+            [[] for _ in ids] if of_rows is None else ranked_classes(of_rows, rows, k)
+            for of_rows in self._probabilities
+        ]
+        return [list(its) for its in zip(*each, strict=True)]
 
     def opinions_digest(self) -> int:
         """Return 64 bits that change when what a column for a model says of an item does."""

@@ -1,6 +1,6 @@
 """Reading predictions, whatever they are kept in: which engine does, of which classifiers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -17,10 +17,15 @@ from assay.core.error_model import Model, Values
 from assay.core.profile import cells_of
 from assay.core.strata import UNNAMED
 from assay.core.targets import ALONE, Groups, refuse_bad_names
-from assay.core.types import Floats
+from assay.core.types import Floats, Ints
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import PredictionsError
-from assay.predictions.class_values import as_lists, sorted_texts, take_classes
+from assay.predictions.class_values import (
+    as_lists,
+    probabilities_at,
+    sorted_texts,
+    take_classes,
+)
 from assay.predictions.classes import (
     find_classes,
     for_classes,
@@ -518,6 +523,7 @@ def _in_memory(
         weights=weights,
         classifiers=names,
         classes=_classes_of(roles),
+        probabilities=_probabilities(loaded, roles, ids),
         groups=Groups(held.names),
         fingerprint=fingerprint_of(words[there]),
         doubts=lambda _: judged.doubts,
@@ -554,6 +560,7 @@ def _of_classes(
         show=loaded.show,
         classifiers=(name,),
         classes=classes.names,
+        probabilities=_probabilities(loaded, {name: role}, ids),
         fingerprint=cells.fingerprint(),
         doubts=lambda _: tuple(
             each.about(name)
@@ -562,6 +569,20 @@ def _of_classes(
             )
         ),
     )
+
+
+def _probabilities(
+    loaded: Loaded, roles: Mapping[str, Roles], ids: Ids
+) -> list[Callable[[Ints], Floats] | None]:
+    """Return of each classifier what tells the probabilities of all classes for some rows."""
+    return [
+        None
+        if role.classes is None or not role.of_class
+        else partial(
+            probabilities_at, [loaded.columns[name] for name in role.of_class], role.classes, ids
+        )
+        for role in roles.values()
+    ]
 
 
 def _weights(loaded: Loaded, column: str | None, ids: Ids) -> Floats | None:

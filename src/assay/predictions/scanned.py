@@ -27,6 +27,7 @@ from assay.core.targets import ALONE, NO_GROUPS
 from assay.core.types import Bools, Ints
 from assay.core.vocabulary import YES_OR_NO
 from assay.errors import PredictionsError
+from assay.predictions.class_values import ranked_classes
 from assay.predictions.contract import Card, Found, IdKind
 from assay.predictions.doubts import Doubt
 from assay.predictions.engine import Scanner, Span, Survey
@@ -283,6 +284,26 @@ class ScannedPredictions:
         facts = zip(there, self._said(rows.predicted), shown, values.tolist(), strict=True)
         found = {id: Found(Card(id, said, seen), value) for id, said, seen, value in facts}
         return [found.get(id) for id in ids]
+
+    @property
+    def has_probabilities(self) -> tuple[bool, ...]:
+        """Whether each classifier was read with the probabilities of all classes."""
+        return (self._scanner.has_probabilities,) * len(self.classifiers)
+
+    def ranked(self, ids: Sequence[deck.Id], k: int) -> list[list[list[int]]]:
+        """Return of each item the k most probable classes in order: a pass."""
+        if not self._scanner.has_probabilities:
+            return [[[] for _ in self.classifiers] for _ in ids]
+        held, lists = self._scanner.probabilities(ids)
+        there = held.at(np.arange(len(held)))
+        ranked = ranked_classes(lambda rows: lists[rows], np.arange(len(held)), k)
+        of_id = dict(zip(there, ranked, strict=True))
+        if missing := sum(id not in of_id for id in ids):
+            raise PredictionsError(
+                f"{self.source} has changed since it was read",
+                details=f"{missing:,} of {len(ids):,} drawn items are no longer there",
+            )
+        return [[of_id[id]] for id in ids]
 
     def _cells_by(self, variable: Variable, scale: Scale) -> ScoreCells:
         self._refuse_impossible(variable, scale)

@@ -150,16 +150,25 @@ def difference_words(estimate: Estimate) -> str:
     'new is better than old: the interval lies above 0'
     >>> difference_words(Estimate("f1:new - f1:old", 0.02, -0.01, 0.05, **same))
     'whether new is better or worse than old cannot be told yet: the interval holds 0'
+    >>> difference_words(Estimate("recall:a:new - recall:a:old", -0.2, -0.3, -0.1, **same))
+    'new is worse than old: the interval lies below 0'
     """
     if not estimate.is_difference:
         return ""
-    (metric, one), (_, other) = re.findall(r"(\w+):([\w.-]+)", without_slices(estimate.metric))
+    name = without_slices(estimate.metric)
+    # The name of a class may hold anything, also what stands between two classifiers.
+    before, other = name[: name.rindex(":") + 1], name[name.rindex(":") + 1 :]
+    sides = (
+        (before[: found.start()], before[found.end() :]) for found in re.finditer(" - ", before)
+    )
+    one = next(new[len(what) :] for new, what in sides if new.startswith(what))
     if estimate.low <= 0 <= estimate.high:
         yet = "" if estimate.stopped else " yet"
         unknown = f"whether {one} is better or worse than {other} cannot be told{yet}"
         return f"{unknown}: the interval holds 0"
     above = estimate.low > 0
-    better = above == (METRICS[metric].better > 0)
+    kind = METRICS.get(name.partition(":")[0])  # of all classes, more is better
+    better = above == (kind is None or kind.better > 0)
     side = "above" if above else "below"
     return f"{one} is {'better' if better else 'worse'} than {other}: the interval lies {side} 0"
 

@@ -22,8 +22,9 @@ from assay.core.error_model import SAID, columns_at
 from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.joint import Parts
-from assay.core.metrics import canonical_metric, sides
+from assay.core.metrics import asks_for_top, canonical_metric, sides
 from assay.core.profile import Profile, cells_of, profile_of
+from assay.core.ranking import InTop
 from assay.core.strata import Side, Strata
 from assay.core.stratify import joint_of, random_strata, sides_to_cut, stratify
 from assay.core.tallies import Tallies
@@ -212,7 +213,8 @@ class Population:
         classes, probabilities, multilabel
             As in `create_campaign`.
         metrics : sequence of str
-            What will be asked for: some metrics are of more classes than yes and no alone.
+            What will be asked for: some metrics are of more classes than yes and no alone, and
+            top-k accuracy needs more than the predicted class.
         """
         population = cls.__new__(cls)
         columns = {"predicted": predicted, "threshold": threshold, "positive": positive}
@@ -229,6 +231,7 @@ class Population:
             aux=aux,
             classes=known,
             probabilities=probabilities,
+            ranked=asks_for_top(metrics),
         )
         population._take(labelled, scale)
         return population
@@ -343,10 +346,15 @@ class Population:
         strata = random_strata(self)
         joint = joint_of(Design(), Goal(targets=(target,), budget=1), strata)
         known = joint.parts.size
+        in_top = None
+        if joint.tops:
+            sets = self.sets(strata, joint.tops)
+            in_top = sets.counts @ sets.in_top
         state = replace(
             joint.begin(),
             tallies=Tallies(known, known, 0),
             by_class=self.outcomes(strata),
+            in_top=in_top,
         )
         mine, metric = joint.views[0].seen(state)
         return float(metric.value(mine.tallies.x))
@@ -367,14 +375,25 @@ class Population:
             return told
         return self._parts_of(self.truth, strata)
 
-    def sets(self, strata: Strata) -> SetCounts:
-        """Return how many items of each part have which classes, where they may have several."""
-        numbers = self._labelled.numbers
-        if numbers is None or not self.multilabel:
+    def sets(self, strata: Strata, tops: Sequence[InTop] = ()) -> SetCounts:
+        """Return how many items of each part have which classes, where they may have several.
+
+        And which of the outcomes of top-k accuracy they have, where there are any.
+        """
+        numbers, every = self._labelled.numbers, np.arange(len(self.classes))
+        if numbers is None or not (self.multilabel or tops):
             raise InputError("each of these items is of one class")
-        found = np.unique(numbers)
-        each = [self._parts_of(numbers == number, strata) for number in found.tolist()]
-        return SetCounts(found, np.column_stack(each), len(self.classes))
+        kinds = numbers << len(tops)
+        for place, top in enumerate(tops):
+            kinds |= top.among(self._places).astype(np.int64) << place
+        found = np.unique(kinds)
+        each = [self._parts_of(kinds == kind, strata) for kind in found.tolist()]
+        said, in_top = found >> len(tops), found[:, None] >> np.arange(len(tops)) & 1
+        members = [said[:, None] == every, said == every.size]
+        if self.multilabel:
+            members = [said[:, None] >> every & 1, said == 0]
+        counted = np.column_stack(members).astype(np.float64), in_top.astype(np.float64)
+        return SetCounts(said, np.column_stack(each), *counted)
 
     def _parts_of(self, which: Bools, strata: Strata) -> Floats:
         """Return how many of some items are in each part, shape (C,)."""
@@ -383,6 +402,17 @@ class Population:
         for stratum, code, items in there:
             found[strata.part_of(stratum, code)] = items
         return found
+
+    @property
+    def _places(self) -> Ints:
+        """Where each item's class stands by the classifiers' probabilities, shape (N, J)."""
+        if self._labelled.places is None:
+            raise InputError(
+                "top-k accuracy is asked for, and the population was read without it",
+                details="it takes the probabilities of all classes",
+                hint="Population.read(..., probabilities='p_*', metrics=['top_5_accuracy'])",
+            )
+        return self._labelled.places
 
     # By score: of a single classifier.
 

@@ -185,7 +185,8 @@ def replay_jointly(
     joint : Joint
     outcomes : array, shape (C,) or (C, K + 1), or SetCounts
         The positives of each part; or, where there are more classes than yes and no, its items of
-        each class, and last those of none; or, where an item may have several, of each set.
+        each class, and last those of none; or, where an item may have several, or top-k accuracy is
+        a target, of each set.
     replications : int
         Independent evaluations; they run side by side as the leading axis of every array.
     rng : numpy.random.Generator
@@ -226,6 +227,7 @@ def replay_jointly(
                 state.deal(counts),
                 tallies=state.tallies.add(drawn, sets.right(new, joint.parts.says(0))),
                 by_class=drawn_sets @ sets.members,
+                in_top=drawn_sets @ sets.in_top if joint.tops else None,
             )
             continue
         if state.by_class is None:
@@ -246,27 +248,24 @@ def replay_jointly(
 
 @dataclass(frozen=True, eq=False)
 class SetCounts:
-    """The truth of items that may have several classes: how many of each part have which set.
+    """The truth where a label is counted by more than one class: how many items have which set.
 
     Parameters
     ----------
     numbers : array of int, shape (U,)
-        Of the sets that occur: bit k is set where the k-th class is in it.
+        What is right to say of each set's items: the number of a class, or of a set of them.
     counts : array, shape (C, U)
         The items of each part that have each set.
-    classes : int
-        How many there are, K.
+    members : array, shape (U, K + 1)
+        What an item of each set is counted by: its classes, or last that of none.
+    in_top : array, shape (U, M)
+        The outcomes of top-k accuracy that it has (`core.ranking`).
     """
 
     numbers: Ints
     counts: Floats
-    classes: int
-
-    @property
-    def members(self) -> Floats:
-        """What an item of each set is counted by, (U, K + 1): its classes, or last that of none."""
-        inside = self.numbers[:, None] >> np.arange(self.classes) & 1
-        return np.column_stack([inside, self.numbers == 0]).astype(np.float64)
+    members: Floats
+    in_top: Floats
 
     def right(self, drawn: Ints, said: Ints) -> Ints:
         """Return how many of the drawn items (..., C, U) have the very set that is said of them."""

@@ -419,7 +419,9 @@ def _of_classes(
             strata = cut or cell_strata(population, goal, design or Design())
             joint = joint_of(design or Design(), goal, strata)
             outcomes = (
-                population.sets(strata) if population.multilabel else population.outcomes(strata)
+                population.sets(strata, joint.tops)
+                if population.multilabel or joint.tops
+                else population.outcomes(strata)
             )
             place += 1
             yield _Entry(

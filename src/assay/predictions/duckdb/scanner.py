@@ -16,8 +16,9 @@ from assay.core.cuts import Variable
 from assay.core.deck import Id
 from assay.core.error_model import Model
 from assay.core.profile import ScoreCells, evenest
-from assay.core.types import Bools, Ints, Words
+from assay.core.types import Bools, Floats, Ints, Words
 from assay.errors import PredictionsError
+from assay.predictions.class_values import rows_of_lists
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.contract import IdKind
 from assay.predictions.doubts import Doubt, doubts_of
@@ -26,9 +27,11 @@ from assay.predictions.duckdb.loading import fetch_shown
 from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import DuckIds, Relation
 from assay.predictions.engine import Listed, Rows, Span, Survey, polled
+from assay.predictions.ids import Ids
 from assay.predictions.memory import TOP, fingerprint_text
 from assay.predictions.roles import Roles
 from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows_of
+from assay.predictions.sql.classes import LIST
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
 from assay.predictions.sql.model import model_sql
 from assay.predictions.sql.opinions import duckdb_row_word
@@ -333,6 +336,18 @@ class DuckScanner:
         if not self._show:
             return [{} for _ in ids]
         return fetch_shown(self._relation, self._roles.id, ids, self._show)
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the predictions have the probabilities of all classes."""
+        return bool(self._roles.of_class)
+
+    def probabilities(self, ids: Sequence[Id]) -> tuple[Ids, Floats]:
+        """Return the rows with these ids, and the probabilities of all classes."""
+        with reading(self.source):
+            rows = self._rows.project(f"{self._ids.sql} AS id, {LIST} AS list")
+            found, lists = self._arrow(self._only(ids, rows)).columns
+        return self._ids.of(found), rows_of_lists(lists, self._roles.n_classes)
 
     def opinions_digest(self) -> int:
         """Return 64 bits that change when what a column for a model says of an item does."""

@@ -11,12 +11,14 @@ from assay.core.cuts import Variable
 from assay.core.deck import Id
 from assay.core.error_model import Model
 from assay.core.profile import ScoreCells, evenest
-from assay.core.types import Ints
+from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
+from assay.predictions.class_values import rows_of_lists
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.contract import IdKind
 from assay.predictions.doubts import Doubt, doubts_of
 from assay.predictions.engine import Rows, Span, Survey
+from assay.predictions.ids import Ids
 from assay.predictions.roles import Roles
 from assay.predictions.spark.classes import rows_with_classes
 from assay.predictions.spark.columns import (
@@ -29,6 +31,7 @@ from assay.predictions.spark.columns import (
 from assay.predictions.spark.opinions import with_word
 from assay.predictions.spark.source import SparkRows, column_name
 from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows_of, usable_sql
+from assay.predictions.sql.classes import LIST
 from assay.predictions.sql.model import model_sql
 from assay.predictions.sql.rows import (
     RowSql,
@@ -269,6 +272,17 @@ class SparkScanner:
                 details=f"{missing:,} of {len(ids):,} drawn items are no longer there",
             )
         return [shown[id] for id in ids]
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the predictions have the probabilities of all classes."""
+        return bool(self._roles.of_class)
+
+    def probabilities(self, ids: Sequence[Id]) -> tuple[Ids, Floats]:
+        """Return the rows with these ids, and the probabilities of all classes."""
+        rows = self._rows.frame.selectExpr(f"{self._ids.sql} AS id", f"{LIST} AS list")
+        found = self._rows.fetch(self._ids.only(ids, rows))
+        return self._ids.of(found["id"]), rows_of_lists(found["list"], self._roles.n_classes)
 
     def opinions_digest(self) -> int:
         """Return 64 bits that change when what a column for a model says of an item does."""

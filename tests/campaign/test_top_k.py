@@ -1,0 +1,174 @@
+"""Top-k accuracy in a campaign: of one classifier and of two, beside other metrics, and resumed."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sklearn.metrics import accuracy_score, top_k_accuracy_score
+
+import assay
+from assay.errors import AssayError
+from assay.predictions import from_arrays
+
+N, K = 300, 6
+NAMES = [f"class {k}" for k in range(K)]
+
+
+def population(seed: int = 0) -> tuple[Any, Any, Any]:
+    """Return the true classes, and the probabilities of two classifiers, with ties in them."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, K, N)
+    better, worse = rng.dirichlet(np.full(K, 0.5), (2, N))
+    better[np.arange(N), truth] += rng.random(N)
+    worse[np.arange(N), truth] += 0.5 * rng.random(N)
+    return truth, better.round(1), worse.round(1)
+
+
+TRUTH, NEW, OLD = population()
+TABLE: dict[str, Any] = {"id": np.arange(N), "new": NEW, "old": OLD}
+BOTH: dict[str, Any] = {"new": {"probabilities": "new"}, "old": {"probabilities": "old"}}
+
+
+def answered(campaign: assay.Campaign, at_once: int = 100) -> assay.Campaign:
+    while not campaign.done:
+        campaign.tell({item.id: NAMES[TRUTH[int(item.id)]] for item in campaign.ask(at_once)})
+    return campaign
+
+
+def top(p: Any, k: int) -> float:
+    return float(top_k_accuracy_score(TRUTH, p, k=k))
+
+
+def test_at_full_labelling_it_is_that_of_scikit_learn_beside_any_other_metric() -> None:
+    campaign = assay.create_campaign(
+        TABLE,
+        id="id",
+        probabilities="new",
+        classes=NAMES,
+        metrics=["top_2_accuracy", "top-3-accuracy", "accuracy", "macro_f1", "recall:class 2"],
+        budget=N,
+    )
+    found = answered(campaign).estimates()
+    for k in (2, 3):
+        its = found[f"top_{k}_accuracy"]
+        assert its.value == its.low == its.high == pytest.approx(top(NEW, k), abs=1e-12)
+    assert found["accuracy"].value == pytest.approx(accuracy_score(TRUTH, NEW.argmax(axis=1)))
+    assert campaign.report().html
+
+
+def test_two_classifiers_and_their_difference() -> None:
+    campaign = assay.create_campaign(
+        TABLE,
+        id="id",
+        classifiers=BOTH,
+        classes=NAMES,
+        metrics=["top_2_accuracy:new - top_2_accuracy:old", "top_2_accuracy", "accuracy:old"],
+        budget=N,
+    )
+    found = answered(campaign).estimates()
+    gap = found["top_2_accuracy:new - top_2_accuracy:old"]
+    assert gap.value == pytest.approx(top(NEW, 2) - top(OLD, 2), abs=1e-12)
+    assert found["top_2_accuracy:old"].value == pytest.approx(top(OLD, 2), abs=1e-12)
+    assert "new is better than old" in campaign.report().html
+
+
+def test_no_class_and_what_nobody_can_judge() -> None:
+    """An item of no class is among no k; what cannot be judged counts for nothing."""
+    campaign = assay.create_campaign(
+        TABLE, id="id", probabilities="new", classes=NAMES, metric="top_2_accuracy", budget=N
+    )
+    nothing, unclear = np.arange(N) % 7 == 1, np.arange(N) % 7 == 2
+    while not campaign.done:
+        words = {}
+        for item in campaign.ask(100):
+            place = int(item.id)
+            word = "none of these" if nothing[place] else NAMES[TRUTH[place]]
+            words[item.id] = "?" if unclear[place] else word
+        campaign.tell(words)
+    order = np.argsort(NEW, axis=1, kind="stable")[:, ::-1][:, :2]
+    right = (order == TRUTH[:, None]).any(axis=1) & ~nothing
+    estimate = campaign.estimate()
+    assert estimate.cannot_judge == unclear.sum()
+    assert estimate.worst_case is not None
+    least, most = estimate.worst_case
+    assert least <= (right & ~unclear).sum() / N <= most
+
+
+def test_a_resumed_campaign_stands_where_the_other_did(tmp_path: Path) -> None:
+    """It is read again from the file for more items, and an answer is revised."""
+    storage, path = f"sqlite:///{tmp_path / 'a.db'}", tmp_path / "p.parquet"
+    columns = {f"p_{name}": NEW[:, place] for place, name in enumerate(NAMES)}
+    pq.write_table(pa.table({"id": np.arange(N), **columns}), path)
+    asked: dict[str, Any] = {
+        "id": "id",
+        "probabilities": "p_*",
+        "metrics": ["top_2_accuracy", "accuracy"],
+        "within": 0.05,
+        "seed": 3,
+        "storage": storage,
+    }
+    whole = answered(assay.create_campaign(path, name="whole", **asked), 50)
+    again = assay.create_campaign(path, name="again", **asked)
+    wrong = 0
+    while not again.done:
+        again = assay.load_campaign("again", storage=storage)
+        batch = again.ask(50)
+        again.tell({item.id: NAMES[TRUTH[int(item.id)]] for item in batch})
+        if wrong == 0 and batch:
+            again.tell({batch[0].id: "none of these"})
+            wrong = 1
+            again.tell({batch[0].id: NAMES[TRUTH[int(batch[0].id)]]})
+    assert str(again.estimates()) == str(whole.estimates())
+    assert not any("assay_ranked" in item.shown for item in whole.ask(5))
+
+
+def test_arrays_are_predictions_too() -> None:
+    campaign = assay.create_campaign(
+        from_arrays(y_prob=NEW, classes=NAMES), metric="top_2_accuracy", budget=N
+    )
+    assert answered(campaign).estimate().value == pytest.approx(top(NEW, 2), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            {"predicted": "said", "metric": "top_2_accuracy"},
+            "top_2_accuracy needs the probabilities of all classes",
+        ),
+        (
+            {"score": "p", "threshold": 0.5, "metric": "top-5-accuracy"},
+            "top-5-accuracy needs the probabilities of all classes",
+        ),
+        (
+            {
+                "classifiers": {"new": {"probabilities": "new"}, "old": {"predicted": "said"}},
+                "classes": NAMES,
+                "metrics": ["top_2_accuracy:new - top_2_accuracy:old"],
+            },
+            "needs the probabilities of all classes by old",
+        ),
+        (
+            {"probabilities": "new", "metric": "top_6_accuracy"},
+            "top_6_accuracy of 6 classes is 1 whatever the labels say",
+        ),
+        (
+            {"probabilities": "new", "metric": "top_2_accuracy:0", "classes": None},
+            "unknown metric 'top_2_accuracy'",
+        ),
+    ],
+)
+def test_what_is_refused_is_told(arguments: dict[str, Any], told: str) -> None:
+    table = {**TABLE, "said": [NAMES[k] for k in TRUTH], "p": NEW.max(axis=1)}
+    with pytest.raises(AssayError) as refused:
+        assay.create_campaign(table, id="id", budget=50, **arguments)
+    assert told in str(refused.value)
+
+
+def test_predictions_that_were_read_without_probabilities_are_refused() -> None:
+    found = from_arrays(y_pred=[NAMES[k] for k in TRUTH])
+    with pytest.raises(AssayError, match="was read without them"):
+        assay.create_campaign(found, metric="top_2_accuracy", budget=50)
