@@ -118,9 +118,9 @@ def test_a_resumed_campaign_stands_where_the_other_did(tmp_path: Path) -> None:
         batch = again.ask(50)
         again.tell({item.id: NAMES[TRUTH[int(item.id)]] for item in batch})
         if wrong == 0 and batch:
-            again.tell({batch[0].id: "none of these"})
+            again.tell({batch[0].id: "none of these"}, revise=True)
             wrong = 1
-            again.tell({batch[0].id: NAMES[TRUTH[int(batch[0].id)]]})
+            again.tell({batch[0].id: NAMES[TRUTH[int(batch[0].id)]]}, revise=True)
     assert str(again.estimates()) == str(whole.estimates())
     assert not any("assay_ranked" in item.shown for item in whole.ask(5))
 

@@ -69,6 +69,17 @@ def test_probabilities_are_kept_from_reviewers(create: Run) -> None:
     assert "the most probable of p_*" in result.output
 
 
+def test_top_k_accuracy_is_asked_for_by_name(create: Run, run: Run) -> None:
+    result = create(*PROBABILITIES, "--metric", "top-2-accuracy within 0.05")
+    assert result.exit_code == 0, result.output
+    assert "top_2_accuracy" in run("status", "t", "--json").stdout
+    two = ["--classifier", "new=p_*", "--classifier", "old=,topic"]
+    result = create(*two, "--metric", "top-2-accuracy:new", name="two")
+    assert result.exit_code == 0, result.output
+    result = create(*two, "--metric", "top-2-accuracy", name="three")
+    assert "needs the probabilities of all classes by old" in " ".join(result.output.split())
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -77,6 +88,12 @@ def test_probabilities_are_kept_from_reviewers(create: Run) -> None:
         (["--predicted", "title", "--classes", "classes.csv"], "no class: 'title 0'"),
         ([*COLUMN, "--classes", "nowhere.csv"], "cannot be read from nowhere.csv"),
         (["--classes", "classes.csv", "--score", "top"], "--predicted nor --probabilities"),
+        (
+            [*COLUMN, "--metric", "top-2-accuracy"],
+            "top-2-accuracy needs the probabilities of all classes",
+        ),
+        ([*COLUMN, "--metric", "top-2-accuracy"], "star for the class: --probabilities 'p_*'"),
+        ([*PROBABILITIES, "--metric", "top-3-accuracy"], "of 3 classes is 1 whatever"),
     ],
 )
 def test_mistakes_are_told_in_options(create: Run, given: list[str], told: str) -> None:

@@ -150,7 +150,8 @@ def create_campaign(
         ``specificity``, ``false_positive_rate``, ``negative_predictive_value``,
         ``balanced_accuracy`` or ``matthews_correlation``; precision when left out. Of more classes
         than yes and no, ``accuracy``, which it is when left out, ``macro_f1`` and others of
-        `assay.core.confusion`, or of one class, ``precision:CLASS``.
+        `assay.core.confusion`, with `probabilities` also ``top_5_accuracy`` of any k; or of one
+        class, ``precision:CLASS``.
     metrics : names, or mapping of names to half-widths, optional
         Several metrics from one set of labels: ``precision:cnn``, ``recall:new - recall:old``, each
         with a half-width of its own where it says so: ``precision:cnn within 0.01``. Without it,

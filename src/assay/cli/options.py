@@ -20,6 +20,7 @@ from assay.predictions import (
     ENGINES,
     SCORE_SCALES,
     SCORES_OF,
+    STAR,
     Engine,
     Scan,
 )
@@ -185,7 +186,7 @@ ClassifierColumns = Annotated[
     list[str] | None,
     about_data(
         "One of several classifiers; repeatable. NAME=,PREDICTED has no score, "
-        "NAME=SCORE>=0.5 says yes from 0.5 on.",
+        "NAME=SCORE>=0.5 says yes from 0.5 on, 'NAME=p_*' has the classes' probabilities.",
         "--classifier",
         metavar="NAME=SCORE,PREDICTED",
     ),
@@ -217,7 +218,8 @@ def parse_classifiers(
     Parameters
     ----------
     given : list of str
-        NAME=SCORE,PREDICTED or NAME=,PREDICTED or NAME=SCORE>=THRESHOLD.
+        NAME=SCORE,PREDICTED or NAME=,PREDICTED or NAME=SCORE>=THRESHOLD; with probabilities of all
+        classes NAME=PATTERN or NAME=PATTERN,PREDICTED.
     positive : str, optional
         The predicted label that means yes, in the predicted column of every classifier.
     score_of, scale : str, optional
@@ -229,6 +231,8 @@ def parse_classifiers(
     {'cnn': {'score': 'p_cnn', 'predicted': 'said_cnn'}, 'mve': {'predicted': 'vote'}}
     >>> parse_classifiers(["cnn=p_cnn>=0.5"])
     {'cnn': {'score': 'p_cnn', 'threshold': 0.5}}
+    >>> parse_classifiers(["cnn=p_*"])
+    {'cnn': {'probabilities': 'p_*'}}
     """
     for text in given:
         if "=" not in text:
@@ -311,11 +315,12 @@ def _options(text: str, positive: str | None) -> dict[str, object]:
         raise _misread(text, "it names more than two columns")
     if at_least and not score:
         raise _misread(text, f"no column of scores is named before >={threshold}")
-    if not predicted and not at_least:
+    is_pattern = STAR in score and not at_least
+    if not predicted and not at_least and not is_pattern:
         raise _misread(text, f"nothing tells what {name} says yes to")
     options: dict[str, object] = {}
     if score:
-        options["score"] = score
+        options["probabilities" if is_pattern else "score"] = score
     if at_least:
         options["threshold"] = _number(threshold, text)
     if predicted:
@@ -336,7 +341,8 @@ def _misread(text: str, why: str) -> InputError:
     name = text.partition("=")[0] if "=" in text else "cnn"
     return InputError(
         f"--classifier {text!r} cannot be read: {why}",
-        details="it is NAME=SCORE,PREDICTED or NAME=,PREDICTED or NAME=SCORE>=THRESHOLD",
+        details="it is NAME=SCORE,PREDICTED or NAME=,PREDICTED or NAME=SCORE>=THRESHOLD, or of "
+        "classes 'NAME=p_*'",
         hint=f"for example: --classifier '{name}=p_{name},said_{name}' or '{name}=p_{name}>=0.5'",
     )
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from assay.predictions.roles import (
         SCORE_SCALES,
         SCORES_OF,
+        STAR,
         Roles,
         ScoreOf,
         ScoreScale,
@@ -72,7 +73,7 @@ else:
             "pair": "IN_NEW IN_OLD NEW OLD ComparedPredictions parts_in read_compared",
             "read": "engine_of from_arrays read_predictions",
             "roles": (
-                "SCORE_SCALES SCORES_OF Roles ScoreOf ScoreScale refuse_bad_show "
+                "SCORE_SCALES SCORES_OF STAR Roles ScoreOf ScoreScale refuse_bad_show "
                 "refuse_improbable score_name fits_pattern"
             ),
             "scan": "ENGINES Engine Scan as_scan",
@@ -90,6 +91,7 @@ __all__ = [
     "RANKED",
     "SCORES_OF",
     "SCORE_SCALES",
+    "STAR",
     "Card",
     "Classifiers",
     "ComparedPredictions",
