@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from assay.predictions.contract import (
         RANKED,
         Card,
+        ClassScored,
+        ClassScores,
         Found,
         IdKind,
         Predictions,
@@ -60,7 +62,10 @@ else:
         __name__,
         {
             "classes": "are_classes column_names find_classes is_of_classes",
-            "contract": "RANKED Card Found IdKind Predictions Ranking joint_fingerprint listed",
+            "contract": (
+                "RANKED Card ClassScored ClassScores Found IdKind Predictions Ranking "
+                "joint_fingerprint listed"
+            ),
             "doubts": "Doubt",
             "duckdb.joined": "joined_with",
             "engine": "telling_progress",
@@ -93,6 +98,8 @@ __all__ = [
     "SCORE_SCALES",
     "STAR",
     "Card",
+    "ClassScored",
+    "ClassScores",
     "Classifiers",
     "ComparedPredictions",
     "Doubt",

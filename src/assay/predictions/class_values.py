@@ -392,6 +392,27 @@ def places_of(columns: Sequence[Column], classes: Vocabulary, ids: Ids, numbers:
     return places
 
 
+def summed_probabilities(loaded: Loaded, roles: Roles, said: Ints, ids: Ids) -> Floats | None:
+    """Return the probabilities of every class, summed by the class that items are called, (K, K).
+
+    Parameters
+    ----------
+    loaded, roles, ids
+        As in `take_classes`.
+    said : array of int
+        The number of each item's predicted class.
+    """
+    if roles.classes is None or not roles.of_class:
+        return None
+    every = [loaded.columns[name] for name in roles.of_class]
+    size = len(roles.classes)
+    sums = np.zeros((size, size))
+    for number, column in enumerate(_spread(every, roles.classes, ids)):
+        probability = np.maximum(read_numbers(column, ids, "probability"), 0.0)
+        sums[:, number] = np.bincount(said, probability, minlength=size)
+    return sums
+
+
 def _spread(columns: Sequence[Column], classes: Vocabulary, ids: Ids) -> Sequence[Column]:
     """Return a column for each class, out of a column of lists where there is one."""
     return columns if len(columns) > 1 else lists_spread(columns[0], classes, ids)

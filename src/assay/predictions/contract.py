@@ -9,10 +9,10 @@ from assay.core.bins import Scale
 from assay.core.cells import Heap, Part
 from assay.core.cuts import Variable
 from assay.core.deck import Id
-from assay.core.profile import Profile
+from assay.core.profile import Profile, ScoreCells
 from assay.core.strata import Side, Strata
 from assay.core.targets import Groups
-from assay.core.types import Ints
+from assay.core.types import Floats, Ints
 from assay.predictions.doubts import Doubt
 
 IdKind = Literal["integer", "string"]
@@ -52,6 +52,34 @@ class Found:
 
     card: Card
     value: float
+
+
+@dataclass(frozen=True, eq=False)
+class ClassScores:
+    """What one classifier of several classes thinks of what it says.
+
+    Parameters
+    ----------
+    cells : ScoreCells
+        Items by the bin of the predicted class's score, and by that class.
+    probabilities : array, shape (K, K), optional
+        Row c: the sum of the probabilities of every class over the items that are called c, those
+        below 0 taken for 0. None where only the score of the predicted class is known.
+    """
+
+    cells: ScoreCells
+    probabilities: Floats | None = None
+
+
+@runtime_checkable
+class ClassScored(Protocol):
+    """Predictions that remember the scores of classes, and not their ranks alone."""
+
+    def class_scores(self) -> ClassScores | None:
+        """Return the scores of one classifier of several classes; None of anything else.
+
+        Where probabilities stay in an engine, it is a pass over them.
+        """
 
 
 @runtime_checkable

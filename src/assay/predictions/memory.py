@@ -21,7 +21,7 @@ from assay.core.weights import first_arrivals, impressions
 from assay.errors import PredictionsError
 from assay.predictions.class_values import ranked_classes
 from assay.predictions.column import Show
-from assay.predictions.contract import Card, Found, IdKind
+from assay.predictions.contract import Card, ClassScores, Found, IdKind
 from assay.predictions.doubts import Doubt
 from assay.predictions.ids import Ids
 from assay.predictions.opinions import Opinions
@@ -212,6 +212,8 @@ class MemoryPredictions:
     probabilities : sequence of callables or None
         Of each classifier: returns the probabilities of all classes for some rows, of shape (n, K);
         None where there are none.
+    class_scores : callable, optional
+        Of one classifier of several classes: returns what the ranks were made of.
     """
 
     def __init__(
@@ -233,9 +235,11 @@ class MemoryPredictions:
         opinions: Opinions | None = None,
         by_model: bool = False,
         probabilities: Sequence[Callable[[Ints], Floats] | None] = (),
+        class_scores: Callable[[], ClassScores] | None = None,
     ) -> None:
         self.source = source
         self._probabilities = probabilities or [None] * len(classifiers)
+        self._class_scores = class_scores
         self._rank_scale: Scale = "margin" if by_model else "probability"
         self._opinions = opinions
         self.threshold = threshold
@@ -479,6 +483,10 @@ class MemoryPredictions:
             opinions=self._opinions,
             by_model=True,
         )
+
+    def class_scores(self) -> ClassScores | None:
+        """Return the scores of one classifier of several classes; None of anything else."""
+        return None if self._class_scores is None else self._class_scores()
 
     def cells(self) -> dict[int, int]:
         """Return what the items with each code that occurs count for."""

@@ -24,6 +24,7 @@ from assay.predictions.class_values import (
     as_lists,
     probabilities_at,
     sorted_texts,
+    summed_probabilities,
     take_classes,
 )
 from assay.predictions.classes import (
@@ -33,7 +34,7 @@ from assay.predictions.classes import (
     with_class_columns,
 )
 from assay.predictions.column import Loaded
-from assay.predictions.contract import Predictions
+from assay.predictions.contract import ClassScores, Predictions
 from assay.predictions.doubts import doubts_of
 from assay.predictions.duckdb.databases import is_database, is_query
 from assay.predictions.duckdb.paths import find_files, is_remote
@@ -568,6 +569,7 @@ def _of_classes(
                 cells, role, loaded.source, rows_in_memory(loaded, role, score, ids)
             )
         ),
+        class_scores=lambda: ClassScores(cells, summed_probabilities(loaded, role, said, ids)),
     )
 
 

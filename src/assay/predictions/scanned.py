@@ -28,7 +28,7 @@ from assay.core.types import Bools, Ints
 from assay.core.vocabulary import YES_OR_NO
 from assay.errors import PredictionsError
 from assay.predictions.class_values import ranked_classes
-from assay.predictions.contract import Card, Found, IdKind
+from assay.predictions.contract import Card, ClassScores, Found, IdKind
 from assay.predictions.doubts import Doubt
 from assay.predictions.engine import Scanner, Span, Survey
 from assay.predictions.ids import Ids
@@ -193,6 +193,12 @@ class ScannedPredictions:
             inside = {side: every if side is None else cells.yes == side for side in sides}
             return {side: self._profile_ranks(those) for side, those in inside.items()}
         return {side: cells.profile(side) for side in sides}
+
+    def class_scores(self) -> ClassScores | None:
+        """Return the scores of a classifier of several classes: a pass over all of theirs."""
+        if self.classes == YES_OR_NO.names:
+            return None
+        return ClassScores(self._survey.cells, self._scanner.probabilities())
 
     def cells(self) -> dict[int, int]:
         """Return the number of items with each code that occurs."""

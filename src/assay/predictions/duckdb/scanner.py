@@ -358,6 +358,21 @@ class DuckScanner:
             ((found,),) = self._fetch(self._rows.aggregate(f"bit_xor({word})"))
         return int(found or 0)
 
+    def probabilities(self) -> Floats | None:
+        """Return those of every class, summed by the class that items are called, (K, K)."""
+        if not self._roles.of_class:
+            return None
+        each = f"unnest({LIST}) AS p, generate_subscripts({LIST}, 1) - 1 AS number"
+        with reading(self.source):
+            rows = self._rows.project(f"{self._row.says} AS says, {each}")
+            found = self._fetch(
+                rows.aggregate("says, number, sum(greatest(p, 0e0))", "says, number")
+            )
+        sums = np.zeros((self._roles.n_classes, self._roles.n_classes))
+        for says, number, total in found:
+            sums[says, number] = total
+        return sums
+
     def refuse_repeated_ids(self) -> None:
         """Look at every id, and raise where one repeats."""
         self._ids.refuse_repeated()

@@ -297,6 +297,17 @@ class SparkScanner:
         found = self._rows.fetch(rows.groupBy().agg({"word": "bit_xor"}))
         return int(found["bit_xor(word)"].to_numpy()[0]) % 2**64
 
+    def probabilities(self) -> Floats | None:
+        """Return those of every class, summed by the class that items are called, (K, K)."""
+        if not self._roles.of_class:
+            return None
+        each = [f"{self._row.says} AS says", f"posexplode({LIST}) AS (number, p)"]
+        rows = self._rows.frame.selectExpr(*each).selectExpr("says", "number", "greatest(p, 0e0) p")
+        found = self._rows.fetch(rows.groupBy("says", "number").agg({"p": "sum"}))
+        sums = np.zeros((self._roles.n_classes, self._roles.n_classes))
+        sums[found["says"].to_numpy(), found["number"].to_numpy()] = found["sum(p)"].to_numpy()
+        return sums
+
     def refuse_repeated_ids(self) -> None:
         """Look at every id, and raise where one repeats."""
         self._ids.refuse_repeated()

@@ -6,16 +6,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from assay.core.betting import grid
-from assay.core.design import Design, fitted, price_of_peeking
+from assay.core.design import Design, price_of_peeking
 from assay.core.goal import Goal
 from assay.core.metrics import METRICS
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError
-from assay.simulation.planning.assumed import Supposed
+from assay.simulation.planning.assumed import Assumed, Supposed, Trial
 from assay.simulation.planning.result import BudgetRow, CheaperRow, Cost, Reading, WithinRow
-from assay.simulation.population import Frame
 from assay.simulation.runs import Runs
-from assay.simulation.workers import Task
 
 _CLEARLY, _A_LITTLE = 0.15, 0.05  # of random sampling's labels
 
@@ -161,25 +159,22 @@ class Costs:
     steps: int = 1
     _done: int = field(default=0, init=False)
 
-    def labels(self, supposed: Supposed, design: Design, goal: Goal, expected: float) -> Cost:
+    def labels(self, supposed: Assumed, design: Design, goal: Goal) -> Cost:
         """Return the labels until the stop.
 
-        Parameters
-        ----------
-        expected : float
-            About how many. With more than 800, rounds are larger, which adds half a
-            round to the labels (about 1%), and fewer evaluations of a design that bets are
-            replayed, which then differ less.
+        Where more than 800 are expected, rounds are larger, which adds half a round to the labels
+        (about 1%), and fewer evaluations of a design that bets are replayed, which then differ
+        less.
 
         Raises
         ------
         DesignError
             Where the replay would take minutes.
         """
-        runs, design = self.replications, fitted(design, goal)
-        frame = supposed.frame(design, goal.metric)
-        there = int(frame.sizes.sum())
-        expected = min(expected, there)
+        runs, design = self.replications, supposed.fitted(design, goal)
+        trial = supposed.trial(design, goal)
+        there = trial.items
+        expected = min(supposed.at_random(goal), there)
         if design.round_size is not None:
             design = replace(
                 design, round_size=max(design.round_size, int(expected) // _SMALL_ROUNDS)
@@ -188,26 +183,25 @@ class Costs:
             runs = min(runs, _bettors(goal, expected))
         # Where items are drawn again and again, it need never end; nobody would label so much.
         most = there if design.replacement else None
-        found = self._replay(frame, design, replace(goal, budget=most), runs, expected)
+        found = self._replay(trial, design, replace(goal, budget=most), runs, expected)
         return cost_of(found.labels, most)
 
-    def half_width(self, supposed: Supposed, design: Design, goal: Goal) -> Cost:
+    def half_width(self, supposed: Assumed, design: Design, goal: Goal) -> Cost:
         """Return the half-width at the end of the budget."""
-        frame = supposed.frame(design, goal.metric)
-        runs = self._replay(frame, design, goal, self.replications, goal.worst_case)
+        trial = supposed.trial(design, goal)
+        runs = self._replay(trial, design, goal, self.replications, goal.worst_case)
         return cost_of((runs.high - runs.low) / 2)
 
-    def most_labels(self, frame: Frame, design: Design, goal: Goal) -> int:
+    def most_labels(self, trial: Trial, design: Design, goal: Goal) -> int:
         """Return the most labels that any evaluation took."""
-        runs = self._replay(frame, design, goal, min(self.replications, _FEWEST), goal.worst_case)
+        runs = self._replay(trial, design, goal, min(self.replications, _FEWEST), goal.worst_case)
         return int(runs.labels.max())
 
-    def _replay(self, frame: Frame, design: Design, goal: Goal, runs: int, expected: float) -> Runs:
-        if frame.outcomes.ndim > 1:  # a truth for each replication
-            frame = replace(frame, outcomes=frame.outcomes[:runs])
+    def _replay(self, trial: Trial, design: Design, goal: Goal, runs: int, expected: float) -> Runs:
         asked = max(_ROUND, round(expected / _ROUNDS))
         # One random stream for all: designs and half-widths are compared on the same luck.
-        found = Task("plan", frame, design, goal, asked).replay(runs, key=[self.seed])
+        task = trial.task(design, goal, asked, runs)
+        found = task.replay(runs, key=[self.seed])
         self._done += 1
         if self.progress is not None:
             self.progress(min(self._done / self.steps, 1.0))
@@ -230,8 +224,3 @@ def cost_of(values: Floats | Ints, most: int | None = None) -> Cost:
     low, high = np.percentile(values, _BAND)
     beyond = 0.0 if most is None else float(np.mean(values >= most))
     return Cost(float(values.mean()), float(low), float(high), beyond)
-
-
-def at_one_half(frame: Frame) -> Frame:
-    """Return the frame with the truth at which a share is hardest to tell."""
-    return replace(frame, outcomes=np.floor(frame.sizes / 2))

@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 from scipy.special import betaln, expit, logit
 
 from assay.core.bins import Scale
-from assay.core.design import Design
+from assay.core.design import Design, fitted
+from assay.core.forecast import labels_needed, random_variance
+from assay.core.goal import Goal
 from assay.core.metrics import canonical_metric
 from assay.core.profile import Profile
 from assay.core.strata import Side
@@ -17,6 +19,77 @@ from assay.core.stratify import sides_to_cut
 from assay.core.types import Floats
 from assay.predictions import Predictions
 from assay.simulation.population import Frame, Truth, frame_of
+from assay.simulation.workers import Replayed, Task
+
+PLAN = "plan"
+"""The random stream of all replays of plans: they are compared on the same luck."""
+
+
+class Trial(Protocol):
+    """A population cut as a design does, with the truth that is supposed in each stratum."""
+
+    @property
+    def items(self) -> int:
+        """Those that labels are drawn from."""
+
+    @property
+    def value(self) -> Floats:
+        """The metric's supposed value; one for each truth that is thought possible."""
+
+    def task(self, design: Design, goal: Goal, asked: int, runs: int) -> Replayed:
+        """Return what is replayed: so many evaluations, with so many cards a round."""
+
+    def at_one_half(self) -> Self:
+        """Return it with the truth at which a share is hardest to tell."""
+
+
+class Assumed(Protocol):
+    """Scores that are known, and truth that is supposed: of yes and no, or of more classes."""
+
+    @property
+    def source(self) -> str:
+        """Where the predictions come from, for people."""
+
+    @property
+    def size(self) -> int:
+        """The number of items."""
+
+    def fitted(self, design: Design, goal: Goal) -> Design:
+        """Return the design with as many strata as a campaign for the goal would have."""
+
+    def trial(self, design: Design, goal: Goal) -> Trial:
+        """Cut the population as the design does, and count the supposed truth in each stratum."""
+
+    def at_random(self, goal: Goal) -> float:
+        """Return about how many labels of a random sample the goal takes, by a formula."""
+
+
+@dataclass(frozen=True, eq=False)
+class OfLabels:
+    """A `Trial` of yes and no."""
+
+    frame: Frame
+
+    @property
+    def items(self) -> int:
+        """Those that labels are drawn from."""
+        return int(self.frame.sizes.sum())
+
+    @property
+    def value(self) -> Floats:
+        """The metric's supposed value; one for each truth that is thought possible."""
+        return np.atleast_1d(self.frame.metric.value(self.frame.outcomes))
+
+    def task(self, design: Design, goal: Goal, asked: int, runs: int) -> Task:
+        """Return what is replayed."""
+        frame = self.frame
+        if frame.outcomes.ndim > 1:  # a truth for each replication
+            frame = replace(frame, outcomes=frame.outcomes[:runs])
+        return Task(PLAN, frame, design, goal, asked)
+
+    def at_one_half(self) -> Self:
+        """Return it with half of the items positive in every stratum."""
+        return replace(self, frame=replace(self.frame, outcomes=np.floor(self.frame.sizes / 2)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +168,22 @@ class Supposed:
         )
         frame = frame_of({side: self._truth(side) for side in sides}, design, metric)
         return replace(frame, outcomes=np.rint(frame.outcomes))
+
+    def fitted(self, design: Design, goal: Goal) -> Design:
+        """Return the design with as many strata as a campaign for the goal would have."""
+        return fitted(design, goal)
+
+    def trial(self, design: Design, goal: Goal) -> OfLabels:
+        """Cut the population as the design does, and count the supposed truth in each stratum."""
+        return OfLabels(self.frame(design, goal.metric))
+
+    def at_random(self, goal: Goal) -> float:
+        """Return about how many labels simple random sampling takes."""
+        said = np.array([True, False])
+        sizes = np.array([self.said(True), self.said(False)], dtype=np.float64)
+        hits = np.array([self.positives(True), self.positives(False)])
+        variance = np.array(random_variance(goal.metric, sizes, hits, said))
+        return float(labels_needed(variance, goal.within or 1.0, goal.confidence))
 
     @cached_property
     def by_score(self) -> Truth:

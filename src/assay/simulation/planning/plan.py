@@ -25,13 +25,13 @@ from assay.simulation.planning.advice import Costs
 from assay.simulation.planning.assumed import Supposed
 from assay.simulation.planning.evidence import Evidence, RankEvidence
 from assay.simulation.planning.judging import prices_of
-from assay.simulation.planning.planner import Planner
 from assay.simulation.planning.result import Planning
 from assay.simulation.planning.thresholds import (
     ThresholdPlanner,
     check_columns,
     reading_threshold,
 )
+from assay.simulation.planning.yes_or_no import LabelPlanner
 
 _STEPS = 16  # replays, at most
 
@@ -160,7 +160,7 @@ def plan(
         evidence = _evidence_of(like, supposed.scale)
     else:
         _refuse_no_scores(found)
-    planner = Planner(goal, costs, supposed, evidence, prices)
+    planner = LabelPlanner(goal, costs, supposed, evidence, prices)
     if threshold_for is None:
         planning = planner.planning()
     else:

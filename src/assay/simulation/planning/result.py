@@ -247,7 +247,7 @@ class Planning:
     confidence: float
     source: str
     items: int
-    predicted_yes: int
+    predicted_yes: int | None
     readings: tuple[Reading, ...]
     designs: tuple[DesignRow, ...]
     worst_case: int | None

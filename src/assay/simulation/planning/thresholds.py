@@ -20,8 +20,8 @@ from assay.errors import DesignError, InputError
 from assay.predictions import Predictions
 from assay.simulation.planning.advice import cost_of
 from assay.simulation.planning.assumed import Supposed, doubtful
-from assay.simulation.planning.planner import TOO_SURE, Planner
 from assay.simulation.planning.result import Cost, Planning, Reading, ThresholdRow
+from assay.simulation.planning.yes_or_no import TOO_SURE, LabelPlanner
 from assay.simulation.population import Frame
 from assay.simulation.thresholds import ThresholdRuns, Thresholds, ThresholdTask
 
@@ -89,14 +89,14 @@ class ThresholdPlanner:
     ----------
     goal : Goal
         With `threshold_for`.
-    beneath : Planner
+    beneath : LabelPlanner
         Supposes the truth.
     progress : callable, optional
         Told the share that is done.
     """
 
     goal: Goal
-    beneath: Planner
+    beneath: LabelPlanner
     progress: Callable[[float], None] | None = None
     _done: list[float] = field(default_factory=list, init=False)
 
