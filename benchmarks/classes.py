@@ -15,7 +15,6 @@ for each class, and by a random sample.
 """
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
@@ -28,10 +27,10 @@ from assay.core.engine import State, look
 from assay.core.goal import Goal
 from assay.core.joint import Joint
 from assay.core.stratify import cell_strata, joint_of, random_strata
-from assay.core.tallies import Tallies
 from assay.core.targets import parse_targets
 from assay.core.types import Floats, Ints
 from assay.simulation import Population
+from assay.simulation.population import all_labelled
 from assay.simulation.runs import replay_jointly
 
 NAMES = ("news20_classes", "cifar10_classes", "arxiv15")
@@ -70,10 +69,8 @@ def fewest(joint: Joint, truth: Floats) -> float:
     By the normal approximation, with the correction for a finite population.
     """
     (view,) = joint.views
-    sizes = joint.parts.size
-    whole = replace(joint.begin(), tallies=Tallies(sizes, sizes, 0), by_class=truth)
-    mine, metric = view.seen(whole)
-    N, T = mine.tallies.N, mine.tallies.x
+    known, metric = all_labelled(joint, truth)
+    N, T = known.N, known.x
     spread = metric.gradient(T) * np.sqrt(T * (N - T))  # w_h N_h sqrt(p (1 - p))
     reach = (view.goal.within or 1.0) / float(ndtri((1 + view.goal.confidence) / 2))
     return float(spread.sum() ** 2 / (reach**2 + (spread**2 / N).sum()))

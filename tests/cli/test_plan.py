@@ -115,3 +115,23 @@ def test_what_does_not_go_with_a_threshold_to_find(
     assert result.exit_code == 1
     assert problem in " ".join(result.output.split())
     assert run("plan", "predictions.csv", *COLUMNS, "--gain", "0.1").exit_code == 1
+
+
+def test_more_classes_than_yes_and_no(run: Run, folder: Path) -> None:
+    rng = np.random.default_rng(2)
+    p = rng.dirichlet([0.3, 0.4, 0.5], 400)
+    rows = [f"{number},{','.join(f'{each:.6f}' for each in row)}" for number, row in enumerate(p)]
+    (folder / "topics.csv").write_text("\n".join(["id,p_math,p_art,p_law", *rows]) + "\n")
+    words = ("plan", "topics.csv", "--id", "id", "--probabilities", "p_*", *QUICK)
+    result = run(*words, "--metric", "macro-f1", "--metric", "recall:art", "--within", "0.15")
+    assert result.exit_code == 0, result.output
+    for text in ("macro f1 within ±0.15 at 95%: about ", "recall:art within ±0.15 at 95%: about ",
+                 "topics.csv: 400 items of 3 classes", "right when it stops",
+                 "the others are of the classes that the probabilities say"):  # fmt: skip
+        assert text in " ".join(result.output.split()), text
+    told = json.loads(run(*words, "--budget", "40", "--json").output)
+    assert (told["metric"], told["classes"]) == ("accuracy", ["art", "law", "math"])
+    assert [row["design"] for row in told["budgets"]] == ["default", "fixed", "random"]
+    result = run(*words, "--within", "0.1", "--metric", "recall:music")
+    assert result.exit_code == 1
+    assert "unknown class 'music'" in result.output

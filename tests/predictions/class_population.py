@@ -8,7 +8,7 @@ import numpy as np
 from assay.core.cells import cut_heaps
 from assay.core.strata import Strata
 from assay.core.vocabulary import Vocabulary
-from assay.predictions import Card, Predictions, Ranking
+from assay.predictions import Card, ClassScored, Predictions, Ranking
 
 TOPICS = ("math", "physics", "q-bio")
 N = 3_000
@@ -65,4 +65,14 @@ def told_by(found: Predictions) -> dict[str, Any]:
         "found": found.find(["u3", "none", "u5"], variable="rank", scale="probability"),
         "fingerprint": found.fingerprint(),
         "range": found.score_range,
+        "scores": scores_of(found),
     }
+
+
+def scores_of(found: Predictions) -> tuple[Any, ...]:
+    """Return the scores by class, and the sums of probabilities but for the order of addition."""
+    scores = found.class_scores() if isinstance(found, ClassScored) else None
+    assert scores is not None
+    cells, sums = scores.cells, scores.probabilities
+    counted = [np.asarray(each).tolist() for each in (cells.low, cells.said, cells.count)]
+    return *counted, None if sums is None else np.round(sums, 6).tolist()

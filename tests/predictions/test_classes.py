@@ -17,6 +17,7 @@ from assay.core.targets import ALONE
 from assay.core.vocabulary import MOST_CLASSES, YES_OR_NO, Vocabulary
 from assay.errors import DesignError, InputError, PredictionsError
 from assay.predictions import (
+    ClassScored,
     Predictions,
     Scan,
     find_classes,
@@ -27,7 +28,15 @@ from assay.predictions import (
 )
 from assay.predictions.duckdb import scanner as duck_scanner
 from assay.predictions.scanned import ScannedPredictions
-from tests.predictions.class_population import KNOWN, TABLE, TOPICS, cut, dealt, told_by
+from tests.predictions.class_population import (
+    KNOWN,
+    TABLE,
+    TOPICS,
+    cut,
+    dealt,
+    scores_of,
+    told_by,
+)
 
 
 def _containers(folder: Path) -> dict[str, object]:
@@ -105,6 +114,22 @@ def test_probabilities_are_argmax_and_maximum() -> None:
 
 def _found(predictions: Predictions, size: int) -> list[Any]:
     return predictions.find(range(size), variable="rank", scale="probability")
+
+
+def test_what_is_thought_of_every_class_is_summed_by_what_is_said() -> None:
+    every = np.stack([TABLE[f"p_{name}"] for name in TOPICS], axis=1)
+    said = np.array([TOPICS.index(name) for name in TABLE["topic"]])
+    sums = [every[said == number].sum(axis=0) for number in range(len(TOPICS))]
+    found = read_predictions(TABLE, id="url", probabilities="p_*", classes=KNOWN)
+    *_, told = scores_of(found)
+    assert told == pytest.approx(np.round(sums, 6), abs=2e-6)
+    below = from_arrays(y_prob=[[0.9, -0.2, 0.1], [0.5, 0.2, 0.3]])
+    assert scores_of(below)[-1][0] == pytest.approx([1.4, 0.2, 0.4])
+    alone = read_predictions(TABLE, id="url", predicted="topic", score="top", classes=KNOWN)
+    assert scores_of(alone)[-1] is None
+    yes_or_no = from_arrays(y_score=[0.9, 0.1], threshold=0.5)
+    assert isinstance(yes_or_no, ClassScored)
+    assert yes_or_no.class_scores() is None
 
 
 def test_lists_and_arrays_are_probabilities_too() -> None:

@@ -7,7 +7,7 @@ from assay.lazy import on_demand
 if TYPE_CHECKING:
     from assay.campaign.arrays import evaluate
     from assay.campaign.campaign import Campaign
-    from assay.campaign.classes import classes_of
+    from assay.campaign.classes import classes_of, read_of_any, refuse_of_yes_or_no
     from assay.campaign.compare import compare_campaign
     from assay.campaign.create import create_campaign
     from assay.campaign.exchange import (
@@ -35,7 +35,7 @@ else:
         {
             "arrays": "evaluate",
             "campaign": "Campaign",
-            "classes": "classes_of",
+            "classes": "classes_of read_of_any refuse_of_yes_or_no",
             "compare": "compare_campaign",
             "create": "create_campaign",
             "exchange": (
@@ -77,7 +77,9 @@ __all__ = [
     "import_verdicts",
     "load_campaign",
     "log_to_mlflow",
+    "read_of_any",
     "rebase_campaign",
+    "refuse_of_yes_or_no",
     "shown_columns",
     "trend",
     "write_batch",

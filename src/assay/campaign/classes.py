@@ -1,7 +1,8 @@
 """Classes of a new campaign: whether there are more than yes and no, and what cannot be then."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from assay.core.confusion import is_matrix_metric
 from assay.core.design import Design
@@ -9,7 +10,7 @@ from assay.core.metrics import METRICS, asks_for_top
 from assay.core.ranking import tops_of_target
 from assay.core.targets import ALONE, Target
 from assay.core.vocabulary import Vocabulary
-from assay.errors import DesignError
+from assay.errors import AssayError, DesignError, PredictionsError
 from assay.predictions import (
     Classifiers,
     Given,
@@ -21,6 +22,7 @@ from assay.predictions import (
     find_classes,
     find_labels,
     is_of_classes,
+    read_predictions,
 )
 
 
@@ -84,6 +86,60 @@ def classes_of(
         names = some.names if found is None else (*found.names, *some.names)
         found = some if found is None else Vocabulary.of(names)
     return found
+
+
+Made = TypeVar("Made")
+
+
+def of_any(
+    make: Callable[[Given | None], Made],
+    predictions: object,
+    columns: Mapping[str, Any],
+    classifiers: Classifiers | None,
+    classes: Given | None,
+) -> Made:
+    """Return what is made of predictions; of what they name, where that is no yes and no.
+
+    Whether it is turns out when all rows are read, so that most predictions are read once.
+
+    Parameters
+    ----------
+    make : callable
+        Reads them, and makes it, from the classes.
+    predictions, columns, classifiers, classes
+        As in `classes_of`.
+    """
+    try:
+        return make(classes)
+    except PredictionsError:
+        found = None
+        with suppress(AssayError):  # what is wrong has been told
+            found = classes_of(predictions, columns, classifiers, classes, ())
+        if found is None or classes is not None:
+            raise
+    return make(found)
+
+
+def read_of_any(
+    predictions: object, *, classes: Given | None, metrics: Sequence[str], **columns: Any
+) -> Predictions:
+    """Read the predictions of one classifier, of yes and no or of more classes.
+
+    Parameters
+    ----------
+    predictions, **columns
+        As in `read_predictions`.
+    classes : list, mapping, path or None
+        What was given.
+    metrics : sequence of str
+        What is asked for.
+    """
+
+    def read(given: Given | None) -> Predictions:
+        known = classes_of(predictions, columns, None, given, metrics, look=False)
+        return read_predictions(predictions, **columns, classes=known)
+
+    return of_any(read, predictions, columns, None, classes)
 
 
 def _is_of_all(metric: object) -> bool:
@@ -163,6 +219,20 @@ def refuse_beside_more_classes(
         "labels": None if labels is None else "...",
         "mode": None if bets is None else "guaranteed",
     }
+    refuse_of_yes_or_no(given)
+
+
+def refuse_of_yes_or_no(given: Mapping[str, object]) -> None:
+    """Raise for the first argument, by name, that has a value: there are more classes.
+
+    Examples
+    --------
+    >>> refuse_of_yes_or_no({"aux": None, "at_least": 0.9})
+    Traceback (most recent call last):
+    assay.errors.DesignError: at_least=0.9 is given where items are of more classes than yes and no
+    it is there for campaigns of yes and no
+    hint: leave out at_least=; or ask of one class: say positive= its name
+    """
     for name, value in given.items():
         if value is not None:
             raise DesignError(

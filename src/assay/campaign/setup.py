@@ -1,12 +1,12 @@
 """Setup of a new campaign: predictions read and cut into strata, for one metric or several."""
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.campaign.classes import (
     classes_of,
+    of_any,
     refuse_beside_more_classes,
     refuse_unranked,
 )
@@ -20,7 +20,7 @@ from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of, sides_to_cut, stratify
 from assay.core.targets import ALONE, Target, parse_targets, slices_in
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
-from assay.errors import AssayError, DesignError, PredictionsError, did_you_mean
+from assay.errors import DesignError, did_you_mean
 from assay.labelling import Lessons
 from assay.predictions import (
     SCORE_SCALES,
@@ -244,17 +244,13 @@ def set_up_of_any(
     predictions, columns, classifiers, classes, **asked
         As in `set_up`.
     """
-    try:
-        return set_up(predictions, columns, classifiers=classifiers, classes=classes, **asked)
-    except PredictionsError:
-        if asked.get("multilabel"):
-            raise
-        found = None
-        with suppress(AssayError):  # what is wrong has been told
-            found = classes_of(predictions, columns, classifiers, classes, ())
-        if found is None or classes is not None:
-            raise
-    return set_up(predictions, columns, classifiers=classifiers, classes=found, **asked)
+
+    def make(known: Given | None) -> Setup:
+        return set_up(predictions, columns, classifiers=classifiers, classes=known, **asked)
+
+    if asked.get("multilabel"):
+        return make(classes)
+    return of_any(make, predictions, columns, classifiers, classes)
 
 
 def _columns_for_threshold(

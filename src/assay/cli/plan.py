@@ -6,12 +6,13 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from assay.campaign import read_of_any
 from assay.cli import options
 from assay.cli.output import AsJson, console, emit, progress_bar, telling_errors
 from assay.cli.render import new_table, note_lines
 from assay.core.floors import refuse_beside
 from assay.core.metrics import METRICS
-from assay.predictions import ScoreScale, read_predictions
+from assay.predictions import ScoreScale
 from assay.results import printable
 from assay.simulation import Planning, TextTable
 from assay.simulation import plan as plan_for
@@ -32,6 +33,8 @@ def plan(
     positive: options.Positive = None,
     score_of: options.ScoreOfClass = None,
     scale: options.ScaleName = None,
+    classes: options.ClassesFile = None,
+    probabilities: options.Probabilities = None,
     where: options.Where = None,
     table: options.TableName = None,
     engine: options.EngineName = None,
@@ -40,7 +43,10 @@ def plan(
     encoding: options.Encoding = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(help=f"{', '.join(METRICS)}; repeatable.  [default: precision]"),
+        typer.Option(
+            help=f"{', '.join(METRICS)}; repeatable. Of more classes: accuracy, macro_f1, "
+            "recall:CLASS, ...  [default: precision, or of more classes accuracy]"
+        ),
     ] = None,
     within: Annotated[
         float | None, typer.Option(help="The half-width that is wanted; 0.02 is ±2 points.")
@@ -110,19 +116,27 @@ def plan(
             "threshold": threshold,
             "positive": positive,
             "score_of": score_of,  # what is not one is refused by name
+            "probabilities": probabilities,
         }
         if threshold_for is not None:
             refuse_beside(threshold_for, {"metric": metric})
         else:
             with options.reading(file or str(table)):
-                read = read_predictions(
-                    scan, id=id_column, scale=cast(ScoreScale | None, scale), **columns
+                read = read_of_any(
+                    scan,
+                    classes=classes,
+                    metrics=metric or (),
+                    id=id_column,
+                    scale=cast(ScoreScale | None, scale),
+                    **columns,
                 )
                 _ = read.size  # what is read only when it is wanted is read here
             predictions, columns = read, {}
         plans = []
-        for each in dict.fromkeys(metric or ["precision"]):
-            with progress_bar(f"replaying evaluations of {threshold_for or each}") as progress:
+        asked: list[str | None] = [None] if not metric else [*metric]
+        for each in dict.fromkeys(asked):
+            about = threshold_for or each or "the metric"
+            with progress_bar(f"replaying evaluations of {about}") as progress:
                 found = plan_for(
                     predictions,
                     id=id_column,
@@ -162,7 +176,9 @@ def plan(
 def _view(plan: Planning) -> RenderableType:
     said, more = plan.headline
     read = f"{plan.source}: {plan.items:,} items"
-    if plan.threshold_for is None:
+    if plan.classes:
+        read += f" of {len(plan.classes):,} classes"
+    elif plan.threshold_for is None:
         read += f", {plan.predicted_yes:,} predicted yes"
     parts: list[RenderableType] = [
         Text.assemble((printable(said), "bold green"), f"  {more}"),

@@ -340,7 +340,9 @@ class Joint:
         tallies = Tallies.start(np.broadcast_to(self.parts.size, (*shape, self.parts.size.size)))
         room = np.broadcast_to(self.parts.strata_sizes, (*shape, self.parts.strata_sizes.size))
         by_class = in_top = None
-        if self.parts.classes > 2 or self.parts.multilabel:
+        # Two classes may have names of their own.
+        of_classes = any(view.reads is not None for view in self.views)
+        if of_classes or self.parts.classes > 2 or self.parts.multilabel:
             by_class = np.zeros((*shape, self.parts.size.size, self.parts.classes + 1))
         if self.tops:
             in_top = np.zeros((*shape, self.parts.size.size, len(self.tops)))

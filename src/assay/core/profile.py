@@ -77,8 +77,7 @@ class Profile:
         """
         # Adding zero turns -0.0 into 0.0; halves first, as low + high could overflow.
         low, high = low + 0.0, high + 0.0
-        mean = np.where(low == high, low, np.clip(low / 2 + high / 2, low, high))
-        return cls(low=low, high=high, mean=mean, count=count)
+        return cls(low=low, high=high, mean=_middle(low, high), count=count)
 
     @property
     def exact(self) -> bool:
@@ -99,6 +98,10 @@ class Profile:
     def max(self) -> float:
         """The largest score."""
         return float(self.high[-1])
+
+
+def _middle(low: Floats, high: Floats) -> Floats:
+    return np.where(low == high, low, np.clip(low / 2 + high / 2, low, high))
 
 
 def profile_of(values: Floats, rule: Rule | None = None, weights: Ints | None = None) -> Profile:
@@ -276,6 +279,11 @@ class ScoreCells:
     def score_range(self) -> tuple[float, float]:
         """The smallest and the largest score."""
         return float(self.low.min()), float(self.high.max())
+
+    @property
+    def middle(self) -> Floats:
+        """The scores that stand for those of each cell, as in a profile."""
+        return _middle(self.low + 0.0, self.high + 0.0)
 
     @property
     def heaviest(self) -> float:

@@ -138,7 +138,7 @@ class Scanner(Protocol):
     def opinions_digest(self) -> int:
         """Return 64 bits that change when what a column for a model says of an item does."""
 
-    def probabilities(self) -> Floats | None:
+    def summed_probabilities(self) -> Floats | None:
         """Return those of every class, summed by the class that items are called, (K, K).
 
         As `assay.predictions.contract.ClassScores` has them; None where there are none.

@@ -198,7 +198,7 @@ class ScannedPredictions:
         """Return the scores of a classifier of several classes: a pass over all of theirs."""
         if self.classes == YES_OR_NO.names:
             return None
-        return ClassScores(self._survey.cells, self._scanner.probabilities())
+        return ClassScores(self._survey.cells, self._scanner.summed_probabilities())
 
     def cells(self) -> dict[int, int]:
         """Return the number of items with each code that occurs."""

@@ -19,9 +19,9 @@ from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
 from assay.core.cuts import Variable, confidence
 from assay.core.design import Design
 from assay.core.error_model import SAID, columns_at
-from assay.core.forms import Ratio, ratio
+from assay.core.forms import Metric, Ratio, ratio
 from assay.core.goal import Goal
-from assay.core.joint import Parts
+from assay.core.joint import Joint, Parts
 from assay.core.metrics import asks_for_top, canonical_metric, sides
 from assay.core.profile import Profile, cells_of, profile_of
 from assay.core.ranking import InTop
@@ -98,6 +98,27 @@ def frame_of(truths: Mapping[Side, Truth], design: Design, metric: str) -> Frame
     sizes = strata.sizes.astype(np.float64)
     form = ratio(canonical_metric(metric), sizes, strata.says_yes)
     return Frame(form, strata, sizes, np.concatenate(outcomes, axis=-1))
+
+
+def all_labelled(
+    joint: Joint, outcomes: Floats, in_top: Floats | None = None
+) -> tuple[Tallies, Metric]:
+    """Return what the first target sees where every item is labelled, and the metric of it.
+
+    Parameters
+    ----------
+    joint : Joint
+        Of more classes than yes and no.
+    outcomes : array, shape (C, K + 1)
+        The items of each class in each part, and last those of none.
+    in_top : array, shape (C, M), optional
+        Those that have the outcomes of top-k accuracy, where it is asked for.
+    """
+    size = joint.parts.size
+    known = Tallies(size, size, 0)
+    whole = replace(joint.begin(), tallies=known, by_class=outcomes, in_top=in_top)
+    mine, metric = joint.views[0].seen(whole)
+    return mine.tallies, metric
 
 
 class CellCounts(NamedTuple):
@@ -345,19 +366,12 @@ class Population:
         """Return a metric's true value, where there are more classes: with every item labelled."""
         strata = random_strata(self)
         joint = joint_of(Design(), Goal(targets=(target,), budget=1), strata)
-        known = joint.parts.size
         in_top = None
         if joint.tops:
             sets = self.sets(strata, joint.tops)
             in_top = sets.counts @ sets.in_top
-        state = replace(
-            joint.begin(),
-            tallies=Tallies(known, known, 0),
-            by_class=self.outcomes(strata),
-            in_top=in_top,
-        )
-        mine, metric = joint.views[0].seen(state)
-        return float(metric.value(mine.tallies.x))
+        known, metric = all_labelled(joint, self.outcomes(strata), in_top)
+        return float(metric.value(known.x))
 
     def outcomes(self, strata: Strata) -> Floats:
         """Return the positives in each part of the strata, shape (C,).

@@ -273,19 +273,24 @@ class SetCounts:
 
 
 def _classes_of(left: Floats, drawn: Ints, rng: np.random.Generator) -> Ints:
-    """Return of which classes drawn cards are, given what is left of each, one after another."""
+    """Return of which classes drawn cards are, given what is left of each, one after another.
+
+    Most parts have no card in a round: only the others are looked at.
+    """
     named = np.zeros(left.shape, dtype=np.int64)
-    missing, beyond = drawn.copy(), left.sum(axis=-1)
+    dealt = np.nonzero(drawn)
+    missing, each = drawn[dealt], left[dealt].astype(np.int64)
+    beyond, found = each.sum(axis=-1), np.zeros_like(each)
+    of_parts: Bools = np.any((left > 0).reshape(-1, *left.shape[-2:]), axis=0)
+    present = of_parts[dealt[-1]]
     for number in range(left.shape[-1]):
-        here = left[..., number].astype(np.int64)
-        beyond = beyond - here
-        there = np.flatnonzero((here > 0).reshape(-1, here.shape[-1]).any(axis=0))
+        beyond -= each[:, number]
+        there = np.flatnonzero(present[:, number])
         if there.size:
-            found = rng.hypergeometric(
-                here[..., there], beyond[..., there].astype(np.int64), missing[..., there]
-            )
-            named[..., there, number] = found
-            missing[..., there] -= found
+            some = rng.hypergeometric(each[there, number], beyond[there], missing[there])
+            found[there, number] = some
+            missing[there] -= some
+    named[dealt] = found
     return named
 
 

@@ -358,7 +358,7 @@ class DuckScanner:
             ((found,),) = self._fetch(self._rows.aggregate(f"bit_xor({word})"))
         return int(found or 0)
 
-    def probabilities(self) -> Floats | None:
+    def summed_probabilities(self) -> Floats | None:
         """Return those of every class, summed by the class that items are called, (K, K)."""
         if not self._roles.of_class:
             return None

@@ -297,7 +297,7 @@ class SparkScanner:
         found = self._rows.fetch(rows.groupBy().agg({"word": "bit_xor"}))
         return int(found["bit_xor(word)"].to_numpy()[0]) % 2**64
 
-    def probabilities(self) -> Floats | None:
+    def summed_probabilities(self) -> Floats | None:
         """Return those of every class, summed by the class that items are called, (K, K)."""
         if not self._roles.of_class:
             return None

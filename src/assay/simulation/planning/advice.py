@@ -47,16 +47,19 @@ def _pays(ours: Cost, random: Cost) -> str:
     )
 
 
-def about_worst_case(goal: Goal, most: int, items: int) -> str:
-    """Say what it takes at most."""
-    if rare := METRICS[goal.metric].depends_on:
-        return (
-            f"there is no worst case short of all {items:,} items: how much a label tells about "
-            f"{_name(goal.metric)} depends on how rare {rare} are"
-        )
+def about_worst_case(most: int, hardest: str) -> str:
+    """Say what it takes at most; `hardest` is the truth that takes so much."""
     return (
         f"whatever the truth, it takes no more than about {most:,} labels: "
-        "with half of the answers yes at every score, nothing is harder"
+        f"with {hardest} at every score, nothing is harder"
+    )
+
+
+def about_no_worst_case(metric: str, items: int, depends_on: str) -> str:
+    """Say why there is no most that it takes."""
+    return (
+        f"there is no worst case short of all {items:,} items: how much a label tells about "
+        f"{_name(metric)} depends on {depends_on}"
     )
 
 

@@ -6,23 +6,30 @@ what it takes it for.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
-from assay.campaign import Campaign
+from assay.campaign import Campaign, read_of_any, refuse_of_yes_or_no
 from assay.core.bins import Scale, scale_of
+from assay.core.confusion import MATRIX_METRICS, canonical_matrix_metric
 from assay.core.goal import Goal
+from assay.core.metrics import METRICS, canonical_metric
 from assay.core.types import one_of, whole
-from assay.errors import InputError
+from assay.core.vocabulary import YES_OR_NO
+from assay.errors import DesignError, InputError, did_you_mean
 from assay.predictions import (
     SCORE_SCALES,
+    ClassScored,
+    Given,
     Predictions,
     ScoreOf,
     ScoreScale,
-    read_predictions,
     refuse_improbable,
 )
 from assay.simulation.planning.advice import Costs
 from assay.simulation.planning.assumed import Supposed
+from assay.simulation.planning.assumed_classes import SupposedClasses
+from assay.simulation.planning.classes import ClassPlanner, goal_of_classes
 from assay.simulation.planning.evidence import Evidence, RankEvidence
 from assay.simulation.planning.judging import prices_of
 from assay.simulation.planning.result import Planning
@@ -34,6 +41,10 @@ from assay.simulation.planning.thresholds import (
 from assay.simulation.planning.yes_or_no import LabelPlanner
 
 _STEPS = 16  # replays, at most
+_NO_CLASS_SCORES = (
+    "name the column of the predicted classes' scores, or those of all classes' probabilities; "
+    "or have assay simulate tell what it takes, on items whose class is known"
+)
 
 
 def plan(
@@ -46,7 +57,9 @@ def plan(
     positive: str | float | None = None,
     score_of: ScoreOf | None = None,
     scale: ScoreScale | None = None,
-    metric: str = "precision",
+    classes: Given | None = None,
+    probabilities: str | None = None,
+    metric: str | None = None,
     within: float | None = None,
     budget: int | None = None,
     confidence: float = 0.95,
@@ -73,9 +86,14 @@ def plan(
         As in `create_campaign`.
     scale : {"probability", "percent", "margin"}, optional
         What the scores are; otherwise told by their range. A margin is read as log-odds.
+    classes, probabilities
+        As in `create_campaign`, where items are of more classes than yes and no. An item is
+        supposed to be of the predicted class with the chance that its score says. If it is not, the
+        probabilities say what else it is; without them it is of the other classes as often as these
+        are predicted.
     metric, within, budget, confidence
         The goal, as in `create_campaign`: the labels that `within` will take, what the budget
-        would give, or both.
+        would give, or both. The metric is one; left out, precision, or of more classes accuracy.
     threshold_for, gain
         As in `create_campaign`, in place of `metric` and `within`: what labels would find, with the
         budget, a third and three times of it; without one, with 300, 1,000 and 3,000 and until it
@@ -112,14 +130,21 @@ def plan(
     ...                 replications=10)
     >>> [row.budget for row in planning.thresholds if row.supposed == "scores are calibrated"]
     [50, 150, 450]
+    >>> topic = np.random.default_rng(1).choice(["math", "physics", "biology"], 20_000)
+    >>> planning = plan({"topic": topic, "p": score}, predicted="topic", score="p",
+    ...                 metric="macro_f1", within=0.05, replications=10)
+    >>> planning.metric, 150 < planning.labels.mean < 300
+    ('macro_f1', True)
     """
     if threshold_for is None and within is None and budget is None:
         raise InputError(
             "no goal: neither `within` nor `budget` was given",
             hint="within=0.02 tells the labels that ±2% takes, budget=500 what 500 labels give",
         )
+    metric = None if threshold_for else metric
+    _refuse_unknown(metric)
     goal = Goal(
-        None if threshold_for else metric,
+        None if threshold_for else "precision",
         within=within,
         budget=budget,
         confidence=confidence,
@@ -139,8 +164,10 @@ def plan(
             "both labels and an earlier campaign were given, and a plan rests on one of them",
             hint="leave one out",
         )
-    found = read_predictions(
+    found = read_of_any(
         predictions,
+        classes=classes,
+        metrics=[metric or ""],
         score=score,
         predicted=predicted,
         id=id,
@@ -148,41 +175,93 @@ def plan(
         positive=positive,
         score_of=score_of,
         scale=scale,
+        probabilities=probabilities,
     )
     for doubt in found.doubts:
         doubt.refuse()
     _refuse_weights(found)
-    supposed = Supposed.of(found, _scale(found, scale))
-    evidence: Evidence | RankEvidence | None = None
-    if labels is not None:
-        evidence = Evidence.from_labels(labels, found, supposed, id_column=id)
-    elif like is not None:
-        evidence = _evidence_of(like, supposed.scale)
+    if found.classes != YES_OR_NO.names:
+        given = {"threshold_for": threshold_for, "labels": labels, "aux": aux or None, "rho": rho}
+        given |= {"judge_cost": judge_cost, "label_cost": label_cost}
+        refuse_of_yes_or_no({**given, "like": None if like is None else like.name})
+        goal = goal_of_classes(found, metric, within, budget, confidence)
+        planning = ClassPlanner(goal, costs, _supposed_classes(found, scale, seed)).planning()
     else:
-        _refuse_no_scores(found)
-    planner = LabelPlanner(goal, costs, supposed, evidence, prices)
-    if threshold_for is None:
-        planning = planner.planning()
-    else:
-        planning = ThresholdPlanner(goal, planner, progress).planning()
+        if threshold_for is None:
+            goal = Goal(metric or "precision", within, budget, confidence)
+        supposed = Supposed.of(found, _scale(found.score_range, found.source, scale))
+        evidence = _evidence(found, supposed, labels, like, id)
+        planner = LabelPlanner(goal, costs, supposed, evidence, prices)
+        if threshold_for is None:
+            planning = planner.planning()
+        else:
+            planning = ThresholdPlanner(goal, planner, progress).planning()
     doubts = tuple(doubt.warning for doubt in found.doubts)
     return replace(planning, cautions=(*doubts, *planning.cautions))
 
 
-def _evidence_of(campaign: Campaign, scale: Scale) -> Evidence | RankEvidence:
-    strata = campaign.settings.strata
+def _refuse_unknown(metric: str | None) -> None:
+    """Raise for a metric that there is neither of yes and no nor of classes, before all is read."""
+    word = str(metric or "precision").partition(":")[0]
+    with suppress(DesignError):
+        canonical_matrix_metric(word)
+        return
+    with suppress(DesignError):
+        canonical_metric(word)
+        return
+    known = [*dict.fromkeys([*METRICS, *MATRIX_METRICS])]
+    raise DesignError(
+        f"unknown metric {metric!r}",
+        details=f"metrics: {', '.join(METRICS)}; of more classes than yes and no, "
+        f"{', '.join(name for name in MATRIX_METRICS if name not in METRICS)}, or METRIC:CLASS",
+        hint=did_you_mean(word, known),
+    )
+
+
+def _supposed_classes(found: Predictions, scale: ScoreScale | None, seed: int) -> SupposedClasses:
+    """Return the population of which the class of every item is supposed from its score."""
+    scores = found.class_scores() if isinstance(found, ClassScored) else None
+    if scores is None:
+        raise InputError(
+            f"the predictions of {found.source} are not those of one classifier, as they were read",
+            hint="name the file or table, and the columns of one classifier",
+        )
+    told = scores.cells.score_range
+    _refuse_no_scores(told, found.size, _NO_CLASS_SCORES)
+    return SupposedClasses(found, scores, _scale(told, found.source, scale), seed)
+
+
+def _evidence(
+    found: Predictions, supposed: Supposed, labels: object, like: Campaign | None, id: str | None
+) -> Evidence | RankEvidence | None:
+    """Return what labels from before say; None where there are scores alone, that tell items apart.
+
+    Parameters
+    ----------
+    found, supposed
+        The predictions, and their scores.
+    labels, like, id
+        As in `plan`.
+    """
+    if labels is not None:
+        return Evidence.from_labels(labels, found, supposed, id_column=id)
+    if like is None:
+        hint = "name the column of scores, or give labels of items that were drawn at random"
+        _refuse_no_scores(found.score_range, found.size, hint)
+        return None
+    strata = like.settings.strata
     if strata.is_named:
-        return RankEvidence.from_campaign(campaign, strata)
-    return Evidence.from_campaign(campaign, strata, scale)
+        return RankEvidence.from_campaign(like, strata)
+    return Evidence.from_campaign(like, strata, supposed.scale)
 
 
-def _refuse_no_scores(found: Predictions) -> None:
-    low, high = found.score_range
+def _refuse_no_scores(score_range: tuple[float, float], size: int, hint: str) -> None:
+    low, high = score_range
     if low == high:
         raise InputError(
             "there are no scores, or all are alike, so nothing can be supposed about the truth",
-            details=f"the score of all {found.size:,} items is {low:g}",
-            hint="name the column of scores, or give labels of items that were drawn at random",
+            details=f"the score of all {size:,} items is {low:g}",
+            hint=hint,
         )
 
 
@@ -194,11 +273,11 @@ def _refuse_weights(found: Predictions) -> None:
         )
 
 
-def _scale(found: Predictions, given: ScoreScale | None) -> Scale:
+def _scale(score_range: tuple[float, float], source: str, given: ScoreScale | None) -> Scale:
     if given is None:
-        return scale_of(*found.score_range)
+        return scale_of(*score_range)
     one_of("scale", given, SCORE_SCALES)
     if given == "margin":
         return given
-    refuse_improbable(found.score_range, found.source)
+    refuse_improbable(score_range, source)
     return "probability"

@@ -9,6 +9,7 @@ from assay.results import (
     html_headline,
     html_remarks,
     html_table,
+    metric_name,
     text_table,
 )
 
@@ -212,7 +213,7 @@ class Planning:
     metric, within, budget, confidence
         The goal.
     source, items, predicted_yes
-        The predictions.
+        The predictions; of more classes than yes and no, `predicted_yes` is None.
     readings : tuple of Reading
         What is supposed about the truth; all else rests on the first.
     designs : tuple of DesignRow
@@ -239,6 +240,8 @@ class Planning:
         threshold has of what is wanted; 0 where none keeps the floors.
     thresholds : tuple of ThresholdRow
         What campaigns for it are expected to find, by reading and budget.
+    classes : tuple of str
+        Those that items are of, where they are more than yes and no.
     """
 
     metric: str
@@ -262,6 +265,7 @@ class Planning:
     threshold_for: str | None = None
     wanted: str | None = None
     thresholds: tuple[ThresholdRow, ...] = ()
+    classes: tuple[str, ...] = ()
 
     @property
     def labels(self) -> Cost | None:
@@ -279,12 +283,13 @@ class Planning:
         if self.threshold_for is None:
             for name in ("threshold_for", "wanted", "thresholds"):
                 del values[name]
+        del values["predicted_yes" if self.classes else "classes"]
         return values
 
     @property
     def headline(self) -> tuple[str, str]:
         """What it comes to in a line: the most important words, and what belongs to them."""
-        name = self.metric.replace("_", " ")
+        name = metric_name(self.metric)
         sure = f"at {100 * self.confidence:.4g}%"
         if self.threshold_for is not None:
             return self._headline_of_threshold(f"a threshold with {self.threshold_for} {sure}")
@@ -358,7 +363,7 @@ def _tables(plan: Planning) -> list[TextTable]:
         ),
         TextTable(
             "what is supposed about the truth",
-            ("supposed", plan.metric.replace("_", " "), "labels", *most, "at random"),
+            ("supposed", metric_name(plan.metric), "labels", *most, "at random"),
             tuple(
                 (
                     reading.name,

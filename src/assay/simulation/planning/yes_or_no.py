@@ -121,9 +121,13 @@ class LabelPlanner(Planner):
 
     def about_metric(self, planning: Planning) -> list[str]:
         """Say what the metric costs at most; of recall and F1, why it costs so much."""
-        most, random = planning.worst_case or 0, _at_random(planning)
+        goal, random = self.goal, _at_random(planning)
+        if rare := METRICS[goal.metric].depends_on:
+            most = advice.about_no_worst_case(goal.metric, planning.items, f"how rare {rare} are")
+        else:
+            most = advice.about_worst_case(planning.worst_case or 0, "half of the answers yes")
         return [
-            advice.about_worst_case(self.goal, most, self.supposed.size),
+            most,
             *advice.about_misses(
                 self.goal, self.supposed, random, planning.cheaper, planning.withins
             ),
