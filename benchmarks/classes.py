@@ -12,11 +12,18 @@ intervals of every class's precision and recall at the end.
 
 All precisions and recalls of arxiv15's arg-max within 0.05: by one joint campaign, by one campaign
 for each class, and by a random sample.
+
+    python -m benchmarks.classes DATA --plan [--runs 200]
+
+What `assay.plan` expects, before a label, of accuracy and macro F1 within 0.02: from the
+probabilities of all classes, from the score of the predicted class alone, and if scores are too
+sure; beside the labels that campaigns take with the truth.
 """
 
 import argparse
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -29,7 +36,11 @@ from assay.core.joint import Joint
 from assay.core.stratify import cell_strata, joint_of, random_strata
 from assay.core.targets import parse_targets
 from assay.core.types import Floats, Ints
+from assay.predictions import Predictions, from_arrays
 from assay.simulation import Population
+from assay.simulation.planning.advice import Costs
+from assay.simulation.planning.classes import ClassPlanner, goal_of_classes
+from assay.simulation.planning.plan import supposed_classes
 from assay.simulation.population import all_labelled
 from assay.simulation.runs import replay_jointly
 
@@ -39,8 +50,8 @@ _BLOCK = 200
 _SLACK = 1e-12
 
 
-def population(folder: Path, name: str) -> Population:
-    """Return items whose class is known, with the arg-max and its score."""
+def arrays(folder: Path, name: str) -> dict[str, Any]:
+    """Return items whose class is known, with the arg-max and its score; `y_prob` if there is."""
     table = pq.read_table(folder / f"{name}.parquet")
     if name != "arxiv15":
         number = sum(column.startswith("p_") for column in table.column_names)
@@ -48,7 +59,8 @@ def population(folder: Path, name: str) -> Population:
         said = table["predicted"].to_numpy()
         truth = table["label"].to_numpy()
         top = p[np.arange(len(said)), said].astype(np.float64)
-        return Population(y_true=_texts(truth), y_pred=_texts(said), y_score=top)
+        known = {"y_true": _texts(truth), "y_pred": _texts(said), "y_score": top}
+        return {**known, "y_prob": p.astype(np.float64)}
     names = [column[6:] for column in table.column_names if column.startswith("score_")]
     score = np.stack([table[f"score_{each}"].to_numpy() for each in names], axis=1)
     label = np.stack([table[f"label_{each}"].to_numpy() for each in names], axis=1)
@@ -56,7 +68,14 @@ def population(folder: Path, name: str) -> Population:
     truth = np.where(label.any(axis=1), label.argmax(axis=1), len(names))
     said = score.argmax(axis=1)
     top = score.max(axis=1).astype(np.float64)
-    return Population(y_true=classes[truth], y_pred=classes[said], y_score=top)
+    return {"y_true": classes[truth], "y_pred": classes[said], "y_score": top}
+
+
+def population(folder: Path, name: str) -> Population:
+    """Return items whose class is known, with the arg-max and its score."""
+    known = arrays(folder, name)
+    known.pop("y_prob", None)
+    return Population(**known)
 
 
 def _texts(numbers: Ints) -> list[str]:
@@ -169,6 +188,38 @@ def together(folder: Path, runs: int) -> None:
     print(f"a random sample: {at_random['labels']:,.0f} labels")
 
 
+def planned(folder: Path, names: list[str], runs: int) -> None:
+    """Print what a plan expects, beside what campaigns take."""
+    print(f"{'cell':34}{'campaigns':>10}{'probabilities':>15}{'score':>8}{'too sure':>10}{'s':>6}")
+    for name in names:
+        known = arrays(folder, name)
+        del known["y_true"]
+        prob = known.pop("y_prob", None)
+        alone = from_arrays(**known)
+        ways = [alone]
+        if prob is not None:
+            every = [str(number) for number in range(prob.shape[1])]
+            ways.insert(0, from_arrays(y_pred=known["y_pred"], y_prob=prob, classes=every))
+        found = population(folder, name)
+        for metric in ("accuracy", "macro_f1"):
+            began = perf_counter()
+            true = Cell(found, [metric], 0.02, random=False).run(runs, SEED)["labels"]
+            told = [_expected(each, metric) for each in ways]
+            first = f"{told[0][0]:,.0f}" if prob is not None else "–"
+            print(
+                f"{f'{name} {metric} ±0.02':34}{true:10,.0f}{first:>15}{told[-1][0]:8,.0f}"
+                f"{told[0][1]:10,.0f}{perf_counter() - began:6.0f}",
+                flush=True,
+            )
+
+
+def _expected(found: Predictions, metric: str) -> list[float]:
+    """Return the labels of the default design under both readings."""
+    goal, costs = goal_of_classes(found, metric, 0.02, None, 0.95), Costs(50, SEED)
+    planner = ClassPlanner(goal, costs, supposed_classes(found, None, SEED))
+    return [costs.labels(each, Design(), goal).mean for *_, each in planner.suppositions()]
+
+
 def main() -> None:
     """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -177,9 +228,12 @@ def main() -> None:
     parser.add_argument("--random-runs", type=int, default=200)
     parser.add_argument("--cells", default=",".join(NAMES))
     parser.add_argument("--joint", action="store_true")
+    parser.add_argument("--plan", action="store_true")
     asked = parser.parse_args()
     if asked.joint:
         together(asked.data, asked.runs)
+    elif asked.plan:
+        planned(asked.data, asked.cells.split(","), asked.runs)
     else:
         alone(asked.data, asked.cells.split(","), asked.runs, asked.random_runs)
 

@@ -185,7 +185,7 @@ def plan(
         given |= {"judge_cost": judge_cost, "label_cost": label_cost}
         refuse_of_yes_or_no({**given, "like": None if like is None else like.name})
         goal = goal_of_classes(found, metric, within, budget, confidence)
-        planning = ClassPlanner(goal, costs, _supposed_classes(found, scale, seed)).planning()
+        planning = ClassPlanner(goal, costs, supposed_classes(found, scale, seed)).planning()
     else:
         if threshold_for is None:
             goal = Goal(metric or "precision", within, budget, confidence)
@@ -218,8 +218,16 @@ def _refuse_unknown(metric: str | None) -> None:
     )
 
 
-def _supposed_classes(found: Predictions, scale: ScoreScale | None, seed: int) -> SupposedClasses:
-    """Return the population of which the class of every item is supposed from its score."""
+def supposed_classes(found: Predictions, scale: ScoreScale | None, seed: int) -> SupposedClasses:
+    """Return the population of which the class of every item is supposed from its score.
+
+    Parameters
+    ----------
+    found : Predictions
+        Of one classifier of several classes.
+    scale, seed
+        As in `plan`.
+    """
     scores = found.class_scores() if isinstance(found, ClassScored) else None
     if scores is None:
         raise InputError(
