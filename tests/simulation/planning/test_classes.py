@@ -166,7 +166,7 @@ def test_two_classes_take_what_yes_and_no_take() -> None:
     spam = np.random.default_rng(4).random(N) < 0.4
     table = {"said": np.where(spam, "spam", "ham"), "p": score}
     goal: dict[str, Any] = {"metric": "accuracy", "within": 0.04, "replications": RUNS}
-    columns = {"predicted": "said", "score": "p"}
+    columns: dict[str, Any] = {"predicted": "said", "score": "p"}
     of_classes = assay.plan(table, **columns, classes=["ham", "spam"], **goal)
     yes_or_no = assay.plan(table, **columns, positive="spam", score_of="predicted", **goal)
     assert of_classes.classes == ("ham", "spam")

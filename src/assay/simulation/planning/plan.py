@@ -180,6 +180,7 @@ def plan(
     for doubt in found.doubts:
         doubt.refuse()
     _refuse_weights(found)
+    _refuse_sets(found)
     if found.classes != YES_OR_NO.names:
         given = {"threshold_for": threshold_for, "labels": labels, "aux": aux or None, "rho": rho}
         given |= {"judge_cost": judge_cost, "label_cost": label_cost}
@@ -270,6 +271,14 @@ def _refuse_no_scores(score_range: tuple[float, float], size: int, hint: str) ->
             "there are no scores, or all are alike, so nothing can be supposed about the truth",
             details=f"the score of all {size:,} items is {low:g}",
             hint=hint,
+        )
+
+
+def _refuse_sets(found: Predictions) -> None:
+    if found.multilabel:
+        raise InputError(
+            "items may have several classes, and a plan is for items that are of one",
+            hint="plan for each class as yes and no, with its own score and threshold",
         )
 
 
