@@ -49,7 +49,8 @@ def probabilities(seed: int = 1) -> Floats:
 
 def truth_of(p: Floats, seed: int = 2) -> Ints:
     drawn = np.random.default_rng(seed).random((len(p), 1))
-    return np.minimum((drawn > np.cumsum(p, axis=1)).sum(axis=1), K - 1)
+    passed: Ints = (drawn > np.cumsum(p, axis=1)).sum(axis=1)
+    return np.minimum(passed, K - 1)
 
 
 P = probabilities()
