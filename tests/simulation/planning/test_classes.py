@@ -252,6 +252,7 @@ def test_accuracy_is_what_is_planned_where_nothing_is_named() -> None:
     [
         ({"metric": "recall"}, "'recall' is one metric for each of 5 classes"),
         ({"metric": "recall:z"}, "unknown class 'z'"),
+        ({"metric": "top_2_accuracy"}, "there is no plan for top_2_accuracy"),
         ({"metric": "macrof1"}, "unknown metric 'macrof1'"),
         ({"threshold_for": "precision >= 0.9"}, "is given where items are of more classes"),
         ({"labels": {1: "a"}}, "is given where items are of more classes"),

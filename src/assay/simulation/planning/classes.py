@@ -9,7 +9,7 @@ import numpy as np
 from assay.core.design import Design
 from assay.core.forecast import by_place
 from assay.core.goal import Goal
-from assay.core.metrics import METRICS
+from assay.core.metrics import METRICS, top_of
 from assay.core.targets import Target, parse_targets
 from assay.errors import DesignError, InputError
 from assay.predictions import Predictions
@@ -52,6 +52,13 @@ def goal_of_classes(
             hint=f"name a class, {named}:{found.classes[0]}; or ask for macro_{named}"
             if f"macro_{named}" in ("macro_precision", "macro_recall", "macro_f1")
             else f"name a class: {named}:{found.classes[0]}",
+        )
+    if top_of(targets[0].metric) is not None:
+        raise DesignError(
+            f"there is no plan for {targets[0].name}",
+            details="it depends on where the class of each item stands by its probabilities",
+            hint="plan for accuracy; or have assay simulate tell what it takes, on items whose "
+            "class is known",
         )
     return Goal(targets=targets, budget=budget, confidence=confidence)
 
