@@ -139,7 +139,7 @@ class Cell:
     def _end(self, _: Ints, state: State) -> None:
         for row, (view, value) in enumerate(self._views):
             mine, metric = view.seen(state)
-            now = look(Design(), view.goal, metric, mine)
+            now = look(Design().beside, view.goal, metric, mine)
             held = (now.low - _SLACK <= value) & (value <= now.high + _SLACK)
             self._held[row] += held.sum(), held.size
 

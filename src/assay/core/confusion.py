@@ -1,19 +1,9 @@
 """Metrics of the whole confusion matrix: macro F1, balanced accuracy, Cohen's kappa and others.
 
 All of them depend on the matrix through two vectors of labels, d_c, the items of class c that are
-called so, and T_c, all items of class c; how many items are called c, P_c, is known. An item that
-is called c and is of class t adds
-
-    z = [t = c] df/dd_c + df/dT_t
-
-to a metric f, to first order. Where it is wrong, it takes away the **loss** z_cc - z_ct = df/dd_c +
-df/dT_c - df/dT_t. So in a stratum the metric hangs on how many items are wrong, and on what an
-error costs there. With p the rate of errors, and L the loss of one, an item's variance is
-
-    p (1 - p) E[L]^2 + p Var(L) = p (1 - p) w^2,    w^2 = E[L]^2 + Var(L) / (1 - p):
-
-that of an error that always costs w. To first order the metric is thus a linear form in the correct
-items of the strata, each with the weight w_h, and the statistics of accuracy apply (`Linear`).
+called so, and T_c, all items of class c; how many items are called c, P_c, is known. Here are their
+values, their slopes, and where they bend; `core.matrix` estimates them from labels, as linear forms
+in the totals of strata (`Linear`).
 """
 
 from collections.abc import Callable
@@ -22,13 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.core.metrics import top_of
-from assay.core.tallies import plain_totals
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import DesignError, did_you_mean
-
-_PRIOR = 2.0  # errors that what all strata tell of a loss counts for in each of them
-_POOLED = 1.0  # labels that a stratum's rate counts for in each of its classes
-_SUREST = 0.95  # an error rate is taken to be no more, where it divides
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,20 +113,46 @@ def _matthews(m: Counts) -> Slopes:
     return value, by_d, by_T
 
 
+def _bend(name: str) -> Callable[[Counts], Floats]:
+    """Return the second slope in T of a mean of recalls or F1s, (..., K)."""
+
+    def bend(m: Counts) -> Floats:
+        _, _, by_T = MATRIX_METRICS[name].slopes(m)
+        return -2 * _over(by_T, m.P + m.T if name == "macro_f1" else m.T)
+
+    return bend
+
+
 @dataclass(frozen=True)
 class MatrixKind:
-    """A metric of the whole matrix: what it is, and the least that it can be."""
+    """A metric of the whole matrix.
+
+    Parameters
+    ----------
+    slopes : callable
+        Its value and slopes at counts.
+    text : str
+        What it is.
+    lowest : float
+        The least that it can be.
+    bend : callable, optional
+        Its second slope in T at counts, where it matters: in a mean over classes that of a small
+        class is as large as any. The other metrics weigh classes by their items.
+    """
 
     slopes: Callable[[Counts], Slopes]
     text: str
     lowest: float = 0.0
+    bend: Callable[[Counts], Floats] | None = None
 
 
 MATRIX_METRICS: dict[str, MatrixKind] = {
     "accuracy": MatrixKind(_accuracy, "the share of predictions that are correct"),
     "macro_precision": MatrixKind(_macro("precision"), "the mean of the classes' precisions"),
-    "macro_recall": MatrixKind(_macro("recall"), "the mean of the classes' recalls"),
-    "macro_f1": MatrixKind(_macro("f1"), "the mean of the classes' F1s"),
+    "macro_recall": MatrixKind(
+        _macro("recall"), "the mean of the classes' recalls", bend=_bend("macro_recall")
+    ),
+    "macro_f1": MatrixKind(_macro("f1"), "the mean of the classes' F1s", bend=_bend("macro_f1")),
     "weighted_precision": MatrixKind(
         _weighted("precision"), "the mean of the precisions, weighted by the classes' items"
     ),
@@ -152,7 +163,9 @@ MATRIX_METRICS: dict[str, MatrixKind] = {
         _weighted("f1"), "the mean of the F1s, weighted by the classes' items"
     ),
     "balanced_accuracy": MatrixKind(
-        _balanced, "the mean of the recalls of the classes that there are"
+        _balanced,
+        "the mean of the recalls of the classes that there are",
+        bend=_bend("balanced_accuracy"),
     ),
     "cohen_kappa": MatrixKind(
         _kappa, "agreement of what is said with what is so, beyond chance", -1.0
@@ -214,6 +227,8 @@ class Linear:
         What an outcome adds.
     lowest, highest : float
         The least and the most that it can be.
+    hidden : array, shape (...), optional
+        What is to be taken away where labels followed the errors (`evened`).
     """
 
     at: Floats
@@ -221,6 +236,13 @@ class Linear:
     w: Floats
     lowest: float = 0.0
     highest: float = 1.0
+    hidden: Floats | None = None
+
+    def evened(self) -> "Linear":
+        """Return the metric where labels followed the errors, and more so those that cost much."""
+        if self.hidden is None:
+            return self
+        return replace(self, value_at=self.value_at - self.hidden, hidden=None)
 
     @property
     def bends(self) -> bool:
@@ -249,7 +271,14 @@ class Linear:
         """Return the metric of some of the evaluations side by side, in their order."""
         if self.w.ndim == 1 or which.size == len(self.w):
             return self
-        return Linear(self.at[which], self.value_at[which], self.w[which], self.lowest)
+        hidden = None if self.hidden is None else self.hidden[which]
+        return replace(
+            self,
+            at=self.at[which],
+            value_at=self.value_at[which],
+            w=self.w[which],
+            hidden=hidden,
+        )
 
     def denominator(self, T: Floats) -> Floats:
         """Return 1: it is defined everywhere."""
@@ -286,125 +315,3 @@ class Linear:
     def slope_of_variance(self, T: Floats, variance: Floats) -> Floats:
         """Return 0: the gradient is the same everywhere."""
         return np.zeros(np.broadcast_shapes(T.shape, variance.shape))
-
-
-@dataclass(frozen=True, eq=False)
-class Matrix:
-    """A metric of the matrix over parts of strata.
-
-    Parameters
-    ----------
-    metric : str
-        A name of `MATRIX_METRICS`.
-    stratum, said : array of int, shape (C,)
-        Of each part: its stratum, from 0, ascending, and the number of the class that its items
-        are called.
-    size : array, shape (C,)
-        Its items.
-    said_items : array, shape (K,)
-        All items that are called each class.
-    """
-
-    metric: str
-    stratum: Ints
-    said: Ints
-    size: Floats
-    said_items: Floats
-
-    def counts(self, n: Floats, by_class: Floats) -> Counts:
-        """Return the estimated counts, from labels of the parts.
-
-        Parameters
-        ----------
-        n : array, shape (..., C)
-            Labels.
-        by_class : array, shape (..., C, K + 1)
-            Of these, those of each class, and last those of none.
-
-        Notes
-        -----
-        The rate of correct items of a part is its own, with the rate of its stratum for one label
-        more: parts are small, and a part without labels has the stratum's rate. What is missing
-        there is shared out as the errors of the stratum are, or, where none was seen, those of all
-        strata. With every item labelled all of it is exact.
-        """
-        starts, K = self._starts, self.said_items.size
-        correct = np.take_along_axis(by_class, self.own(by_class), axis=-1)[..., 0]
-        in_stratum = np.add.reduceat(n, starts, axis=-1)
-        right = np.add.reduceat(correct, starts, axis=-1)
-        rate = (np.where(in_stratum > 0, right, 0.5) / np.maximum(in_stratum, 1.0))[..., self._row]
-        left = _POOLED * (1 - n / self.size)
-        d_part = self.size * (correct + left * rate) / np.maximum(n + left, 1e-300)
-        d = np.zeros((*n.shape[:-1], K))
-        missing = np.add.reduceat(self.size - d_part, starts, axis=-1)
-        wrong = self.wrong(by_class)
-        errors = np.add.reduceat(wrong, starts, axis=-2)  # (..., H, K + 1)
-        seen = errors.sum(axis=-1, keepdims=True)
-        every = errors.sum(axis=-2, keepdims=True)
-        pool = np.where(every.sum(axis=-1, keepdims=True) > 0, every, 1.0)
-        pool = pool / pool.sum(axis=-1, keepdims=True)
-        share = np.where(seen > 0, errors, pool) / np.maximum(np.where(seen > 0, seen, 1.0), 1.0)
-        T = (missing[..., None] * share).sum(axis=-2)[..., :K]
-        flat = np.moveaxis(d, -1, 0)
-        np.add.at(flat, self.said, np.moveaxis(d_part, -1, 0))
-        return Counts(d, T + d, self.said_items, float(self.said_items.sum()))
-
-    def linear(self, N: Floats, n: Floats, by_class: Floats) -> Linear:
-        """Return the metric, to first order about what the labels tell.
-
-        Parameters
-        ----------
-        N : array, shape (H,)
-            The items of each stratum.
-        n, by_class
-            As in `counts`; of the parts.
-        """
-        kind, starts = MATRIX_METRICS[self.metric], self._starts
-        found = self.counts(n, by_class)
-        value, by_d, by_T = kind.slopes(found)
-        ends = np.concatenate([by_T, np.zeros_like(by_T[..., :1])], axis=-1)  # none of these
-        own = (by_d + by_T)[..., self.said]  # (..., C)
-        wrong = self.wrong(by_class)
-        # What an error costs, by what all strata tell of the class that it is of.
-        every = wrong.sum(axis=-2)
-        every = np.where(every.sum(axis=-1, keepdims=True) > 0, every, 1.0)
-        every = every / every.sum(axis=-1, keepdims=True)
-        B, B2 = ((every * each).sum(axis=-1)[..., None] for each in (ends, ends**2))
-        size = np.add.reduceat(self.size, starts)
-        A, A2 = (
-            np.add.reduceat(self.size * each, starts, axis=-1) / size for each in (own, own**2)
-        )
-        first, second = A - B, A2 - 2 * A * B + B2
-        # Sums over errors of the loss, own - end, and of its square.
-        number = wrong.sum(axis=-1)
-        lost, square = ((wrong @ each[..., None])[..., 0] for each in (ends, ends**2))
-        errors = np.add.reduceat(number, starts, axis=-1)
-        one = np.add.reduceat(own * number - lost, starts, axis=-1)
-        two = np.add.reduceat(own**2 * number - 2 * own * lost + square, starts, axis=-1)
-        mean = (one + _PRIOR * first) / (errors + _PRIOR)
-        square = (two + _PRIOR * second) / (errors + _PRIOR)
-        labels = np.add.reduceat(n, starts, axis=-1)
-        right = labels - errors
-        p = np.minimum((errors + 0.5) / (labels + 1), _SUREST)
-        w = np.sqrt(mean**2 + np.maximum(square - mean**2, 0.0) / (1 - p))
-        at = plain_totals(N, labels, right)
-        return Linear(at, value, w, kind.lowest)
-
-    @property
-    def _starts(self) -> Ints:
-        return np.flatnonzero(np.diff(self.stratum, prepend=-1))
-
-    @property
-    def _row(self) -> Ints:
-        """The place of each part's stratum among those that have parts."""
-        return np.cumsum(np.diff(self.stratum, prepend=self.stratum[:1]) > 0)
-
-    def own(self, by_class: Floats) -> Ints:
-        """Return where in `by_class` the class is that a part's items are called."""
-        return np.broadcast_to(self.said[:, None], (*by_class.shape[:-1], 1))
-
-    def wrong(self, by_class: Floats) -> Floats:
-        """Return the labels of other classes than the one that an item is called."""
-        wrong = by_class.copy()
-        np.put_along_axis(wrong, self.own(by_class), 0.0, axis=-1)
-        return wrong

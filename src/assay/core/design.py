@@ -179,6 +179,11 @@ class Design:
         """One look, at the end of a budget: the narrowest interval, which peeking would spoil."""
         return cls(stop="budget")
 
+    @property
+    def beside(self) -> Self:
+        """The design for a metric that labels were not allocated by: they did not follow it."""
+        return replace(self, allocation="pro") if self.allocation == "explore" else self
+
     @classmethod
     def bennett_carvalho(
         cls, *, strata: str = "perc", allocation: Allocation = "opt", bins: int = 4

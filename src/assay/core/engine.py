@@ -17,6 +17,7 @@ from assay.core import allocation as allocate
 from assay.core import betting
 from assay.core.allocation import explore
 from assay.core.betting import Bets, grid
+from assay.core.confusion import Linear
 from assay.core.design import Design
 from assay.core.estimate import Moments, estimate, quoted_value, rates, stratum_sd
 from assay.core.first_phase import of_all_items
@@ -212,6 +213,8 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
         Where the evaluations stand; leading axes are independent ones.
     """
     tallies = state.tallies
+    if design.allocation == "explore" and isinstance(metric, Linear):
+        metric = metric.evened()
     moments = estimate(tallies, metric, design.estimator, replacement=design.replacement)
     # The labels themselves leave only so much open: x items have the outcome, n - x have not.
     possible = state.possible or (tallies.x, tallies.N - tallies.n + tallies.x)

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.core.confusion import MATRIX_METRICS, Linear, Matrix
+from assay.core.confusion import MATRIX_METRICS, Linear
+from assay.core.matrix import Matrix
 from assay.core.tallies import plain_totals
 from assay.core.types import Floats, Ints
 
@@ -46,12 +47,12 @@ class MatrixGap:
         N : array, shape (V,)
             The items of each stratum of the view.
         n, by_class
-            As in `Matrix.counts`; of the parts.
+            As in `Matrix.predict`; of the parts.
         """
         kind = MATRIX_METRICS[self.first.metric]
         values, slopes = [], []
         for each in (self.first, self.second):
-            value, by_d, by_T = kind.slopes(each.counts(n, by_class))
+            value, by_d, by_T = each.predict(n, by_class).value()
             ends = np.concatenate([by_T, np.zeros_like(by_T[..., :1])], axis=-1)
             own = np.zeros(by_class.shape)
             right = by_d[..., each.said][..., None]

@@ -127,6 +127,6 @@ class MatrixRow:
         ones = np.ones_like(items)
         metric = Ratio(0.0, ones, self.size, 0 * ones)
         goal = Goal("precision", budget=1, confidence=self.confidence)
-        seen = look(self.design, goal, metric, now)
-        seen = with_open(self.design, goal, metric, now, seen)
+        seen = look(self.design.beside, goal, metric, now)
+        seen = with_open(self.design.beside, goal, metric, now, seen)
         return np.clip(np.stack([seen.low, seen.high]), 0.0, 1.0)

@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.core.confusion import Linear, Matrix
+from assay.core.confusion import Linear
 from assay.core.differences import subtract
 from assay.core.forms import Metric, Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.joint import Parts, View
+from assay.core.matrix import Matrix
 from assay.core.matrix_gap import MatrixGap
 from assay.core.metrics import METRICS, sides
 from assay.core.ranking import tops_of, tops_of_target

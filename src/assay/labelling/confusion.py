@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from assay.core.confusion import Matrix
+from assay.core.matrix import Matrix
 from assay.core.matrix_rows import MatrixRow
 from assay.core.stratify import parts_of
 from assay.core.targets import ALONE
@@ -42,7 +42,7 @@ def confusion_of(labelling: Labelling, classifier: str | None = None) -> Confusi
     matrix = Matrix("accuracy", parts.stratum, said, parts.size, said_items)
     cells: list[ConfusionCell] = []
     if state.by_class is not None:
-        right = matrix.counts(state.tallies.n, state.by_class).d
+        right = matrix.right(state.tallies.n, state.by_class)
         fixed = (settings.design, settings.goal.confidence, state, parts)
         for number in np.unique(said).tolist():
             row = MatrixRow(*fixed, np.flatnonzero(said == number), number)
