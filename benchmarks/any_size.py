@@ -3,11 +3,12 @@
     python -m benchmarks.any_size FOLDER            # 10, 100 and 300 million rows: 4 GB of disk
     python -m benchmarks.any_size FOLDER --millions 1 10
     python -m benchmarks.any_size FOLDER --strings 20
+    python -m benchmarks.any_size FOLDER --millions 10 30 --classifiers 4
 
 Rows are made once and kept in the folder. CPU seconds of the whole process are compared, not time
 on the clock: other programs may be running. Peak memory is that of a process that does nothing
-else. At the end, what it costs to ask for 20 items and tell their labels, for the largest number of
-rows against ten thousand.
+else. At the end, but not for several classifiers of one table, what it costs to ask for 20 items
+and tell their labels, for the largest number of rows against ten thousand.
 """
 
 import argparse
@@ -52,6 +53,30 @@ def make_rows(path: Path, millions: int, *, strings: bool = False) -> Path:
     return unfinished.rename(path)
 
 
+def make_several(path: Path, millions: int, classifiers: int) -> Path:
+    """Write int64 ids, and float32 scores of several classifiers that mostly agree."""
+    if path.exists():
+        return path
+    rng = np.random.default_rng(47)
+    schema = pa.schema(
+        [("id", pa.int64()), *((name, pa.float32()) for name in _names(classifiers))]
+    )
+    unfinished = path.with_suffix(".unfinished")
+    with pq.ParquetWriter(unfinished, schema) as writer:
+        for part in range(millions):
+            base = rng.normal(-2.5, 2.7, AT_ONCE)
+            columns = {"id": np.arange(part * AT_ONCE, (part + 1) * AT_ONCE)}
+            for name in _names(classifiers):
+                noisy = base + rng.normal(0.0, 1.2, AT_ONCE)
+                columns[name] = (1 / (1 + np.exp(-noisy))).astype(np.float32)
+            writer.write_table(pa.table(columns, schema=schema))
+    return unfinished.rename(path)
+
+
+def _names(classifiers: int) -> list[str]:
+    return [f"p{place}" for place in range(classifiers)]
+
+
 def make_few(path: Path) -> Path:
     """Write the like with ten thousand rows."""
     score = np.linspace(0, 1, 10_000, dtype=np.float32)
@@ -74,6 +99,20 @@ def begin(path: Path) -> assay.Campaign:
     )
 
 
+def begin_several(path: Path, classifiers: int) -> assay.Campaign:
+    """Make a campaign for the precision of each of several classifiers, and ask for items."""
+    campaign = assay.create_campaign(
+        assay.Scan(path, engine="duckdb"),
+        id="id",
+        classifiers={f"c{name}": (name, 0.5) for name in _names(classifiers)},
+        metric="precision",
+        within=0.02,
+        seed=1,
+    )
+    campaign.ask(20)
+    return campaign
+
+
 def scan(path: Path, what: str) -> None:
     """Read columns, and do the least that DuckDB cannot answer from the file's statistics."""
     with duckdb.connect(config={"threads": THREADS}) as connection:
@@ -91,6 +130,8 @@ def cost(work: str, path: Path, what: str) -> tuple[float, float]:
     clock, cpu = time.perf_counter(), cpu_seconds()
     if work == "begin":
         begin(path)
+    elif work == "several":
+        begin_several(path, int(what))
     else:
         scan(path, what)
     return cpu_seconds() - cpu, time.perf_counter() - clock
@@ -117,18 +158,39 @@ def compare(path: Path, what: str) -> None:
     print(f"  create_campaign / scan of all three columns {cpu[whole] / cpu[three]:.2f}")
 
 
-def peak_megabytes(path: Path) -> float:
+def compare_several(path: Path, classifiers: int) -> None:
+    """Print what several classifiers cost relative to a bare scan of their columns, in turns."""
+    what = ", ".join(f"sum({name})" for name in ["id", *_names(classifiers)])
+    works = {"scan": ("scan", what), "create_campaign and ask": ("several", str(classifiers))}
+    costs: dict[str, list[tuple[float, float]]] = {name: [] for name in works}
+    for _ in range(4):
+        for name, (work, how) in works.items():
+            costs[name].append(cost(work, path, how))
+    medians = {
+        name: [statistics.median(of) for of in zip(*runs[1:], strict=True)]
+        for name, runs in costs.items()
+    }
+    for name, (cpu, clock) in medians.items():
+        print(f"  {name:60s} {cpu:7.2f} CPU s {clock:7.2f} s")
+    bare, whole = medians.values()
+    print(f"  ratio {whole[0] / bare[0]:.1f} of CPU, {whole[1] / bare[1]:.1f} on the clock")
+
+
+def peak_megabytes(path: Path, classifiers: int = 1) -> float:
     """Return the largest memory of a process of its own that makes the campaign."""
     processes = get_context("spawn")
     answer = processes.SimpleQueue()
-    process = processes.Process(target=_tell_peak, args=(path, answer))
+    process = processes.Process(target=_tell_peak, args=(path, classifiers, answer))
     process.start()
     process.join()
     return float(answer.get())
 
 
-def _tell_peak(path: Path, answer: "SimpleQueue[float]") -> None:
-    begin(path)
+def _tell_peak(path: Path, classifiers: int, answer: "SimpleQueue[float]") -> None:
+    if classifiers == 1:
+        begin(path)
+    else:
+        begin_several(path, classifiers)
     answer.put(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
@@ -158,8 +220,19 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--millions", type=int, nargs="*", default=[10, 100, 300])
     parser.add_argument("--strings", type=int, default=0, help="millions of rows with URLs as ids")
+    parser.add_argument("--classifiers", type=int, default=1, help="so many of one table")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
+    if options.classifiers > 1:
+        several = options.classifiers
+        for millions in options.millions:
+            path = make_several(
+                options.folder / f"rows_of_{several}_{millions}m.parquet", millions, several
+            )
+            print(f"{millions} million rows of {several} classifiers")
+            compare_several(path, several)
+            print(f"  peak memory {peak_megabytes(path, several):.0f} MB")
+        return
     if options.strings:
         path = make_rows(
             options.folder / f"urls_{options.strings}m.parquet", options.strings, strings=True
