@@ -58,9 +58,8 @@ def make_several(path: Path, millions: int, classifiers: int) -> Path:
     if path.exists():
         return path
     rng = np.random.default_rng(47)
-    schema = pa.schema(
-        [("id", pa.int64()), *((name, pa.float32()) for name in _names(classifiers))]
-    )
+    kinds: dict[str, pa.DataType] = dict.fromkeys(_names(classifiers), pa.float32())
+    schema = pa.schema({"id": pa.int64(), **kinds})
     unfinished = path.with_suffix(".unfinished")
     with pq.ParquetWriter(unfinished, schema) as writer:
         for part in range(millions):

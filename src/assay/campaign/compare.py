@@ -14,12 +14,15 @@ from assay.labelling import Reviewing, Settings, find_campaign
 from assay.predictions import (
     Classifiers,
     ComparedPredictions,
+    IdColumns,
     Scan,
     ScoreOf,
     ScoreScale,
     as_scan,
+    key_name,
     read_compared,
     refuse_bad_show,
+    shown_with,
 )
 from assay.storage import Store, open_storage, open_store
 
@@ -28,7 +31,7 @@ def compare_campaign(
     old: object,
     new: object,
     *,
-    id: str | None = None,
+    id: IdColumns | None = None,
     score: str | None = None,
     predicted: str | None = None,
     threshold: float | None = None,
@@ -128,6 +131,7 @@ looked at
     one, other = _two_names(names)
     classifiers = {one: columns, other: columns}
     refuse_bad_show(slices, "slices")
+    id = key_name(id)
     scores = () if score is None else (score,)
     kept = list(dict.fromkeys([*show, *slices, *scores]))
     refuse_bad_show(aux, "aux")
@@ -138,7 +142,7 @@ looked at
         found,
         [as_scan(old), as_scan(new)],
         classifiers=classifiers,
-        around={"id": id, "show": show, **({"aux": list(aux)} if aux else {})},
+        around={"id": id, "show": shown_with(id, show), **({"aux": list(aux)} if aux else {})},
         metrics=_targets(metric, one, other, within, level_within),
         budget=budget,
         confidence=confidence,

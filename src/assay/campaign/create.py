@@ -32,13 +32,16 @@ from assay.labelling import (
 from assay.predictions import (
     Classifiers,
     Given,
+    IdColumns,
     Predictions,
     Scan,
     ScoreOf,
     ScoreScale,
     as_scan,
+    key_name,
     parts_in,
     refuse_bad_show,
+    shown_with,
 )
 from assay.storage import CardRow, Label, Session, Store, open_store
 
@@ -50,7 +53,7 @@ def create_campaign(
     *,
     score: str | None = None,
     predicted: str | None = None,
-    id: str | None = None,
+    id: IdColumns | None = None,
     threshold: float | None = None,
     positive: str | float | None = None,
     score_of: ScoreOf | None = None,
@@ -98,8 +101,10 @@ def create_campaign(
         The column with the predicted label: yes or no, true or false, 1 or 0, or any value with
         `positive`.
         Without it, items with a score of at least `threshold` are predicted positive.
-    id : str, optional
-        The column with the items' ids, integers or strings. Without it the row number.
+    id : str or sequence of str, optional
+        The column with the items' ids, integers or strings; or several columns that together tell
+        an item from all others, ``["day", "user", "rank"]``, which reviewers then see. Without it
+        the row number.
     threshold : float, optional
         Where the predicted label changes. With `predicted`, the two are checked to agree.
     positive : optional
@@ -223,6 +228,8 @@ def create_campaign(
     reviewing = Reviewing(question, reviewers_per_item, overlap, answers)
     refuse_bad_show(show)
     refuse_bad_show(slices, "slices")
+    id = key_name(id)
+    show = shown_with(id, show)
     columns = {
         "score": score,
         "predicted": predicted,

@@ -39,13 +39,16 @@ from assay.predictions import (
     NEW,
     OLD,
     ComparedPredictions,
+    IdColumns,
     Predictions,
     Scan,
     ScoreOf,
     ScoreScale,
     as_scan,
     engine_of,
+    key_name,
     read_compared,
+    shown_with,
 )
 from assay.storage import Store, open_storage
 
@@ -83,7 +86,7 @@ def follow_campaign(
     *,
     series: str,
     period: str,
-    id: str | None = None,
+    id: IdColumns | None = None,
     score: str | None = None,
     predicted: str | None = None,
     threshold: float | None = None,
@@ -164,6 +167,7 @@ def follow_campaign(
     """
     refuse_bad_name("period", period)
     refuse_bad_name("series", series)
+    id = key_name(id)
     store = open_storage(storage)
     with store.read() as session:
         earlier = members(session, series)
@@ -193,7 +197,11 @@ def follow_campaign(
             store,
             predictions,
             columns=given,
-            around={"id": id, "show": show or (), **({"aux": list(aux)} if aux else {})},
+            around={
+                "id": id,
+                "show": shown_with(id, show or ()),
+                **({"aux": list(aux)} if aux else {}),
+            },
             series=Series(series, period, 0, followed(metric), floor, change_within, budget=budget),
             within=_WITHIN if within is None and budget is None else within,
             confidence=0.95 if confidence is None else confidence,

@@ -33,10 +33,14 @@ def about_data(text: str, *names: str, metavar: str | None = "COL") -> Any:
 
 
 IdColumn = Annotated[
-    str | None, about_data("The ids' column; the row number when left out.", "--id")
+    str | None,
+    about_data("The ids' column, or several: day,user,rank. Left out: the row number.", "--id"),
 ]
 ItemId = Annotated[
-    str | None, about_data("The ids' column: it tells which items are the same.", "--id")
+    str | None,
+    about_data(
+        "The ids' column, or several (day,user): it tells which items are the same.", "--id"
+    ),
 ]
 Shown = Annotated[list[str] | None, about_data("A column that reviewers see; repeatable.")]
 SliceColumns = Annotated[

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from assay.predictions.engine import telling_progress
     from assay.predictions.given_classes import Given, read_given
     from assay.predictions.judgements import Classifiers, as_mappings
+    from assay.predictions.keys import IdColumns, key_name, shown_with
     from assay.predictions.label_sets import find_labels
     from assay.predictions.labelled import Labelled, read_labelled
     from assay.predictions.memory import MemoryPredictions
@@ -71,6 +72,7 @@ else:
             "engine": "telling_progress",
             "given_classes": "Given read_given",
             "judgements": "Classifiers as_mappings",
+            "keys": "IdColumns key_name shown_with",
             "label_sets": "find_labels",
             "labelled": "Labelled read_labelled",
             "memory": "MemoryPredictions",
@@ -106,6 +108,7 @@ __all__ = [
     "Engine",
     "Found",
     "Given",
+    "IdColumns",
     "IdKind",
     "Labelled",
     "MemoryPredictions",
@@ -133,6 +136,7 @@ __all__ = [
     "is_of_classes",
     "joined_with",
     "joint_fingerprint",
+    "key_name",
     "listed",
     "merge",
     "parts_in",
@@ -143,6 +147,7 @@ __all__ = [
     "refuse_bad_show",
     "refuse_improbable",
     "score_name",
+    "shown_with",
     "slice_text",
     "telling_progress",
 ]

@@ -15,6 +15,7 @@ from assay.core.deck import Id
 from assay.core.types import Ints
 from assay.errors import PredictionsError
 from assay.predictions.column import Arrow, Column, Loaded, refuse_missing_columns
+from assay.predictions.keys import key_column, key_parts, with_parts
 
 # What people see of an item, as values that JSON can carry.
 
@@ -105,7 +106,6 @@ def read_table(source: object, used: Sequence[str], show: Sequence[str]) -> Load
     ('pyarrow Table, 2 rows', [{'text': 'b'}])
     """
     label = f"{type(source).__module__.split('.')[0]} {type(source).__name__}"
-    wanted = list(dict.fromkeys([*used, *show]))
     native: Any = source
     try:
         frame: Any = nw.from_native(native)
@@ -121,7 +121,9 @@ def read_table(source: object, used: Sequence[str], show: Sequence[str]) -> Load
             details=" ".join(str(error).split()),
             hint="rename them",
         ) from error
-    refuse_missing_columns(wanted, frame.collect_schema().names(), label)
+    there = frame.collect_schema().names()
+    wanted = with_parts([*used, *show], there)
+    refuse_missing_columns(wanted, there, label)
     frame = frame.select(wanted)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
@@ -147,8 +149,9 @@ def read_mapping(
     >>> str(loaded.columns["p"])
     "column 'p' of arrays"
     """
-    wanted = list(dict.fromkeys([*used, *show]))
-    refuse_missing_columns(wanted, [str(name) for name in source], label)
+    there = [str(name) for name in source]
+    wanted = with_parts([*used, *show], there)
+    refuse_missing_columns(wanted, there, label)
     values = {name: _line(source[name], f"column {name!r} of {label}") for name in wanted}
     if len({len(line) for line in values.values()}) > 1:
         lengths = ", ".join(f"{name} {len(line):,}" for name, line in values.items())
@@ -170,16 +173,20 @@ def _loaded(
                 card[name] = value
         return cards
 
-    columns = {}
-    for name in used:
+    def column(name: str) -> Column:
+        parts = key_parts(name, list(values))
+        if parts:
+            return key_column(name, [column(part) for part in parts])
         try:
-            columns[name] = Column(name, label, _arrow(values[name]))
+            return Column(name, label, _arrow(values[name]))
         except _NO_COLUMN as error:
             raise PredictionsError(
                 f"column {name!r} of {label} cannot be read",
                 details=f"{_type_name(values[name])}: {error}",
                 hint="its values must be of one type: numbers of 64 bits, text, or true and false",
             ) from error
+
+    columns = {name: column(name) for name in used}
     rows = min(len(column.data) for column in columns.values())
     return Loaded(f"{label}, {rows:,} rows", columns, shown)
 

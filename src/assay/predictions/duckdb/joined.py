@@ -7,6 +7,7 @@ from pathlib import Path
 from assay.errors import PredictionsError
 from assay.predictions.duckdb.databases import is_database, is_postgres, is_query
 from assay.predictions.duckdb.readable import identifier
+from assay.predictions.keys import key_parts
 from assay.predictions.scan import Scan
 from assay.predictions.sql.rows import quoted
 
@@ -67,6 +68,7 @@ def _unfit(scan: Scan | None, id: str | None) -> str:
     path = scan.path or ""
     reasons = {
         "the items have no ids but the numbers of their rows": id is None,
+        f"the ids are made of the columns {id}": bool(key_parts(id)),
         "Spark reads these": scan.spark is not None or scan.engine == "spark" or not path,
         f"they are a table of a database, {scan.table or path}": (
             scan.table is not None or is_postgres(path) or is_database(path)

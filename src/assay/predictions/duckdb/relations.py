@@ -40,6 +40,7 @@ from assay.predictions.duckdb.readable import (
 from assay.predictions.duckdb.text import in_utf8
 from assay.predictions.engine import polled
 from assay.predictions.ids import Ids
+from assay.predictions.keys import key_parts, key_sql, with_parts
 from assay.predictions.scan import Scan
 from assay.predictions.sql.deck import duckdb_digest
 from assay.predictions.sql.rows import family_of, quoted
@@ -132,13 +133,14 @@ def _opened(
             if scan.where is None
             else named_in(connection, f"SELECT 1 {condition(scan.where)}")
         )
-        found = _readable(scan, wanted, connection, folder, named)
+        found = _readable(scan, with_parts(wanted), connection, folder, named)
     with reading(found.label):
         types = _types(connection, found.sql)
-        refuse_missing_columns(wanted, list(types), found.label)
+        refuse_missing_columns(with_parts(wanted, list(types)), list(types), found.label)
         sql, size = found.sql, found.bytes
         if scan.where and not found.is_filtered:
             sql = filtered(connection, sql, scan.where, list(types), is_text=found.is_text)
+        sql, types = _with_keys(sql, types, wanted, found.label)
         if staged and not found.is_lasting:
             sql, copied = _staged(connection, sql, wanted, folder)
             types, size = _types(connection, sql), size or copied
@@ -147,6 +149,20 @@ def _opened(
         if not is_costly and not connection.execute(f"FROM {sql} SELECT 1 LIMIT 1").fetchall():
             raise no_row(scan, found.label)
     return Relation(found.label, connection, sql, types, found.is_text, size, folder)
+
+
+def _with_keys(
+    sql: str, types: dict[str, str], wanted: Sequence[str], label: str
+) -> tuple[str, dict[str, str]]:
+    """Return what stands after FROM, with a column for each key that is made of others."""
+    for name in wanted:
+        parts = key_parts(name, list(types))
+        if parts:
+            names = {part: identifier(part) for part in parts}
+            key = key_sql(parts, names, types, dialect="duckdb", source=label)
+            sql = f"(FROM {sql} SELECT *, {key} AS {identifier(name)})"
+            types = {**types, name: "VARCHAR"}
+    return sql, types
 
 
 def _name(scan: Scan) -> str:

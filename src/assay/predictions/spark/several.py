@@ -1,14 +1,17 @@
 """Several classifiers in Spark: a job for each, and one for the mean rank and code of all."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from assay.errors import PredictionsError
+from assay.predictions.column import refuse_missing_columns
 from assay.predictions.doubts import Doubt
 from assay.predictions.engine import Survey
 from assay.predictions.judgements import about
+from assay.predictions.keys import key_parts, key_sql
 from assay.predictions.memory import fingerprint_text
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
@@ -46,13 +49,26 @@ def open_spark(scan: Scan, roles: Mapping[str, Roles], show: Sequence[str]) -> S
     show : sequence of str
         The columns that people see.
     """
+    first, *_ = roles.values()
     rows = open_rows(scan)
     with reading_with_spark(rows.source):
+        rows = _with_key(rows, first.id)
         refuse_other_arithmetic(rows.frame.sparkSession)
         if len(roles) == 1:
             (role,) = roles.values()
             return SparkScanner(rows, role, show)
         return SparkSeveral(rows, roles, show)
+
+
+def _with_key(rows: SparkRows, id: str | None) -> SparkRows:
+    """Return rows with a column for the key, where that is made of others."""
+    parts = key_parts(id, list(rows.types))
+    if not parts:
+        return rows
+    refuse_missing_columns(parts, list(rows.types), rows.source)
+    names = {part: column_name(part) for part in parts}
+    key = key_sql(parts, names, rows.types, dialect="spark", source=rows.source)
+    return replace(rows, frame=rows.frame.selectExpr("*", f"{key} AS {column_name(str(id))}"))
 
 
 class SparkSeveral(SparkScanner):
