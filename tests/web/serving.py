@@ -214,3 +214,19 @@ def of_classes(classes: Sequence[str] | Mapping[str, Any], items: int = 60) -> d
     }
     given = {"predictions": columns, "threshold": None, "predicted": "topic", "classes": classes}
     return {**given, "metrics": ["accuracy", "macro_f1"]}
+
+
+def of_label_sets(classes: Sequence[str] | Mapping[str, Any], items: int = 60) -> dict[str, Any]:
+    """Return the same for items that may have several of so many classes."""
+    names = list(classes)
+    scores = [
+        [round((number * 0.6180339887 + place * 0.3247179) % 1, 6) for place in range(len(names))]
+        for number in range(items)
+    ]
+    columns = {
+        "id": [f"m{number:03d}" for number in range(items)],
+        "p": scores,
+        "subject": [f"subject of item {number}" for number in range(items)],
+    }
+    given = {"predictions": columns, "threshold": 0.5, "score": None, "probabilities": "p"}
+    return {**given, "classes": classes, "multilabel": True, "metrics": ["precision", "recall"]}

@@ -45,6 +45,7 @@ def create(
     aux: options.AuxColumns = None,
     classes: options.ClassesFile = None,
     probabilities: options.Probabilities = None,
+    multi_label: options.MultiLabel = False,
     learned_from: Annotated[
         str | None,
         options.about_data(
@@ -121,7 +122,11 @@ def create(
         if classifier:
             options.refuse_beside_classifiers(score=score, predicted=predicted, threshold=threshold)
             classifiers = options.parse_classifiers(
-                classifier, positive=positive, score_of=score_of, scale=scale
+                classifier,
+                positive=positive,
+                score_of=score_of,
+                scale=scale,
+                multi_label=multi_label,
             )
         metrics = metric or []
         scan = options.scan_of(
@@ -151,6 +156,7 @@ def create(
             learned_from=learned_from,
             scale=None if classifier else cast(ScoreScale | None, scale),
             classes=classes,
+            multilabel=multi_label,
             probabilities=probabilities,
             metric=metrics[0] if metrics else None,
             metrics=None if options.is_one_metric(metrics) else metrics,

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
@@ -41,6 +41,7 @@ class Command(StrEnum):
 
 _WORDS = {text: command for command in Command for text in (command.key, command.value)}
 _TYPE = "t"
+_ENTER = "Enter"
 _MOST_KEYS = 9  # classes that have a key each: 1 to 9
 
 
@@ -58,14 +59,25 @@ class Typed:
     text: str
 
 
-Said = Answer | Command | Comment | Typed | None
+@dataclass(frozen=True)
+class Chosen:
+    """A class that a reviewer chooses, or takes back, where an item may have several.
+
+    An empty name says that all are chosen.
+    """
+
+    name: str
+
+
+Said = Answer | Command | Comment | Typed | Chosen | None
 """What a reviewer says; None stands for a key that means nothing."""
 
 
 class Keyboard:
     """What keys and words mean in a campaign.
 
-    Up to nine classes have a key each; of more, the beginning of a name is typed.
+    Up to nine classes have a key each; of more, the beginning of a name is typed. Where an item may
+    have several, a class is chosen so, and Enter says that these are all.
 
     Parameters
     ----------
@@ -93,18 +105,43 @@ class Keyboard:
     def keys(self) -> dict[str, str]:
         """What each key does, in the order in which they are shown."""
         typed = {_TYPE: f"type one of {len(self._classes):,} classes"} if self.is_typed else {}
-        return typed | dict(self.answers) | {command.key: command.value for command in Command}
+        send = {_ENTER: "send what is chosen"} if self._classes.multilabel else {}
+        commands = {command.key: command.value for command in Command}
+        return typed | dict(self.answers) | send | commands
 
-    def press(self, key: str) -> Answer | Command | None:
+    def press(self, key: str) -> Answer | Command | Chosen | None:
         """Return what a key means."""
-        return self.answers.get(key) or _WORDS.get(key)
+        answer = self.answers.get(key)
+        enter = self._classes.multilabel and key in "\r\n"
+        if enter or (answer is not None and self.chooses(answer)):
+            return Chosen(answer or "")
+        return answer or _WORDS.get(key)
+
+    def chooses(self, answer: Answer) -> bool:
+        """Tell whether an answer is a class, beside which an item may have others."""
+        return self._classes.multilabel and answer in self._classes.numbers
+
+    def several(self, names: Iterable[str]) -> Answer:
+        """Return the answer that an item has these classes."""
+        return Answer(self._classes.joined(names))
 
     def read(self, line: str) -> Answer | Command | None:
         """Return what a line of a pipe means: the name of an answer before anything else."""
         text = line.strip()
         named = None if self._classes.is_yes_or_no else find_answer(text, self._classes)
         word = text.lower()
-        return named or self.press(word) or self._plain(word)
+        if named is None and self._classes.multilabel:
+            named = self._by_keys(word)
+        pressed = self.press(word) if word else None
+        return named or (None if isinstance(pressed, Chosen) else pressed) or self._plain(word)
+
+    def _by_keys(self, word: str) -> Answer | None:
+        """Return the answer that the keys of several classes stand for, as in ``13`` or ``1 3``."""
+        chosen = [self.answers.get(key) for key in word if not key.isspace()]
+        known = all(each in self._classes.numbers for each in chosen)
+        if not chosen or not known or len(set(chosen)) < len(chosen):
+            return None
+        return self.several(each for each in chosen if each is not None)
 
     def _plain(self, word: str) -> Answer | None:
         return next((answer for answer in self.answers.values() if answer == word), None)

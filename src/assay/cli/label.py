@@ -15,7 +15,15 @@ from rich.rule import Rule
 from rich.text import Text
 
 from assay.campaign import Campaign, rebase_campaign, shown_columns
-from assay.cli.keyboard import Command, Comment, Keyboard, Said, Typed, reading_commands
+from assay.cli.keyboard import (
+    Chosen,
+    Command,
+    Comment,
+    Keyboard,
+    Said,
+    Typed,
+    reading_commands,
+)
 from assay.cli.options import CampaignName, StorageUrl, existing, follow_up, open_campaign, reading
 from assay.cli.output import AsJson, collecting_warnings, console, emit, say_next, telling_errors
 from assay.cli.render import facts
@@ -47,6 +55,7 @@ class Labelling:
         self._answers: dict[Id, Answer] = {}
         self._comments: dict[Id, str] = {}  # as they are written
         self._sent: dict[Id, str] = {}  # as they went with an answer
+        self._chosen: dict[Id, list[str]] = {}  # classes, where an item may have several
 
     @property
     def item(self) -> Item | None:
@@ -80,6 +89,22 @@ class Labelling:
         """Return the comment on an item that was written in this sitting."""
         return self._comments.get(item.id, "")
 
+    @property
+    def chosen(self) -> Sequence[str]:
+        """The classes that are chosen of this item, and were not sent yet."""
+        return self._chosen.get(self._queue[0].id, ())
+
+    def choose(self, name: str) -> str:
+        """Choose a class, or take it back, and say which are chosen."""
+        chosen = self._chosen.setdefault(self._queue[0].id, [])
+        if name in chosen:
+            chosen.remove(name)
+        elif name:
+            chosen.append(name)
+        if not chosen:
+            return "no class is chosen; 0 says that it has none of these"
+        return f"chosen: {', '.join(map(printable, chosen))}; Enter sends"
+
     def write(self, text: str) -> None:
         """Keep a comment for the answer to this item; an empty one takes back what is there."""
         self._comments[self._queue[0].id] = comment_of(text)
@@ -94,6 +119,7 @@ class Labelling:
             self._ask_for_more()
             return False
         self._answers[item.id], self._sent[item.id] = answer, self.written(item)
+        self._chosen.pop(item.id, None)
         self._go_on()
         return True
 
@@ -170,8 +196,9 @@ def label(
 
     y yes, n no, c cannot judge, b broken (cannot be seen), u undo, s skip for now, w write a
     comment for the next answer, q quit. Classes have the keys 1 to 9, or t and how the name
-    begins; 0 is none of these. Where the standard input is not a terminal, answers are read one a
-    line; a comment stands after its w.
+    begins; 0 is none of these. Where an item may have several, these choose, and Enter sends what
+    is chosen. Where the standard input is not a terminal, answers are read one a line, several
+    classes with | between them; a comment stands after its w.
     """
     with telling_errors(as_json=as_json):
         screen = console(stderr=as_json)
@@ -204,11 +231,12 @@ def _rebased(name: str, storage: str | None, screen: Console) -> Campaign:
 def _converse(campaign: Campaign, labelling: Labelling, screen: Console) -> None:
     # Ctrl-C ends the sitting like q: every answer is saved or was not given.
     keyboard = Keyboard(campaign.settings.classes)
+    command: Said = None
     with suppress(KeyboardInterrupt), reading_commands(screen, keyboard) as commands:
         while (item := labelling.item) is not None or labelling.can_undo:
             if item is None:
                 screen.print(Text(_LAST_CHANCE, "bold"))
-            else:
+            elif not (isinstance(command, Chosen) and labelling.chosen):  # it is still seen above
                 view = _view(campaign, labelling, item)
                 screen.print(Group(view, _question(campaign, keyboard)))
             command = next(commands, Command.QUIT)
@@ -224,7 +252,11 @@ def _obey(labelling: Labelling, keyboard: Keyboard, command: Said) -> Text:
         found = keyboard.find(command.text)
         if not isinstance(found, Answer):
             return Text(_which(command.text, found), colour)
-        command = found
+        command = Chosen(found) if keyboard.chooses(found) else found
+    if isinstance(command, Chosen):
+        if command.name or not labelling.chosen:
+            return Text(labelling.choose(command.name), colour)
+        command = keyboard.several(labelling.chosen)
     match command:
         case None:
             said = f"that is none of the keys {', '.join(keyboard.keys)}"

@@ -73,6 +73,14 @@ Probabilities = Annotated[
         metavar="PATTERN",
     ),
 ]
+MultiLabel = Annotated[
+    bool,
+    about_data(
+        "An item may have several classes: of --probabilities 'p_*' --threshold, --predicted "
+        "'is_*', a column of lists, or one --classifier for each class.",
+        "--multi-label",
+    ),
+]
 ScaleName = Annotated[
     str | None,
     about_data(f"{', '.join(SCORE_SCALES)}; told by their range when left out.", metavar="SCALE"),
@@ -216,6 +224,7 @@ def parse_classifiers(
     positive: str | None = None,
     score_of: str | None = None,
     scale: str | None = None,
+    multi_label: bool = False,
 ) -> dict[str, dict[str, object]]:
     """Return what each classifier has, as `create_campaign` and `simulate` take it.
 
@@ -228,6 +237,8 @@ def parse_classifiers(
         The predicted label that means yes, in the predicted column of every classifier.
     score_of, scale : str, optional
         What every classifier's score is, where it has one.
+    multi_label : bool
+        Whether the names are those of classes, which may be called otherwise than classifiers.
 
     Examples
     --------
@@ -241,7 +252,8 @@ def parse_classifiers(
     for text in given:
         if "=" not in text:
             raise _misread(text, "it does not say NAME=")
-    refuse_bad_names([text.partition("=")[0] for text in given])
+    if not multi_label:
+        refuse_bad_names([text.partition("=")[0] for text in given])
     found = {text.partition("=")[0]: _options(text, positive) for text in given}
     about_scores = {"score_of": score_of, "scale": scale}
     for each in found.values():

@@ -69,7 +69,9 @@ def simulate(
         ),
     ],
     *,
-    label: Annotated[str, _data("The column with the truth.")],
+    label: Annotated[
+        str, _data("The column with the truth; with --multi-label, columns such as 'is_*'.")
+    ],
     score: Annotated[str | None, _data("The scores' column.")] = None,
     predicted: Annotated[str | None, _data("The predicted labels' column.")] = None,
     threshold: Annotated[
@@ -82,6 +84,7 @@ def simulate(
     aux: options.AuxColumns = None,
     classes: options.ClassesFile = None,
     probabilities: options.Probabilities = None,
+    multi_label: options.MultiLabel = False,
     metric: options.Metrics = None,
     within: Annotated[
         float | None, options.about_goal("Stop at this half-width; 0.01 is ±1 point.")
@@ -142,7 +145,9 @@ def simulate(
         own = {"score": score, "predicted": predicted, "threshold": threshold}
         if classifier:
             options.refuse_beside_classifiers(**own)
-            columns["classifiers"] = options.parse_classifiers(classifier, positive=positive)
+            columns["classifiers"] = options.parse_classifiers(
+                classifier, positive=positive, multi_label=multi_label
+            )
         else:
             columns |= own
         columns["aux"] = aux or ()
@@ -168,8 +173,8 @@ def simulate(
             _refuse_no_design(names)
         with working(f"reading {file}"):
             columns |= {"classes": classes, "probabilities": probabilities}
-            population = Population.read(file, **columns, metrics=metrics)
-        metrics = metrics or (("accuracy",) if population.of_classes else ("precision",))
+            population = Population.read(file, **columns, multilabel=multi_label, metrics=metrics)
+        metrics = metrics or (_metric_of(population),)
         if curve:
             refused = {"design": names, "threshold-for": threshold_for, "out": out, "bins": bins}
             refuse_beside_curve(**refused, classifier=classifier, aux=aux)
@@ -414,6 +419,11 @@ def _facts_of_several(file: str, question: Question, result: Simulation, goal: G
     for text, designs in sizes.items():
         told.append(("samples", text if len(sizes) == 1 else f"{', '.join(designs)}: {text}"))
     return [*told, ("runs", _replications(question))]
+
+
+def _metric_of(population: Population) -> str:
+    """Return the metric that is meant where none is named."""
+    return "accuracy" if population.of_classes and not population.multilabel else "precision"
 
 
 def _facts_of_classes(file: str, question: Question, result: Simulation) -> _Facts:

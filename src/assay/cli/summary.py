@@ -28,12 +28,15 @@ def several_facts(source: Source, goal: Goal, strata: Strata) -> list[tuple[str,
     """Return what holds for all metrics."""
     cells = sum(len(heap.codes) for heap in strata.heaps)
     mean = "the items' rank by the score of the predicted class"
-    if len(source.columns["classifiers"]) > 1 or not strata.of_classes:
+    if len(source.columns["classifiers"]) > 1 or not strata.of_classes or strata.multilabel:
         mean = "the mean of the items' ranks by each score"
     how = f"of {cells:,} cells: items that all say the same of"
     if strata.of_classes:
         how = "each of items of like ranks, of one predicted class or of several"
-    classes = [("classes", _listed(strata.classes))] if strata.of_classes else []
+    if strata.multilabel:
+        how = f"of {cells:,} cells: items that the same classes are said of"
+    named = _listed(strata.classes) + ("; an item may have several" if strata.multilabel else "")
+    classes = [("classes", named)] if strata.of_classes else []
     return [
         *_second_opinions(source),
         *classes,
@@ -45,6 +48,7 @@ def several_facts(source: Source, goal: Goal, strata: Strata) -> list[tuple[str,
 
 
 _MOST_LISTED = 12  # classes that are named
+_STAR = "*"  # stands for the name of a class in the pattern of columns
 
 
 def _listed(classes: Sequence[str]) -> str:
@@ -55,6 +59,8 @@ def _listed(classes: Sequence[str]) -> str:
 
 def classifiers_table(source: Source, strata: Strata) -> Table:
     """Return the classifiers, their columns, and how many items each says yes to."""
+    if strata.multilabel:
+        return _of_sets_table(source, strata)
     if strata.of_classes:
         return _of_classes_table(source)
     table = new_table(
@@ -85,6 +91,29 @@ def _of_classes_table(source: Source) -> Table:
         score = columns.get("score") or every or "–"
         table.add_row(Text(name, "bold"), Text(printable(score)), Text(printable(predicted)))
     return table
+
+
+def _of_sets_table(source: Source, strata: Strata) -> Table:
+    """Return the classes, what tells that each is said of an item, and of how many it is."""
+    table = new_table("class", "said where", "items")
+    table.columns[1].justify = "left"
+    given = source.columns["classifiers"]
+    whose = [(name, each) for name in strata.classifiers for each in strata.classes]
+    for (name, each), items in zip(whose, strata.yes_items or (), strict=True):
+        columns = given.get(each) or given.get(name, {})
+        named = each if len(strata.classifiers) == 1 else f"{each}:{name}"
+        told = printable(_said_where(columns, each))
+        table.add_row(Text(printable(named), "bold"), Text(told), f"{items:,}")
+    return table
+
+
+def _said_where(columns: Mapping[str, Any], each: str) -> str:
+    every, predicted = columns.get("probabilities"), columns.get("predicted")
+    if predicted is not None and _STAR not in str(predicted) and every is not None:
+        return f"{predicted} has it"
+    of_class = {"score": columns.get("score") or every, "predicted": predicted}
+    named = {k: None if v is None else str(v).replace(_STAR, each) for k, v in of_class.items()}
+    return _yes_where({**columns, **named})
 
 
 def targets_table(goal: Goal) -> Table:

@@ -13,6 +13,7 @@ _OTHERWISE = {
     "metrics": "--metric",
     "labels": "--labels-from",
     "classes": "--classes",
+    "multilabel": "--multi-label",
 }
 _SAME = (
     *("score", "predicted", "id", "threshold", "positive", "score_of", "scale", "show"),

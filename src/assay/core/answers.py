@@ -168,7 +168,7 @@ def _find_set(value: object, classes: Vocabulary) -> Answer | None:
     """
     if isinstance(value, str) and (word := value.strip().lower()) in _OF_CLASSES:
         return _OF_CLASSES[word]
-    named = _named_in(value)
+    named = named_in(value)
     if named is None:
         return None
     found = [classes.find(each) for each in named]
@@ -179,8 +179,14 @@ def _find_set(value: object, classes: Vocabulary) -> Answer | None:
     return Answer(classes.joined(name for name in found if name is not None))
 
 
-def _named_in(value: object) -> list[object] | None:
-    """Return the classes that a value names: a list, or a text with bars between them, or JSON."""
+def named_in(value: object) -> list[object] | None:
+    """Return the classes that a value names: a list, or a text with bars between them, or JSON.
+
+    Examples
+    --------
+    >>> named_in("fraud|spam"), named_in('["fraud"]'), named_in([]), named_in("")
+    (['fraud', 'spam'], ['fraud'], [], None)
+    """
     if isinstance(value, str):
         text = value.strip()
         if text.startswith("["):
@@ -200,7 +206,7 @@ def _named_in(value: object) -> list[object] | None:
 
 def _not_a_class(value: object, classes: Vocabulary) -> object:
     """Return the first of several names that is no class; or else all of what was given."""
-    named = _named_in(value) or [value]
+    named = named_in(value) or [value]
     return next((each for each in named if classes.find(each) is None), value)
 
 

@@ -91,10 +91,9 @@ def _row(where: str, record: dict[str, Any]) -> Row:
     labels = record.get("label")
     if not isinstance(labels, list):
         return Row(where, problem="there is no list of labels: is this doccano's JSONL export?")
-    if len(labels) > 1:
-        return Row(where, problem=f"it has {len(labels)} labels, {labels!r}; one is wanted")
     written = record.get(_COMMENTS) or []
     if not isinstance(written, list) or not all(isinstance(each, str) for each in written):
         return Row(where, problem=f"its {_COMMENTS} are not a list of texts")
     comment = "\n".join(written)
-    return Row(where, id=ids[0], label=labels[0] if labels else None, comment=comment)
+    label = labels if len(labels) > 1 else next(iter(labels), None)
+    return Row(where, id=ids[0], label=label, comment=comment)

@@ -163,4 +163,6 @@ def _of_lines(text: str) -> str:
         first = json.loads(text.split("\n", 1)[0])
     except (ValueError, RecursionError):
         return "jsonl"
-    return "doccano" if isinstance(first.get("label"), list) else "jsonl"
+    # Of items that may have several classes, lines of ours may have a list, too, and no text.
+    ours = "text" not in first and doccano.ID not in first
+    return "doccano" if isinstance(first.get("label"), list) and not ours else "jsonl"

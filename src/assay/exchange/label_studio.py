@@ -77,12 +77,15 @@ def config(batch: Batch) -> bytes:
 def _control(classes: Vocabulary) -> list[str]:
     """Return what an answer is chosen with: buttons, buttons under a filter, or a tree to search.
 
-    Nine classes have a key each. A tree has no keys, and is quick with thousands of classes.
+    Where an item may have several classes, as many can be chosen. Nine classes have a key each. A
+    tree has no keys, and is quick with thousands of classes.
     """
     answers = answers_to(classes)
     few, tree = len(classes) <= _MOST_KEYS, len(answers) > _MOST_CHOICES
     tag = "Taxonomy" if tree else "Choices"
     how = 'maxUsages="1"' if tree else 'choice="single"'
+    if classes.multilabel:
+        how = 'choice="multiple"' if not tree else f'maxUsages="{len(classes)}"'
     shape = "" if tree else f' showInline="{str(few).lower()}"'
     lines = [f'  <{tag} name="{_CONTROL}" toName="item" {how} required="true"{shape}>']
     if not few and not tree:
@@ -171,18 +174,21 @@ def _comment(result: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _choice(result: Sequence[dict[str, Any]]) -> str | None:
-    """Return what was chosen; None where nothing was. Of a tree it is where its path ends."""
+def _choice(result: Sequence[dict[str, Any]]) -> str | list[str] | None:
+    """Return what was chosen, a list where it is several; None where nothing was.
+
+    Of a tree it is where its path ends.
+    """
     made = [part for part in result if part.get("type") in _CHOSEN]
     ours = [part for part in made if part.get("from_name") == _CONTROL] or made
     if not ours:
         return None
     values = [part["value"] if isinstance(part.get("value"), dict) else {} for part in ours]
     chosen = [value.get(str(part["type"])) for part, value in zip(ours, values, strict=True)]
-    if len(chosen) > 1 or not isinstance(chosen[0], list) or len(chosen[0]) != 1:
+    if len(chosen) > 1 or not isinstance(chosen[0], list) or not chosen[0]:
         raise LabelError(f"one choice is wanted, not {chosen!r}")
-    [only] = chosen[0]
-    return str(only[-1]) if isinstance(only, list) and only else str(only)
+    names = [str(each[-1]) if isinstance(each, list) and each else str(each) for each in chosen[0]]
+    return names if len(names) > 1 else names[0]
 
 
 def _reviewer(user: object) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.core.answers import Answer, answers_to, find_answer, parse_answer
+from assay.core.answers import Answer, answers_to, find_answer, named_in, parse_answer
 from assay.core.deck import Id
 from assay.core.types import read_json
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
@@ -241,13 +241,22 @@ class _Meaning:
         """Return what a label means, or raise."""
         if isinstance(label, str) and label in self._found:
             return self._found[label]
-        answer = self._words.get(_word(label)) or find_answer(label, self._classes)
+        if isinstance(label, list) and len(label) > 1 and not self._classes.multilabel:
+            raise LabelError(f"it has {len(label)} labels: one choice is wanted, not {label!r}")
+        answer = self._words.get(_word(label)) or find_answer(self._each(label), self._classes)
         if answer is None:
             self._strange[shorten(str(label).strip())] = None
             raise LabelError(f"{label!r} is not an answer")
         if isinstance(label, str):
             self._found[label] = answer
         return answer
+
+    def _each(self, label: object) -> object:
+        """Return a label as it is; of several classes, each as the map has it."""
+        named = named_in(label) if self._classes.multilabel and self._words else None
+        if named is None:
+            return label
+        return [self._words.get(_word(each), each) for each in named]
 
     @property
     def hint(self) -> str:

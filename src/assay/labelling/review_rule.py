@@ -7,7 +7,7 @@ waits for a ruling. A ruling settles it over all heads. None of this depends on 
 are, only on who gave them and in which order: which answers count cannot lean to one side.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -23,24 +23,27 @@ WITHDRAWN = "withdrawn"  # the reviewer takes back what they said
 
 
 class Words(Mapping[str, None]):
-    """All that a label can say: the answers that there are, skip and withdrawn.
+    """Some words, and every set of classes.
 
-    Where an item may have several classes, it can say any set of them as well, written in one way.
+    A set is one of them where an item may have several classes, and is written in one way.
 
     Parameters
     ----------
     classes : Vocabulary
+    words : sequence of str
+        Those that are no set, and single classes.
 
     Examples
     --------
-    >>> words = Words(Vocabulary(("fraud", "spam", "toxic"), multilabel=True))
+    >>> tags = Vocabulary(("fraud", "spam", "toxic"), multilabel=True)
+    >>> words = Words(tags, words_of(tags))
     >>> "fraud|toxic" in words, "toxic|fraud" in words, len(words)
     (True, False, 8)
     """
 
-    def __init__(self, classes: Vocabulary) -> None:
+    def __init__(self, classes: Vocabulary, words: Sequence[str]) -> None:
         self._classes = classes
-        self._single = dict.fromkeys(words_of(classes))
+        self._single = dict.fromkeys(words)
 
     def __contains__(self, word: object) -> bool:
         if word in self._single:

@@ -23,7 +23,7 @@ from assay.core.types import between
 from assay.core.vocabulary import BETWEEN, YES_OR_NO, Vocabulary
 from assay.errors import DesignError, InputError, LabelError, StorageError
 from assay.labelling.epochs import Epoch, epoch_seed, rounds_after
-from assay.labelling.review_rule import Words
+from assay.labelling.review_rule import Words, words_of
 from assay.labelling.rounds import Rounds
 from assay.predictions import Roles, fits_pattern, joint_fingerprint, listed, score_name
 from assay.storage import Session, reading_stored
@@ -424,7 +424,12 @@ class Settings:
     @cached_property
     def words(self) -> Mapping[str, None]:
         """All that a label can say: the answers, skip and withdrawn; in their order."""
-        return Words(self.classes)
+        return Words(self.classes, words_of(self.classes))
+
+    @cached_property
+    def answer_words(self) -> Mapping[str, None]:
+        """All that an answer can be: `answers` and, of several classes, every set of them."""
+        return Words(self.classes, self.answers)
 
     def evaluation(self) -> Evaluation:
         """Return what a campaign with these settings runs, before its first answer."""

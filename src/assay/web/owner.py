@@ -5,7 +5,7 @@ import json
 import re
 import zipfile
 from collections import Counter as Tally
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 from urllib.parse import parse_qs
@@ -17,9 +17,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from assay.campaign import Campaign, Written, import_labels, write_batch, write_labels
+from assay.core.answers import Answer
 from assay.errors import is_storable
 from assay.exchange import FORMATS, LimitError
-from assay.labelling import LONGEST_COMMENT
+from assay.labelling import LONGEST_COMMENT, Settings
 from assay.report import SUFFIXES
 from assay.results import Dispute
 from assay.web import Options
@@ -120,10 +121,16 @@ def _dispute_values(dispute: Dispute, campaign: Campaign, options: Options) -> M
         # Escaped to ASCII: an item may hold half a surrogate pair, which UTF-8 cannot.
         "item": json.dumps(item_json(dispute.item, campaign, options)),
         "id": str(dispute.item.id),
-        "said": [(each.value, said[each]) for each in campaign.settings.answers if said[each]],
+        "said": [(each.value, said[each]) for each in sorted(said, key=_place(campaign.settings))],
         "by": sorted((each.reviewer, each.answer, each.comment) for each in labels),
         "comments": sorted((each.answer, each.comment) for each in labels if each.comment),
     }
+
+
+def _place(settings: Settings) -> Callable[[Answer], tuple[int, str]]:
+    """Return where an answer stands among others: as on the page, and then by its text."""
+    known = {answer: place for place, answer in enumerate(settings.answers)}
+    return lambda answer: (known.get(answer, len(known)), answer)
 
 
 @needs("owner")
@@ -136,7 +143,7 @@ async def take_ruling(request: Request) -> Response:
 
     def rule(campaign: Campaign) -> dict[str, Any]:
         item = item_in(document, campaign.settings)
-        answer = word_in(document, "answer", campaign.settings.answers)
+        answer = word_in(document, "answer", campaign.settings.answer_words)
         receipt = campaign.rule(item, answer, reviewer=person.name, key=key, comment=comment)
         return {"receipt": asdict(receipt), "left": len(campaign.disputes())}
 

@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from assay.campaign import Campaign
 from assay.core.answers import Answer
+from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError
 from assay.labelling import LONGEST_COMMENT, Settings, TurnRequest, checked_request
 from assay.results import Turn
@@ -87,6 +88,7 @@ class Choice:
 
 
 _NONE = Choice("0", "None of these", Answer.NONE_OF_THESE, "it is of no class that there is", False)
+_CHOSEN = "it has this class, perhaps beside others"
 _CANNOT = Choice(
     "c", "Cannot judge", Answer.CANNOT_JUDGE, "you have read it, and nobody could tell", False
 )
@@ -109,7 +111,7 @@ def choices_of(settings: Settings) -> list[Choice]:
     if len(classes) > _MOST_BUTTONS:
         return [_NONE, _CANNOT]
     named = [
-        Choice(str(number), name, Answer(name), _first_line(classes.guidelines.get(name, "")))
+        Choice(str(number), name, Answer(name), _meaning(classes, name))
         for number, name in enumerate(classes.names, 1)
     ]
     return [*named, _NONE, _CANNOT]
@@ -139,8 +141,14 @@ def chosen_among(settings: Settings, guidelines: str) -> dict[str, Any]:
         "called": settings.called,
         "of_classes": not classes.is_yes_or_no,
         "typed": json.dumps(listed) if typed else "",
+        "several": json.dumps(classes.names) if classes.multilabel else "",
         "blocks": blocks,
     }
+
+
+def _meaning(classes: Vocabulary, name: str) -> str:
+    """Return what is said of a class beside its key."""
+    return _first_line(classes.guidelines.get(name, "")) or (_CHOSEN if classes.multilabel else "")
 
 
 def _first_line(text: str) -> str:

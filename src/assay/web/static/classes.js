@@ -27,6 +27,7 @@ export class Chooser {
   #choose;
   #leave;
   #settled;
+  #several;
   #entries = []; // all that is listed: {title, entry}
   #options = []; // those of them that there are elements of: {node, entry}
   #active = -1;
@@ -34,13 +35,16 @@ export class Chooser {
 
   // place: where this browser keeps what was chosen last; others: buttons of other answers;
   // choose: is told an answer, and its name; leave: puts the keyboard to where single keys answer;
-  // settled: tells of an event whether what is seen has been there long enough to be meant
-  constructor({ place, others, choose, leave, settled }) {
+  // settled: tells of an event whether what is seen has been there long enough to be meant;
+  // several: what is chosen so far, where an item may have several classes
+  constructor({ place, others, choose, leave, settled, several = null }) {
     const entries = JSON.parse(this.#root.dataset.classes).map(([name, aliases, guideline]) => {
       return { answer: name, name, aliases, guideline, isClass: true };
     });
+    this.#several = several;
     this.#index = indexed(entries);
     this.#classes = new Map(entries.map((entry) => [entry.name, entry]));
+    this.#list.ariaMultiSelectable = String(several !== null);
     this.#others = indexed(others.map((button) => {
       const name = button.querySelector("span").textContent;
       return { answer: button.dataset.answer, name, aliases: [], guideline: "" };
@@ -51,7 +55,10 @@ export class Chooser {
     this.#box.addEventListener("input", () => this.#fill());
     this.#box.addEventListener("focus", () => this.#show(true));
     this.#root.addEventListener("focusout", (event) => {
-      if (event.relatedTarget && !this.#root.contains(event.relatedTarget)) this.#show(false);
+      const next = event.relatedTarget;
+      // What sends several classes must not move away under the finger that presses it.
+      const within = this.#root.contains(next) || byId("picked")?.contains(next);
+      if (next && !within) this.#show(false);
     });
     this.#root.addEventListener("keydown", (event) => this.#pressed(event));
     this.#list.addEventListener("click", (event) => this.#clicked(event));
@@ -100,7 +107,9 @@ export class Chooser {
       this.#activate(Math.min(Math.max(this.#active + step, 0), this.#entries.length - 1));
     } else if (event.key === "Enter" && event.target !== this.#button) {
       event.preventDefault();
-      if (this.#active >= 0 && !event.repeat && this.#settled(event)) this.#take(this.#active);
+      if (event.repeat || !this.#settled(event)) return;
+      if (this.#active >= 0) this.#take(this.#active);
+      else if (this.#box.value.trim() === "") this.#several?.send(); // all that was chosen
     } else if (event.key === "Escape") {
       event.preventDefault();
       if (this.#box.value === "") this.#close();
@@ -123,6 +132,15 @@ export class Chooser {
   #take(at) {
     const { answer, name, isClass } = this.#options[at].entry;
     if (isClass) this.#remember(name);
+    if (isClass && this.#several) {
+      const top = this.#list.scrollTop;
+      const typed = this.#box.value !== "";
+      this.#several.toggle(name);
+      this.#box.value = "";
+      this.#fill();
+      if (!typed) this.#list.scrollTop = top;
+      return;
+    }
     this.#choose(answer, name);
   }
 
@@ -160,7 +178,7 @@ export class Chooser {
     for (const [step, { title, entry }] of this.#entries.slice(from, from + PART).entries()) {
       const before = this.#entries[from + step - 1];
       if (!before || before.title !== title) this.#list.append(groupNode(title));
-      const node = optionNode(entry);
+      const node = optionNode(entry, entry.isClass && this.#several?.has(entry.name));
       node.id = `class-${from + step}`;
       node.setAttribute("aria-posinset", String(from + step + 1));
       node.setAttribute("aria-setsize", String(this.#entries.length));
@@ -249,8 +267,8 @@ function groupNode(title) {
   return group;
 }
 
-function optionNode({ name, aliases, guideline }) {
-  const node = element("div", "class-option");
+function optionNode({ name, aliases, guideline }, chosen) {
+  const node = element("div", chosen ? "class-option chosen" : "class-option");
   node.role = "option";
   node.setAttribute("aria-selected", "false");
   const first = element("span", "class-name", name);
@@ -259,7 +277,8 @@ function optionNode({ name, aliases, guideline }) {
   for (const part of [first, words, line]) part.dir = "auto";
   node.append(element("span", "class-first", first, ...(aliases.length > 0 ? [" ", words] : [])));
   if (guideline) node.append(line);
-  node.setAttribute("aria-label", [name, firstLine(guideline)].filter(Boolean).join(": "));
+  const told = [chosen ? `${name}, chosen` : name, firstLine(guideline)];
+  node.setAttribute("aria-label", told.filter(Boolean).join(": "));
   return node;
 }
 

@@ -4,6 +4,7 @@ import { Chooser } from "./classes.js";
 import { Comment } from "./comment.js";
 import { itemNode } from "./item.js";
 import { Keys } from "./keys.js";
+import { Picked } from "./picked.js";
 import { randomKey } from "./random_key.js";
 
 const keys = new Keys();
@@ -16,10 +17,12 @@ const write = document.getElementById("comment-open");
 const comment = new Comment({ leave: () => current().focus() });
 const trouble = document.getElementById("trouble");
 const { campaignId, person } = disputes.dataset;
+const picked = document.getElementById("picked") && new Picked({ buttons, send: decide });
 const chooser = document.getElementById("classes") && new Chooser({
   place: [campaignId, person],
   others: buttons,
   choose: decide,
+  several: picked,
   leave: () => current().focus(),
   settled: (event) => keys.settled(event),
 });
@@ -47,6 +50,8 @@ function arrive({ focus = true } = {}) {
   if (item) document.getElementById("item").replaceChildren(itemNode(item));
   document.getElementById("rulings").hidden = !item;
   for (const button of [...buttons, write]) button.disabled = !item;
+  picked?.disable(!item);
+  if (focus) picked?.show([]);
   chooser?.shown(Boolean(item));
   later.disabled = !item || queue().count < 2;
   again.disabled = last === null;
@@ -135,8 +140,10 @@ function shortened(text) {
 }
 
 for (const button of buttons) {
-  keys.bind(button.dataset.key, button, () => decide(button.dataset.answer, button.dataset.called));
+  const { answer, called } = button.dataset;
+  keys.bind(button.dataset.key, button, () => (picked?.takes(answer) ? picked.toggle(answer) : decide(answer, called)));
 }
+if (picked) keys.bind("enter", document.getElementById("send"), () => picked.send());
 if (chooser) keys.bind("t", document.getElementById("class-open"), () => chooser.toggle(), { settles: false });
 keys.bind("w", write, () => comment.open(), { settles: false });
 keys.bind("s", later, goOn);

@@ -34,8 +34,12 @@ export class Keys {
   #pressed(event) {
     if (event.ctrlKey || event.altKey || event.metaKey || event.repeat || event.isComposing) return;
     if (!this.enabled || event.target.closest("input, select, textarea, dialog")) return;
-    const action = this.#actions.get(letter(event));
+    const key = letter(event);
+    const action = this.#actions.get(key);
     if (!action || action.button.disabled) return;
+    // Enter is a button's own; but not of one that is only pressed in and out.
+    const other = event.target.closest("button:not([aria-pressed]), a, summary");
+    if (key === "enter" && other) return;
     event.preventDefault();
     if (!action.settles || this.settled(event)) action.act();
   }

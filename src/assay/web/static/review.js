@@ -6,6 +6,7 @@ import { Goal } from "./goal.js";
 import { itemNode } from "./item.js";
 import { Keys } from "./keys.js";
 import { Outbox } from "./outbox.js";
+import { Picked } from "./picked.js";
 import { Sender } from "./sender.js";
 import { savedState, showAside, showStopped } from "./state.js";
 
@@ -35,10 +36,18 @@ const comment = new Comment({
 });
 
 const buttons = [...document.querySelectorAll("[data-answer]")];
+const picks = new Map(); // item -> the classes that are chosen of it, and were not sent yet
+const picked = byId("picked") && new Picked({
+  buttons,
+  send: answer,
+  changed: (names) => picks.set(held[0]?.item.id, names),
+  announce,
+});
 const chooser = byId("classes") && new Chooser({
   place: [campaignId, person],
   others: buttons,
   choose: answer,
+  several: picked,
   leave: () => byId("item").focus({ preventScroll: true }),
   settled: (event) => keys.settled(event),
 });
@@ -64,8 +73,9 @@ function answer(word) {
   const written = word === "skip" ? "" : comment.take();
   if (written === null) return;
   const entry = outbox.put(card.item.id, word, written); // before anything else
-  given.push({ key: entry.key, card, written });
+  given.push({ key: entry.key, card, written, names: picks.get(card.item.id) });
   if (word !== "skip") drafts.delete(card.item.id);
+  if (word !== "skip") picks.delete(card.item.id);
   acted.set(card.item.id, performance.now());
   held.shift();
   render();
@@ -77,6 +87,7 @@ function undo() {
   if (!last) return;
   if (!outbox.drop(last.key)) outbox.put(last.card.item.id, "withdrawn");
   if (last.written) drafts.set(last.card.item.id, last.written);
+  if (last.names) picks.set(last.card.item.id, last.names);
   held = [{ ...last.card, again: true }, ...without(held, last.card.item.id)];
   announce("Your answer is taken back. The item is shown again.");
   render();
@@ -84,8 +95,10 @@ function undo() {
 }
 
 for (const button of buttons) {
-  keys.bind(button.dataset.key, button, () => answer(button.dataset.answer));
+  const word = button.dataset.answer;
+  keys.bind(button.dataset.key, button, () => (picked?.takes(word) ? picked.toggle(word) : answer(word)));
 }
+if (picked) keys.bind("enter", byId("send"), () => picked.send());
 if (chooser) keys.bind("t", byId("class-open"), () => chooser.toggle(), { settles: false });
 keys.bind("u", byId("undo"), undo);
 keys.bind("w", byId("comment-open"), () => comment.open(), { settles: false });
@@ -169,6 +182,7 @@ function render() {
   const now = card ?? viewWithoutItem();
   if (now !== shown) show(now, card);
   for (const button of buttons) button.disabled = !card;
+  picked?.disable(!card);
   byId("comment-open").disabled = !card;
   byId("undo").disabled = given.length === 0;
   renderProgress();
@@ -190,6 +204,7 @@ function show(now, card) {
   const id = card ? "item" : now;
   for (const view of VIEWS) byId(view).hidden = view !== id;
   comment.show(drafts.get(card?.item.id) ?? "");
+  picked?.show(picks.get(card?.item.id) ?? []);
   chooser?.shown(Boolean(card));
   if (card) {
     fitFrame();

@@ -1,0 +1,114 @@
+"""Items that may have several classes, on the command line: made, judged by keys and lines."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from assay.campaign import load_campaign
+from tests.cli.conftest import Terminal
+
+Run = Callable[..., Any]
+NAMES = ("fraud", "off topic", "spam")
+N = 300
+
+
+@pytest.fixture
+def tags(folder: Path) -> str:
+    """Write tags.csv into the current folder: scores and truth of three classes."""
+    rng = np.random.default_rng(8)
+    score = rng.beta(0.5, 1.0, (N, 3)).round(4)
+    truth = (rng.random((N, 3)) < score).astype(int)
+    with (folder / "tags.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", *(f"{part}_{name}" for part in ("p", "is") for name in NAMES)])
+        for k in range(N):
+            writer.writerow([f"m{k}", *score[k].tolist(), *truth[k].tolist()])
+    return "tags.csv"
+
+
+@pytest.fixture
+def create(run: Run, tags: str) -> Run:
+    def call(*more: str) -> Any:
+        return run("create", tags, "--id", "id", "--multi-label", "--budget", "60", *more)
+
+    return call
+
+
+SCORES = ("--probabilities", "p_*", "--threshold", "0.5")
+
+
+def test_a_pattern_and_classifiers_give_one_campaign(create: Run) -> None:
+    one = create(*SCORES, "--name", "one", "--json")
+    each = [word for name in NAMES for word in ("--classifier", f"{name}=p_{name}>=0.5")]
+    other = create(*each, "--name", "two", "--json")
+    assert (one.exit_code, other.exit_code) == (0, 0), one.output + other.output
+    told, again = json.loads(one.stdout), json.loads(other.stdout)
+    assert told["classes"] == again["classes"] == list(NAMES)
+    assert told["read"]["fingerprint"] == again["read"]["fingerprint"]
+    assert told["strata"] == again["strata"]
+
+
+def test_people_are_told_which_classes_there_are_and_where_each_is_said(create: Run) -> None:
+    told = " ".join(create(*SCORES).stdout.split())
+    assert "3: fraud, off topic, spam; an item may have several" in told
+    assert "off topic p_off topic >= 0.5" in told
+    assert "the mean of the items' ranks by each score" in told
+
+
+def test_mistakes_are_told_in_options(create: Run) -> None:
+    result = create("--probabilities", "p_*")
+    assert result.exit_code == 1
+    assert "neither --predicted nor --threshold is given" in result.stderr
+    result = create(*SCORES, "--metric", "precision:span")
+    assert "unknown class 'span'" in result.stderr and "did you mean 'spam'" in result.stderr
+
+
+def test_lines_of_a_pipe(run: Run, create: Run) -> None:
+    assert create(*SCORES).exit_code == 0
+    result = run("label", "campaign", input="spam|Fraud\n13\n1 2\n0\n?\nfruad\n")
+    assert result.exit_code == 1
+    assert "line 6 of the input is 'fruad'" in result.stderr
+    said = [
+        answer.value
+        for answer in load_campaign("campaign", storage="sqlite:///assay.db").answers().values()
+    ]
+    several = ["fraud|spam", "fraud|spam", "fraud|off topic"]
+    assert said == [*several, "none of these", "cannot judge"]
+
+
+def test_keys_of_a_terminal(create: Run, terminal: Callable[..., Terminal]) -> None:
+    assert create(*SCORES).exit_code == 0
+    screen = terminal("label", "campaign")
+    screen.wait_for("Which classes does it have?")
+    screen.press("3")
+    screen.wait_for("chosen: spam; Enter sends")
+    screen.press("1")
+    screen.wait_for("chosen: spam, fraud; Enter sends")
+    screen.press("3")
+    screen.wait_for("chosen: fraud; Enter sends")
+    screen.press("2\r")
+    screen.wait_for("fraud, off topic, saved")
+    screen.press("\r")
+    screen.wait_for("no class is chosen")
+    screen.press("0")
+    screen.wait_for("none of these, saved")
+    screen.press("q")
+    screen.wait_for("2 judged")
+    said = [
+        answer.value
+        for answer in load_campaign("campaign", storage="sqlite:///assay.db").answers().values()
+    ]
+    assert said == ["fraud|off topic", "none of these"]
+
+
+def test_simulate(run: Run, tags: str) -> None:
+    words = ("simulate", tags, "--label", "is_*", "--multi-label", *SCORES)
+    result = run(*words, "--metric", "f1", "--budget", "60", "--replications", "5", "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert [row["design"] for row in told["rows"]] == ["random", "joint"]
