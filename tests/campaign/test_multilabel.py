@@ -298,3 +298,53 @@ def test_a_population_knows_its_values() -> None:
         for metric in ("precision", "recall", "f1"):
             value = SKLEARN[metric](truth[:, place], said[:, place])
             assert found.value(f"{metric}:{name}") == pytest.approx(value, abs=1e-12)
+
+
+# What else is told of a campaign.
+
+
+def test_a_rebase_keeps_answers_and_classes(tmp_path: Path) -> None:
+    table, _, truth = made()
+    storage = f"sqlite:///{tmp_path}/a.db"
+    guidelines = dict.fromkeys(NAMES, "what it is")
+    campaign = begun(
+        table, metric="f1", budget=80, storage=storage, name="tags", classes=guidelines
+    )
+    campaign.tell({item.id: classes_of(truth[int(item.id)]) for item in campaign.ask(30)})
+    again = assay.rebase_campaign("tags", predictions=table, storage=storage)
+    assert again.settings.classes == campaign.settings.classes
+    assert {*again.answers()} == {*campaign.answers()}
+    assert again.estimates()["f1:spam"].value == campaign.estimates()["f1:spam"].value
+
+
+def test_mistakes_are_of_the_classes_that_are_missed_or_said_wrongly() -> None:
+    table, said, truth = made()
+    campaign = answered(begun(table, metric="accuracy", budget=N), truth)
+    wrong = {*np.flatnonzero((said != truth).any(axis=1)).tolist()}
+    assert {row.id for row in campaign.mistakes()} == wrong
+    of_spam = {*np.flatnonzero(said[:, 1] != truth[:, 1]).tolist()}
+    found = campaign.mistakes(kind="spam")
+    assert {row.id for row in found} == of_spam
+    for row in found:
+        word = "wrongly says" if said[int(row.id), 1] else "misses"
+        assert any(p.startswith(word) and "spam" in p for p in row.kind.split("; ")), row.kind
+
+
+def test_slices_of_a_class_at_full_labelling() -> None:
+    table, said, truth = made()
+    lang = np.where(np.arange(N) % 3 == 0, "de", "en")
+    campaign = begun({**table, "lang": lang}, metric="recall:spam", budget=N, slices=["lang"])
+    found = answered(campaign, truth).slices("lang")
+    assert sorted(found) == ["de", "en"]
+    for name, row in found.items():
+        its = lang == name
+        value = SKLEARN["recall"](truth[its, 1], said[its, 1])
+        assert row.value == pytest.approx(value, abs=1e-12)
+
+
+def test_there_is_no_matrix_of_what_is_taken_for_what() -> None:
+    table, _, truth = made()
+    campaign = answered(begun(table, budget=40), truth)
+    with pytest.raises(DesignError, match="may have several classes"):
+        campaign.confusion()
+    assert "confus" not in str(campaign.report()).lower()

@@ -344,6 +344,7 @@ def _begin_again(found: Predictions, old: Settings) -> Setup:
         found,
         columns,
         classifiers=columns.pop("classifiers", None),
+        classes=None if old.is_binary else old.classes,
         metric=first.metric,
         metrics=None if goal.single else [_written(target) for target in goal.targets],
         within=first.within if goal.single else None,

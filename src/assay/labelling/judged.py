@@ -321,8 +321,21 @@ def _kind_of(settings: Settings, said: Said, answer: Answer) -> str | None:
         return None
     if settings.is_binary:
         return "false positive" if said.yes else "false negative"
-    predicted = classes.joined(classes.held(said.number))
-    return f"{settings.called(answer)}, predicted {settings.called(predicted)}"
+    if classes.multilabel:
+        return _missed_and_wrong(set(classes.parted(answer)), set(classes.held(said.number)))
+    return f"{answer}, predicted {classes.names[said.number]}"
+
+
+def _missed_and_wrong(has: set[str], said: set[str]) -> str:
+    """Return the kind of a mistake where an item may have several classes.
+
+    Examples
+    --------
+    >>> _missed_and_wrong({"fraud", "spam"}, {"spam", "toxic"})
+    'misses fraud; wrongly says toxic'
+    """
+    told = {"misses": has - said, "wrongly says": said - has}
+    return "; ".join(f"{word} {', '.join(sorted(names))}" for word, names in told.items() if names)
 
 
 def _is_wanted(
