@@ -151,6 +151,31 @@ def test_every_item_of_every_part_is_of_some_class_as_often_as_supposed(doubt: f
         assert (np.abs(matrix[:, :K] - mixed) < 5 * np.sqrt(mixed + 1)).all()
 
 
+@pytest.mark.parametrize("doubt", [0.0, 0.1])
+def test_of_one_class_and_of_accuracy_the_others_are_counted_together(doubt: float) -> None:
+    """The supposed values are those of the expected matrix, but for rounding to whole items."""
+    made = supposed(doubt=doubt)
+    mixed = (1 - doubt) * made.expected + doubt * made.called[:, None] * made.mix
+    values = {
+        "accuracy": mixed.diagonal().sum() / mixed.sum(),
+        "recall:d": mixed[3, 3] / mixed[:, 3].sum(),
+        "precision:a": mixed[0, 0] / mixed[0].sum(),
+        "f1:d": 2 * mixed[3, 3] / (mixed[:, 3].sum() + mixed[3].sum()),
+        "specificity:a": mixed[1:, 1:].sum() / mixed[:, 1:].sum(),
+    }
+    for metric, value in values.items():
+        goal = Goal(
+            targets=parse_targets(
+                [metric], made.found.classifiers, within=0.05, classes=NAMES.tolist()
+            )
+        )
+        for design in (assay.Design(), assay.Design(bins=1)):
+            trial = made.trial(design, goal)
+            assert trial.value == pytest.approx([value], abs=0.003), metric
+            assert (trial.outcomes.sum(axis=1) == trial.strata.part_size).all()
+            assert len(trial.strata.classes) == 2
+
+
 def test_doubted_scores_leave_the_size_of_classes_as_it_is() -> None:
     """As of yes and no, where the share of positives in all stays the same."""
     made = supposed()
@@ -272,6 +297,16 @@ def test_without_scores_there_is_nothing_to_suppose() -> None:
         assay.plan({"said": NAMES[SAID]}, predicted="said", within=0.05)
     assert "there are no scores" in str(told.value)
     assert "probabilities" in str(told.value)
+
+
+def test_very_many_classes() -> None:
+    said = np.arange(3000) % 1000
+    table = {"said": said, "p": np.random.default_rng(1).uniform(0.5, 1, 3000)}
+    columns: dict[str, Any] = {"predicted": "said", "score": "p", "within": 0.05}
+    with pytest.raises(assay.AssayError) as told:
+        assay.plan(table, metric="macro_f1", **columns)
+    assert "would take minutes" in str(told.value)
+    assert len(assay.plan(table, metric="accuracy", replications=2, **columns).classes) == 1000
 
 
 def test_a_class_that_nobody_is_expected_to_be_of() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import expit
 
 from assay.core.bins import Scale
-from assay.core.cells import assign_strata
+from assay.core.cells import Heap, assign_strata
 from assay.core.cuts import rank
 from assay.core.design import Design
 from assay.core.forecast import labels_needed
@@ -190,13 +190,18 @@ class SupposedClasses:
         return design
 
     def trial(self, design: Design, goal: Goal) -> OfClasses:
-        """Cut the population as the design does, and draw the class of each item, once.
+        """Cut the population as the design does, and suppose the class of each item, once.
 
         How many items of a part are called rightly is what is expected, rounded so that sums over
-        neighbours are right; of which classes the others are is drawn.
+        neighbours are right; of which classes the others are is drawn. Accuracy asks of an item
+        only whether it is called rightly, and a metric of one class whether it is of that: then
+        nothing is drawn, and it takes no longer for many classes than for two.
         """
         alone = design.bins == RANDOM_DESIGN.bins
         strata = random_strata(self.found) if alone else cell_strata(self.found, goal, design)
+        target = goal.targets[0]
+        if target.label or target.metric == "accuracy":
+            return self._of_two(strata, goal)
         size, own = strata.part_size.astype(np.float64), strata.part_code
         right = self._in_parts(strata, self._right)
         wrong = (size - right)[:, None] * self.shares[own]
@@ -204,7 +209,7 @@ class SupposedClasses:
         wrong = (1 - self.doubt) * wrong + self.doubt * size[:, None] * self.mix
         place = np.arange(own.size)
         wrong[place, own] = 0.0
-        whole = np.clip(np.diff(np.floor(np.cumsum(right) + 0.5), prepend=0.0), 0.0, size)
+        whole = _rounded(right, size)
         total = wrong.sum(axis=1)
         whole = np.where(total > 0, whole, size)  # there is no other class to be of
         wrong[total == 0, 0], total[total == 0] = 1.0, 1.0
@@ -214,6 +219,39 @@ class SupposedClasses:
         outcomes[:, :-1] = rng.multinomial(errors, wrong / total[:, None])
         outcomes[place, own] += whole
         return OfClasses(strata, outcomes, goal)
+
+    def _of_two(self, strata: Strata, goal: Goal) -> OfClasses:
+        """Count the items of which it is asked, against all others, as two classes.
+
+        All items are then called right, and are that or not; or are called the class or not.
+        """
+        target, own = goal.targets[0], strata.part_code
+        size, right = strata.part_size.astype(np.float64), self._in_parts(strata, self._right)
+        others = np.zeros_like(own)
+        names, number, asked = ("right", "wrong"), own, right
+        if target.label:
+            only = self.found.classes.index(target.label)
+            names, number = (target.label, f"not {target.label}"), np.full_like(own, only)
+            others = (own != only).astype(np.int64)
+            asked = np.where(others, (size - right) * self.shares[own, only], right)
+        asked = (1 - self.doubt) * asked + self.doubt * size * self.mix[number]
+        key, part = np.unique(2 * strata.part_stratum + others, return_inverse=True)
+        sizes, expected = _sums(part, size, key.size), _sums(part, asked, key.size)
+        kind = dict(zip(own.tolist(), others.tolist(), strict=True))
+        rest = sum(items for _, items in strata.rest)
+        two = Strata(
+            strata.classifiers,
+            tuple(
+                Heap(tuple(sorted({kind[code] for code in heap.codes})), heap.cuts)
+                for heap in strata.heaps
+            ),
+            tuple(zip((key // 2).tolist(), (key % 2).tolist(), map(int, sizes), strict=True)),
+            items=strata.items,
+            rest=((1, rest),) if rest else (),
+            classes=names,
+        )
+        whole = _rounded(expected, sizes)
+        return OfClasses(two, np.column_stack([whole, sizes - whole, np.zeros_like(sizes)]), goal)
 
     def at_random(self, goal: Goal) -> float:
         """Return about how many labels of a random sample the goal takes."""
@@ -242,6 +280,11 @@ class SupposedClasses:
         key = stratum[inside] * len(self.found.classes) + self._said[inside]
         parts = strata.part_stratum * len(self.found.classes) + strata.part_code
         return _sums(np.searchsorted(parts, key), amount[inside], parts.size)
+
+
+def _rounded(expected: Floats, size: Floats) -> Floats:
+    """Return whole numbers, none above the size, whose sums from the first on are nearest."""
+    return np.clip(np.diff(np.floor(np.cumsum(expected) + 0.5), prepend=0.0), 0.0, size)
 
 
 def _sums(place: Ints, amount: Floats | Ints, size: int) -> Floats:

@@ -21,6 +21,7 @@ from assay.simulation.planning.result import Planning
 
 # Of these an outcome is an item that is called rightly, and what it weighs is known.
 _STRAIGHT = {"": ("accuracy", "macro_precision"), "of one": ("precision",)}
+_COUNTERS = 2.5e7  # of all evaluations side by side: more would take minutes
 _TOO_SURE = (
     "scores are too sure",
     "one item in ten is of each class as often as all items are, whatever is said of it",
@@ -88,6 +89,7 @@ class ClassPlanner(Planner):
     def suppositions(self) -> Sequence[Supposition]:
         """Return what is supposed: that scores are calibrated, and that they are too sure."""
         self._refuse_undefined()
+        self._refuse_long_replays()
         return [
             (*self._in_words(), self.population),
             (*_TOO_SURE, self.population.doubted()),
@@ -109,6 +111,19 @@ class ClassPlanner(Planner):
                 details=f"{of_class:.2g} of {self.population.size:,} items are expected to be of "
                 "that class",
                 hint="check the class and the scores",
+            )
+
+    def _refuse_long_replays(self) -> None:
+        """Raise where all classes are counted by all they are called, and these are very many."""
+        classes, runs = len(self.population.found.classes), self.costs.replications
+        of_all = not self.target.label and self.target.metric != "accuracy"
+        if of_all and Design().bins * classes**2 * runs > _COUNTERS:
+            raise InputError(
+                f"to replay {runs:,} campaigns for {metric_name(self.target.name)} of {classes:,} "
+                "classes would take minutes",
+                details="every class is counted by every class that it is called",
+                hint="plan for accuracy, or for a class; or with fewer replications, which makes "
+                "the range less sure",
             )
 
     def only(self, within: float) -> Goal:
