@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from assay.predictions import Predictions
     from assay.report import Report
     from assay.results import (
+        ClassTable,
         ConfusionMatrix,
         JudgeQuality,
         Mistakes,
@@ -753,6 +754,32 @@ class Campaign:
 
         self._catch_up()
         return confusion_of(self._labelling, classifier)
+
+    def by_class(
+        self, classifier: str | None = None, *, classes: Sequence[str] | None = None
+    ) -> ClassTable:
+        """Return precision, recall and F1 of each class, where there are more than two.
+
+        Parameters
+        ----------
+        classifier : str, optional
+            Whose predictions, where there are several.
+        classes : sequence of str, optional
+            Which classes; otherwise all, and of more than sixty those with the most labels.
+
+        Examples
+        --------
+        >>> import assay
+        >>> said, truth = ["a", "a", "b", "c", "c"], ["a", "b", "b", "c", "a"]
+        >>> campaign = assay.create_campaign({"said": said}, predicted="said", budget=5)
+        >>> _ = campaign.tell({item.id: truth[item.id] for item in campaign.ask(5)})
+        >>> campaign.by_class()["b"].recall
+        0.5
+        """
+        from assay.labelling import class_table_of
+
+        self._catch_up()
+        return class_table_of(self._labelling, classifier, classes)
 
     def curve(self, *, predictions: object = None) -> ThresholdCurve:
         """Return precision, recall and others at every threshold of the score, with intervals.

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         told_by_one,
     )
     from assay.labelling.assignments import LEASE_SECONDS, Assignments, TurnReply, TurnRequest
+    from assay.labelling.class_table import class_table_of
     from assay.labelling.confirmation import (
         confirm_source,
         is_confirmed,
@@ -78,6 +79,7 @@ else:
             ),
             "assignments": "LEASE_SECONDS Assignments TurnReply TurnRequest",
             "confirmation": "confirm_source is_confirmed refuse_unconfirmed source_text",
+            "class_table": "class_table_of",
             "confusion": "confusion_of",
             "curve": "threshold_curve",
             "epochs": "Dealt Epoch epoch_seed",
@@ -137,6 +139,7 @@ __all__ = [
     "check_sent",
     "check_told",
     "checked_request",
+    "class_table_of",
     "comment_of",
     "confirm_source",
     "confusion_of",

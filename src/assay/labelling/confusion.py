@@ -35,7 +35,7 @@ def confusion_of(labelling: Labelling, classifier: str | None = None) -> Confusi
             hint="precision:CLASS and recall:CLASS tell how often a class is said wrongly, and "
             "missed",
         )
-    place = _place(settings.strata.classifiers, classifier)
+    place = place_of(settings.strata.classifiers, classifier)
     state, parts = labelling.rounds.state, parts_of(settings.strata)
     said, names = parts.says(place), (*settings.classes.names, NONE_OF_THESE)
     said_items = np.array([parts.all_said(place, k) for k in range(len(settings.classes))])
@@ -61,7 +61,8 @@ def confusion_of(labelling: Labelling, classifier: str | None = None) -> Confusi
     )
 
 
-def _place(classifiers: tuple[str, ...], wanted: str | None) -> int:
+def place_of(classifiers: tuple[str, ...], wanted: str | None) -> int:
+    """Return the number of the classifier that is meant."""
     if wanted is None and len(classifiers) == 1:
         return 0
     if wanted not in classifiers:

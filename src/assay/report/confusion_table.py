@@ -1,8 +1,8 @@
-"""The confusion matrix in a report: what is confused most, and a table that is shaded by share."""
+"""Classes in a report: metrics of each, what is confused most, and the matrix, shaded by share."""
 
 from assay.core.vocabulary import NONE_OF_THESE
 from assay.report.blocks import Block, Paragraph, Section, Table
-from assay.results import ConfusionMatrix
+from assay.results import CLASS_HEADINGS, ClassTable, ConfusionMatrix
 
 _MOST = 24  # classes that a table has room for
 _PAIRS = 12  # of classes that are confused most
@@ -28,6 +28,15 @@ def confusion_section(matrix: ConfusionMatrix) -> Section:
         headings = ("Called", "Is", "Items, about", "Share of what is called so", "Interval")
         blocks.append(Table("Confused most", (*headings, "Labels"), pairs, texts=(1,)))
     return Section(f"Confusion matrix{whose}", (*blocks, *_shaded(matrix)))
+
+
+def class_section(table: ClassTable) -> Section:
+    """Return precision, recall and F1 of the classes."""
+    whose = f" of {table.classifier}" if table.classifier else ""
+    headings = tuple(heading[:1].upper() + heading[1:] for heading in CLASS_HEADINGS)
+    rows = tuple(row.cells for row in table)
+    blocks: list[Block] = [Table("Each class", headings, rows)]
+    return Section(f"Classes{whose}", (*blocks, Paragraph(" ".join(table.remarks), small=True)))
 
 
 def _shaded(matrix: ConfusionMatrix) -> list[Block]:

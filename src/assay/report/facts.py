@@ -8,6 +8,7 @@ from assay.core.answers import Agreement
 from assay.core.design import Design
 from assay.labelling import Settings
 from assay.results import (
+    ClassTable,
     ConfusionMatrix,
     Estimate,
     HistoryPoint,
@@ -268,7 +269,8 @@ class Facts:
     """All that a report says.
 
     `answer` is that of a campaign for a threshold, and `saved` what second opinions save, in words;
-    empty of others. `confusion` is of campaigns of more classes than yes and no, one a classifier.
+    empty of others. `confusion` and `classes` are of campaigns of more classes than yes and no, one
+    a classifier.
     """
 
     made_at: str
@@ -292,3 +294,4 @@ class Facts:
     notes: tuple[str, ...]
     answer: str = ""
     confusion: tuple[ConfusionMatrix, ...] = ()
+    classes: tuple[ClassTable, ...] = ()

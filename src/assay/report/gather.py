@@ -19,6 +19,7 @@ from assay.labelling import (
     Review,
     Settings,
     agreement_in,
+    class_table_of,
     confusion_of,
     estimates_of,
     judges_of,
@@ -43,6 +44,7 @@ from assay.report.facts import (
     how_facts,
 )
 from assay.results import (
+    ClassTable,
     ConfusionMatrix,
     Estimate,
     HistoryPoint,
@@ -273,6 +275,7 @@ def facts_of(labelling: Labelling, *, names: bool) -> Facts:
         notes=(*settings.notes, *notes_once(estimates)),
         answer="" if (threshold := threshold_of(labelling)) is None else str(threshold),
         confusion=_confusion(labelling),
+        classes=_classes(labelling),
     )
 
 
@@ -281,6 +284,15 @@ def _confusion(labelling: Labelling) -> tuple[ConfusionMatrix, ...]:
     if settings.classes.is_yes_or_no or settings.classes.multilabel:
         return ()  # of several classes, none is taken for another
     return tuple(confusion_of(labelling, name) for name in settings.strata.classifiers)
+
+
+def _classes(labelling: Labelling) -> tuple[ClassTable, ...]:
+    settings = labelling.settings
+    if settings.classes.is_yes_or_no:
+        return ()
+    if settings.classes.multilabel:
+        return (class_table_of(labelling),)
+    return tuple(class_table_of(labelling, name) for name in settings.strata.classifiers)
 
 
 def _saved(labelling: Labelling) -> str:

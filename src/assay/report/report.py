@@ -75,9 +75,11 @@ class Report:
         values = asdict(self.facts)
         if not self.facts.answer:
             del values["answer"]
-        del values["confusion"]
+        del values["confusion"], values["classes"]
         if self.facts.confusion:
             values["confusion"] = [each.to_dict() for each in self.facts.confusion]
+        if self.facts.classes:
+            values["classes"] = [each.to_dict() for each in self.facts.classes]
         values["metrics"] = {each.estimate.metric: _plain(each) for each in self.facts.metrics}
         values["slices"] = {each.column: each.to_dict() for each in self.facts.slices}
         values["judges"] = {each.column: each.to_dict() for each in self.facts.judges}

@@ -21,7 +21,7 @@ from assay.report.blocks import (
     Table,
 )
 from assay.report.charts import draw_curve, draw_reliability, figure_of
-from assay.report.confusion_table import confusion_section
+from assay.report.confusion_table import class_section, confusion_section
 from assay.report.facts import Facts, MetricFacts
 from assay.report.threshold_chart import curve_section
 from assay.results import (
@@ -42,6 +42,7 @@ def document_of(facts: Facts, curve: ThresholdCurve | None = None) -> Document:
         worth(facts),
         narrowing(facts),
         None if curve is None else curve_section(curve),
+        *map(class_section, facts.classes),
         *map(confusion_section, facts.confusion),
         *_slices(facts),
         _opinions(facts),

@@ -6,6 +6,7 @@ from assay.errors import printable
 from assay.lazy import on_demand
 
 if TYPE_CHECKING:
+    from assay.results.class_table import CLASS_HEADINGS, ClassRow, ClassTable
     from assay.results.confusion import ConfusionCell, ConfusionMatrix
     from assay.results.curve import AREAS, Area, CurvePoint, CurveValue, ThresholdCurve, distinct
     from assay.results.estimates import Estimate, Estimates, Item, StratumRow, notes_once
@@ -62,6 +63,7 @@ else:
     __getattr__ = on_demand(
         __name__,
         {
+            "class_table": "CLASS_HEADINGS ClassRow ClassTable",
             "confusion": "ConfusionCell ConfusionMatrix",
             "curve": "AREAS Area CurvePoint CurveValue ThresholdCurve distinct",
             "estimates": "Estimate Estimates Item StratumRow notes_once",
@@ -84,10 +86,13 @@ else:
 
 __all__ = [
     "AREAS",
+    "CLASS_HEADINGS",
     "KINDS",
     "REMEMBERED",
     "Area",
     "Backend",
+    "ClassRow",
+    "ClassTable",
     "ConfusionCell",
     "ConfusionMatrix",
     "CurvePoint",

@@ -1,0 +1,130 @@
+"""Precision, recall and F1 of every class of a campaign, from its labelling so far.
+
+A campaign for accuracy or macro F1 has labels of every class, and each has a metric of its own.
+Where the class was no target, labels did not follow its errors (`Design.beside`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from assay.core.engine import State, look
+from assay.core.goal import Goal
+from assay.core.joint import Parts, View
+from assay.core.standing import with_open
+from assay.core.stratify import joint_of, parts_of
+from assay.core.targets import ALONE, parse_targets
+from assay.errors import DesignError, did_you_mean
+from assay.labelling.confusion import place_of
+from assay.labelling.settings import Settings
+from assay.labelling.state import Labelling
+from assay.results import ClassRow, ClassTable
+
+_METRICS, _SHARE = ("precision", "recall", "f1"), "prevalence"
+_UNKNOWN: tuple[float | None, float, float] = (None, 0.0, 1.0)
+_MOST = 60  # classes that are told of unless they are named
+
+
+def class_table_of(
+    labelling: Labelling, classifier: str | None = None, classes: Sequence[str] | None = None
+) -> ClassTable:
+    """Return what is known of each class.
+
+    Parameters
+    ----------
+    labelling : Labelling
+    classifier : str, optional
+        Whose predictions, where there are several.
+    classes : sequence of str, optional
+        Which; otherwise all, and of many those with the most labels.
+    """
+    settings, vocabulary = labelling.settings, labelling.settings.classes
+    if vocabulary.is_yes_or_no:
+        raise DesignError(
+            f"campaign {settings.name!r} is of yes and no",
+            hint="Campaign.estimates() tells its metrics",
+        )
+    state, parts = labelling.rounds.state, parts_of(settings.strata)
+    names, place = vocabulary.names, place_of(settings.strata.classifiers, classifier)
+    whose = settings.strata.classifiers[place]
+    told = [_labels(state, parts, place, number) for number in range(len(names))]
+    if classes is None:
+        shown = sorted(sorted(range(len(names)), key=lambda number: -told[number])[:_MOST])
+    else:
+        shown = [_number(names, name) for name in classes]
+    suffix = "" if whose == ALONE else f":{whose}"
+    rows = []
+    for number in shown:
+        said = int(parts.all_said(place, number))
+        row = _row(settings, state, names[number], suffix, said=said)
+        rows.append(_with_doubt(replace(row, labels=told[number])))
+    return ClassTable(
+        tuple(rows),
+        settings.goal.confidence,
+        len(names) - len(rows) if classes is None else 0,
+        "" if whose == ALONE else whose,
+    )
+
+
+def _number(names: Sequence[str], name: str) -> int:
+    if name not in names:
+        raise DesignError(f"there is no class {name!r}", hint=did_you_mean(name, names))
+    return names.index(name)
+
+
+def _labels(state: State, parts: Parts, place: int, number: int) -> int:
+    """Return how many labels are of items that are called a class, or that are of it."""
+    said = parts.calls(place, number)
+    named = 0.0 if state.by_class is None else state.by_class[~said, number].sum()
+    return int(state.tallies.n[said].sum() + named)
+
+
+def _row(settings: Settings, state: State, name: str, suffix: str, *, said: int) -> ClassRow:
+    """Return the metrics of a class that so many items are called."""
+    strata, of_class = settings.strata, (*_METRICS, _SHARE) if said else (_SHARE,)
+    targets = parse_targets(
+        [f"{metric}:{name}{suffix}" for metric in of_class],
+        strata.classifiers,
+        classes=settings.classes.names,
+        multilabel=settings.classes.multilabel,
+    )
+    goal = Goal(targets=targets, budget=1, confidence=settings.goal.confidence)
+    views = joint_of(settings.design, goal, strata).views
+    asked = {target.name for target in settings.goal.targets}
+    *found, (share, low, high) = (
+        _ends(settings, state, view, followed=view.name in asked) for view in views
+    )
+    if not said:  # nothing of it is found, if there is any
+        missed: tuple[float | None, float, float] = (0.0, 0.0, 0.0) if share else _UNKNOWN
+        found = [_UNKNOWN, missed, missed]
+    precision, recall, f1 = found
+    whole = parts_of(strata).all_items()
+    items = None if share is None else share * whole
+    return ClassRow(name, *precision, *recall, *f1, said, items, low * whole, high * whole, 0)
+
+
+def _with_doubt(row: ClassRow) -> ClassRow:
+    """Return the row with the reason why an estimate is missing."""
+    doubt = ""
+    if row.labels == 0:
+        doubt = "no label is of it yet"
+    elif row.said == 0:
+        doubt = "no item is called so, so that it has no precision"
+    elif row.recall is None:
+        doubt = "no label shows an item of it yet, so that nothing is known of its recall"
+    return replace(row, doubt=doubt)
+
+
+def _ends(
+    settings: Settings, state: State, view: View, *, followed: bool
+) -> tuple[float | None, float, float]:
+    """Return a metric's estimate and the ends of its interval."""
+    design = settings.design if followed else settings.design.beside
+    mine, metric = view.seen(state)
+    if not np.any(mine.tallies.n):
+        return _UNKNOWN
+    seen = look(design, view.goal, metric, mine)
+    now = with_open(design, view.goal, metric, mine, seen)
+    value = float(now.moments.value) if bool(now.moments.defined) else None
+    return value, float(now.low), float(now.high)

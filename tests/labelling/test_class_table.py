@@ -1,0 +1,125 @@
+"""Metrics of each class: scikit-learn's at full labelling, and reasons where there is none."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.metrics import precision_recall_fscore_support
+
+import assay
+from assay.errors import DesignError
+
+Texts = NDArray[np.str_]
+NAMES = ["cat", "dog", "emu"]
+
+
+def labelled(truth: Texts, said: Texts, classes: list[str] | None = None) -> assay.Campaign:
+    """Return a campaign with every item labelled."""
+    campaign = assay.create_campaign(
+        {"said": said},
+        predicted="said",
+        metric="accuracy",
+        budget=len(said),
+        seed=1,
+        classes=classes,
+    )
+    while not campaign.done:
+        campaign.tell({item.id: str(truth[int(item.id)]) for item in campaign.ask(30)})
+    return campaign
+
+
+def test_all_labels_make_it_scikit_learns() -> None:
+    rng = np.random.default_rng(2)
+    truth = rng.choice(NAMES, 120, p=[0.6, 0.35, 0.05])
+    said = np.where(rng.random(120) < 0.7, truth, rng.choice(NAMES, 120))
+    table = labelled(truth, said).by_class()
+    expected = precision_recall_fscore_support(truth, said, labels=NAMES)
+    for row, precision, recall, f1, support in zip(table, *expected, strict=True):
+        assert (row.precision, row.recall, row.f1) == pytest.approx((precision, recall, f1))
+        assert (row.recall_low, row.recall_high) == pytest.approx((recall, recall))
+        assert row.items == pytest.approx(support)
+        assert row.said == (said == row.name).sum()
+        assert row.labels == ((said == row.name) | (truth == row.name)).sum()
+
+
+def test_classes_without_an_estimate_have_a_reason() -> None:
+    truth = np.array(["cat", "emu"] * 30)
+    said = np.array(["cat", "dog"] * 30)
+    campaign = labelled(truth, said, classes=[*NAMES, "fox"])
+    table = campaign.by_class()
+    assert table["dog"].precision == 0
+    assert table["dog"].doubt == (
+        "no label shows an item of it yet, so that nothing is known of its recall"
+    )
+    assert table["emu"].doubt == "no item is called so, so that it has no precision"
+    assert table["fox"].doubt == "no label is of it yet"
+    assert "fox: no label is of it yet." in str(table)
+    assert [row.name for row in campaign.by_class(classes=["emu"])] == ["emu"]
+    with pytest.raises(DesignError, match="did you mean 'emu'"):
+        campaign.by_class(classes=["emus"])
+    with pytest.raises(KeyError):
+        table["gnu"]
+    assert list(table.to_frame()["name"]) == [*NAMES, "fox"]
+    assert table.to_dict()["rows"][0]["name"] == "cat"
+    assert "fox" in table._repr_html_()
+    assert "Classes" in campaign.report().markdown
+    assert campaign.report().to_dict()["classes"][0]["rows"][2]["doubt"]
+
+
+def test_many_classes_are_told_of_by_their_labels() -> None:
+    names = np.array([f"class {k}" for k in range(70)])
+    said = np.concatenate([np.repeat(names[:60], 2), names[60:]])
+    table = labelled(said, said).by_class()
+    assert (len(table), table.left_out) == (60, 10)
+    assert "10 classes with fewer labels are not shown." in table.remarks
+
+
+def test_items_with_several_classes_have_a_table_too() -> None:
+    rng = np.random.default_rng(5)
+    truth, said = (rng.random((80, 2)) < 0.4 for _ in range(2))
+    campaign = assay.create_campaign(
+        {"fraud": said[:, 0], "spam": said[:, 1]},
+        classifiers={"fraud": {"predicted": "fraud"}, "spam": {"predicted": "spam"}},
+        multilabel=True,
+        metric="f1",
+        budget=80,
+    )
+    while not campaign.done:
+        campaign.tell(
+            {
+                item.id: [
+                    name
+                    for name, has in zip(("fraud", "spam"), truth[int(item.id)], strict=True)
+                    if has
+                ]
+                for item in campaign.ask(40)
+            }
+        )
+    precision, recall, f1, support = precision_recall_fscore_support(truth, said)
+    for place, row in enumerate(campaign.by_class()):
+        assert (row.precision, row.recall) == pytest.approx((precision[place], recall[place]))
+        assert (row.f1, row.items) == pytest.approx((f1[place], support[place]))
+
+
+def test_yes_and_no_have_their_estimates() -> None:
+    campaign = assay.create_campaign({"y": [True, False]}, predicted="y", budget=1)
+    with pytest.raises(DesignError, match="of yes and no"):
+        campaign.by_class()
+
+
+def test_a_class_that_was_a_target_has_the_targets_interval() -> None:
+    # Of a class that was none, labels did not follow the errors, which makes another interval.
+    rng = np.random.default_rng(9)
+    truth = rng.choice(NAMES, 3_000, p=[0.5, 0.3, 0.2])
+    said = np.where(rng.random(3_000) < 0.8, truth, rng.choice(NAMES, 3_000))
+    campaign = assay.create_campaign(
+        {"said": said}, predicted="said", metrics=["recall:emu", "accuracy"], budget=300, seed=1
+    )
+    while not campaign.done:
+        campaign.tell({item.id: str(truth[int(item.id)]) for item in campaign.ask(100)})
+    estimate, row = campaign.estimate("recall:emu"), campaign.by_class()["emu"]
+    assert (row.recall, row.recall_low, row.recall_high) == pytest.approx(
+        (estimate.value, estimate.low, estimate.high)
+    )
+    design = campaign.settings.design
+    assert design.beside.allocation != design.allocation == "explore"
+    assert design.beside.beside == design.beside
