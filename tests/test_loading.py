@@ -36,6 +36,7 @@ HEAVY = (
 STEPS = {
     "import assay": ("", set[str]()),
     "import assay.cli": ("import assay.cli", {"typer"}),
+    "a worker process": ("import assay.simulation.workers", {"numpy", "scipy.special"}),
     "assay --help": ("run('--help')", {"typer", "rich.console"}),
     "assay status": (
         "run('status', 'spam')",

@@ -6,10 +6,11 @@ from assay.lazy import on_demand
 
 if TYPE_CHECKING:
     from assay.simulation.figures import COLOURS, draw, new_figure, save_figure
+    from assay.simulation.frames import Frame, Truth, frame_of
     from assay.simulation.named_designs import DESIGN_NAMES, SEVERAL_DESIGNS, named_design
     from assay.simulation.planning.plan import plan
     from assay.simulation.planning.result import Planning, TextTable
-    from assay.simulation.population import Frame, Population, Truth, frame_of
+    from assay.simulation.population import Population
     from assay.simulation.population import Population as Ensemble  # for several, once
     from assay.simulation.recycling.designs import Sizes
     from assay.simulation.recycling.samples import Option, expected_savings, mixed_size, sample_size
@@ -32,10 +33,11 @@ else:
         __name__,
         {
             "figures": "COLOURS draw new_figure save_figure",
+            "frames": "Frame Truth frame_of",
             "named_designs": "DESIGN_NAMES SEVERAL_DESIGNS named_design",
             "planning.plan": "plan",
             "planning.result": "Planning TextTable",
-            "population": "Ensemble=Population Frame Population Truth frame_of",
+            "population": "Ensemble=Population Population",
             "recycling.designs": "Sizes",
             "recycling.samples": "Option expected_savings mixed_size sample_size",
             "rows": "Row Simulation TargetRow ThresholdShares Wanted summarise",

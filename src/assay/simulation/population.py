@@ -5,7 +5,7 @@ simulation asks of it costs the same whatever its size.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
@@ -19,14 +19,14 @@ from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
 from assay.core.cuts import Variable, confidence
 from assay.core.design import Design
 from assay.core.error_model import SAID, columns_at
-from assay.core.forms import Metric, Ratio, ratio
+from assay.core.forms import Metric
 from assay.core.goal import Goal
 from assay.core.joint import Joint, Parts
 from assay.core.metrics import asks_for_top, canonical_metric, sides
 from assay.core.profile import Profile, cells_of, profile_of
 from assay.core.ranking import InTop
 from assay.core.strata import Side, Strata
-from assay.core.stratify import joint_of, random_strata, sides_to_cut, stratify
+from assay.core.stratify import joint_of, random_strata, sides_to_cut
 from assay.core.tallies import Tallies
 from assay.core.targets import NO_GROUPS, Groups, Target, parse_targets
 from assay.core.types import Bools, Floats, Ints
@@ -34,70 +34,13 @@ from assay.core.views import views_of
 from assay.core.vocabulary import YES_OR_NO
 from assay.errors import InputError
 from assay.predictions import Classifiers, Given, Labelled, read_labelled, score_name
+from assay.simulation.frames import Frame, Truth, frame_of
 from assay.simulation.opined import OpinedItems
 from assay.simulation.runs import SetCounts
 from assay.simulation.thresholds import Thresholds
 
 Arrays = ArrayLike | Mapping[str, ArrayLike]
 """One classifier's, or those of several by name."""
-
-
-@dataclass(frozen=True, eq=False)
-class Truth:
-    """One side's profile, and the outcomes in each of its cells, shape (..., M)."""
-
-    profile: Profile
-    outcomes: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """What a replay needs of a population: the strata of a design, and the truth in each.
-
-    Attributes
-    ----------
-    metric : Ratio
-    strata : Strata
-    sizes : array, shape (H,)
-        Items.
-    outcomes : array, shape (..., H)
-        Items with the outcome: (H,) where the truth is known, a row for each truth that is thought
-        possible where it is not.
-    """
-
-    metric: Ratio
-    strata: Strata
-    sizes: Floats
-    outcomes: Floats
-
-    @property
-    def value(self) -> float:
-        """The metric's true value."""
-        return float(self.metric.value(self.outcomes))
-
-    @property
-    def least_variance(self) -> float:
-        """N times the variance of the best allocation to these strata."""
-        p = self.outcomes / self.sizes
-        scale = np.abs(self.metric.gradient(self.outcomes)) * self.sizes
-        return float(forecast.least_variance(scale, np.sqrt(p * (1 - p))))
-
-
-def frame_of(truths: Mapping[Side, Truth], design: Design, metric: str) -> Frame:
-    """Cut the sides that a metric needs as the design does, and count the truth in each stratum."""
-    strata = stratify(
-        {side: truth.profile for side, truth in truths.items()},
-        variable=design.variable,
-        method=design.strata,
-        bins=design.bins,
-    )
-    outcomes = []
-    for heap, truth in zip(strata.heaps, truths.values(), strict=True):
-        stratum = heap.cuts.assign(truth.profile.low)
-        outcomes.append(truth.outcomes @ (stratum[:, None] == np.arange(heap.cuts.n_strata)))
-    sizes = strata.sizes.astype(np.float64)
-    form = ratio(canonical_metric(metric), sizes, strata.says_yes)
-    return Frame(form, strata, sizes, np.concatenate(outcomes, axis=-1))
 
 
 def all_labelled(

@@ -25,7 +25,7 @@ from assay.core.goal import Goal
 from assay.core.joint import Joint
 from assay.core.types import Floats
 from assay.errors import InputError
-from assay.simulation.population import Frame
+from assay.simulation.frames import Frame
 from assay.simulation.runs import Runs, SetCounts, Watch, replay, replay_jointly
 
 BLOCK = 1000  # replications; large enough for numpy, small enough to share out

@@ -18,7 +18,7 @@ from assay.core.strata import Side
 from assay.core.stratify import sides_to_cut
 from assay.core.types import Floats
 from assay.predictions import Predictions
-from assay.simulation.population import Frame, Truth, frame_of
+from assay.simulation.frames import Frame, Truth, frame_of
 from assay.simulation.workers import Replayed, Task
 
 PLAN = "plan"

@@ -18,11 +18,11 @@ from assay.core.thresholds import ThresholdRun
 from assay.core.types import Floats
 from assay.errors import DesignError, InputError
 from assay.predictions import Predictions
+from assay.simulation.frames import Frame
 from assay.simulation.planning.advice import cost_of
 from assay.simulation.planning.assumed import Supposed, doubtful
 from assay.simulation.planning.result import Cost, Planning, Reading, ThresholdRow
 from assay.simulation.planning.yes_or_no import TOO_SURE, LabelPlanner
-from assay.simulation.population import Frame
 from assay.simulation.thresholds import ThresholdRuns, Thresholds, ThresholdTask
 
 _BUDGETS = (300, 1000, 3000)  # where none is given
