@@ -104,6 +104,62 @@ def test_a_changed_file_is_refused_when_more_cards_are_needed_and_rebased(
     assert campaign.done
 
 
+def _create_several(path: Path, engine: Engine, storage: str | None = None) -> assay.Campaign:
+    return assay.create_campaign(
+        assay.Scan(path, engine=engine, where="p >= 0.1"),
+        id="id",
+        classifiers={"one": ("p", 0.5), "other": ("q", 0.5)},
+        metric="precision",
+        budget=400,
+        storage=storage,
+        seed=5,
+    )
+
+
+def _write_several(path: Path, score: np.ndarray) -> Path:
+    other = np.clip(SCORE + np.random.default_rng(4).normal(0, 0.2, SIZE), 0, 1)
+    pq.write_table(
+        pa.table({"id": np.arange(SIZE), "p": score, "q": other}), path, row_group_size=3_000
+    )
+    return path
+
+
+@pytest.fixture
+def _tiny_reserve(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "assay.campaign.create.depth", lambda settings: [5] * settings.strata.n_strata
+    )
+
+
+@pytest.mark.usefixtures("_tiny_reserve")
+def test_several_classifiers_are_asked_about_alike(tmp_path: Path) -> None:
+    path = _write_several(tmp_path / "rows.parquet", SCORE)
+    memory, duckdb = (_create_several(path, engine) for engine in ("memory", "duckdb"))
+    assert memory.settings.strata == duckdb.settings.strata
+    assert memory.settings.source.fingerprint == duckdb.settings.source.fingerprint
+    asked = [[item.id for item in _answer(each, 200, 400)] for each in (memory, duckdb)]
+    assert asked[0] == asked[1]
+    first = 5 * memory.settings.strata.n_strata
+    assert len(set(asked[0])) == 400 > 3 * first  # the predictions were read again
+    assert memory.estimate() == duckdb.estimate()
+
+
+@pytest.mark.usefixtures("_tiny_reserve")
+def test_several_classifiers_go_on_in_another_process_unless_one_has_changed(
+    tmp_path: Path,
+) -> None:
+    path = _write_several(tmp_path / "rows.parquet", SCORE)
+    storage = f"sqlite:///{tmp_path}/labels.db"
+    first = _answer(_create_several(path, "duckdb", storage), 40, 40)
+    rest = _answer(assay.load_campaign(storage=storage), 100, 100)
+    assert len({item.id for item in [*first, *rest]}) == len(first) + len(rest)
+    changed = SCORE.copy()
+    changed[7] = np.nextafter(changed[7], 0)  # in the same bin, on the same side
+    _write_several(path, changed)
+    with pytest.raises(PredictionsError, match="is not what campaign 'campaign' was made from"):
+        _answer(assay.load_campaign(storage=storage), 250, 250)
+
+
 def test_many_processes_may_write_while_the_predictions_are_read(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
