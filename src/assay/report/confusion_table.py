@@ -33,8 +33,10 @@ def confusion_section(matrix: ConfusionMatrix) -> Section:
 def class_section(table: ClassTable) -> Section:
     """Return precision, recall and F1 of the classes."""
     whose = f" of {table.classifier}" if table.classifier else ""
-    headings = tuple(heading[:1].upper() + heading[1:] for heading in CLASS_HEADINGS)
-    rows = tuple(row.cells for row in table)
+    # How many there are stays out: the page is as wide as six columns.
+    shown = [place for place, heading in enumerate(CLASS_HEADINGS) if heading != "there are about"]
+    headings = tuple(CLASS_HEADINGS[place].capitalize() for place in shown)
+    rows = tuple(tuple(row.cells[place] for place in shown) for row in table)
     blocks: list[Block] = [Table("Each class", headings, rows)]
     return Section(f"Classes{whose}", (*blocks, Paragraph(" ".join(table.remarks), small=True)))
 
