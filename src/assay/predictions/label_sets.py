@@ -432,7 +432,7 @@ def _of_predictions(held: Predictions, classes: Given | None) -> Vocabulary:
     if not held.multilabel:
         raise PredictionsError(
             f"{held.source} was not read as predictions of items that may have several classes",
-            hint="say multilabel=True when the predictions are read",
+            hint="give the table or file that they were read from",
         )
     known = Vocabulary(held.classes, multilabel=True)
     if classes is None:
