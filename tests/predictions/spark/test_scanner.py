@@ -531,8 +531,9 @@ def test_a_remote_spark_without_its_client(tmp_path: Path) -> None:
     program.write_text("""
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
-from assay.predictions.spark.scanner import open_spark
-open_spark(Scan("a.parquet", spark="sc://127.0.0.1:1"), Roles("p", None, "id", 0.5, None), ())
+from assay.predictions.spark.several import open_spark
+roles = {"it": Roles("p", None, "id", 0.5, None)}
+open_spark(Scan("a.parquet", spark="sc://127.0.0.1:1"), roles, ())
 """)
     run = subprocess.run(
         [sys.executable, program], capture_output=True, text=True, check=False, timeout=120
