@@ -20,7 +20,6 @@ from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
 from assay.labelling.settings import Settings, find_campaign
-from assay.predictions.pair import IN_NEW, NEW
 from assay.results.estimates import Estimate
 from assay.storage.store import open_storage
 
@@ -157,7 +156,7 @@ def test_last_periods_labels_tell_of_items_like_theirs(world: World, storage: st
     prior, strata = settings.prior, settings.strata
     assert prior is not None
     new_only = [
-        place for place, (_, code, _) in enumerate(strata.parts) if code == IN_NEW | NEW
+        place for place, (_, code, _) in enumerate(strata.parts) if code == 0b1010
     ]  # precision needs no others
     assert sum(prior.labels) == sum(prior.labels[place] for place in new_only)
     assert sum(prior.labels) == 0.5 * len(first.answers())

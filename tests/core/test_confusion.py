@@ -212,7 +212,7 @@ def test_a_difference_of_correlations_may_be_above_1() -> None:
     size, items = np.full(2, 50.0), np.full(2, 50.0)
     first, second = (Matrix("cohen_kappa", rows, each, size, items) for each in said)
     told = np.diag(size)[:, [0, 1, 1]] * np.array([1.0, 1.0, 0.0])  # the first is always right
-    linear = MatrixGap(first, second, rows).linear(size, size, told)
+    linear = MatrixGap(first, second, rows, rows, size, said[0], rows).linear(size, size, told)
     assert float(linear.value(size)) == pytest.approx(2.0)
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from assay.errors import InputError, PredictionsError
 from assay.predictions import Scan, read_predictions
-from assay.predictions.pair import IN_NEW, IN_OLD, NEW, OLD, ComparedPredictions, read_compared
+from assay.predictions.pair import ComparedPredictions, read_compared
 
+OLD, NEW, IN_OLD, IN_NEW = (1 << bit for bit in range(4))  # of yes and no, a code is four bits
 COLUMNS: dict[str, Any] = {"score": "p", "threshold": 0.5}
 BOTH = {"old": COLUMNS, "new": COLUMNS}
 

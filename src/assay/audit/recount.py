@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from assay.audit.books import Books, Checked, Row, checked
-from assay.audit.values import NEITHER, Counts, called, values_of
+from assay.audit.values import NEITHER, Counts, called, is_applied, values_of
 from assay.core.answers import Answer
 from assay.core.deck import number
 from assay.core.weights import seed_of_arrival
@@ -134,8 +134,10 @@ def _differences(name: str, right: Mapping[str, object], told: Estimate) -> Iter
 def _outcome(books: Books, predicted: int) -> str:
     """Return the answer that counts in a stratum: yes; of more classes, that what is said is so."""
     strata = books.settings.strata
-    binary = strata.classes == ("no", "yes")
-    return "yes" if binary else called(strata, predicted, strata.classifiers[0])
+    if strata.classes == ("no", "yes"):
+        return "yes"
+    first = next(name for name in strata.classifiers if is_applied(strata, predicted, name))
+    return called(strata, predicted, first)
 
 
 def _cards(books: Books) -> list[tuple[Row, int]]:

@@ -281,16 +281,22 @@ def _said(strata: Strata, code: int, name: str, target: Target) -> bool | None:
     None where a metric is not about them: they are not of the slice, or the classifier was not
     applied to them. Of one class, yes is its name; of all of them, that the prediction is right.
     """
-    first = len(strata.classifiers)
-    within = [group for whose, group in strata.groups.among if whose == name]
-    within += [] if target.slice is None else [target.slice]
-    if not all(code >> first + strata.groups.names.index(group) & 1 for group in within):
+    if not is_applied(strata, code, name, target.slice):
         return None
     if target.label is not None:
         every = name not in strata.classifiers or target.label == ""
         said = "" if every else called(strata, code, name)
         return every or target.label in (said.split("|") if strata.multilabel else [said])
     return name not in strata.classifiers or bool(code >> strata.classifiers.index(name) & 1)
+
+
+def is_applied(strata: Strata, code: int, name: str, slice: str | None = None) -> bool:
+    """Tell whether a classifier was applied to items of a code, and they are of a slice."""
+    for _ in strata.classifiers:  # what is left is told in bits: the groups that hold the items
+        code //= 2 ** len(strata.classes) if strata.multilabel else len(strata.classes)
+    within = [group for whose, group in strata.groups.among if whose == name]
+    within += [] if slice is None else [slice]
+    return all(code >> strata.groups.names.index(group) & 1 for group in within)
 
 
 def called(strata: Strata, code: int, name: str) -> str:

@@ -14,6 +14,7 @@ from warnings import warn
 import numpy as np
 
 from assay.campaign.campaign import Campaign
+from assay.campaign.new_classes import doubtful_since, warn_of_new_classes, withdrawals
 from assay.campaign.replacement import put_in_place
 from assay.errors import AssayWarning, PredictionsError
 from assay.labelling import (
@@ -24,11 +25,12 @@ from assay.labelling import (
     answered,
     confirm_source,
     depth,
+    find_campaign,
     more_cards,
     sealed,
 )
 from assay.predictions import Predictions
-from assay.storage import CardRow, Session, Store, StoredLabel
+from assay.storage import CardRow, Label, Session, Store, StoredLabel
 
 
 def replace_campaign(
@@ -56,10 +58,14 @@ def replace_campaign(
     confirmed : bool
         Whether all places that it names were given or confirmed by the user.
     """
+    with store.read() as session:
+        then = find_campaign(session, settings.name)[1].classes
     key, settings, events, sizes = put_in_place(store, former, settings, cards, gone=gone)
     if confirmed:
         confirm_source(store, settings)
     _warn_of_labels_before(events)
+    again = withdrawals(events, doubtful_since([events], [then], settings.classes))
+    warn_of_new_classes([then], settings.classes, len({label.item_id for label in again}))
     campaign = Campaign(store, key, settings, predictions)
     # A reserve that does not reach so far is told of when items are asked for; the campaign is
     # stored all the same.
@@ -93,20 +99,22 @@ def start_beside(
         Raises where the storage is no longer as it must be; called before anything is written.
     """
     with store.read() as session:
-        settled = _settled(_told(session, sources)[0], settings)
+        events, _, again = _told(session, sources, settings)
+        settled = _settled([*events, *again], settings)
     # Not in the transaction: others may write while the predictions are read.
     cards = _down_to_what_is_new(settings, found, settled)
     with store.write() as session:
         if check is not None:
             check(session)
-        events, taken = _told(session, sources)
+        events, taken, again = _told(session, sources, settings)
         if sources:
             first, *others = sources
             judged = answered(events)
             gone = len(judged) - count_there(judged, found, settings)
             before = Before(first, len(judged), gone, tuple(others), taken)
             settings = replace(settings, before=before)
-        free = _judged_on_top(cards, _settled(events, settings), settings.strata.n_strata)
+        settled = _settled([*events, *again], settings)
+        free = _judged_on_top(cards, settled, settings.strata.n_strata)
         settings = sealed(_with_budget_beyond(settings, sum(free)), cards)
         new = session.create(settings.name, settings.to_dict())
         session.add_strata(new, settings.strata.sizes.tolist())
@@ -114,26 +122,39 @@ def start_beside(
         if sources:
             keys = [session.find(name)[0] for name in sources]
             session.copy_labels(keys, new, keys=False)
+            session.add_labels(new, again)
         if any(free):
             session.add_round(new, 0, free)
             # No look counts before the second round is complete, but these labels may be all that
             # the goal takes: an empty round lets the campaign look at them.
             session.add_round(new, 1, [0] * len(free))
+        then = [find_campaign(session, name)[1].classes for name in sources]
     confirm_source(store, settings)
     _warn_of_labels_before(events)
+    warn_of_new_classes(then, settings.classes, len({label.item_id for label in again}))
     return Campaign(store, new, settings, found)
 
 
-def _told(session: Session, campaigns: Sequence[str]) -> tuple[list[StoredLabel], tuple[int, ...]]:
-    """Return the labels of campaigns in the order they were told, and how many each has."""
-    logs = [session.labels(session.find(name)[0]) for name in campaigns]
+def _told(
+    session: Session, campaigns: Sequence[str], settings: Settings
+) -> tuple[list[StoredLabel], tuple[int, ...], list[Label]]:
+    """Return the labels of campaigns in the order they were told, and how many each has.
+
+    And last those that take back what is no answer where there are more classes now.
+    """
+    logs, then = [], []
+    for name in campaigns:
+        key, former = find_campaign(session, name)
+        logs.append(session.labels(key))
+        then.append(former.classes)
     events = [event for log in logs for event in log]
     if len(logs) > 1:
         events.sort(key=lambda event: (event.told_at, event.id))
-    return events, tuple(map(len, logs))
+    again = withdrawals(events, doubtful_since(logs, then, settings.classes))
+    return events, tuple(map(len, logs)), again
 
 
-def _settled(events: Iterable[StoredLabel], settings: Settings) -> set[str]:
+def _settled(events: Iterable[Label], settings: Settings) -> set[str]:
     """Return the items that nobody need be asked about in a campaign with these settings."""
     reviews: dict[str, Review] = {}
     for event in events:

@@ -9,7 +9,7 @@ from assay.core.design import Design
 from assay.core.metrics import METRICS, asks_for_top
 from assay.core.ranking import tops_of_target
 from assay.core.targets import ALONE, Target
-from assay.core.vocabulary import Vocabulary
+from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import AssayError, DesignError, PredictionsError
 from assay.predictions import (
     Classifiers,
@@ -19,10 +19,13 @@ from assay.predictions import (
     are_classes,
     as_mappings,
     as_scan,
+    class_names,
     find_classes,
     find_labels,
     is_of_classes,
+    read_given,
     read_predictions,
+    sorted_texts,
 )
 
 
@@ -142,6 +145,115 @@ def read_of_any(
     return of_any(read, predictions, columns, None, classes)
 
 
+def with_classes(
+    make: Callable[[Vocabulary | None], Made],
+    sources: Sequence[tuple[object, Mapping[str, Any]]],
+    *,
+    classes: Given | None,
+    metrics: Sequence[str],
+    before: Sequence[Vocabulary] = (),
+) -> Made:
+    """Return what `make` does with the classes of predictions from one place or two.
+
+    Where nothing says that they are no yes and no, it is tried with these first.
+
+    Parameters
+    ----------
+    make : callable
+        Takes the classes, or None for yes and no.
+    sources, classes, metrics, before
+        As in `classes_of_several`.
+    """
+    asked = (sources, classes, metrics, before)
+    known = classes_of_several(*asked, look=False)
+    try:
+        return make(known)
+    except PredictionsError:
+        found = None
+        if known is None:
+            with suppress(AssayError):  # what is wrong has been told
+                found = classes_of_several(*asked, look=True)
+        if found is None:
+            raise
+    return make(found)
+
+
+def refuse_of_weeks(metrics: Sequence[str], before: Sequence[Vocabulary] = ()) -> None:
+    """Raise where something is asked for that is not told of two weeks, or of a series."""
+    if asks_for_top(metrics):
+        raise DesignError(
+            "top-k accuracy is not compared between weeks, nor followed",
+            details="the places of all classes are known of the items of one place only",
+            hint="of two classifiers of the same items: create_campaign(classifiers={...}); or "
+            "compare accuracy",
+        )
+    if any(each.multilabel for each in before):
+        raise DesignError(
+            "items may have several classes here: that is not compared between weeks, nor followed",
+            details="labels of before are sets of classes",
+            hint="make a campaign of each week: create_campaign(multilabel=True)",
+        )
+
+
+def classes_of_several(
+    sources: Sequence[tuple[object, Mapping[str, Any]]],
+    classes: Given | None,
+    metrics: Sequence[str],
+    before: Sequence[Vocabulary] = (),
+    *,
+    look: bool,
+) -> Vocabulary | None:
+    """Return all classes of predictions from several places; None where these are yes and no.
+
+    A class that one place alone has is one of them. Those of campaigns whose labels count again
+    come first, with the numbers that they have there.
+
+    Parameters
+    ----------
+    sources : sequence of (source, columns)
+        Where predictions are, and which column is what.
+    classes : list, mapping, path or None
+        What was given.
+    metrics : sequence of str
+        What is asked for.
+    before : sequence of Vocabulary
+        Of the campaigns whose labels count again.
+    look : bool
+        As in `classes_of`.
+    """
+    known: Vocabulary | None = None
+    given = None if classes is None else read_given(classes)
+    for each in (*before, *([] if given is None else [given])):
+        if not each.is_yes_or_no:
+            known = each if known is None else known.extended(each)
+    if given is not None:
+        return known  # what is none of them is refused where it is read
+    held = [as_scan(source).source for source, _ in sources]
+    names: list[str] = []
+    for one in held:
+        if isinstance(one, Predictions) and one.classes != YES_OR_NO.names:
+            names += one.classes
+    told = any(columns.get("probabilities") is not None for _, columns in sources)
+    look = look or any(":" in metric for metric in metrics)
+    of_all = any(map(_is_of_all, metrics))
+    if known is None and not names and not told and not of_all:
+        binary = ("positive", "threshold")
+        said = any(columns.get(name) is not None for _, columns in sources for name in binary)
+        if said or not look or not all(columns.get("predicted") for _, columns in sources):
+            return None
+    for source, columns in sources:
+        if not isinstance(as_scan(source).source, Predictions):
+            told_by = {name: columns.get(name) for name in ("predicted", "probabilities")}
+            names += class_names(source, **told_by)
+    if known is not None:
+        return known.extended(names)
+    names = sorted_texts(names)
+    sure = told or of_all or any(isinstance(each, Predictions) for each in held)
+    if not sure and not are_classes(names):
+        return None
+    return Vocabulary(tuple(names))
+
+
 def _is_of_all(metric: object) -> bool:
     """Tell whether a metric is one that yes and no do not have."""
     word = str(metric).partition(":")[0].partition(" within ")[0].strip().lower()
@@ -193,7 +305,6 @@ def refuse_beside_more_classes(
     design: Design | None,
     at_least: float | None,
     threshold_for: str | None,
-    labels: object,
     *,
     multilabel: bool = False,
 ) -> None:
@@ -203,7 +314,7 @@ def refuse_beside_more_classes(
     ----------
     columns : mapping
         What predictions are read with.
-    design, at_least, threshold_for, labels, multilabel
+    design, at_least, threshold_for, multilabel
         As in `create_campaign`.
     """
     bets = design if design is not None and design.bets else None
@@ -216,7 +327,6 @@ def refuse_beside_more_classes(
         "aux": columns.get("aux"),
         "at_least": at_least,
         "threshold_for": threshold_for,
-        "labels": None if labels is None else "...",
         "mode": None if bets is None else "guaranteed",
     }
     refuse_of_yes_or_no(given)

@@ -2,18 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import refuse_other_ids, start_beside
+from assay.campaign.classes import refuse_of_weeks, with_classes
 from assay.campaign.create import settings_of
 from assay.campaign.setup import set_up
 from assay.core.design import Design
+from assay.core.vocabulary import Vocabulary
 from assay.errors import DesignError, InputError
 from assay.labelling import Reviewing, Settings, find_campaign
 from assay.predictions import (
     Classifiers,
     ComparedPredictions,
+    Given,
     IdColumns,
     Scan,
     ScoreOf,
@@ -41,8 +45,10 @@ def compare_campaign(
     show: Sequence[str] = (),
     slices: Sequence[str] = (),
     aux: Sequence[str] = (),
+    classes: Given | None = None,
+    probabilities: str | None = None,
     names: tuple[str, str] = ("old", "new"),
-    metric: str = "precision",
+    metric: str | None = None,
     within: float | None = None,
     level_within: float | None = None,
     budget: int | None = None,
@@ -76,10 +82,14 @@ def compare_campaign(
     aux : sequence of str
         Columns of both with second opinions, as in `create_campaign`; of an item that is in both,
         the later ones count. It does not go with `labels_from`.
+    classes, probabilities
+        As in `create_campaign`. When left out, the classes are all that either names, and those of
+        the campaigns whose labels are used again: a class that one of the two alone has stays.
     names : (str, str)
         What the two are called.
-    metric : str
-        As in `create_campaign`.
+    metric : str, optional
+        As in `create_campaign`: any metric of yes and no, precision when left out; of more classes
+        any over all of them, accuracy when left out, or of one: ``recall:CLASS``.
     within, budget, confidence
         The goal: an interval of half-width `within` for the difference, or so many answers.
     level_within : float, optional
@@ -118,6 +128,8 @@ looked at
     if aux and sources:
         _refuse_known_order(aux, sources)
     before = _formers(store, sources)
+    vocabularies = [each.classes for each in before]
+    refuse_of_weeks([metric or ""], vocabularies)
     seed = _seed_of(before, seed)
     reviewing = _reviewing_of(before, question, reviewers_per_item, overlap)
     columns = given_columns(
@@ -127,6 +139,7 @@ looked at
         positive=positive,
         score_of=score_of,
         scale=scale,
+        probabilities=probabilities,
     )
     one, other = _two_names(names)
     classifiers = {one: columns, other: columns}
@@ -135,13 +148,22 @@ looked at
     scores = () if score is None else (score,)
     kept = list(dict.fromkeys([*show, *slices, *scores]))
     refuse_bad_show(aux, "aux")
-    found = read_compared([old, new], classifiers=classifiers, id=id, show=kept, aux=aux, seed=seed)
+    read = partial(_read, [old, new], classifiers=classifiers, id=id, show=kept, aux=aux, seed=seed)
+    found, known = with_classes(
+        read,
+        [(old, columns), (new, columns)],
+        classes=classes,
+        metrics=[] if metric is None else [metric],
+        before=vocabularies,
+    )
+    metric = metric or ("precision" if known is None else "accuracy")
     for each in before:
         refuse_other_ids(found, each)
     settings = comparison_settings(
         found,
         [as_scan(old), as_scan(new)],
         classifiers=classifiers,
+        classes=known,
         around={"id": id, "show": shown_with(id, show), **({"aux": list(aux)} if aux else {})},
         metrics=_targets(metric, one, other, within, level_within),
         budget=budget,
@@ -155,6 +177,12 @@ looked at
     )
     refuse_other_questions(before, settings)
     return start_beside(store, sources, settings, found=found)
+
+
+def _read(
+    scans: Sequence[object], classes: Vocabulary | None, **columns: Any
+) -> tuple[ComparedPredictions, Vocabulary | None]:
+    return read_compared(scans, classes=classes, **columns), classes
 
 
 def given_columns(**columns: object) -> dict[str, object]:
@@ -175,6 +203,7 @@ def comparison_settings(
     reviewing: Reviewing,
     name: str,
     seed: int,
+    classes: Vocabulary | None = None,
     slices: Sequence[str] = (),
     scores: Sequence[str] = (),
 ) -> Settings:
@@ -190,13 +219,18 @@ def comparison_settings(
         The targets.
     budget, confidence, design, reviewing, name, seed, slices
         As in `create_campaign`.
+    classes : Vocabulary, optional
+        Of both, where they are more than yes and no.
     scores : sequence of str
         Columns of scores that were read, to be kept with every card.
     """
+    if classes is not None:
+        refuse_names_of_classes(found.classifiers, classes)
     setup = set_up(
         found,
         around,
         classifiers=classifiers,
+        classes=classes,
         metrics=metrics,
         budget=budget,
         confidence=confidence,
@@ -280,9 +314,30 @@ def reviewing_with(before: Reviewing, **given: Any) -> Reviewing:
     return replace(before, **{name: value for name, value in given.items() if value is not None})
 
 
+def refuse_names_of_classes(names: Sequence[str], classes: Vocabulary) -> None:
+    """Raise where a classifier, or a period, is called as a class is: metrics name both."""
+    for name in names:
+        if name in classes.names:
+            raise InputError(
+                f"{name!r} is the name of a class, and of one of the two",
+                details=f"precision:{name} would be of either",
+                hint="call the two, or the period, something else",
+            )
+
+
 def refuse_other_questions(before: Sequence[Settings], settings: Settings) -> None:
     """Raise where labels of campaigns are no answers to what is asked now."""
     for each in before:
+        if each.is_binary != settings.is_binary:
+            ours, theirs = (
+                "of yes and no" if one.is_binary else f"of {len(one.classes):,} classes"
+                for one in (settings, each)
+            )
+            raise DesignError(
+                f"campaign {each.name!r} is {theirs}, and this one is {ours}",
+                details="its labels say something else",
+                hint="use none of its labels",
+            )
         if each.question != settings.question:
             raise DesignError(
                 f"campaign {each.name!r} asked another question: {each.question!r}",

@@ -9,11 +9,13 @@ import numpy as np
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import count_there, refuse_other_ids, replace_campaign
+from assay.campaign.classes import classes_of_several
 from assay.campaign.create import parts_of, settings_of
 from assay.campaign.setup import Setup, set_up
 from assay.core.metrics import sides
 from assay.core.targets import Target
 from assay.core.types import Ints
+from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayWarning, DesignError, PredictionsError
 from assay.labelling import (
     Settings,
@@ -102,9 +104,10 @@ def extend_campaign(
 def _refuse_if_fixed(settings: Settings) -> None:
     """Raise where new items would change what is known of the others."""
     if not settings.goal.single:
+        several = "about several metrics or classifiers"
+        what = several if settings.is_binary else f"of {len(settings.classes):,} classes"
         raise DesignError(
-            f"campaign {settings.name!r} is about several metrics or classifiers and cannot be "
-            "extended",
+            f"campaign {settings.name!r} is {what} and cannot be extended",
             details="its strata are cut by the items' ranks, which new items change",
             hint=_rebase_hint(settings),
         )
@@ -269,6 +272,8 @@ def rebase_campaign(
     if aux is not None or old.epochs:
         # Bets begin again, on strata that no label had a part in.
         old = _with_aux(old, old.source.aux if aux is None else aux)
+    if not old.is_binary and not old.classes.multilabel:
+        old = replace(old, classes=_classes_now(scans, old))
     found = read_again(scans, old)
     refuse_other_ids(found, old)
     if old.source.columns["id"] is None and not isinstance(predictions, Predictions):
@@ -307,6 +312,15 @@ def rebase_campaign(
         predictions=found,
         confirmed=True,
     )
+
+
+def _classes_now(scans: Sequence[Scan], old: Settings) -> Vocabulary:
+    """Return the classes of a campaign, and behind them those that predictions have besides."""
+    columns = list(old.source.columns["classifiers"].values())
+    beside = list(zip(scans, columns, strict=False))
+    every = beside if old.source.compares else [(scans[0], each) for each in columns]
+    known = classes_of_several(every, None, (), [old.classes], look=True)
+    return old.classes if known is None else known
 
 
 def _with_aux(settings: Settings, aux: Sequence[str]) -> Settings:

@@ -1,10 +1,11 @@
 """Periods of a series: which there are, and what a new one must not change."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.core.metrics import METRICS, canonical_metric
-from assay.core.targets import refuse_bad_names
+from assay.core.targets import Target, class_targets, refuse_bad_names
+from assay.core.vocabulary import Vocabulary
 from assay.errors import DesignError, InputError, PredictionsError, StorageError
 from assay.labelling import Series, Settings, find_campaign
 from assay.predictions import Predictions
@@ -53,7 +54,7 @@ def refuse_without_ids(id: str | None, predictions: object) -> None:
 
 
 def refuse_change(
-    last: Member, *, metric: str | None, seed: int | None, aux: Sequence[str] | None
+    last: Member, *, metrics: Sequence[str], seed: int | None, aux: Sequence[str] | None
 ) -> None:
     """Raise where something is asked for that would make the periods incomparable.
 
@@ -61,8 +62,8 @@ def refuse_change(
     ----------
     last : Member
         The period before.
-    metric, seed, aux
-        What is asked for; None for what is not.
+    metrics, seed, aux
+        What is asked for; nothing, or None, for what is not.
     """
     if aux is not None and bool(aux) != bool(last.settings.source.aux):
         there = (
@@ -76,8 +77,10 @@ def refuse_change(
             "count again: a series is of one kind",
             hint="leave it out, or begin another series",
         )
+    classes = None if last.settings.is_binary else last.settings.classes
+    asked = ", ".join(following(last.series, metrics, classes).metrics) if metrics else None
     for what, wanted, is_now in (
-        ("metric", metric and canonical_metric(metric), last.series.metric),
+        ("metric", asked, ", ".join(last.series.metrics)),
         ("seed", seed, last.settings.seed),
     ):
         if wanted is not None and wanted != is_now:
@@ -87,15 +90,47 @@ def refuse_change(
             )
 
 
-def followed(metric: str | None) -> str:
-    """Return the metric of a new series."""
-    name = canonical_metric("precision" if metric is None else metric)
+def following(series: Series, metrics: Sequence[str], classes: Vocabulary | None) -> Series:
+    """Return a series with the metrics that are to be followed, by their one spelling.
+
+    Parameters
+    ----------
+    series : Series
+        What else is known of it.
+    metrics : sequence of str
+        As they were given; of none, precision, or accuracy where there are more classes.
+    classes : Vocabulary or None
+        Those that items are of; None for yes and no.
+    """
+    if classes is None:
+        names = [_followed(each) for each in metrics or ["precision"]]
+    else:
+        every = [
+            class_targets(each, [series.period], classes.names, None)
+            for each in metrics or ["accuracy"]
+        ]
+        names = [_written(target) for targets in every for target in targets]
+    first, *more = dict.fromkeys(names)
+    return replace(series, metric=first, more=tuple(more))
+
+
+def _followed(metric: str) -> str:
+    name = canonical_metric(metric)
     if not METRICS[name].is_of_classifier:
         raise DesignError(
             f"{name} is not followed: it has nothing to do with what a classifier says",
             hint=f"make a campaign of each period: create_campaign(metric={name!r})",
         )
     return name
+
+
+def _written(target: Target) -> str:
+    if target.minus is not None:
+        raise DesignError(
+            f"{target.name} is a difference, and a series tells its metrics' changes by itself",
+            hint="name the metric alone: accuracy, macro_f1, recall:CLASS",
+        )
+    return f"{target.metric}:{target.label}" if target.label else target.metric
 
 
 def refuse_bad_name(what: str, name: object) -> None:

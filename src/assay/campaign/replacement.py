@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from assay.campaign.new_classes import doubtful_since, withdrawals
 from assay.labelling import (
     Before,
     Labelling,
@@ -11,6 +12,7 @@ from assay.labelling import (
     Settings,
     ShortReserveError,
     answered,
+    find_campaign,
     sealed,
 )
 from assay.storage import CardRow, Store, StoredLabel
@@ -76,6 +78,8 @@ def put_in_place(
         if known is not None and (news.last_label, news.rounds) != (known.last_label, known.rounds):
             raise OutrunError
         events = session.labels(former)
+        _, then = find_campaign(session, name)
+        again = withdrawals(events, doubtful_since([events], [then.classes], settings.classes))
         judged = answered(events)
         before = Before(session.retire(name), len(judged), gone)
         settings = sealed(replace(settings, before=before), cards)
@@ -83,6 +87,7 @@ def put_in_place(
         session.add_strata(key, settings.strata.sizes.tolist())
         session.add_cards(key, cards)
         session.copy_labels([former], key)
+        session.add_labels(key, again)
         session.copy_claims(former, key)
         if known is not None:
             session.add_round(key, 0, known.counts)

@@ -10,9 +10,11 @@ import numpy as np
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import refuse_other_ids, start_beside
+from assay.campaign.classes import classes_of_several, refuse_of_weeks, with_classes
 from assay.campaign.compare import (
     comparison_settings,
     given_columns,
+    refuse_names_of_classes,
     refuse_other_questions,
     reviewing_with,
 )
@@ -20,7 +22,7 @@ from assay.campaign.create import settings_of
 from assay.campaign.lessons import lessons_from
 from assay.campaign.periods import (
     Member,
-    followed,
+    following,
     members,
     refuse_bad_name,
     refuse_change,
@@ -28,26 +30,26 @@ from assay.campaign.periods import (
     refuse_without_ids,
 )
 from assay.campaign.setup import Setup, by_lessons, seed_after, set_up
-from assay.core.answers import Answer
 from assay.core.design import Design
 from assay.core.evaluation import Prior
+from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayWarning, DesignError, InputError, PredictionsError
 from assay.labelling import Part, Reviewing, Series, Settings, whereabouts
 from assay.predictions import (
-    IN_NEW,
-    IN_OLD,
-    NEW,
-    OLD,
+    NOWHERE,
     ComparedPredictions,
+    Given,
     IdColumns,
     Predictions,
     Scan,
     ScoreOf,
     ScoreScale,
     as_scan,
+    code_of_both,
     engine_of,
     key_name,
     read_compared,
+    said_by_both,
     shown_with,
 )
 from assay.storage import Store, open_storage
@@ -60,19 +62,22 @@ def prior_of(campaign: Campaign, found: ComparedPredictions, settings: Settings)
 
     Of items that are still there the labels themselves count again, and need no prior.
     """
-    strata = settings.strata
+    strata, classes = settings.strata, settings.classes
     answers = {item: answer for item, answer in campaign.answers().items() if answer.judged}
+    label = settings.goal.targets[0].label
     items = found.find(list(answers), variable="rank", scale=settings.source.scale)
     labels, positives = np.zeros((2, len(strata.parts)))
     for answer, item in zip(answers.values(), items, strict=True):
-        if item is None or not item.card.predicted & IN_OLD:
+        said = NOWHERE if item is None else said_by_both(item.card.predicted, len(classes))[0]
+        if item is None or said == NOWHERE:
             continue
-        code = IN_NEW | (NEW if item.card.predicted & OLD else 0)
+        code = int(code_of_both(np.array(NOWHERE), np.array(said), len(classes)))
         stratum = int(strata.assign(np.array([item.value]), np.array([code]))[0])
         if stratum >= 0 and strata.has_part(stratum, code):
             place = strata.part_of(stratum, code)
             labels[place] += _WORTH
-            positives[place] += _WORTH * (answer is Answer.YES)
+            outcome = label or ("yes" if settings.is_binary else classes.names[said])
+            positives[place] += _WORTH * (answer == outcome)
     return Prior(tuple(labels.tolist()), tuple(positives.tolist()))
 
 
@@ -95,7 +100,9 @@ def follow_campaign(
     scale: ScoreScale | None = None,
     show: Sequence[str] | None = None,
     aux: Sequence[str] | None = None,
-    metric: str | None = None,
+    classes: Given | None = None,
+    probabilities: str | None = None,
+    metric: str | Sequence[str] | None = None,
     within: float | None = None,
     change_within: float | None = None,
     floor: float | None = None,
@@ -130,8 +137,13 @@ def follow_campaign(
         As in `create_campaign`; an id is needed.
     aux : sequence of str, optional
         As in `create_campaign`; from the first period on, or never.
-    metric : str
-        As in `create_campaign`; in the first period, otherwise precision.
+    classes, probabilities
+        As in `create_campaign`. A class that is new in a later period joins those of before: labels
+        that name a class count on, and items that were none of these are asked about again.
+    metric : str or sequence of str, optional
+        As in `create_campaign`; in the first period, precision when left out, or accuracy where
+        items are of more classes than yes and no. Of several, all come from the same labels, and
+        the floor is of the first.
     within, change_within : float
         The half-widths that are wanted of the metric, and of its change since the period before:
         0.02, and as wide as `within`, where nothing else is said.
@@ -184,7 +196,10 @@ def follow_campaign(
         positive=positive,
         score_of=score_of,
         scale=scale,
+        probabilities=probabilities,
     )
+    metrics = [metric] if isinstance(metric, str) else list(metric or ())
+    refuse_of_weeks(metrics)
     reviewing = {"question": question, "per_item": reviewers_per_item, "share": overlap}
     if not earlier:
         if previous is not None:
@@ -193,7 +208,8 @@ def follow_campaign(
                 hint="leave out previous=",
             )
         begin = _learning if aux else _first
-        return begin(
+        make = partial(
+            begin,
             store,
             predictions,
             columns=given,
@@ -202,15 +218,21 @@ def follow_campaign(
                 "show": shown_with(id, show or ()),
                 **({"aux": list(aux)} if aux else {}),
             },
-            series=Series(series, period, 0, followed(metric), floor, change_within, budget=budget),
             within=_WITHIN if within is None and budget is None else within,
             confidence=0.95 if confidence is None else confidence,
             reviewing=reviewing_with(Reviewing(), **reviewing),
             seed=seed or 0,
         )
+        new = Series(series, period, 0, "", floor, change_within, budget=budget)
+        return with_classes(
+            lambda known: make(series=following(new, metrics, known), classes=known),
+            [(predictions, given)],
+            classes=classes,
+            metrics=metrics,
+        )
     last = earlier[-1]
     learns = bool(last.settings.source.aux)
-    refuse_change(last, metric=metric, seed=None if learns else seed, aux=aux)
+    refuse_change(last, metrics=metrics, seed=None if learns else seed, aux=aux)
     own = last.settings.source.columns
     around = {"id": id or own["id"], "show": own["show"] if show is None else show}
     new_series = replace(
@@ -245,6 +267,7 @@ def follow_campaign(
         predictions,
         _before(store, last.settings, previous),
         given=given,
+        classes=classes,
         around=around,
         **wanted,
     )
@@ -265,10 +288,17 @@ def _learning(
     confidence: float,
     reviewing: Reviewing,
     seed: int,
+    classes: Vocabulary | None = None,
     last: Member | None = None,
     previous: object = None,
 ) -> Campaign:
     """Begin a period with second opinions, with what the period before has learned of them."""
+    if series.more:
+        raise DesignError(
+            f"{len(series.metrics)} metrics are followed beside aux=",
+            details="with second opinions a period is of one metric",
+            hint="name one metric; or leave out aux=",
+        )
     if series.change_within is not None:
         raise DesignError(
             f"change_within={series.change_within!r} is given beside aux=",
@@ -291,6 +321,7 @@ def _learning(
     setup = set_up(
         predictions,
         read,
+        classes=classes,
         metric=series.metric,
         within=within,
         budget=series.budget,
@@ -329,14 +360,17 @@ def _first(
     confidence: float,
     reviewing: Reviewing,
     seed: int,
+    classes: Vocabulary | None,
 ) -> Campaign:
     refuse_without_ids(around["id"], predictions)
-    target = f"{series.metric}:{series.period}"
+    if classes is not None:
+        refuse_names_of_classes([series.period], classes)
     setup = set_up(
         predictions,
         around,
         classifiers={series.period: columns},
-        metrics=[target if within is None else f"{target} within {within!r}"],
+        classes=classes,
+        metrics=_wanted({f"{metric}:{series.period}": within for metric in series.metrics}),
         budget=series.budget,
         confidence=confidence,
         design=Design(bins=_BINS),
@@ -352,6 +386,7 @@ def _next(
     before: Scan,
     *,
     given: Mapping[str, object],
+    classes: Given | None,
     around: Mapping[str, Any],
     series: Series,
     within: float | None,
@@ -364,22 +399,30 @@ def _next(
     named = {columns.get("score") for columns in both.values()}
     scores = [str(name) for name in named if name is not None and len(named) == 1]
     kept = {**around, "show": list(dict.fromkeys([*around["show"], *scores]))}
-    found = read_compared([before, predictions], classifiers=both, **kept, seed=seed)
-    _check_same(old.source.parts[-1], found.parts[0], last)
+    known = None
+    if not old.is_binary:
+        of_both = [(predictions, both[series.period])]
+        known = classes_of_several(of_both, classes, series.metrics, [old.classes], look=True)
+    columns: dict[str, Any] = {"classifiers": both, **kept, "seed": seed}
+    found = read_compared([before, predictions], classes=known, **columns)
+    # Where there are more classes now, the fingerprint is that of the numbers that there were.
+    same = known is None or known.names == old.classes.names
+    then_read = found if same else read_compared([before, before], classes=old.classes, **columns)
+    _check_same(old.source.parts[-1], then_read.parts[0], last)
     refuse_other_ids(found, old)
-    new = f"{series.metric}:{series.period}"
-    targets = {new: within}
-    if not found.are_alike(series.metric):  # else there is no change to be estimated: it is 0
-        change = within if series.change_within is None else series.change_within
-        targets[f"{new} - {series.metric}:{last.series.period}"] = change
+    targets = {f"{metric}:{series.period}": within for metric in series.metrics}
+    change = within if series.change_within is None else series.change_within
+    for metric in series.metrics:
+        if not found.are_alike(metric):  # else there is no change to be estimated: it is 0
+            first, second = series.period, last.series.period
+            targets[f"{metric}:{first} - {metric}:{second}"] = change
     settings = comparison_settings(
         found,
         [before, as_scan(predictions)],
         classifiers=both,
+        classes=known,
         around=around,
-        metrics=[
-            text if wide is None else f"{text} within {wide!r}" for text, wide in targets.items()
-        ],
+        metrics=_wanted(targets),
         budget=series.budget,
         confidence=confidence,
         design=old.design,
@@ -399,6 +442,11 @@ def _next(
     settings = replace(settings, series=series, prior=prior_of(campaign, found, settings))
     check = partial(refuse_if_begun, series=series)
     return start_beside(store, [old.name], settings, found=found, check=check)
+
+
+def _wanted(targets: Mapping[str, float | None]) -> list[str]:
+    """Return targets as they are written, each with its half-width where it has one."""
+    return [text if wide is None else f"{text} within {wide!r}" for text, wide in targets.items()]
 
 
 def _before(store: Store, settings: Settings, previous: object) -> Scan:

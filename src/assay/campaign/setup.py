@@ -122,9 +122,7 @@ def set_up(
     )
     several = known is not None and known.multilabel
     if known is not None:
-        refuse_beside_more_classes(
-            columns, design, at_least, threshold_for, labels, multilabel=several
-        )
+        refuse_beside_more_classes(columns, design, at_least, threshold_for, multilabel=several)
     metric = metric or ("precision" if known is None or several else "accuracy")
     if classifiers is None and metrics is None and "[" not in metric and known is None:
         goal = Goal(
@@ -179,7 +177,13 @@ def set_up(
     if labels is not None:
         _refuse_labels_with_bets(design)
         prior_labels = find_prior_labels(
-            labels, found, id_column=columns["id"], variable=variable, scale=kind, sides=sides
+            labels,
+            found,
+            id_column=columns["id"],
+            variable=variable,
+            scale=kind,
+            sides=sides,
+            classes=YES_OR_NO if known is None else known,
         ).only(strata)
         cautions += [_all_alike(prior_labels, strata), prior_labels.doubt]
     told = tuple(text for text in cautions if text)

@@ -95,12 +95,23 @@ class PeriodRow:
 
 @dataclass(frozen=True)
 class Trend:
-    """What `trend` found: the periods of a series, oldest first."""
+    """What `trend` found: the periods of a series, oldest first.
+
+    Attributes
+    ----------
+    series, metric : str
+        What is followed, and which of its metrics this is.
+    confidence : float
+    rows : tuple of PeriodRow
+    metrics : tuple of str
+        All metrics that are followed.
+    """
 
     series: str
     metric: str
     confidence: float
     rows: tuple[PeriodRow, ...]
+    metrics: tuple[str, ...] = ()
 
     @property
     def latest(self) -> PeriodRow:
@@ -162,7 +173,13 @@ class Trend:
         )
 
 
-def trend(series: str, *, floor: float | None = None, storage: str | None = None) -> Trend:
+def trend(
+    series: str,
+    *,
+    metric: str | None = None,
+    floor: float | None = None,
+    storage: str | None = None,
+) -> Trend:
     """Tell how a metric went over the periods of a series.
 
     Each period's interval, and that of each change, is right at its own confidence: of twenty
@@ -172,6 +189,8 @@ def trend(series: str, *, floor: float | None = None, storage: str | None = None
     ----------
     series, storage : str
         As they were given to `follow_campaign`.
+    metric : str, optional
+        One of those that are followed; the first when left out.
     floor : float, optional
         For the last period, in the place of its own.
 
@@ -200,19 +219,50 @@ def trend(series: str, *, floor: float | None = None, storage: str | None = None
         if not found:
             raise _no_such_series(session, series)
     rows: tuple[PeriodRow, ...] = ()
+    last = found[-1].series
+    name = _one_of(last, metric)
     for member in found:
         campaign = Campaign(store, member.key, member.settings, None)
-        rows = (*rows, _row(campaign, member, rows[-1] if rows else None))
-    last = found[-1].series
+        rows = (*rows, _row(campaign, member, name, rows[-1] if rows else None))
     if floor is not None:
         wanted = replace(last, floor=floor)  # which refuses what is none
         rows = (*rows[:-1], replace(rows[-1], floor=wanted.floor))
-    return Trend(series, last.metric, rows[-1].estimate.confidence, rows)
+    return Trend(series, name, rows[-1].estimate.confidence, rows, last.metrics)
 
 
-def _row(campaign: Campaign, member: Member, last: PeriodRow | None) -> PeriodRow:
+def _one_of(series: Series, metric: str | None) -> str:
+    """Return the metric that is meant, as the series has it: its first when none is named."""
+    if metric is None:
+        return series.metric
+    name, _, label = str(metric).partition(":")
+    plain = name.strip().lower().replace(" ", "_").replace("-", "_")
+    wanted = f"{plain}:{label}" if label else plain
+    if wanted not in series.metrics:
+        raise InputError(
+            f"series {series.name!r} does not follow {metric!r}",
+            details=f"metrics: {', '.join(series.metrics)}",
+            hint=did_you_mean(wanted, series.metrics),
+        )
+    return wanted
+
+
+def _row(campaign: Campaign, member: Member, metric: str, last: PeriodRow | None) -> PeriodRow:
+    """Return a period of a metric.
+
+    Parameters
+    ----------
+    campaign, member
+        The period's.
+    metric : str
+        One that is followed.
+    last : PeriodRow or None
+        The period before.
+    """
     settings, series = member.settings, member.series
-    level, *changes = campaign.estimates().values()
+    name = f"{metric}:{series.period}"
+    estimates = campaign.estimates()
+    level = estimates[name] if name in estimates else next(iter(estimates.values()))
+    changes = [each for each in estimates.values() if each.metric.startswith(f"{name} - ")]
     answers = campaign.answers()
     learns = bool(settings.source.aux)  # then periods share no labels
     carried = [] if learns else _carried(campaign)
@@ -229,7 +279,7 @@ def _row(campaign: Campaign, member: Member, last: PeriodRow | None) -> PeriodRo
         done=campaign.done,
         estimate=level,
         change=change,
-        floor=series.floor,
+        floor=series.floor if metric == series.metric else None,
     )
 
 

@@ -15,12 +15,10 @@ from assay.cli.series import labels_before, labels_told
 from assay.cli.summary import make_campaign, several_facts, targets_table
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
-from assay.predictions import IN_NEW, IN_OLD, NEW, OLD, ScoreOf, ScoreScale
+from assay.predictions import NOWHERE, ScoreOf, ScoreScale, said_by_both
 from assay.results import printable
 
 # What is told of a new comparison: what the two have in common, and which labels count again.
-
-_BOTH = IN_OLD | IN_NEW
 
 
 def _document(campaign: Campaign) -> dict[str, Any]:
@@ -75,21 +73,17 @@ def render_comparison(campaign: Campaign) -> RenderableType:
 
 def _items(strata: Strata) -> dict[str, int]:
     """Return how many items the two have in common, and of how many they say something else."""
-    cells = [*((code, items) for _, code, items in strata.parts), *strata.rest]
-
-    def count(where: int) -> int:
-        return sum(items for code, items in cells if code & _BOTH == where)
-
-    return {
-        "in_both": count(_BOTH),
-        "only_in_old": count(IN_OLD),
-        "only_in_new": count(IN_NEW),
-        "disagree": sum(
-            items
-            for code, items in cells
-            if code & _BOTH == _BOTH and code & (OLD | NEW) in (OLD, NEW)
-        ),
-    }
+    found = dict.fromkeys(("in_both", "only_in_old", "only_in_new", "disagree"), 0)
+    for code, items in [*((code, items) for _, code, items in strata.parts), *strata.rest]:
+        old, new = said_by_both(code, len(strata.classes))
+        if old == NOWHERE:
+            found["only_in_new"] += items
+        elif new == NOWHERE:
+            found["only_in_old"] += items
+        else:
+            found["in_both"] += items
+            found["disagree"] += items if old != new else 0
+    return found
 
 
 _METRICS = [name for name, kind in METRICS.items() if kind.is_of_classifier]
@@ -120,7 +114,16 @@ def compare(
         tuple[str, str],
         options.about_data("What the two are called.", "--names", metavar="OLD NEW"),
     ] = ("old", "new"),
-    metric: Annotated[str, options.about_goal(f"{', '.join(_METRICS)}.", "METRIC")] = "precision",
+    classes: options.ClassesFile = None,
+    probabilities: options.Probabilities = None,
+    metric: Annotated[
+        str | None,
+        options.about_goal(
+            f"{', '.join(_METRICS)}; of more classes accuracy, macro-f1 and others over all, or "
+            "recall:CLASS. Left out: precision, or accuracy.",
+            "METRIC",
+        ),
+    ] = None,
     within: Annotated[
         float | None,
         options.about_goal("Stop at this half-width of the difference; 0.02 is ±2 points."),
@@ -167,6 +170,8 @@ def compare(
             show=show or (),
             slices=slices or (),
             aux=aux or (),
+            classes=classes,
+            probabilities=probabilities,
             names=names,
             metric=metric,
             within=within,

@@ -1,6 +1,6 @@
 """``assay follow``, ``trend``, ``extend`` and ``rebase``: campaigns that go on from others."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -58,8 +58,15 @@ def follow(
             metavar="FILE",
         ),
     ] = None,
+    classes: options.ClassesFile = None,
+    probabilities: options.Probabilities = None,
     metric: Annotated[
-        str | None, options.about_goal(f"{', '.join(METRICS)}; in the first period.", "METRIC")
+        list[str] | None,
+        options.about_goal(
+            f"{', '.join(METRICS)}; of more classes accuracy, macro-f1 and others over all, or "
+            "recall:CLASS; in the first period. Repeatable: the floor is of the first.",
+            "METRIC",
+        ),
     ] = None,
     within: Annotated[
         float | None, options.about_goal("The metric's half-width to stop at.")
@@ -108,6 +115,8 @@ def follow(
             "scale": scale,
             "show": show,
             "aux": aux,
+            "classes": classes,
+            "probabilities": probabilities,
             "previous": previous,
             "metric": metric,
             "within": within,
@@ -129,10 +138,12 @@ def follow(
         )
         if picture is not None:
             found.save(picture)
+        url = options.existing(storage)
+        others = [trend(series, metric=each, storage=url) for each in found.metrics[1:]]
         last = found.latest
         tell(
-            found.to_dict,
-            partial(render_trend, found),
+            lambda: _trends_document(found, others),
+            lambda: Group(*(part for each in (found, *others) for part in _spaced(each, found))),
             warnings=warnings,
             next_command=options.follow_up(
                 "status" if last.done else "label", last.campaign, storage
@@ -141,6 +152,16 @@ def follow(
         )
     if found.below_floor or (fail_on_fall and last.moved == "fell"):
         raise typer.Exit(1)
+
+
+def _trends_document(found: Trend, others: Sequence[Trend]) -> dict[str, Any]:
+    """Return a series as plain values; of several metrics, with those behind the first."""
+    told = found.to_dict()
+    return {**told, "others": [each.to_dict() for each in others]} if others else told
+
+
+def _spaced(found: Trend, first: Trend) -> list[RenderableType]:
+    return [render_trend(found)] if found is first else [Text(), render_trend(found)]
 
 
 def _refuse_beside_nothing(given: Mapping[str, object]) -> None:

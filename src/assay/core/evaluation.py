@@ -166,10 +166,10 @@ class Evaluation:
         """Tell whether an item of that class has the outcome that is counted.
 
         It is to be positive; or, where a stratum's items are called different classes, to be of the
-        class, or to have the very classes, that they are called by the first classifier.
+        class, or to have the very classes, that they are called by the first classifier of them.
         """
         if self._strata.of_classes:
-            return number == said % self._strata.vocabulary.kinds
+            return number == self._strata.first_said(said)
         return number == bool(said) if self._strata.straddles else number == 1
 
     def by_stratum(self, counts: Floats) -> Floats:

@@ -34,6 +34,7 @@ from assay.core.matrix_gap import MatrixGap
 from assay.core.ranking import InTop, gap
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
+from assay.core.targets import EVERYWHERE, Within
 from assay.core.types import Bools, Floats, Ints
 from assay.core.weights import settle
 from assay.errors import DesignError
@@ -124,37 +125,42 @@ class Parts:
         """Return the bit of a code that is set where a classifier says a class of an item."""
         return classifier * self.classes + number
 
-    def inside(self, bits: int) -> Bools:
-        """Return the parts whose items have all of these bits set: those of some groups."""
-        return np.asarray(self.code & bits == bits)
+    def inside(self, among: Within) -> Bools:
+        """Return the parts whose items are in some groups."""
+        return np.asarray(among.holds(self.code))
 
-    def all_items(self, bits: int = 0) -> float:
-        """Return how many items of the population have these bits set."""
-        if bits or self.items is None:
-            return self._sum(bits)
+    def all_items(self, among: Within = EVERYWHERE) -> float:
+        """Return how many items of the population are in some groups."""
+        if among or self.items is None:
+            others = sum(items for code, items in self.rest if among.holds(code))
+            return float(self.size[self.inside(among)].sum()) + others
         return float(self.items)
 
-    def all_said(self, classifier: int, number: int = 1, bits: int = 0) -> float:
-        """Return how many items with these bits set a classifier calls a class."""
+    def all_said(self, classifier: int, number: int = 1, among: Within = EVERYWHERE) -> float:
+        """Return how many items of some groups a classifier calls a class."""
         if self.multilabel and self.yes_items is not None:
             return float(self.yes_items[self._bit(classifier, number)])
         if self.multilabel:
             return float(self.size[self.calls(classifier, number)].sum())
-        if self.classes == 2 and self.yes_items is not None and not bits:
+        if self.classes == 2 and self.yes_items is not None and not among:
             return float(self.yes_items[classifier])
         unit, classes = self.classes**classifier, self.classes
         others = sum(
             items
             for code, items in self.rest
-            if code & bits == bits and code // unit % classes == number
+            if among.holds(code) and code // unit % classes == number
         )
-        return (
-            float(self.size[self.inside(bits) & (self.says(classifier) == number)].sum()) + others
-        )
+        said = self.inside(among) & (self.says(classifier) == number)
+        return float(self.size[said].sum()) + others
 
-    def _sum(self, bits: int) -> float:
-        others = sum(items for code, items in self.rest if code & bits == bits)
-        return float(self.size[self.inside(bits)].sum()) + others
+    def every_said(self, classifier: int, among: Within = EVERYWHERE) -> Floats:
+        """Return how many items of some groups a classifier calls each class, (K,)."""
+        inside, unit, K = self.inside(among), self.classes**classifier, self.classes
+        found = np.bincount(self.says(classifier)[inside], self.size[inside], minlength=K)
+        for code, items in self.rest:
+            if among.holds(code):
+                found[code // unit % K] += items
+        return np.asarray(found)
 
 
 @dataclass(frozen=True, eq=False)

@@ -295,6 +295,11 @@ class Strata:
         return [heap.side for heap in self.heaps]
 
     @property
+    def unit(self) -> int:
+        """What all classifiers say of an item is below it, and its groups are multiples of it."""
+        return int(self.vocabulary.kinds ** len(self.classifiers))
+
+    @property
     def of_classes(self) -> bool:
         """Whether items are of more classes than yes and no."""
         return self.classes != YES_OR_NO.names
@@ -387,7 +392,7 @@ class Strata:
             how_many = f"{min(yes)} to {max(yes)}" if min(yes) < max(yes) else f"{yes[0]}"
             return f"{len(heap.codes):,} cells, {how_many} of {len(self.classifiers)} yes"
         (code,) = heap.codes
-        slices = self.groups.slices_told(len(self.classifiers), code)
+        slices = self.groups.slices_told(self.unit, code)
         where = [slices] if slices else []
         if len(self.classifiers) > _FEW_NAMES:
             said = f"{self._yes(code).bit_count()} of {len(self.classifiers)} yes"
@@ -418,17 +423,28 @@ class Strata:
 
     def _called_by_each(self, heap: Heap) -> str:
         K, (code,) = self.vocabulary.kinds, heap.codes
-        said = [self._called_in(code // K**place % K) for place in range(len(self.classifiers))]
         return ", ".join(
-            f"{name}: {each}" for name, each in zip(self.classifiers, said, strict=True)
+            f"{name}: {self._called_in(code // K**place % K)}"
+            for place, name in enumerate(self.classifiers)
+            if self._applies(name, code)
         )
 
     def _yes(self, code: int) -> int:
         return code & (1 << len(self.classifiers)) - 1
 
     def _applies(self, classifier: str, code: int) -> bool:
-        needed = self.groups.bits(len(self.classifiers), classifier, None)
-        return code & needed == needed
+        return self.groups.within(self.unit, classifier, None).holds(code)
+
+    def first_said(self, code: int) -> int:
+        """Return the number of the class that the first classifier says of a code's items.
+
+        It is the first of those that were applied to them.
+        """
+        K = self.vocabulary.kinds
+        if not self.groups:
+            return code % K
+        applied = (k for k, name in enumerate(self.classifiers) if self._applies(name, code))
+        return int(code // K ** next(applied, 0) % K)
 
     def assign(self, values: Floats, said: NDArray[Any]) -> Ints:
         """Return the stratum of each item.

@@ -126,7 +126,8 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
     those that are called about as often: an item of a small class weighs more in a macro average,
     so labels must be able to go there. Where accuracy alone is wanted, be it of the first k, all
     items weigh the same, and the score alone tells where the errors are. All classes are counted
-    apart.
+    apart. Of two weeks, items that are in one only are drawn from apart from those of both; and
+    what no target needs labels of is in no stratum.
 
     Parameters
     ----------
@@ -138,22 +139,22 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
     K = len(found.classes)
     numbers = {name: number for number, name in enumerate(found.classes)}
     about = {numbers[target.label] for target in goal.targets if target.label}
-    whole = [target for target in goal.targets if target.label == ""]
-    by_size = any(target.metric != "accuracy" and top_of(target.metric) is None for target in whole)
-    needs_all = bool(whole) or any(
-        target.label and False in sides(target.metric) for target in goal.targets
+    by_size = any(
+        target.label == "" and target.metric != "accuracy" and top_of(target.metric) is None
+        for target in goal.targets
     )
-    said = {code: {code // K**j % K for j in range(len(found.classifiers))} for code in every}
+    unit = K ** len(found.classifiers)
+    whose = [found.groups.within(unit, name, None) for name in found.classifiers]
     heaped: dict[tuple[int, ...], list[int]] = {}
-    for code, items in sorted(every.items()):
-        own = sorted(said[code] & about)
+    for code in _needed(found, goal, every):
+        items, held = every[code], code // unit
+        said = {code // K**j % K for j, among in enumerate(whose) if among.holds(code)}
+        own = sorted(said & about)
         if own:
-            key = (0, *own)
-        elif not needs_all:
-            continue
+            key = (0, held, *own)
         else:
-            apart = len(said[code]) > 1  # classifiers disagree: one of them is wrong
-            key = (1 + apart, int(np.log2(max(items, 1))) // _OCTAVES if by_size else 0)
+            apart = len(said) > 1  # classifiers disagree: one of them is wrong
+            key = (1 + apart, held, int(np.log2(max(items, 1))) // _OCTAVES if by_size else 0)
         heaped.setdefault(key, []).append(code)
     heaps = list(heaped.values())
     profiles = found.profile_heaps(heaps)
@@ -172,9 +173,20 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
         tuple(cut_up),
         found.count_parts(cut_up),
         items=sum(every.values()),
+        groups=found.groups,
         rest=tuple(item for item in sorted(every.items()) if item[0] not in inside),
         classes=found.classes,
     )
+
+
+def _needed(found: Cells, goal: Goal, every: Mapping[int, int]) -> list[int]:
+    """Return the codes of items that some target needs labels of, ascending."""
+    codes = np.array(sorted(every))
+    sizes = np.array([every[code] for code in codes.tolist()], dtype=np.float64)
+    parts = Parts(np.arange(codes.size), codes, sizes, classes=len(found.classes))
+    views = views_of(goal, found.classifiers, parts, found.groups, found.classes)
+    needed = np.unique(np.concatenate([view.parts for view in views]))
+    return [int(code) for code in codes[needed]]
 
 
 def random_strata(found: Cells) -> Strata:

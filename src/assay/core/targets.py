@@ -15,11 +15,13 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, overload
+
+import numpy as np
 
 from assay.core.confusion import MATRIX_METRICS, canonical_matrix_metric, is_matrix_metric
 from assay.core.metrics import METRICS, canonical_metric, refuse_bad_top, top_of
-from assay.core.types import between
+from assay.core.types import Bools, Ints, between
 from assay.core.vocabulary import YES_OR_NO
 from assay.errors import DesignError, InputError, did_you_mean
 
@@ -231,8 +233,8 @@ def class_targets(
             hint="leave out the slice; Campaign.slices() tells accuracy by slice afterwards",
         )
     sides = [text]
-    if not _reads(text, classifiers, classes) and len(halves := _MINUS.split(text)) == 2:
-        sides = halves
+    if not _reads(text, classifiers, classes) and _MINUS.search(text):
+        sides = _halves(text, classifiers, classes)
     of_all = {} if multilabel else MATRIX_METRICS
     each = [_of_class(side.strip(), classifiers, classes, text, of_all) for side in sides]
     for metric, _, _ in each:
@@ -263,6 +265,15 @@ def _reads(text: str, classifiers: Sequence[str], classes: Sequence[str]) -> boo
     rest = text.partition(":")[2]
     before, _, last = rest.rpartition(":")
     return rest in classes or rest in classifiers or (before in classes and last in classifiers)
+
+
+def _halves(text: str, classifiers: Sequence[str], classes: Sequence[str]) -> list[str]:
+    """Return both sides of a difference; a class may have a minus in its name."""
+    splits = [(text[: one.start()], text[one.end() :]) for one in _MINUS.finditer(text)]
+    for sides in splits:
+        if all(_reads(side, classifiers, classes) for side in sides):
+            return [*sides]
+    return [*splits[0]]
 
 
 def _of_class(
@@ -310,6 +321,8 @@ def _of_class(
         return named(word), None, ""
     few = ", ".join(classes[:8]) + (", …" if len(classes) > 8 else "")
     names = [] if list(classifiers) == [ALONE] else list(classifiers)
+    if before and last in names:
+        rest, names = before, []
     raise DesignError(
         f"unknown class {rest!r} in {whole!r}",
         details=f"{len(classes):,} classes: {few}"
@@ -399,11 +412,52 @@ def _number(text: str, whole: str) -> float:
 #
 # A group is a slice (the items in German), or the items that a classifier was applied to where not
 # all of them were (last week's). Whether an item is in a group is told by a bit of its code,
-# behind those of what the classifiers say: items of one code lie in the same groups, so a target
-# of a group is exact on the same parts as any other.
+# behind what the classifiers say: items of one code lie in the same groups, so a target of a group
+# is exact on the same parts as any other. What J classifiers say of K classes is below K^J, the
+# code's *unit*, and the bits are the code's multiple of it.
 
 
 MOST_CLASSIFIERS = 62  # the bits of a code that any engine's signed 64 bits hold with room to spare
+
+
+@dataclass(frozen=True)
+class Within:
+    """The items that are in some groups, all of them: those that a metric is about.
+
+    Parameters
+    ----------
+    unit : int
+        That of the codes.
+    bits : int
+        One for each group; none where a metric is about all items.
+
+    Examples
+    --------
+    >>> Within(4, 0b10).holds(0b1001), Within(4, 0b10).holds(0b0101), Within().holds(3)
+    (True, False, True)
+    """
+
+    unit: int = 1
+    bits: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.bits)
+
+    @overload
+    def holds(self, code: int) -> bool: ...
+
+    @overload
+    def holds(self, code: Ints) -> Bools: ...
+
+    def holds(self, code: int | Ints) -> bool | Bools:
+        """Tell whether items of a code are among them."""
+        if not self.bits:
+            return np.ones(code.shape, dtype=np.bool_) if isinstance(code, np.ndarray) else True
+        return code // self.unit & self.bits == self.bits
+
+
+EVERYWHERE = Within()
+"""All items."""
 
 
 @dataclass(frozen=True)
@@ -413,15 +467,15 @@ class Groups:
     Parameters
     ----------
     names : tuple of str
-        With K classifiers, bit K + j of a code is set where the j-th group holds the item.
+        With the unit u, bit j of code // u is set where the j-th group holds the item.
     among : tuple of (classifier, group)
         The classifiers that were applied to a group only; the others, to all items.
 
     Examples
     --------
     >>> groups = Groups(("lang=de", "week 1"), among=(("old", "week 1"),))
-    >>> [bin(groups.bits(2, name, "lang=de")) for name in ("new", "old")]
-    ['0b100', '0b1100']
+    >>> [bin(groups.within(4, name, "lang=de").bits) for name in ("new", "old")]
+    ['0b1', '0b11']
     """
 
     names: tuple[str, ...] = ()
@@ -430,31 +484,31 @@ class Groups:
     def __bool__(self) -> bool:
         return bool(self.names)
 
-    def bits(self, classifiers: int, classifier: str, slice: str | None) -> int:
-        """Return the bits that are set in the code of every item that a metric is about.
+    def within(self, unit: int, classifier: str, slice: str | None) -> Within:
+        """Return the items that a metric is about.
 
         Parameters
         ----------
-        classifiers : int
-            How many there are.
+        unit : int
+            That of the codes.
         classifier : str
             Whose metric it is; empty where it is nobody's.
         slice : str or None
             The group that it is restricted to.
         """
         held = {slice, dict(self.among).get(classifier)} - {None}
-        return sum(1 << classifiers + self.names.index(name) for name in held if name is not None)
+        return Within(unit, sum(1 << self.names.index(name) for name in held if name is not None))
 
-    def slices_told(self, classifiers: int, code: int) -> str:
+    def slices_told(self, unit: int, code: int) -> str:
         """Return the slices that hold a code's items, for people; empty where there are none.
 
         Examples
         --------
-        >>> Groups(("lang=de", "lang=en")).slices_told(2, 0b0111)
+        >>> Groups(("lang=de", "lang=en")).slices_told(4, 0b0111)
         'lang=de'
         """
         whose = {group for _, group in self.among}
-        held = [name for j, name in enumerate(self.names) if code >> classifiers + j & 1]
+        held = [name for j, name in enumerate(self.names) if code // unit >> j & 1]
         return ", ".join(name for name in held if name not in whose)
 
     def to_dict(self) -> dict[str, Any]:

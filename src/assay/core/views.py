@@ -37,7 +37,7 @@ def views_of(
     parts : Parts
         Of all items that any target needs labels of.
     groups : Groups
-        What the bits behind the classifiers' mean.
+        What the bits behind what the classifiers say mean.
     classes : sequence of str
         Those that items are of.
 
@@ -60,7 +60,7 @@ def views_of(
             found.append(_top_view(target, each, parts, tuple(map(every_top.index, tops))))
             continue
         if target.label == "":
-            found.append(_matrix_view(target, each, classifiers, parts))
+            found.append(_matrix_view(target, each, classifiers, parts, groups))
             continue
         number = 1 if target.label is None else list(classes).index(target.label)
         readings = _readings(target, classifiers, parts, groups, number)
@@ -92,67 +92,122 @@ def _top_view(target: Target, goal: Goal, parts: Parts, tops: tuple[int, ...]) -
     )
 
 
-def _matrix_view(target: Target, goal: Goal, classifiers: Sequence[str], parts: Parts) -> View:
-    """Return the view of a metric of all classes: of every stratum, with correct as the outcome."""
+@dataclass(frozen=True, eq=False)
+class _Calls:
+    """What one classifier calls the parts, and to which of them it was applied."""
+
+    said: Ints
+    inside: Bools
+    items: Floats  # all that it calls each class, (K,)
+
+    @classmethod
+    def of(
+        cls, classifier: str | None, classifiers: Sequence[str], parts: Parts, groups: Groups
+    ) -> "_Calls":
+        """Return what a classifier calls the parts.
+
+        Parameters
+        ----------
+        classifier : str
+            Its name.
+        classifiers, parts, groups
+            As in `views_of`.
+        """
+        name = classifier or ""
+        number = classifiers.index(name)
+        among = groups.within(parts.classes ** len(classifiers), name, None)
+        return cls(parts.says(number), parts.inside(among), parts.every_said(number, among))
+
+    def matrix(self, metric: str, parts: Parts, which: Ints) -> Matrix:
+        """Return a metric over some of the parts, to all of which the classifier was applied."""
+        return Matrix(metric, parts.stratum[which], self.said[which], parts.size[which], self.items)
+
+
+def _matrix_view(
+    target: Target, goal: Goal, classifiers: Sequence[str], parts: Parts, groups: Groups
+) -> View:
+    """Return the view of a metric of all classes: of every stratum, with correct as the outcome.
+
+    Parameters
+    ----------
+    target : Target
+    goal : Goal
+        Its own.
+    classifiers, parts, groups
+        As in `views_of`.
+    """
+    calls = _Calls.of(target.classifier, classifiers, parts, groups)
     if target.minus is not None:
-        return _gap_view(target, goal, classifiers, parts)
-    number = classifiers.index(target.classifier or "")
-    said, sizes = parts.says(number), parts.strata_sizes
-    items = np.array([parts.all_said(number, each) for each in range(parts.classes)])
-    every = np.arange(parts.size.size)
-    matrix = None
-    if target.metric != "accuracy":
-        matrix = Matrix(target.metric, parts.stratum, said, parts.size, items)
+        other = _Calls.of(target.minus, classifiers, parts, groups)
+        return _gap_view(target, goal, calls, other, parts)
+    mine = np.flatnonzero(calls.inside)
+    starts = np.flatnonzero(np.diff(parts.stratum[mine], prepend=-1))
+    stratum = parts.stratum[mine][starts]
+    sizes = np.add.reduceat(parts.size[mine], starts)
     return View(
         target.name,
         goal,
-        Ratio(0.0, np.ones_like(sizes), float(items.sum()), np.zeros_like(sizes)),
-        every,
-        parts.starts,
-        np.arange(sizes.size),
-        np.ones_like(sizes),
-        reads=said,
-        matrix=matrix,
+        Ratio(0.0, np.ones_like(sizes), float(calls.items.sum()), np.zeros_like(sizes)),
+        mine,
+        starts,
+        stratum,
+        sizes / parts.strata_sizes[stratum],
+        reads=calls.said[mine],
+        matrix=None if target.metric == "accuracy" else calls.matrix(target.metric, parts, mine),
     )
 
 
-def _gap_view(target: Target, goal: Goal, classifiers: Sequence[str], parts: Parts) -> View:
+def _gap_view(target: Target, goal: Goal, first: _Calls, second: _Calls, parts: Parts) -> View:
     """Return the view of a difference of metrics of all classes.
 
-    A stratum's items on which the two classifiers agree are told from the others; of accuracy they
-    do not count.
+    A stratum's items that one classifier alone was applied to are told from those of the other, and
+    from those of both; of these, the ones on which they agree from the rest. Of accuracy what they
+    agree on does not count, if both are of as many items.
+
+    Parameters
+    ----------
+    target, goal, parts
+        As in `_matrix_view`.
+    first, second : _Calls
+        What the two say.
     """
-    new, old = (classifiers.index(name or "") for name in (target.classifier, target.minus))
-    apart = parts.says(new) != parts.says(old)
-    if not apart.any():
+    both = first.inside & second.inside
+    apart = both & (first.said != second.said)
+    if np.array_equal(first.inside, second.inside) and not apart.any():
         raise PredictionsError(
             f"{target.classifier} and {target.minus} call every item the same: {target.name} is 0",
             hint=f"check that their columns are not the same, or leave {target.name} out",
         )
-    key = 2 * parts.stratum + apart
-    order = np.argsort(key, kind="stable")
-    if target.metric == "accuracy":
-        order = order[apart[order]]
+    alike, alone = both & ~apart, first.inside != second.inside
+    key = 4 * parts.stratum + apart + alone * (2 + second.inside)
+    counts = first.inside | second.inside
+    if target.metric == "accuracy" and first.items.sum() == second.items.sum():
+        counts &= ~alike
+    order = np.flatnonzero(counts)[np.argsort(key[counts], kind="stable")]
     starts = np.flatnonzero(np.diff(key[order], prepend=-1))
     sizes = np.add.reduceat(parts.size[order], starts)
-    matrices = []
-    for number in (new, old):
-        items = np.array([parts.all_said(number, each) for each in range(parts.classes)])
-        said = parts.says(number)[order]
-        matrices.append(Matrix(target.metric, parts.stratum[order], said, parts.size[order], items))
-    row = np.repeat(np.arange(starts.size), np.diff(starts, append=order.size))
     stratum = parts.stratum[order][starts]
+    new, old = (np.flatnonzero(each.inside[order]) for each in (first, second))
+    gap = MatrixGap(
+        first.matrix(target.metric, parts, order[new]),
+        second.matrix(target.metric, parts, order[old]),
+        new,
+        old,
+        parts.size[order],
+        np.where(first.inside, first.said, second.said)[order],
+        np.repeat(np.arange(starts.size), np.diff(starts, append=order.size)),
+    )
     none = np.zeros_like(sizes)
     return View(
         target.name,
         goal,
-        Linear(none, np.zeros(()), none + 1 / float(matrices[0].said_items.sum()), -1.0),
+        Linear(none, np.zeros(()), none + 1 / float(first.items.sum()), -1.0),
         order,
         starts,
         stratum,
         sizes / parts.strata_sizes[stratum],
-        reads=matrices[0].said,
-        matrix=MatrixGap(matrices[0], matrices[1], row),
+        reads=gap.reads,
+        matrix=gap,
     )
 
 
@@ -208,13 +263,13 @@ def _readings(
     """
     found = []
     for name in [name for name in (target.classifier, target.minus) if name] or [""]:
-        bits = groups.bits(len(classifiers), name, target.slice)
-        inside, items = parts.inside(bits), parts.all_items(bits)
+        among = groups.within(parts.classes ** len(classifiers), name, target.slice)
+        inside, items = parts.inside(among), parts.all_items(among)
         if not name:  # what is said does not matter
             found.append(_Reading(name, np.ones_like(inside), inside, items, items))
             continue
         place = classifiers.index(name)
-        yes_items = parts.all_said(place, number, bits)
+        yes_items = parts.all_said(place, number, among)
         found.append(_Reading(name, parts.calls(place, number), inside, items, yes_items))
     return found
 

@@ -12,7 +12,7 @@ number of a set has a bit for each class: a code is then a number in base 2^K.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from numbers import Real
@@ -206,6 +206,35 @@ class Vocabulary:
         words = {_folded(word): word for word in [*self.aliases, *self.names]}
         near = get_close_matches(_folded(str(value)), words, n=1)
         return words[near[0]] if near else ""
+
+    def extended(self, more: "Iterable[str] | Vocabulary") -> "Vocabulary":
+        """Return these classes, and behind them those of others that are none of these yet.
+
+        The numbers of these stay. What is a name or an alias here, in any case, is no new class.
+
+        Examples
+        --------
+        >>> Vocabulary(("b", "a"), {"alpha": "a"}).extended(["A", "alpha", "c"]).names
+        ('b', 'a', 'c')
+        """
+        other = more if isinstance(more, Vocabulary) else None
+        names = more.names if isinstance(more, Vocabulary) else more
+        new = dict.fromkeys(name for name in names if self.find(name) is None)
+        if other is None:
+            return replace(self, names=(*self.names, *new))
+        here = {name: self.find(name) or name for name in other.names}
+        aliases, guidelines = dict(self.aliases), dict(self.guidelines)
+        for alias, name in other.aliases.items():
+            if (self.find(alias) or here[name]) != here[name]:
+                raise DesignError(
+                    f"{alias!r} stands for {self.find(alias)!r}, and for {here[name]!r}",
+                    details="a word stands for one class",
+                )
+            if self.find(alias) is None:
+                aliases[alias] = here[name]
+        for name, guideline in other.guidelines.items():
+            guidelines.setdefault(here[name], guideline)
+        return replace(self, names=(*self.names, *new), aliases=aliases, guidelines=guidelines)
 
     def code(self, said: Sequence[Ints]) -> Ints:
         """Return the codes of what several classifiers say, each an array of class numbers.

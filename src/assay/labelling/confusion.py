@@ -37,21 +37,23 @@ def confusion_of(labelling: Labelling, classifier: str | None = None) -> Confusi
         )
     place = place_of(settings.strata.classifiers, classifier)
     state, parts = labelling.rounds.state, parts_of(settings.strata)
-    said, names = parts.says(place), (*settings.classes.names, NONE_OF_THESE)
-    said_items = np.array([parts.all_said(place, k) for k in range(len(settings.classes))])
-    matrix = Matrix("accuracy", parts.stratum, said, parts.size, said_items)
+    whose = settings.strata.classifiers[place]
+    among = settings.strata.groups.within(settings.strata.unit, whose, None)
+    mine = np.flatnonzero(parts.inside(among))  # the parts that the classifier was applied to
+    said, names = parts.says(place)[mine], (*settings.classes.names, NONE_OF_THESE)
+    said_items = parts.every_said(place, among)
+    matrix = Matrix("accuracy", parts.stratum[mine], said, parts.size[mine], said_items)
     cells: list[ConfusionCell] = []
     if state.by_class is not None:
-        right = matrix.right(state.tallies.n, state.by_class)
+        right = matrix.right(state.tallies.n[mine], state.by_class[mine])
         fixed = (settings.design, settings.goal.confidence, state, parts)
         for number in np.unique(said).tolist():
-            row = MatrixRow(*fixed, np.flatnonzero(said == number), number)
+            row = MatrixRow(*fixed, mine[said == number], number)
             cells += [
                 ConfusionCell(names[number], names[k], share * row.size, share, low, high, labels)
                 for k, share, low, high, labels in row.shares(float(right[number]))
             ]
     items = dict(zip(settings.classes.names, map(int, said_items), strict=True))
-    whose = settings.strata.classifiers[place]
     return ConfusionMatrix(
         settings.classes.names,
         tuple(cells),

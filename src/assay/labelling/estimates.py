@@ -259,7 +259,7 @@ def _row(labelling: Labelling, said: int, answer: Answer) -> int:
     classes = labelling.settings.classes
     if classes.is_yes_or_no:
         return int(answer is not Answer.YES)
-    return int(classes.number(answer) != said % classes.kinds)
+    return int(classes.number(answer) != labelling.settings.strata.first_said(said))
 
 
 def reviewers_in(labelling: Labelling) -> list[ReviewerRow]:

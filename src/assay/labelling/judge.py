@@ -308,7 +308,7 @@ def gap_of(
         found = 2 * ~yes + ~positive
         about = np.zeros(predicted.shape, dtype=np.bool_)
         for place, (_, target) in enumerate(sides):
-            inside = predicted & target.among == target.among
+            inside = target.among.holds(predicted)
             said = (predicted >> target.bit & 1) > 0
             found = found + 4 * 3**place * np.where(inside, 1 + said, 0)
             about |= inside

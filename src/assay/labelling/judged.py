@@ -159,11 +159,11 @@ def _said(
         What the item has in the columns of scores.
     """
     strata, source = settings.strata, settings.source
-    number, names, binary = len(strata.classifiers), strata.classifiers, settings.is_binary
+    names, binary = strata.classifiers, settings.is_binary
     inside = [
         bit
         for bit, name in enumerate(names)
-        if not (among := strata.groups.bits(number, name, None)) or card.predicted & among
+        if strata.groups.within(strata.unit, name, None).holds(card.predicted)
     ]
     said = {}
     for bit in inside:

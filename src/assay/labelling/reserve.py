@@ -169,8 +169,11 @@ class Reserve:
         """
         with store.read() as session:
             held = session.reserve(self._key, len(wanted))
-            if any(held[stratum] > end for stratum, end in [*self._ends.items()]):
-                return  # somebody else has put down cards since
+            longer = [each for each, end in [*self._ends.items()] if held[each] > end]
+            if longer:  # somebody has put down cards since, which may be all that is missing
+                for stratum in longer:
+                    self._ends.pop(stratum, None)
+                return
             lying = self._lying(session, [(0, stop) for stop in held])
         found = self.source(store)
         check_same(self._settings, found)

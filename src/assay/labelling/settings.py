@@ -356,13 +356,15 @@ class Series:
     number : int
         How many periods came before.
     metric : str
-        What is followed.
+        What is followed; of several, the first.
     floor : float, optional
-        What the metric must not be below.
+        What that metric must not be below.
     change_within : float, optional
         The half-width that is wanted of a change.
     budget : int, optional
         What people may be asked in a period.
+    more : tuple of str
+        The other metrics that are followed.
     """
 
     name: str
@@ -372,9 +374,20 @@ class Series:
     floor: float | None = None
     change_within: float | None = None
     budget: int | None = None
+    more: tuple[str, ...] = ()
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """All that is followed."""
+        return (self.metric, *self.more)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values; of one metric as before there could be several."""
+        return {name: value for name, value in asdict(self).items() if name != "more" or value}
 
     def __post_init__(self) -> None:
         """Refuse a floor that no metric can be below."""
+        object.__setattr__(self, "more", tuple(self.more))  # JSON has no tuples
         if self.floor is not None:
             between("floor", self.floor, 0.0, 1.0, hint="0.9 means 90%")
         if self.change_within is not None:
@@ -546,11 +559,8 @@ class Settings:
             "source": self.source.to_dict(),
             "before": None if self.before is None else asdict(self.before),
             "reviewing": self.reviewing.to_dict(),
-            **{
-                name: asdict(each)
-                for name, each in (("series", self.series), ("prior", self.prior))
-                if each is not None
-            },
+            **({} if self.series is None else {"series": self.series.to_dict()}),
+            **({} if self.prior is None else {"prior": asdict(self.prior)}),
             **({"epochs": [each.to_dict() for each in self.epochs]} if self.epochs else {}),
             **({} if self.classes == YES_OR_NO else {"classes": self.classes.to_dict()}),
         }

@@ -15,7 +15,7 @@ from assay.core.answers import Answer
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
 from assay.core.subgroups import Domain, Doubt, as_metric, doubts, kinds, share_of
-from assay.core.targets import Target
+from assay.core.targets import Target, Within
 from assay.core.types import Bools, Floats, Ints
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import DesignError, InputError, did_you_mean
@@ -38,8 +38,8 @@ _WHY = {
 class CountedTarget:
     """A metric that a campaign estimates: its confidence, and which items it is about.
 
-    `bit` is the classifier's in what was predicted of an item; `among` are the bits that are set
-    for every item that the metric is about. Of more classes than yes and no, `of` is the class that
+    `bit` is the classifier's in what was predicted of an item; `among` are the items that the
+    metric is about. Of more classes than yes and no, `of` is the class that
     is called yes; or it is "", and every item is said to be right, and positive where it is.
     """
 
@@ -47,7 +47,7 @@ class CountedTarget:
     metric: str
     confidence: float
     bit: int
-    among: int
+    among: Within
     classes: Vocabulary = YES_OR_NO
     of: str = "yes"
 
@@ -72,7 +72,7 @@ class CountedTarget:
 
     def kinds(self, predicted: Ints, positive: Bools) -> Ints:
         """Return as what items count in the metric, -1 for those that do not."""
-        inside = predicted & self.among == self.among
+        inside = self.among.holds(predicted)
         return np.where(inside, kinds(self.metric, self.says_yes(predicted), positive), -1)
 
     def raises(self, predicted: Ints) -> Bools:
@@ -202,9 +202,9 @@ def _target(settings: Settings, metric: str | None) -> CountedTarget:
 def counted_target(settings: Settings, target: Target, confidence: float) -> CountedTarget:
     """Return which items a metric of one classifier is about."""
     strata, of = settings.strata, "yes" if target.label is None else target.label
-    bits = strata.groups.bits(len(strata.classifiers), target.classifier or "", target.slice)
+    among = strata.groups.within(strata.unit, target.classifier or "", target.slice)
     bit = strata.classifiers.index(target.classifier) if target.classifier else 0
-    return CountedTarget(target.name, target.metric, confidence, bit, bits, settings.classes, of)
+    return CountedTarget(target.name, target.metric, confidence, bit, among, settings.classes, of)
 
 
 def _refuse_unknown(metric: str | None, names: Sequence[str]) -> None:

@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING
 from assay.lazy import on_demand
 
 if TYPE_CHECKING:
-    from assay.predictions.classes import are_classes, column_names, find_classes, is_of_classes
+    from assay.predictions.class_values import sorted_texts
+    from assay.predictions.classes import (
+        are_classes,
+        class_names,
+        column_names,
+        find_classes,
+        is_of_classes,
+    )
     from assay.predictions.contract import (
         RANKED,
         Card,
@@ -29,13 +36,12 @@ if TYPE_CHECKING:
     from assay.predictions.memory import MemoryPredictions
     from assay.predictions.opinions import Opinionated, bound_seed, fold_of
     from assay.predictions.pair import (
-        IN_NEW,
-        IN_OLD,
-        NEW,
-        OLD,
+        NOWHERE,
         ComparedPredictions,
+        code_of_both,
         parts_in,
         read_compared,
+        said_by_both,
     )
     from assay.predictions.read import engine_of, from_arrays, read_predictions
     from assay.predictions.roles import (
@@ -62,7 +68,8 @@ else:
     __getattr__ = on_demand(
         __name__,
         {
-            "classes": "are_classes column_names find_classes is_of_classes",
+            "class_values": "sorted_texts",
+            "classes": "are_classes class_names column_names find_classes is_of_classes",
             "contract": (
                 "RANKED Card ClassScored ClassScores Found IdKind Predictions Ranking "
                 "joint_fingerprint listed"
@@ -77,7 +84,7 @@ else:
             "labelled": "Labelled read_labelled",
             "memory": "MemoryPredictions",
             "opinions": "Opinionated bound_seed fold_of",
-            "pair": "IN_NEW IN_OLD NEW OLD ComparedPredictions parts_in read_compared",
+            "pair": "NOWHERE ComparedPredictions code_of_both parts_in read_compared said_by_both",
             "read": "engine_of from_arrays read_predictions",
             "roles": (
                 "SCORE_SCALES SCORES_OF STAR Roles ScoreOf ScoreScale refuse_bad_show "
@@ -91,10 +98,7 @@ else:
 
 __all__ = [
     "ENGINES",
-    "IN_NEW",
-    "IN_OLD",
-    "NEW",
-    "OLD",
+    "NOWHERE",
     "RANKED",
     "SCORES_OF",
     "SCORE_SCALES",
@@ -126,6 +130,8 @@ __all__ = [
     "as_mappings",
     "as_scan",
     "bound_seed",
+    "class_names",
+    "code_of_both",
     "column_names",
     "engine_of",
     "find_classes",
@@ -146,8 +152,10 @@ __all__ = [
     "read_predictions",
     "refuse_bad_show",
     "refuse_improbable",
+    "said_by_both",
     "score_name",
     "shown_with",
     "slice_text",
+    "sorted_texts",
     "telling_progress",
 ]

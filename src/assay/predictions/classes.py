@@ -76,7 +76,8 @@ def find_classes(
     if isinstance(scan.source, Predictions):
         return _of_predictions(scan.source, known)
     if known is None and probabilities is not None:
-        known = _from_columns(scan, probabilities, predicted)
+        found_in = f"the columns that fit {probabilities!r}"
+        known = _vocabulary(_from_columns(scan, probabilities, predicted), found_in)
     if predicted is None:
         if known is None:
             raise PredictionsError(
@@ -90,6 +91,30 @@ def find_classes(
         _refuse_unknown(found, known)
         return known
     return _vocabulary(sorted_texts(found.values), found.where)
+
+
+def class_names(
+    source: object, *, predicted: str | None = None, probabilities: str | None = None
+) -> list[str]:
+    """Return the names of classes that predictions have, sorted; there may be one, or more.
+
+    Parameters
+    ----------
+    source, predicted, probabilities
+        As in `find_classes`.
+
+    Examples
+    --------
+    >>> class_names({"topic": ["physics", "math", "math"]}, predicted="topic")
+    ['math', 'physics']
+    """
+    scan = as_scan(source)
+    if isinstance(scan.source, Predictions):
+        return list(scan.source.classes)
+    if probabilities is not None:
+        return _from_columns(scan, probabilities, predicted)
+    refuse_no_column("predicted", predicted)
+    return sorted_texts(_distinct(scan, str(predicted), MOST_CLASSES).values)
 
 
 def is_of_classes(source: object, predicted: str, limit: int = 3) -> list[str]:
@@ -274,11 +299,11 @@ def _of_predictions(held: Predictions, known: Vocabulary | None) -> Vocabulary:
     return Vocabulary(held.classes) if known is None else known
 
 
-def _from_columns(scan: Scan, pattern: str, predicted: str | None) -> Vocabulary:
+def _from_columns(scan: Scan, pattern: str, predicted: str | None) -> list[str]:
     """Return the classes that columns of probabilities are named after."""
     refuse_no_column("probabilities", pattern)
     if STAR not in pattern:
-        return Vocabulary(tuple(map(str, range(length_of_lists(scan, pattern)))))
+        return list(map(str, range(length_of_lists(scan, pattern))))
     known = column_names(scan)
     found = sorted_texts(list(starred(pattern, known, [predicted])))
     if not found:
@@ -287,7 +312,7 @@ def _from_columns(scan: Scan, pattern: str, predicted: str | None) -> Vocabulary
             details=f"columns: {', '.join(known)}",
             hint="the star stands for the name of a class",
         )
-    return _vocabulary(found, f"the columns that fit {pattern!r}")
+    return found
 
 
 def length_of_lists(scan: Scan, column: str) -> int:

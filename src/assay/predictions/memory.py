@@ -164,11 +164,14 @@ _BY_MODEL = ":model-"  # what follows the fingerprint of several where they are 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """The rows of one classifier's predictions: ids, scores, what it says, and what people see."""
+    """The rows of one classifier's predictions: ids, scores, what it says, and what people see.
+
+    It says yes or no; of more classes, the number of one.
+    """
 
     ids: Ids
     score: Floats
-    predicted: Bools
+    predicted: Bools | Ints
     show: Show
     weights: Ints | None = None
     opinions: Opinions | None = None
@@ -285,7 +288,8 @@ class MemoryPredictions:
     def judged(self) -> Judged:
         """What was read, row by row."""
         told = self._show, self._weights, self._opinions
-        return Judged(self._ids, self._score, self._predicted, *told)
+        said = self._predicted if self.classes == YES_OR_NO.names else self._codes
+        return Judged(self._ids, self._score, said, *told)
 
     @property
     def weighted(self) -> bool:

@@ -1,8 +1,9 @@
 """Two sets of predictions side by side: of two model versions, or of two weeks.
 
 Items are told by their ids. Some are in both, some in the earlier or the later one only, and each
-classifier's metrics are about its own. A code has four bits: what the first and the second say, and
-whether they were applied to the item at all (`assay.core.targets`).
+classifier's metrics are about its own. A code tells what the first and the second say, and whether
+they were applied to the item at all (`assay.core.targets`): with K classes it is old + K new, and
+K^2 more for an item of the first, 2 K^2 for one of the second; of yes and no, that is four bits.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,17 +19,48 @@ from assay.core.error_model import Model, Values, is_missing
 from assay.core.metrics import sides
 from assay.core.targets import Groups, refuse_bad_names
 from assay.core.types import Floats, Ints, Words
+from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import PredictionsError
+from assay.predictions.class_values import some_of
+from assay.predictions.classes import class_names
 from assay.predictions.contract import Predictions, joint_fingerprint, listed
 from assay.predictions.ids import Ids
 from assay.predictions.judgements import Classifiers, as_mappings, ranks_of
 from assay.predictions.memory import Judged, MemoryPredictions
 from assay.predictions.opinions import Opinions, opinions_of_several
 from assay.predictions.read import read_predictions
+from assay.predictions.roles import STAR
 from assay.predictions.scan import Scan, as_scan
 from assay.predictions.union import UnionPredictions
 
-OLD, NEW, IN_OLD, IN_NEW = (1 << bit for bit in range(4))
+NOWHERE = -1
+"""In place of a class, where a classifier was not applied to an item."""
+
+
+def code_of_both(old: Ints, new: Ints, classes: int) -> Ints:
+    """Return codes of what two classifiers say, each a class number or `NOWHERE`.
+
+    Examples
+    --------
+    >>> code_of_both(np.array([1, 0, NOWHERE]), np.array([1, NOWHERE, 1]), 2)
+    array([15,  4, 10])
+    """
+    there = (old != NOWHERE) + 2 * (new != NOWHERE)
+    said = np.maximum(old, 0) + classes * np.maximum(new, 0)
+    return np.asarray(said + classes**2 * there, dtype=np.int64)
+
+
+def said_by_both(code: int, classes: int) -> tuple[int, int]:
+    """Return what two classifiers say of items of a code: class numbers, or `NOWHERE`.
+
+    Examples
+    --------
+    >>> [said_by_both(code, 2) for code in (15, 4, 10)]
+    [(1, 1), (0, -1), (-1, 1)]
+    """
+    there = code // classes**2
+    old = code % classes if there & 1 else NOWHERE
+    return old, code // classes % classes if there & 2 else NOWHERE
 
 
 class ComparedPredictions(MemoryPredictions):
@@ -39,10 +71,16 @@ class ComparedPredictions(MemoryPredictions):
     old, new : MemoryPredictions
     names : (str, str)
         What the two are called.
+    classes : Vocabulary
+        What they say of an item: all classes of both.
     """
 
     def __init__(
-        self, old: MemoryPredictions, new: MemoryPredictions, names: tuple[str, str]
+        self,
+        old: MemoryPredictions,
+        new: MemoryPredictions,
+        names: tuple[str, str],
+        classes: Vocabulary = YES_OR_NO,
     ) -> None:
         refuse_bad_names(names)
         if old.id_kind != new.id_kind:
@@ -51,6 +89,12 @@ class ComparedPredictions(MemoryPredictions):
                 f"{new.id_kind}s",
                 details="an item is told by its id: 7 and '7' are two",
                 hint="write them alike in both",
+            )
+        if old.multilabel or new.multilabel:
+            raise PredictionsError(
+                f"items of {(old if old.multilabel else new).source} may have several classes",
+                details="two sets of predictions are compared where each item is of one class",
+                hint="make a campaign for each, with multilabel=True",
             )
         if old.weighted or new.weighted:
             raise PredictionsError(
@@ -63,19 +107,23 @@ class ComparedPredictions(MemoryPredictions):
         before, after = old.judged, new.judged
         at = _places(before.ids, after.ids)
         there, gone = at >= 0, np.flatnonzero(at < 0)
-        codes = np.concatenate([after.predicted * NEW | IN_NEW, np.zeros_like(gone)])
-        ranks = np.concatenate([ranks_of(after.score, after.predicted), np.zeros(gone.size)])
+        nowhere = np.full(after.score.size + gone.size, NOWHERE)
+        ranks = np.concatenate([_ranks(new), np.zeros(gone.size)])
         place = np.where(there, at, after.score.size + np.cumsum(at < 0) - 1)
-        earlier = ranks_of(before.score, before.predicted)
-        codes[place] |= before.predicted * OLD | IN_OLD
+        earlier = _ranks(old)
+        said, says = nowhere.copy(), nowhere
+        said[place] = _numbers(old, classes)
+        says[: after.score.size] = _numbers(new, classes)
+        codes = code_of_both(said, says, len(classes))
         ranks[place] = np.where(there, (ranks[place] + earlier) / 2, earlier)
         sources = [part.source for part in self.parts]
         super().__init__(
             source=listed(sources),
             ids=Ids.concatenated([after.ids, before.ids.take(gone)]),
             classifiers=names,
+            classes=classes.names,
             score=ranks,
-            predicted=codes.astype(np.int64),
+            predicted=codes,
             fingerprint=joint_fingerprint(
                 [part.fingerprint() for part in self.parts], old.size + new.size
             ),
@@ -86,7 +134,7 @@ class ComparedPredictions(MemoryPredictions):
                 for doubt in part.doubts
             ),
             groups=Groups(names, tuple((name, name) for name in names)),
-            opinions=_opinions(self.parts, names, place, codes.astype(np.int64), ranks),
+            opinions=_opinions(self.parts, names, place, codes, ranks),
         )
 
     def with_model(self, model: Model) -> "ComparedPredictions":
@@ -102,17 +150,42 @@ class ComparedPredictions(MemoryPredictions):
     def are_alike(self, metric: str) -> bool:
         """Tell whether both say the same of all items that a metric is about, and of no others.
 
-        Then they have the same metric, whatever the items are.
+        Then they have the same metric, whatever the items are. Of classes a metric may be written
+        with one, ``precision:fraud``.
         """
+        said = [said_by_both(code, len(self.classes)) for code in self.cells()]
+        name, _, label = metric.partition(":")
+        if self.classes != YES_OR_NO.names and not label:
+            return all(old == new for old, new in said)
+        number = self.classes.index(label) if label else 1
         return all(
-            _says(code, side, OLD, IN_OLD) == _says(code, side, NEW, IN_NEW)
-            for code in self.cells()
-            for side in sides(metric)
+            (old != NOWHERE and (old == number) == side)
+            == (new != NOWHERE and (new == number) == side)
+            for old, new in said
+            for side in sides(name)
         )
 
 
-def _says(code: int, side: bool, said: int, inside: int) -> bool:
-    return bool(code & inside) and bool(code & said) == side
+def _numbers(part: MemoryPredictions, classes: Vocabulary) -> Ints:
+    """Return what was said of each item, by its number among all classes."""
+    names = [classes.find(name) for name in part.classes]
+    if None in names:
+        raise PredictionsError(
+            f"{part.source} has a class {part.classes[names.index(None)]!r}, which is not among "
+            "those of both",
+            details=f"{len(classes):,} classes: {some_of(classes.names)}",
+            hint="both must be of classes, or both of yes and no",
+        )
+    number = np.array([classes.numbers[str(name)] for name in names], dtype=np.int64)
+    return np.asarray(number[part.judged.predicted.astype(np.int64)])
+
+
+def _ranks(part: MemoryPredictions) -> Floats:
+    """Return each item's rank; predictions of classes hold nothing else."""
+    judged = part.judged
+    if part.classes != YES_OR_NO.names:
+        return judged.score
+    return ranks_of(judged.score, judged.predicted)
 
 
 def _opinions(
@@ -191,6 +264,7 @@ def read_compared(
     *,
     classifiers: Classifiers,
     id: str | None,
+    classes: Vocabulary | None = None,
     show: Sequence[str] = (),
     aux: Sequence[str] = (),
     model: Mapping[str, Any] | None = None,
@@ -204,6 +278,8 @@ def read_compared(
         The earlier and the later ones.
     classifiers : mapping of str to mapping
         The two names, in the same order, with the columns of each, as in `read_predictions`.
+    classes : Vocabulary, optional
+        Those of both, where they say more than yes and no.
     id, show, seed
         As in `read_predictions`; an id is needed, as nothing else tells which items are the same.
     aux, model
@@ -232,11 +308,12 @@ def read_compared(
             hint="say which column: id='url'",
         )
     first, second = (
-        _in_memory(scan, id=id, show=show, seed=seed, aux=aux, **dict(columns))
+        _in_memory(scan, classes, id=id, show=show, seed=seed, aux=aux, **dict(columns))
         for scan, columns in zip(held, as_mappings(classifiers).values(), strict=True)
     )
     one, other = classifiers
-    found = ComparedPredictions(first, second, (one, other))
+    known = YES_OR_NO if classes is None else classes
+    found = ComparedPredictions(first, second, (one, other), known)
     return found if model is None else found.with_model(Model.from_dict(model))
 
 
@@ -247,9 +324,16 @@ def parts_in(predictions: Predictions) -> tuple[Predictions, ...]:
     return (predictions,)
 
 
-def _in_memory(scan: Scan, **columns: Any) -> MemoryPredictions:
+def _in_memory(scan: Scan, classes: Vocabulary | None, **columns: Any) -> MemoryPredictions:
+    """Read one of the two. It may have no probabilities of classes that the other has."""
     lasting = scan if isinstance(scan.source, Predictions) else replace(scan, engine="memory")
-    found = read_predictions(lasting, **{"score": None, **columns})
+    pattern = columns.get("probabilities") or ""
+    if classes is not None and STAR in pattern and lasting is not scan:
+        names = class_names(scan, predicted=columns.get("predicted"), probabilities=pattern)
+        there = {classes.find(name) for name in names}
+        aliases = {alias: name for alias, name in classes.aliases.items() if name in there}
+        classes = Vocabulary(tuple(name for name in classes.names if name in there), aliases)
+    found = read_predictions(lasting, **{"score": None, **columns}, classes=classes)
     if not isinstance(found, MemoryPredictions):
         raise PredictionsError(
             f"{found.source} lies where {type(found).__name__} reads it",

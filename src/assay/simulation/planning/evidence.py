@@ -278,8 +278,8 @@ def _side_of(side: bool, strata: Strata, labels: Ints, positives: Ints) -> SideB
 def _is_of(side: bool, code: int, strata: Strata) -> bool:
     """Tell whether a code is of items that the newest classifier judged, and so."""
     newest = len(strata.classifiers) - 1
-    needed = strata.groups.bits(newest + 1, strata.classifiers[newest], None)
-    return code & needed == needed and bool(code >> newest & 1) == side
+    among = strata.groups.within(strata.unit, strata.classifiers[newest], None)
+    return among.holds(code) and bool(code >> newest & 1) == side
 
 
 def _items(side: bool, strata: Strata) -> int:

@@ -1,0 +1,322 @@
+"""Two weeks, and series of weeks, of more classes than yes and no."""
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+import assay
+from assay import Campaign
+from assay.core.vocabulary import Vocabulary
+from assay.errors import AssayError, AssayWarning
+from assay.predictions import from_arrays
+from assay.predictions.pair import code_of_both, said_by_both
+
+NAMES = np.array(["bio", "cs", "math", "physics", "zoo"])
+SIZE = 600
+RNG = np.random.default_rng(1)
+TRUTH = RNG.choice(5, SIZE, p=[0.06, 0.16, 0.46, 0.22, 0.1])
+EVERY = np.arange(SIZE)
+COLUMNS: dict[str, Any] = {"id": "id", "predicted": "topic", "score": "p"}
+
+
+def table(ids: Any, seed: int, right: float = 1.0, classes: int = 5) -> dict[str, Any]:
+    """Return predictions of some items, of the first classes only."""
+    rng = np.random.default_rng(seed)
+    score = rng.uniform(0.3, 1, SIZE)
+    said = np.where(rng.random(SIZE) < right * score, TRUTH, rng.integers(0, 5, SIZE)) % classes
+    return {"id": [f"u{id}" for id in ids], "topic": NAMES[said[ids]], "p": score[ids]}
+
+
+WEEK_1 = table(EVERY[:400], 2, 0.8)
+WEEK_2 = table(EVERY[100:500], 3)
+PAIRS = {
+    "versions": (table(EVERY, 2, 0.8), table(EVERY, 3)),
+    "weeks": (WEEK_1, WEEK_2),
+    "weeks of other sizes": (WEEK_1, table(EVERY[200:], 3)),
+    "no item in common": (WEEK_1, table(EVERY[400:], 3)),
+    "a class that is new": (table(EVERY[:400], 2, classes=4), WEEK_2),
+    "a class that is gone": (WEEK_1, table(EVERY[100:500], 3, classes=4)),
+}
+METRICS = {
+    "accuracy": sk.accuracy_score,
+    "macro_f1": lambda y, p: sk.f1_score(y, p, average="macro", zero_division=0),
+    "macro_precision": lambda y, p: sk.precision_score(y, p, average="macro", zero_division=0),
+    "weighted_f1": lambda y, p: sk.f1_score(y, p, average="weighted", zero_division=0),
+    "cohen_kappa": sk.cohen_kappa_score,
+    "matthews_correlation": sk.matthews_corrcoef,
+    "recall:cs": lambda y, p: sk.recall_score(y == "cs", p == "cs"),
+    "precision:math": lambda y, p: sk.precision_score(y == "math", p == "math"),
+    "f1:physics": lambda y, p: sk.f1_score(y == "physics", p == "physics"),
+}
+
+
+def truth(item: Any, classes: int = 5) -> str:
+    number = int(TRUTH[int(str(item)[1:])])
+    return str(NAMES[number]) if number < classes else "none of these"
+
+
+def finish(campaign: Campaign, size: int = 100, classes: int = 5) -> list[str]:
+    """Label to the end, and return what people were asked."""
+    asked: list[str] = []
+    while batch := campaign.ask(size):
+        asked += [str(item.id) for item in batch]
+        campaign.tell({item.id: truth(item.id, classes) for item in batch})
+    return asked
+
+
+def exact(metric: str, pair: tuple[dict[str, Any], dict[str, Any]]) -> tuple[float, float]:
+    """Return the later one's metric, and by how much it is above the earlier one's."""
+    old, new = (
+        METRICS[metric](np.array([truth(id) for id in each["id"]]), each["topic"]) for each in pair
+    )
+    return float(new), float(new - old)
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Iterator[str]:
+    yield f"sqlite:///{tmp_path}/labels.db"
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("kind", PAIRS)
+def test_at_full_labelling_differences_are_those_of_scikit_learn(kind: str, metric: str) -> None:
+    pair = PAIRS[kind]
+    campaign = assay.compare_campaign(
+        *pair, **COLUMNS, metric=metric, budget=10 * SIZE, level_within=0.01
+    )
+    finish(campaign, SIZE)
+    (name, gap), (_, level) = campaign.estimates().items()
+    assert name == f"{metric}:new - {metric}:old"
+    assert (level.value, gap.value) == pytest.approx(exact(metric, pair), abs=1e-12)
+    assert gap.value != pytest.approx(exact(metric, pair[::-1])[1], abs=1e-12)
+
+
+def test_a_class_that_one_week_alone_has_is_in_the_matrix(storage: str) -> None:
+    pair = PAIRS["a class that is new"]
+    campaign = assay.compare_campaign(*pair, **COLUMNS, budget=10 * SIZE, storage=storage)
+    finish(campaign, SIZE)
+    assert campaign.settings.classes.names == tuple(NAMES)
+    for name, each in zip(("old", "new"), pair, strict=True):
+        matrix = campaign.confusion(name)
+        called = {said: int((each["topic"] == said).sum()) for said in NAMES}
+        assert matrix.said == called
+    assert assay.verify_campaign("comparison", storage=storage).clean
+
+
+def test_accuracy_needs_no_labels_where_two_versions_say_the_same() -> None:
+    old, new = PAIRS["versions"]
+    asked = finish(assay.compare_campaign(old, new, **COLUMNS, budget=SIZE))
+    assert {*asked} == {f"u{id}" for id in np.flatnonzero(old["topic"] != new["topic"])}
+
+
+def test_labels_of_a_campaign_count_again_and_nobody_is_asked_twice(storage: str) -> None:
+    before = assay.create_campaign(
+        WEEK_1, **COLUMNS, metric="macro_f1", within=0.08, name="before", storage=storage
+    )
+    finish(before)
+    campaign = assay.compare_campaign(
+        WEEK_1, WEEK_2, **COLUMNS, metric="macro_f1", within=0.06, labels_from="before",
+        storage=storage,
+    )  # fmt: skip
+    assert len(campaign.answers()) > 20
+    assert not {*finish(campaign)} & {str(id) for id in before.answers()}
+    gap = campaign.estimate()
+    assert gap.low <= exact("macro_f1", (WEEK_1, WEEK_2))[1] <= gap.high
+    for name in ("before", "comparison"):
+        assert assay.verify_campaign(name, storage=storage).clean
+
+
+def test_what_was_none_of_these_is_asked_again_when_there_are_more_classes(storage: str) -> None:
+    pair = PAIRS["a class that is new"]
+    before = assay.create_campaign(pair[0], **COLUMNS, budget=150, name="before", storage=storage)
+    finish(before, classes=4)
+    none = {str(id) for id, answer in before.answers().items() if answer == "none of these"}
+    assert none
+    with pytest.warns(AssayWarning, match=f"1 class is new .*: zoo; {len(none)} items"):
+        campaign = assay.compare_campaign(
+            *pair, **COLUMNS, labels_from="before", budget=10 * SIZE, metric="macro_f1",
+            storage=storage,
+        )  # fmt: skip
+    asked = finish(campaign, SIZE)
+    assert {*asked} & {str(id) for id in before.answers()} == none
+    assert campaign.estimate().value == pytest.approx(exact("macro_f1", pair)[1], abs=1e-12)
+    assert assay.verify_campaign("comparison", storage=storage).clean
+    assert "none of these" not in campaign.answers().values()
+    assert before.answers() == assay.load_campaign("before", storage=storage).answers()
+
+
+def test_without_new_classes_none_of_these_stands(storage: str) -> None:
+    pair = (table(EVERY[:400], 2, classes=4), table(EVERY[100:500], 3, classes=4))
+    before = assay.create_campaign(pair[0], **COLUMNS, budget=150, name="before", storage=storage)
+    finish(before, classes=4)
+    campaign = assay.compare_campaign(
+        *pair, **COLUMNS, labels_from="before", budget=10 * SIZE, metric="macro_f1", storage=storage
+    )
+    assert not {*finish(campaign, SIZE, classes=4)} & {str(id) for id in before.answers()}
+
+
+def test_a_series_follows_several_metrics(storage: str) -> None:
+    weeks = [table(EVERY[:400], 2, classes=4), WEEK_2, table(EVERY[200:], 5, 0.5)]
+    metrics = ["accuracy", "macro-f1", "recall:cs"]
+    for number, week in enumerate(weeks):
+        given: dict[str, Any] = {"metric": metrics, "within": 0.02, **COLUMNS}
+        if number:
+            given = {"previous": weeks[number - 1]}
+        new = pytest.warns(AssayWarning, match="1 class is new") if number == 1 else nullcontext()
+        with new:
+            campaign = assay.follow_campaign(
+                week, series="topics", period=f"w{number}", storage=storage, budget=10 * SIZE,
+                **given,
+            )  # fmt: skip
+        asked = finish(campaign, SIZE, classes=5 if number else 4)
+        assert asked
+        assert assay.verify_campaign(f"topics/w{number}", storage=storage).clean
+    for metric in ("accuracy", "macro_f1", "recall:cs"):
+        found = assay.trend("topics", metric=metric, storage=storage)
+        assert found.metrics == ("accuracy", "macro_f1", "recall:cs")
+        for row, pair in zip(found.rows[1:], pairwise(weeks), strict=True):
+            assert row.change is not None and row.change.value is not None
+            assert row.estimate.value == pytest.approx(exact(metric, pair)[0], abs=0.02)
+            assert row.change.value == pytest.approx(exact(metric, pair)[1], abs=0.02)
+        assert found.latest.moved == "fell"
+    assert assay.trend("topics", storage=storage).metric == "accuracy"
+    with pytest.raises(AssayError, match="does not follow 'recall:bio'"):
+        assay.trend("topics", metric="recall:bio", storage=storage)
+
+
+def test_the_classes_of_a_later_week_join_those_of_before(storage: str) -> None:
+    first, second = PAIRS["a class that is new"]
+    campaign = assay.follow_campaign(
+        first, series="s", period="w1", storage=storage, budget=150, **COLUMNS
+    )
+    finish(campaign, classes=4)
+    assert assay.trend("s", storage=storage).metric == "accuracy"
+    with pytest.warns(AssayWarning, match="1 class is new"):
+        later = assay.follow_campaign(
+            second, series="s", period="w2", previous=first, storage=storage
+        )
+    assert later.settings.classes.names == tuple(NAMES)
+    assert later.settings.prior is not None and sum(later.settings.prior.labels) > 0
+    # The numbers of the classes that there were stay, so the predictions of before are known again.
+    assert campaign.settings.classes.names == later.settings.classes.names[:4]
+
+
+def test_labels_from_before_are_the_first_round(storage: str) -> None:
+    sample = np.random.default_rng(9).choice(400, 120, replace=False)
+    campaign = assay.create_campaign(
+        WEEK_1, **COLUMNS, metrics=["accuracy", "macro_f1", "recall:cs"], within=0.05,
+        labels={f"u{id}": truth(f"u{id}") for id in sample}, storage=storage,
+    )  # fmt: skip
+    for estimate in campaign.estimates().values():
+        assert estimate.labels == 120 and estimate.value is not None
+    assert not {*finish(campaign)} & {f"u{id}" for id in sample}
+    assert assay.verify_campaign(storage=storage).clean
+    with pytest.raises(AssayError, match="did you mean 'physics'"):
+        assay.create_campaign(WEEK_1, **COLUMNS, budget=9, labels={"u1": "phisics"})
+
+
+def test_a_rebase_keeps_labels_and_takes_in_new_classes(storage: str) -> None:
+    first, second = PAIRS["a class that is new"]
+    campaign = assay.create_campaign(
+        first, **COLUMNS, metrics=["accuracy", "macro_f1"], budget=200, storage=storage
+    )
+    finish(campaign, classes=4)
+    with pytest.warns(AssayWarning, match="1 class is new since these labels were given: zoo"):
+        campaign = assay.rebase_campaign(predictions=second, storage=storage)
+    assert campaign.settings.classes.names == tuple(NAMES)
+    finish(campaign)
+    assert assay.verify_campaign(storage=storage).clean
+    whole = assay.compare_campaign(second, WEEK_1, **COLUMNS, budget=9, metric="macro_f1")
+    assert whole.settings.classes.names == tuple(NAMES)
+
+
+def test_an_extension_is_refused_with_what_does_it(storage: str) -> None:
+    assay.create_campaign(WEEK_1, **COLUMNS, budget=20, storage=storage)
+    with pytest.raises(AssayError, match="is of 5 classes and cannot be extended") as told:
+        assay.extend_campaign(table(EVERY[400:], 3), storage=storage)
+    assert "rebase_campaign" in str(told.value)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_probabilities_of_a_class_that_one_week_has_no_column_for(*, swapped: bool) -> None:
+    rng = np.random.default_rng(4)
+
+    def week(ids: Any, classes: int) -> dict[str, Any]:
+        likely = rng.dirichlet(np.ones(classes), len(ids))
+        columns = {f"p_{NAMES[k]}": likely[:, k] for k in range(classes)}
+        topic = NAMES[likely.argmax(axis=1)]
+        return {"id": [f"u{id}" for id in ids], "topic": topic, **columns}
+
+    pair = (week(EVERY[:300], 4), week(EVERY[100:500], 5))
+    pair = pair[::-1] if swapped else pair
+    campaign = assay.compare_campaign(
+        *pair, id="id", probabilities="p_*", metric="macro_f1", budget=10 * SIZE
+    )
+    finish(campaign, SIZE)
+    assert campaign.estimate().value == pytest.approx(exact("macro_f1", pair)[1], abs=1e-12)
+
+
+def test_predictions_that_were_read_before_with_other_classes() -> None:
+    old, new = (
+        from_arrays(y_pred=each["topic"], y_score=each["p"], ids=each["id"])
+        for each in PAIRS["a class that is gone"][::-1]
+    )
+    assert old.classes != new.classes
+    campaign = assay.compare_campaign(old, new, metric="macro_f1", budget=10 * SIZE)
+    finish(campaign, SIZE)
+    expected = exact("macro_f1", PAIRS["a class that is gone"][::-1])[1]
+    assert campaign.estimate().value == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"metric": "recall:zo"}, "did you mean 'zoo'"),
+        ({"aux": ["p"]}, "aux=\\['p'\\] is given for predictions of several classes"),
+        ({"names": ("bio", "new")}, "'bio' is the name of a class"),
+        ({"classes": ["bio", "cs", "math"]}, "none of the 3 classes"),
+        ({"threshold": 0.5, "metric": "macro_f1"}, "threshold=0.5 is given"),
+    ],
+)
+def test_what_is_refused_is_told(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(AssayError, match=told):
+        assay.compare_campaign(WEEK_1, WEEK_2, **{**COLUMNS, "budget": 10, **given})
+
+
+def test_labels_of_yes_and_no_are_none_of_classes(storage: str) -> None:
+    assay.create_campaign(
+        WEEK_1, id="id", predicted="topic", positive="cs", question="What is it?", budget=9,
+        name="cs", storage=storage,
+    )  # fmt: skip
+    with pytest.raises(AssayError, match="campaign 'cs' is of yes and no, and this one is of 5"):
+        assay.compare_campaign(
+            WEEK_1, WEEK_2, **COLUMNS, budget=9, labels_from="cs", question="What is it?",
+            storage=storage,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("classes", [2, 3, 7])
+def test_codes_of_two_are_told_apart_and_read_back(classes: int) -> None:
+    said = np.arange(-1, classes)
+    old, new = (each.ravel() for each in np.meshgrid(said, said))
+    there = (old >= 0) | (new >= 0)
+    codes = code_of_both(old[there], new[there], classes)
+    assert len({*codes.tolist()}) == there.sum()
+    read = [said_by_both(code, classes) for code in codes.tolist()]
+    assert read == [*zip(old[there].tolist(), new[there].tolist(), strict=True)]
+
+
+def test_more_words_for_classes() -> None:
+    first = Vocabulary(("b", "a"), {"alpha": "a"}, {"a": "the first"})
+    both = first.extended(Vocabulary(("A", "c"), {"gamma": "c"}, {"c": "the third"}))
+    assert both.names == ("b", "a", "c")
+    assert both.aliases == {"alpha": "a", "gamma": "c"}
+    assert both.guidelines == {"a": "the first", "c": "the third"}
+    with pytest.raises(AssayError, match="'alpha' stands for 'a', and for 'c'"):
+        first.extended(Vocabulary(("c", "d"), {"alpha": "c"}))
