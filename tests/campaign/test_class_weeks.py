@@ -99,7 +99,9 @@ def test_at_full_labelling_differences_are_those_of_scikit_learn(kind: str, metr
 
 def test_a_class_that_one_week_alone_has_is_in_the_matrix(storage: str) -> None:
     pair = PAIRS["a class that is new"]
-    campaign = assay.compare_campaign(*pair, **COLUMNS, budget=10 * SIZE, storage=storage)
+    campaign = assay.compare_campaign(
+        *pair, **COLUMNS, budget=10 * SIZE, level_within=0.01, metric="macro_f1", storage=storage
+    )
     finish(campaign, SIZE)
     assert campaign.settings.classes.names == tuple(NAMES)
     for name, each in zip(("old", "new"), pair, strict=True):
@@ -113,6 +115,16 @@ def test_accuracy_needs_no_labels_where_two_versions_say_the_same() -> None:
     old, new = PAIRS["versions"]
     asked = finish(assay.compare_campaign(old, new, **COLUMNS, budget=SIZE))
     assert {*asked} == {f"u{id}" for id in np.flatnonzero(old["topic"] != new["topic"])}
+
+
+def test_labels_where_two_versions_differ_tell_no_matrix() -> None:
+    campaign = assay.compare_campaign(*PAIRS["versions"], **COLUMNS, budget=50)
+    finish(campaign)
+    with pytest.raises(AssayError, match="what new takes for what is not known here"):
+        campaign.confusion("new")
+    with pytest.raises(AssayError, match="level_within"):
+        campaign.by_class("new")
+    assert "accuracy:new - accuracy:old" in campaign.report().html
 
 
 def test_labels_of_a_campaign_count_again_and_nobody_is_asked_twice(storage: str) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         refuse_unconfirmed,
         source_text,
     )
-    from assay.labelling.confusion import confusion_of
+    from assay.labelling.confusion import confusion_of, whose_classes
     from assay.labelling.curve import threshold_curve
     from assay.labelling.epochs import Dealt, Epoch, epoch_seed
     from assay.labelling.estimates import (
@@ -80,7 +80,7 @@ else:
             "assignments": "LEASE_SECONDS Assignments TurnReply TurnRequest",
             "confirmation": "confirm_source is_confirmed refuse_unconfirmed source_text",
             "class_table": "class_table_of",
-            "confusion": "confusion_of",
+            "confusion": "confusion_of whose_classes",
             "curve": "threshold_curve",
             "epochs": "Dealt Epoch epoch_seed",
             "estimates": (
@@ -175,6 +175,7 @@ __all__ = [
     "told_by_one",
     "waiting_in",
     "whereabouts",
+    "whose_classes",
     "without_collection",
     "words_of",
     "worth_of",

@@ -16,7 +16,7 @@ from assay.core.standing import with_open
 from assay.core.stratify import joint_of, parts_of
 from assay.core.targets import ALONE, parse_targets
 from assay.errors import DesignError, did_you_mean
-from assay.labelling.confusion import place_of
+from assay.labelling.confusion import place_of, refuse_untold
 from assay.labelling.settings import Settings
 from assay.labelling.state import Labelling
 from assay.results import ClassRow, ClassTable
@@ -48,6 +48,8 @@ def class_table_of(
     state, parts = labelling.rounds.state, parts_of(settings.strata)
     names, place = vocabulary.names, place_of(settings.strata.classifiers, classifier)
     whose = settings.strata.classifiers[place]
+    refuse_untold(settings.strata, whose)
+    among = settings.strata.groups.within(settings.strata.unit, whose, None)
     told = [_labels(state, parts, place, number) for number in range(len(names))]
     if classes is None:
         shown = sorted(sorted(range(len(names)), key=lambda number: -told[number])[:_MOST])
@@ -56,8 +58,8 @@ def class_table_of(
     suffix = "" if whose == ALONE else f":{whose}"
     rows = []
     for number in shown:
-        said = int(parts.all_said(place, number))
-        row = _row(settings, state, names[number], suffix, said=said)
+        said = int(parts.all_said(place, number, among))
+        row = _row(settings, state, names[number], suffix, said=said, whole=parts.all_items(among))
         rows.append(_with_doubt(replace(row, labels=told[number])))
     return ClassTable(
         tuple(rows),
@@ -80,8 +82,10 @@ def _labels(state: State, parts: Parts, place: int, number: int) -> int:
     return int(state.tallies.n[said].sum() + named)
 
 
-def _row(settings: Settings, state: State, name: str, suffix: str, *, said: int) -> ClassRow:
-    """Return the metrics of a class that so many items are called."""
+def _row(
+    settings: Settings, state: State, name: str, suffix: str, *, said: int, whole: float
+) -> ClassRow:
+    """Return the metrics of a class that so many of all items are called."""
     strata, of_class = settings.strata, (*_METRICS, _SHARE) if said else (_SHARE,)
     targets = parse_targets(
         [f"{metric}:{name}{suffix}" for metric in of_class],
@@ -99,7 +103,6 @@ def _row(settings: Settings, state: State, name: str, suffix: str, *, said: int)
         missed: tuple[float | None, float, float] = (0.0, 0.0, 0.0) if share else _UNKNOWN
         found = [_UNKNOWN, missed, missed]
     precision, recall, f1 = found
-    whole = parts_of(strata).all_items()
     items = None if share is None else share * whole
     return ClassRow(name, *precision, *recall, *f1, said, items, low * whole, high * whole, 0)
 

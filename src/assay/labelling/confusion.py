@@ -4,6 +4,7 @@ import numpy as np
 
 from assay.core.matrix import Matrix
 from assay.core.matrix_rows import MatrixRow
+from assay.core.strata import Strata
 from assay.core.stratify import parts_of
 from assay.core.targets import ALONE
 from assay.core.vocabulary import NONE_OF_THESE
@@ -38,6 +39,7 @@ def confusion_of(labelling: Labelling, classifier: str | None = None) -> Confusi
     place = place_of(settings.strata.classifiers, classifier)
     state, parts = labelling.rounds.state, parts_of(settings.strata)
     whose = settings.strata.classifiers[place]
+    refuse_untold(settings.strata, whose)
     among = settings.strata.groups.within(settings.strata.unit, whose, None)
     mine = np.flatnonzero(parts.inside(among))  # the parts that the classifier was applied to
     said, names = parts.says(place)[mine], (*settings.classes.names, NONE_OF_THESE)
@@ -61,6 +63,31 @@ def confusion_of(labelling: Labelling, classifier: str | None = None) -> Confusi
         settings.goal.confidence,
         "" if whose == ALONE else whose,
     )
+
+
+def whose_classes(strata: Strata) -> list[str]:
+    """Return the classifiers whose every item may be drawn: of others no matrix is known.
+
+    Of a difference of accuracies, items that both call the same are never asked about.
+    """
+    if len(strata.classifiers) == 1:
+        return [*strata.classifiers]
+    among = {name: strata.groups.within(strata.unit, name, None) for name in strata.classifiers}
+    return [
+        name
+        for name, its in among.items()
+        if not any(items and its.holds(code) for code, items in strata.rest)
+    ]
+
+
+def refuse_untold(strata: Strata, classifier: str) -> None:
+    """Raise where labels are only of items on which two classifiers disagree."""
+    if classifier not in whose_classes(strata):
+        raise DesignError(
+            f"what {classifier} takes for what is not known here",
+            details="labels are of items that count in a difference, not of all",
+            hint="want its own metric, too: level_within=..., or metrics=['accuracy:...']",
+        )
 
 
 def place_of(classifiers: tuple[str, ...], wanted: str | None) -> int:

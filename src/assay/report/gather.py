@@ -29,6 +29,7 @@ from assay.labelling import (
     strata_in,
     threshold_of,
     waiting_in,
+    whose_classes,
     worth_of,
 )
 from assay.report.facts import (
@@ -283,7 +284,7 @@ def _confusion(labelling: Labelling) -> tuple[ConfusionMatrix, ...]:
     settings = labelling.settings
     if settings.classes.is_yes_or_no or settings.classes.multilabel:
         return ()  # of several classes, none is taken for another
-    return tuple(confusion_of(labelling, name) for name in settings.strata.classifiers)
+    return tuple(confusion_of(labelling, name) for name in whose_classes(settings.strata))
 
 
 def _classes(labelling: Labelling) -> tuple[ClassTable, ...]:
@@ -292,7 +293,7 @@ def _classes(labelling: Labelling) -> tuple[ClassTable, ...]:
         return ()
     if settings.classes.multilabel:
         return (class_table_of(labelling),)
-    return tuple(class_table_of(labelling, name) for name in settings.strata.classifiers)
+    return tuple(class_table_of(labelling, name) for name in whose_classes(settings.strata))
 
 
 def _saved(labelling: Labelling) -> str:

@@ -13,9 +13,11 @@ from assay.core.answers import Agreement
 from assay.core.metrics import METRICS
 from assay.core.subgroups import clopper_pearson
 from assay.errors import DesignError
+from assay.labelling import whose_classes
 from assay.report import Curve, curve_of
 from assay.results import (
     ConfusionCell,
+    ConfusionMatrix,
     Estimate,
     HistoryPoint,
     JudgeFigure,
@@ -151,7 +153,7 @@ class Dashboard:
         Why reviewers can get no more items, where that is so.
     counted : str
         What is counted of the labels in a stratum: yes, or correct predictions.
-    confusion : ConfusionView or None
+    confusions : sequence of ConfusionView
         What is taken for what, where there are more classes than yes and no.
     saved : str
         What second opinions save, in words.
@@ -173,7 +175,7 @@ class Dashboard:
     trouble: str
     strata: Sequence[StratumView]
     counted: str
-    confusion: "ConfusionView | None"
+    confusions: "Sequence[ConfusionView]"
     slices: Sequence[SlicesView]
     saved: str
     judges: Sequence[JudgeView]
@@ -228,7 +230,7 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
         trouble=printable(campaign.trouble),
         strata=_strata(campaign.strata(), settings.goal.confidence),
         counted=settings.strata.counted,
-        confusion=_confusion(campaign),
+        confusions=_confusions(campaign),
         slices=_slices(campaign),
         confidence=settings.goal.confidence,
         reviewers=campaign.reviewers(),
@@ -288,16 +290,21 @@ def _share_ends(row: StratumRow, confidence: float) -> tuple[float, float] | Non
     return float(low), float(high)
 
 
-def _confusion(campaign: Campaign) -> ConfusionView | None:
-    """Return what the last classifier takes for what; None of yes and no, or of several classes."""
-    if campaign.settings.is_binary or campaign.settings.classes.multilabel:
-        return None
-    found = campaign.confusion(campaign.settings.strata.classifiers[-1])
+def _confusions(campaign: Campaign) -> list[ConfusionView]:
+    """Return what each classifier takes for what; of yes and no, or of several classes, nothing."""
+    settings = campaign.settings
+    if settings.is_binary or settings.classes.multilabel:
+        return []
+    return [_confusion(campaign.confusion(name)) for name in whose_classes(settings.strata)]
+
+
+def _confusion(found: ConfusionMatrix) -> ConfusionView:
     wrong = found.confused
     rows = [
         (cell, Bar(*(100 * x for x in (cell.rate, cell.low, cell.high)))) for cell in wrong[:_PAIRS]
     ]
-    return ConfusionView(printable(found.headline), rows, len(wrong) - len(rows))
+    whose = f"{found.classifier}: " if found.classifier else ""
+    return ConfusionView(printable(f"{whose}{found.headline}"), rows, len(wrong) - len(rows))
 
 
 def _slices(campaign: Campaign) -> list[SlicesView]:
