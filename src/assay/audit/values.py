@@ -291,7 +291,17 @@ def _said(strata: Strata, code: int, name: str, target: Target) -> bool | None:
 
 
 def is_applied(strata: Strata, code: int, name: str, slice: str | None = None) -> bool:
-    """Tell whether a classifier was applied to items of a code, and they are of a slice."""
+    """Tell whether a classifier was applied to items of a code, and they are of a slice.
+
+    Parameters
+    ----------
+    strata : Strata
+    code : int
+        What was said of the items.
+    name : str
+        The classifier's.
+    slice : str, optional
+    """
     for _ in strata.classifiers:  # what is left is told in bits: the groups that hold the items
         code //= 2 ** len(strata.classes) if strata.multilabel else len(strata.classes)
     within = [group for whose, group in strata.groups.among if whose == name]

@@ -85,7 +85,17 @@ def _labels(state: State, parts: Parts, place: int, number: int) -> int:
 def _row(
     settings: Settings, state: State, name: str, suffix: str, *, said: int, whole: float
 ) -> ClassRow:
-    """Return the metrics of a class that so many of all items are called."""
+    """Return the metrics of a class.
+
+    Parameters
+    ----------
+    settings, state
+        Of the campaign.
+    name, suffix : str
+        The class, and what tells the classifier in names of metrics.
+    said, whole : number
+        How many items are called so, and all.
+    """
     strata, of_class = settings.strata, (*_METRICS, _SHARE) if said else (_SHARE,)
     targets = parse_targets(
         [f"{metric}:{name}{suffix}" for metric in of_class],
