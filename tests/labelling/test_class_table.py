@@ -65,6 +65,25 @@ def test_classes_without_an_estimate_have_a_reason() -> None:
     assert campaign.report().to_dict()["classes"][0]["rows"][2]["doubt"]
 
 
+def test_a_class_with_30_items_in_a_hundred_thousand_has_an_interval_or_a_reason() -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.choice(["cat", "dog"], 100_000)
+    truth[:30] = "emu"
+    said = np.where(rng.random(100_000) < 0.9, truth, "cat")
+    for metric, known in (("accuracy", False), ("macro_f1", True)):
+        campaign = assay.create_campaign(
+            {"said": said}, predicted="said", metric=metric, budget=200, seed=1
+        )
+        while not campaign.done:
+            campaign.tell({item.id: str(truth[int(item.id)]) for item in campaign.ask(100)})
+        row = campaign.by_class()["emu"]
+        assert row.said == (said == "emu").sum()
+        assert (row.precision is not None) == (row.recall is not None) == known
+        assert bool(row.doubt) != known
+        assert row.recall_low <= (said[:30] == "emu").mean() <= row.recall_high
+        assert row.items_low <= 30 <= row.items_high
+
+
 def test_many_classes_are_told_of_by_their_labels() -> None:
     names = np.array([f"class {k}" for k in range(70)])
     said = np.concatenate([np.repeat(names[:60], 2), names[60:]])

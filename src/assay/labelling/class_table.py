@@ -119,14 +119,15 @@ def _row(
 
 def _with_doubt(row: ClassRow) -> ClassRow:
     """Return the row with the reason why an estimate is missing."""
-    doubt = ""
-    if row.labels == 0:
-        doubt = "no label is of it yet"
-    elif row.said == 0:
-        doubt = "no item is called so, so that it has no precision"
-    elif row.recall is None:
-        doubt = "no label shows an item of it yet, so that nothing is known of its recall"
-    return replace(row, doubt=doubt)
+    if row.labels == 0:  # what might be is not an estimate
+        nothing = replace(row, precision=None, recall=None, f1=None, items=None)
+        return replace(nothing, doubt="no label is of it yet")
+    if row.said == 0:
+        return replace(row, doubt="no item is called so, so that it has no precision")
+    if row.recall is None:
+        why = "no label shows an item of it yet, so that nothing is known of its recall"
+        return replace(row, doubt=why)
+    return row
 
 
 def _ends(
