@@ -37,7 +37,17 @@ class Trial(Protocol):
         """The metric's supposed value; one for each truth that is thought possible."""
 
     def task(self, design: Design, goal: Goal, asked: int, runs: int) -> Replayed:
-        """Return what is replayed: so many evaluations, with so many cards a round."""
+        """Return what is replayed.
+
+        Parameters
+        ----------
+        design, goal : Design, Goal
+            How is sampled, and what for.
+        asked : int
+            The cards of a round.
+        runs : int
+            How many evaluations.
+        """
 
     def at_one_half(self) -> Self:
         """Return it with the truth at which a share is hardest to tell."""
@@ -81,7 +91,13 @@ class OfLabels:
         return np.atleast_1d(self.frame.metric.value(self.frame.outcomes))
 
     def task(self, design: Design, goal: Goal, asked: int, runs: int) -> Task:
-        """Return what is replayed."""
+        """Return what is replayed.
+
+        Parameters
+        ----------
+        design, goal, asked, runs
+            As in `Trial.task`.
+        """
         frame = self.frame
         if frame.outcomes.ndim > 1:  # a truth for each replication
             frame = replace(frame, outcomes=frame.outcomes[:runs])
