@@ -183,6 +183,12 @@ def test_the_owners_other_pages_are_there(make_web: MakeWeb, path: str) -> None:
     assert web.client("owner").get(path).status_code == 200
 
 
+def test_there_is_a_way_to_the_curve_where_there_is_one(make_web: MakeWeb) -> None:
+    way = 'href="/owner/curve"'
+    assert way not in make_web(**of_classes(SIX)).client("owner").get("/owner").text
+    assert way in make_web().client("owner").get("/owner").text
+
+
 def test_a_thousand_classes_are_no_load_for_a_turn(make_web: MakeWeb) -> None:
     web = make_web(**of_classes(MANY, items=1_000), budget=200)
     assert len(listed(web.client("reviewer").get("/review").text)) == 1_000

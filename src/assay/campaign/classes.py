@@ -92,6 +92,7 @@ def classes_of(
 
 
 Made = TypeVar("Made")
+Known = TypeVar("Known")
 
 
 def of_any(
@@ -112,13 +113,23 @@ def of_any(
     predictions, columns, classifiers, classes
         As in `classes_of`.
     """
+    return _tried(make, classes, lambda: classes_of(predictions, columns, classifiers, classes, ()))
+
+
+def _tried(
+    make: Callable[[Known | None], Made],
+    known: Known | None,
+    look: Callable[[], Known | None],
+) -> Made:
+    """Return what is made of the classes that are known; else of those that a look finds."""
     try:
-        return make(classes)
+        return make(known)
     except PredictionsError:
         found = None
-        with suppress(AssayError):  # what is wrong has been told
-            found = classes_of(predictions, columns, classifiers, classes, ())
-        if found is None or classes is not None:
+        if known is None:
+            with suppress(AssayError):  # what is wrong has been told
+                found = look()
+        if found is None:
             raise
     return make(found)
 
@@ -166,16 +177,7 @@ def with_classes(
     """
     asked = (sources, classes, metrics, before)
     known = classes_of_several(*asked, look=False)
-    try:
-        return make(known)
-    except PredictionsError:
-        found = None
-        if known is None:
-            with suppress(AssayError):  # what is wrong has been told
-                found = classes_of_several(*asked, look=True)
-        if found is None:
-            raise
-    return make(found)
+    return _tried(make, known, lambda: classes_of_several(*asked, look=True))
 
 
 def refuse_of_weeks(metrics: Sequence[str], before: Sequence[Vocabulary] = ()) -> None:

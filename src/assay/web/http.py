@@ -154,6 +154,7 @@ def render(request: Request, template: str, *, status: int = 200, **values: obje
         "person": person,
         "campaign_name": name,
         "all_campaigns": options.sees_all,
+        "has_curve": person is not None and request.app.state.counter.has_curve,
         **values,
     }
     return HTMLResponse(templates.get_template(template).render(context), status)

@@ -100,6 +100,11 @@ class Counter:
         return self._campaign.name
 
     @property
+    def has_curve(self) -> bool:
+        """Whether there is a threshold to move: of yes and no alone."""
+        return self._campaign.settings.classes.is_yes_or_no
+
+    @property
     def identity(self) -> str:
         """What tells the campaign from others of its name, which a rebase does not change."""
         return self._campaign.identity
