@@ -113,23 +113,23 @@ def of_any(
     predictions, columns, classifiers, classes
         As in `classes_of`.
     """
-    return _tried(make, classes, lambda: classes_of(predictions, columns, classifiers, classes, ()))
+
+    def look() -> Given | None:
+        return classes_of(predictions, columns, classifiers, classes, ())
+
+    return _tried(make, classes, look)
 
 
-def _tried(
-    make: Callable[[Known | None], Made],
-    known: Known | None,
-    look: Callable[[], Known | None],
-) -> Made:
+def _tried(make: Callable[[Known], Made], known: Known, look: Callable[[], Known]) -> Made:
     """Return what is made of the classes that are known; else of those that a look finds."""
     try:
         return make(known)
     except PredictionsError:
-        found = None
+        found = known
         if known is None:
             with suppress(AssayError):  # what is wrong has been told
                 found = look()
-        if found is None:
+        if found is None or known is not None:
             raise
     return make(found)
 
