@@ -18,6 +18,7 @@ or else against a sample of the whole budget from the items that the target is a
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -93,12 +94,12 @@ class Parts:
     classes: int = 2
     multilabel: bool = False
 
-    @property
+    @cached_property
     def strata_sizes(self) -> Floats:
         """The items of each stratum, (H,)."""
         return self.by_stratum(self.size)
 
-    @property
+    @cached_property
     def starts(self) -> Ints:
         """Where each stratum's parts begin, (H,)."""
         return np.flatnonzero(np.diff(self.stratum, prepend=-1))
@@ -214,7 +215,7 @@ class View:
         """Return counts by part (..., C) as counts by stratum of the view (..., V)."""
         return np.asarray(np.add.reduceat(counts[..., self.parts], self.starts, axis=-1))
 
-    @property
+    @cached_property
     def strata(self) -> Ints:
         """The strata that hold items of the view, ascending."""
         return self.stratum[self._firsts]
@@ -223,7 +224,7 @@ class View:
         """Return sums (..., V) over the strata of the view as sums over `strata`."""
         return np.asarray(np.add.reduceat(values, self._firsts, axis=-1))
 
-    @property
+    @cached_property
     def _firsts(self) -> Ints:
         return np.flatnonzero(np.diff(self.stratum, prepend=-1))
 
