@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from assay.errors import PredictionsError
-from assay.predictions.doubts import Doubt
 from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.relations import Relation, open_relation
 from assay.predictions.duckdb.scanner import DuckInspected, DuckScanner, refuse_other_bins
@@ -14,7 +13,15 @@ from assay.predictions.judgements import about
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.sql.rows import RowSql
-from assay.predictions.sql.several import CODE, RANK, Steps, duckdb_judged_word, mean_sql, n_codes
+from assay.predictions.sql.several import (
+    CODE,
+    RANK,
+    Steps,
+    duckdb_judged_word,
+    mean_sql,
+    n_codes,
+    steps_of,
+)
 
 _STEPS, _KEY = "assay_steps", "assay_key"
 
@@ -66,13 +73,7 @@ class DuckSeveral(DuckScanner):
 
     def survey(self, seed: int) -> Survey:
         """Count all items by each score, then by mean rank and code, and list the first cards."""
-        doubts: list[Doubt] = []
-        steps: list[Steps] = []
-        for place, (name, one) in enumerate(self._each.items()):
-            with about(name):
-                cells, found = one.judged()
-            steps.append(Steps.of(cells, place))
-            doubts += [doubt.about(name) for doubt in found]
+        steps, doubts = steps_of(self._each)
         size = steps[0].cells.size
         self._sql = self._joined(steps)
         self._inspected = DuckInspected(self._relation, self._row.id, self._sql)
@@ -81,7 +82,7 @@ class DuckSeveral(DuckScanner):
             survey = self._surveyed("probability", seed, size, word)
         if {survey.cells.size, *(each.cells.size for each in steps)} != {size}:
             raise PredictionsError(f"{self.source} has changed while it was read")
-        return Survey(survey.cells, survey.listed, tuple(doubts), survey.fingerprint)
+        return Survey(survey.cells, survey.listed, doubts, survey.fingerprint)
 
     def _joined(self, steps: Sequence[Steps]) -> str:
         """Return what stands after FROM for rows with their mean rank and code."""

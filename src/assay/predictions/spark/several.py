@@ -8,7 +8,6 @@ import pyarrow as pa
 
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
-from assay.predictions.doubts import Doubt
 from assay.predictions.engine import Survey
 from assay.predictions.judgements import about
 from assay.predictions.keys import key_parts, key_sql
@@ -25,7 +24,7 @@ from assay.predictions.spark.source import (
     reading_with_spark,
 )
 from assay.predictions.sql.rows import RowSql
-from assay.predictions.sql.several import Steps, mean_sql, n_codes
+from assay.predictions.sql.several import Steps, mean_sql, n_codes, steps_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -104,13 +103,7 @@ class SparkSeveral(SparkScanner):
     def survey(self, seed: int) -> Survey:
         """Count all items by each score, then by mean rank and code."""
         del seed  # as of one
-        doubts: list[Doubt] = []
-        steps: list[Steps] = []
-        for place, (name, one) in enumerate(self._each.items()):
-            with about(name):
-                cells, found = one.judged()
-            steps.append(Steps.of(cells, place))
-            doubts += [doubt.about(name) for doubt in found]
+        steps, doubts = steps_of(self._each)
         self._items = self._joined(steps)
         items = self._with_pieces(self._items)
         sums = dict.fromkeys(_PIECES, "sum")
@@ -126,7 +119,7 @@ class SparkSeveral(SparkScanner):
             int(groups[f"sum({name})"].to_numpy().astype(object).sum()) << shift
             for name, (shift, _) in _PIECES.items()
         )
-        return Survey(cells, None, tuple(doubts), fingerprint_text(cells.size, total))
+        return Survey(cells, None, doubts, fingerprint_text(cells.size, total))
 
     def _joined(self, steps: Sequence[Steps]) -> "DataFrame":
         """Return every item's mean rank and code, with what each classifier says of it."""

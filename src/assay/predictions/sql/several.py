@@ -6,13 +6,15 @@ the table of every classifier by a key; the mean rank is made of the same number
 as in memory, and hence the same to the last bit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from assay.core.cuts import rank
 from assay.core.profile import ScoreCells
 from assay.core.types import Floats, Ints
-from assay.predictions.judgements import NO_SCORE
+from assay.predictions.doubts import Doubt
+from assay.predictions.judgements import NO_SCORE, about
 from assay.predictions.roles import Roles
 from assay.predictions.sql.deck import duckdb_mix
 from assay.predictions.sql.opinions import refuse_other_words
@@ -48,6 +50,25 @@ class Steps:
         """
         ranks = rank(cells.low, cells.profile(None))
         return cls(cells, ranks, cells.said.astype("int64") * cells.classes**place)
+
+
+class Judged(Protocol):
+    """One of several classifiers, which an engine can count."""
+
+    def judged(self) -> tuple[ScoreCells, tuple[Doubt, ...]]:
+        """Return the counts of all items by score, and what looks odd."""
+
+
+def steps_of(each: Mapping[str, Judged]) -> tuple[list[Steps], tuple[Doubt, ...]]:
+    """Count every classifier, and return what its cells tell, and what looks odd."""
+    doubts: list[Doubt] = []
+    steps: list[Steps] = []
+    for place, (name, one) in enumerate(each.items()):
+        with about(name):
+            cells, found = one.judged()
+        steps.append(Steps.of(cells, place))
+        doubts += [doubt.about(name) for doubt in found]
+    return steps, tuple(doubts)
 
 
 def n_codes(roles: Sequence[Roles]) -> int:
