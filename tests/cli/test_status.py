@@ -32,6 +32,29 @@ def test_a_finished_campaign_says_why_and_where_its_labels_are(
     assert max(map(len, told.splitlines())) <= 80
 
 
+def test_each_class_is_told_of_and_what_is_confused(run: Fixture, tmp_path: Path) -> None:
+    rows = "".join(f"{number},{'abc'[number % 3]}\n" for number in range(60))
+    (tmp_path / "said.csv").write_text("id,said\n" + rows)
+    run("create", "said.csv", "--id", "id", "--predicted", "said", "--metric", "macro-f1",
+        "--budget", "60", "--name", "letters")  # fmt: skip
+    run("label", "letters", input="a\nb\n" * 30)
+    told = run("status", "letters", "--classes").stdout
+    assert "Confused most: called " in told
+    (line,) = (line for line in told.splitlines() if line.startswith("c "))
+    assert line.split()[1:4] == ["0.00", "[0.00,", "0.00]"]
+    assert "c: no label shows an item of it yet" in " ".join(told.split())
+    assert max(map(len, told.splitlines())) <= 80
+    document = json.loads(run("status", "letters", "--classes", "--json").stdout)
+    assert [row["name"] for row in document["classes"][0]["rows"]] == ["a", "b", "c"]
+    assert document["confusion"][0]["said"] == {"a": 20, "b": 20, "c": 20}
+
+
+def test_classes_of_yes_and_no_are_refused(create: Fixture, run: Fixture) -> None:
+    create()
+    assert "leave out --classes" in run("status", "spam", "--classes").stderr
+    assert "assay status NAME --classes" in run("status", "--classes").stderr
+
+
 def test_json_has_the_estimate_and_the_strata(create: Fixture, run: Fixture) -> None:
     create()
     run("label", "spam", input="y\nn\n" * 15)

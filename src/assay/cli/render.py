@@ -15,6 +15,8 @@ from assay.cli.words import in_options
 from assay.core.goal import Goal
 from assay.labelling import Settings
 from assay.results import (
+    ClassTable,
+    ConfusionMatrix,
     Estimate,
     Slices,
     StratumRow,
@@ -274,6 +276,28 @@ def _progress(estimates: Mapping[str, Estimate]) -> str:
 
 _LONGEST = 30  # cells of a name; a longer one is folded
 _GAP = 2  # cells between columns: with the numbers, a name of thirty then has room in eighty
+
+
+def classes_view(table: ClassTable, matrix: ConfusionMatrix | None) -> RenderableType:
+    """Return the metrics of each class, and what is taken for what, if there is a matrix."""
+    shown = new_table("class", "precision", "recall", "f1", "labels")
+    for row in table:
+        shown.add_row(
+            Text(printable(row.name), "dim" if row.doubt else ""),
+            _brief(row.precision, row.precision_low, row.precision_high),
+            _brief(row.recall, row.recall_low, row.recall_high),
+            _brief(row.f1, row.f1_low, row.f1_high),
+            f"{row.labels:,}",
+        )
+    title = f"classes of {printable(table.classifier)}" if table.classifier else "classes"
+    parts: list[RenderableType] = [Text(title, "bold"), shown]
+    if matrix is not None:
+        parts += [Text(), *(Text(printable(line)) for line in str(matrix).splitlines()[:6])]
+    return Group(*parts, Text(), note_lines(table.remarks))
+
+
+def _brief(value: float | None, low: float, high: float) -> str:
+    return f"{'?' if value is None else f'{value:.2f}'} [{low:.2f}, {high:.2f}]"
 
 
 def slices_view(slices: Slices) -> RenderableType:

@@ -11,6 +11,7 @@ from assay.campaign import Campaign, load_campaign
 from assay.cli import options
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
 from assay.cli.render import (
+    classes_view,
     commitment_line,
     estimates_view,
     interval_text,
@@ -23,7 +24,14 @@ from assay.core.metrics import METRICS
 from assay.errors import DesignError
 from assay.labelling import listed_names
 from assay.predictions import ScoreOf, ScoreScale
-from assay.results import Slices, metric_name, notes_once, printable, value_text
+from assay.results import (
+    ClassTable,
+    ConfusionMatrix,
+    metric_name,
+    notes_once,
+    printable,
+    value_text,
+)
 from assay.storage import open_store
 
 
@@ -53,6 +61,12 @@ def status(
             "--simultaneous", "The confidence is that all slices' intervals hold at once."
         ),
     ] = False,
+    classes: Annotated[
+        bool,
+        typer.Option(
+            "--classes", help="Precision, recall and F1 of each class, and what is confused."
+        ),
+    ] = False,
     storage: options.StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -65,6 +79,8 @@ def status(
             )
         if name is None and by is not None:
             raise DesignError("whose slices?", hint=f"assay status NAME --by {by}")
+        if name is None and classes:
+            raise DesignError("whose classes?", hint="assay status NAME --classes")
         if name is None:
             _list(options.existing(storage), as_json=as_json)
             return
@@ -72,11 +88,29 @@ def status(
         if by is not None:
             with working(f"looking up {by}"):
                 slices = campaign.slices(by, metric=metric, simultaneous=simultaneous)
+        tables = _classes(campaign) if classes else []
         if as_json:
-            told = {} if slices is None else {"slices": slices.to_dict()}
+            told: dict[str, object] = {} if slices is None else {"slices": slices.to_dict()}
+            if tables:
+                told["classes"] = [table.to_dict() for table, _ in tables]
+                told["confusion"] = [each.to_dict() for _, each in tables if each is not None]
             emit({**_document(campaign), **told})
-        else:
-            _show(campaign, storage, slices)
+            return
+        views = [] if slices is None else [slices_view(slices)]
+        _show(campaign, storage, [*views, *(classes_view(*each) for each in tables)])
+
+
+def _classes(campaign: Campaign) -> list[tuple[ClassTable, ConfusionMatrix | None]]:
+    """Return the metrics of each class and the matrix, of every classifier."""
+    settings = campaign.settings
+    if settings.classes.is_yes_or_no:
+        raise DesignError(
+            f"campaign {campaign.name!r} is of yes and no", hint="leave out --classes"
+        )
+    if settings.classes.multilabel:
+        return [(campaign.by_class(), None)]
+    whose = settings.strata.classifiers
+    return [(campaign.by_class(name), campaign.confusion(name)) for name in whose]
 
 
 def _list(url: str, *, as_json: bool) -> None:
@@ -106,7 +140,7 @@ def _list(url: str, *, as_json: bool) -> None:
     screen.print(table)
 
 
-def _show(campaign: Campaign, storage: str | None, slices: Slices | None) -> None:
+def _show(campaign: Campaign, storage: str | None, views: list[RenderableType]) -> None:
     estimates, settings = campaign.estimates(), campaign.settings
     screen = console()
     screen.print(
@@ -124,10 +158,11 @@ def _show(campaign: Campaign, storage: str | None, slices: Slices | None) -> Non
     if said := _reviewers(campaign):
         screen.print()
         screen.print(said)
-    if slices is not None or settings.goal.threshold_for is None:  # a ladder has too many to read
+    if not views and settings.goal.threshold_for is None:  # a ladder has too many to read
+        views = [strata_table(campaign.strata(), settings.strata.counted)]
+    for view in views:
         screen.print()
-        strata = strata_table(campaign.strata(), settings.strata.counted)
-        screen.print(strata if slices is None else slices_view(slices))
+        screen.print(view)
     savings = campaign.savings()
     saved = () if savings is None else (savings.words,)
     if notes := (*settings.notes, *notes_once(estimates), *saved):
