@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 from scipy.stats import binom
@@ -267,3 +269,24 @@ def test_a_campaign_does_not_stop_where_draws_contradict_what_is_known() -> None
             estimate = campaign.tell({item.id: bool(truth[int(item.id)]) for item in batch})
         right = float((weight * ((score >= 0.5) == truth)).sum() / weight.sum())
         assert estimate.low - 1e-9 <= right <= estimate.high + 1e-9
+
+
+@pytest.mark.parametrize("metric", ["precision", "recall", "accuracy"])
+def test_a_campaign_is_the_same_where_duckdb_reads_it(metric: str, tmp_path: Path) -> None:
+    """Strata, draws and numbers: batch by batch, to the last bit."""
+    rows = {"id": np.arange(SIZE), "p": SCORE, "views": WEIGHT}
+    pq.write_table(pa.table(rows), tmp_path / "a.parquet", row_group_size=100)
+    columns: dict[str, Any] = {"id": "id", "score": "p", "threshold": 0.5, "seed": 3}
+    columns |= {"sample_weight": "views", "metric": metric, "within": 0.06}
+    scans = [assay.Scan(str(tmp_path / "a.parquet"), engine=each) for each in ("memory", "duckdb")]
+    memory, scanned = (assay.create_campaign(scan, **columns) for scan in scans)
+    assert scanned.settings.strata == memory.settings.strata
+    assert scanned.settings.source.fingerprint == memory.settings.source.fingerprint
+    while items := memory.ask(30):
+        alike = scanned.ask(30)
+        assert [item.id for item in alike] == [item.id for item in items]
+        told = {item.id: bool(TRUTH[int(item.id)]) for item in items}
+        assert repr(scanned.tell(told)) == repr(memory.tell(told))
+    assert scanned.done
+    assert scanned.ask(1) == []
+    assert scanned.estimate().labels > 60

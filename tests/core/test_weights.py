@@ -1,5 +1,6 @@
 """Arrivals are independent draws in proportion to weight, by numbers that never change."""
 
+from fractions import Fraction
 from itertools import islice
 from math import log1p
 
@@ -8,7 +9,15 @@ import pytest
 from scipy.stats import chisquare
 
 from assay.core.deck import number, numbers
-from assay.core.weights import Arrivals, first_arrivals, impressions, seed_of_arrival, waiting_time
+from assay.core.types import Floats
+from assay.core.weights import (
+    Arrivals,
+    factor_exponent,
+    first_arrivals,
+    impressions,
+    seed_of_arrival,
+    waiting_time,
+)
 
 ITEMS = [("a", 1), ("b", 2), ("c", 3), ("d", 10)]
 
@@ -115,3 +124,26 @@ def test_impressions_keep_proportions_and_add_up_exactly(scale: float) -> None:
     assert impressions(np.array([1e-300, 1.0]))[0] == 1
     whole = np.array([7.0, 11.0, 13.0])
     assert len(set((impressions(whole) / whole).tolist())) == 1
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        np.full(10, 0.1),  # a little more than 1
+        np.full(3, 1 / 3),  # a little less than 1
+        np.array([0.5, 0.25, 0.25]),  # 1
+        np.array([0.5, 0.5 - 2**-54, 2**-60]),  # less than 1, to which all sums of floats round
+        np.array([5e-324] * 3),
+        np.array([2.0**1022, 2.0**1022, 1.0]),
+        np.array([1.0, 2.0, 5.0]),
+    ],
+)
+def test_impressions_follow_from_the_exact_sum(weights: Floats) -> None:
+    """Whichever way floating point rounds the sum, by as much as an order of adding can."""
+    exact = sum(map(Fraction, weights.tolist()), Fraction(0))
+    nearest = float(exact)
+    sums = [np.nextafter(nearest, 0), nearest, np.nextafter(nearest, np.inf)]
+    for total in [*sums, float(np.cumsum(weights)[-1]), float(np.cumsum(weights[::-1])[-1])]:
+        factor = factor_exponent(total, weights.size, lambda: np.array_split(weights, 2))
+        assert 2**49 <= exact * Fraction(2) ** factor < 2**50
+    assert (impressions(weights) == impressions(weights[::-1])[::-1]).all()

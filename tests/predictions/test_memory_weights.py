@@ -122,12 +122,19 @@ def test_weights_that_are_none_are_refused(weights: list[Any], told: str) -> Non
         from_arrays(y_score=[0.9, 0.8, 0.3, 0.2], threshold=0.5, sample_weight=weights)
 
 
-def test_only_memory_knows_weights(tmp_path: Path) -> None:
-    pl.DataFrame(TABLE).write_parquet(tmp_path / "a.parquet")
-    assert read(Scan(str(tmp_path / "a.parquet"), engine="memory")).size < SIZE
-    with pytest.raises(PredictionsError, match=r"(?s)engine 'duckdb'.*read into memory.*leave out"):
-        read(Scan(str(tmp_path / "a.parquet"), engine="duckdb"))
+def test_who_reads_weights(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.parquet")
+    pl.DataFrame(TABLE).write_parquet(path)
+    assert read(Scan(path, engine="memory")).size < SIZE
+    named: dict[str, Any] = {"classifiers": {"a": {"score": "p", "threshold": 0.5}}, "id": "id"}
+    assert read_predictions(path, sample_weight="views", **named).weighted
+    with pytest.raises(PredictionsError, match=r"(?s)engine 'duckdb'.*one classifier.*leave out"):
+        read_predictions(Scan(path, engine="duckdb"), sample_weight="views", **named)
     with pytest.raises(PredictionsError, match=r"(?s)engine 'spark'.*Parquet file"):
         read(Scan("a table", engine="spark"))
     with pytest.raises(PredictionsError, match="'view' not found"):
         read_predictions(TABLE, score="p", threshold=0.5, sample_weight="view")
+    with pytest.raises(PredictionsError, match="'view' not found"):
+        read_predictions(
+            Scan(path, engine="duckdb"), id="id", score="p", threshold=0.5, sample_weight="view"
+        )

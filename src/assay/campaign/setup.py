@@ -27,9 +27,9 @@ from assay.predictions import (
     Classifiers,
     Doubt,
     Given,
-    MemoryPredictions,
     Opinionated,
     Predictions,
+    Weighing,
     as_mappings,
     as_scan,
     bound_seed,
@@ -165,7 +165,7 @@ def set_up(
         variable, kind, sides = "rank", "margin" if by_model else "probability", [None]
     for doubt in found.doubts if doubted else ():
         doubt.refuse()
-    if isinstance(found, MemoryPredictions) and found.weighted:
+    if isinstance(found, Weighing) and found.weighted:
         _refuse_with_weights(labels, goal.sample_of)
         strata = found.weighed(strata, scale=kind)
     if not goal.single:
@@ -299,7 +299,8 @@ def _with_scores(
     scores = tuple(dict.fromkeys(name for name in every if isinstance(name, str)))
     if not scores or isinstance(scan.source, Predictions) or not isinstance(show, list | tuple):
         return columns, ()
-    in_memory = ("sample_weight", "groups", *(("aux",) if "classifiers" in columns else ()))
+    of_several = ("aux", "sample_weight") if "classifiers" in columns else ()
+    in_memory = ("groups", *of_several)
     may_stay = not any(columns.get(name) for name in in_memory)
     if may_stay and not show and engine_of(scan, columns["id"]) != "memory":
         return columns, ()

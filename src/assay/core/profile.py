@@ -1,7 +1,7 @@
 """Profile: the distribution of a score in a few thousand exact counts, by bin and label."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Self, TypeVar
 
@@ -231,6 +231,8 @@ class ScoreCells:
         The exclusive or of d(id) (`assay.core.deck`) over the items.
     classes : int
         How many classes there are.
+    weight : array of int64, shape (M,), optional
+        What the items count for, where that is not their number (`assay.core.weights`).
 
     Examples
     --------
@@ -250,6 +252,7 @@ class ScoreCells:
     high: Floats
     digest: Words
     classes: int = 2
+    weight: Ints | None = None
 
     def __post_init__(self) -> None:
         """Refuse cells out of order: engines must agree on them row by row."""
@@ -264,6 +267,11 @@ class ScoreCells:
     def size(self) -> int:
         """The number of items."""
         return int(self.count.sum())
+
+    @property
+    def by_weight(self) -> "ScoreCells":
+        """The same cells, with what their items count for in place of their number."""
+        return self if self.weight is None else replace(self, count=self.weight, weight=None)
 
     @property
     def yes(self) -> Bools:

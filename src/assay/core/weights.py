@@ -23,12 +23,13 @@ References
    Information Processing Letters 97, 181-185.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from heapq import heappop, heappush
-from math import frexp, log1p
+from itertools import chain
+from math import frexp, fsum, log1p
 
 import numpy as np
 
@@ -40,6 +41,7 @@ from assay.core.types import Bools, Floats, Ints, Words
 _BITS = 52  # of a number that make v, so that neither v nor 1 - v is ever rounded to 0
 _UNIT = 2.0**-_BITS
 _ALL = 50  # all weights together are at most 2^50 impressions
+_LARGEST = 1024  # 2^1024 is more than float64 can hold
 
 CardAt = Callable[[int], tuple[Id, int] | None]
 """The id and the weight of a deck's card at a position; None where it does not lie there yet."""
@@ -62,8 +64,43 @@ def impressions(weights: Floats) -> Ints:
     >>> impressions(np.array([1.0, 2.0, 5.0])) // 2**46
     array([1, 2, 5])
     """
-    _, exponent = frexp(float(weights.sum()))
-    return np.maximum(np.rint(np.ldexp(weights, _ALL - exponent)), 1.0).astype(np.int64)
+    factor = factor_exponent(float(weights.sum()), weights.size, lambda: [weights])
+    return np.maximum(np.rint(np.ldexp(weights, factor)), 1.0).astype(np.int64)
+
+
+def factor_exponent(total: float, size: int, weights: Callable[[], Iterable[Floats]]) -> int:
+    """Return the power of two that makes impressions of weights, whatever order they are added in.
+
+    It follows from the exact sum S: with 2^(e - 1) <= S < 2^e it is 50 - e. A sum in floating point
+    is off by less than a part n 2^-52 of it, in any order. Only where a power of two lies within
+    that is it asked on which side of it S is, and `fsum`, which rounds once, tells the sign of the
+    difference exactly.
+
+    Parameters
+    ----------
+    total : float
+        The sum of the weights, added in any order; finite.
+    size : int
+        How many there are.
+    weights : callable
+        Returns them all, in pieces.
+
+    Examples
+    --------
+    Ten times 0.1, which as a float is a little more than a tenth, is a little more than 1.
+
+    >>> tenths = np.full(10, 0.1)
+    >>> float(np.cumsum(tenths)[-1]), factor_exponent(np.cumsum(tenths)[-1], 10, lambda: [tenths])
+    (0.9999999999999999, 49)
+    """
+    error = (size + 4) * 2.0**-52
+    mantissa, exponent = frexp(total)
+    low = exponent - (mantissa * (1 - error) < 0.5)
+    high = exponent + (mantissa * (1 + error) >= 1)
+    if low < high and low < _LARGEST:
+        each = chain.from_iterable(piece.tolist() for piece in weights())
+        low += fsum(chain(each, [-(2.0**low)])) >= 0
+    return _ALL - low
 
 
 def first_arrivals(numbers: Words, weights: Ints) -> Floats:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         IdKind,
         Predictions,
         Ranking,
+        Weighing,
         joint_fingerprint,
         listed,
     )
@@ -72,7 +73,7 @@ else:
             "classes": "are_classes class_names column_names find_classes is_of_classes",
             "contract": (
                 "RANKED Card ClassScored ClassScores Found IdKind Predictions Ranking "
-                "joint_fingerprint listed"
+                "Weighing joint_fingerprint listed"
             ),
             "doubts": "Doubt",
             "duckdb.joined": "joined_with",
@@ -125,6 +126,7 @@ __all__ = [
     "ScoreScale",
     "Top",
     "UnionPredictions",
+    "Weighing",
     "are_classes",
     "as_it_is_now",
     "as_mappings",

@@ -199,6 +199,14 @@ class Predictions(Protocol):
 
 
 @runtime_checkable
+class Weighing(Predictions, Protocol):
+    """`Predictions` whose items may count by weight."""
+
+    def weighed(self, strata: Strata, *, scale: Scale) -> Strata:
+        """Return strata, which were cut by weight, with the items and the weight of each part."""
+
+
+@runtime_checkable
 class Ranking(Predictions, Protocol):
     """`Predictions` that can tell which classes are the most probable of an item."""
 

@@ -27,6 +27,8 @@ from assay.predictions.ids import Ids
 class Span:
     """Rows that are asked for: of a side, low <= value < high, number <= limit.
 
+    Where items have weights, number <= weight * limit.
+
     Of codes (of several classifiers, or more classes than no and yes), `codes` are those that are
     asked for, in place of the side.
     """
@@ -34,7 +36,7 @@ class Span:
     side: Side
     low: float
     high: float
-    limit: int
+    limit: float
     codes: tuple[int, ...] | None = None
 
 
@@ -52,12 +54,15 @@ class Rows:
         Their predicted labels, or their codes.
     shown : list of dict, optional
         What people see of each; None where the engine had better be asked for the drawn ones only.
+    weights : array of int64, shape (n,), optional
+        Their impressions, where items have weights.
     """
 
     ids: Ids
     values: Floats
     predicted: Bools | Ints
     shown: list[dict[str, object]] | None = None
+    weights: Ints | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,12 +81,16 @@ class Survey:
 
     `doubts` are what looks wrong with the scores. Of several classifiers the cells are of the mean
     rank and the code; `fingerprint` is then that of all that was read, which cells do not tell.
+    Where items have weights, `weighed` are the cells whose weights are the evenest, and
+    `weights_word` is the exclusive or of `assay.predictions.arrivals.weight_words`.
     """
 
     cells: ScoreCells
     listed: Listed | None = None
     doubts: tuple[Doubt, ...] = ()
     fingerprint: str | None = None
+    weighed: ScoreCells | None = None
+    weights_word: int | None = None
 
 
 class Scanner(Protocol):
@@ -107,7 +116,7 @@ class Scanner(Protocol):
         """Count all items by another stratification variable."""
 
     def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
-        """Return the number of items in each span, whatever their number in the deck."""
+        """Return the items in each span and what they count for, shape (2, n), of any number."""
 
     def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
         """Return the rows of all spans, which are disjoint but for their limits.

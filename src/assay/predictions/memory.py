@@ -17,8 +17,9 @@ from assay.core.strata import UNNAMED, Side, Strata
 from assay.core.targets import ALONE, NO_GROUPS, Groups
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.vocabulary import YES_OR_NO
-from assay.core.weights import first_arrivals, impressions
+from assay.core.weights import impressions
 from assay.errors import PredictionsError
+from assay.predictions.arrivals import first_to_arrive, weight_words, with_weights
 from assay.predictions.class_values import ranked_classes
 from assay.predictions.column import Show
 from assay.predictions.contract import Card, ClassScores, Found, IdKind
@@ -339,9 +340,8 @@ class MemoryPredictions:
         fingerprint = self._read_fingerprint or self._score_cells.fingerprint()
         if self._weights is None:
             return fingerprint
-        words = deck.mix(self._ids.digest ^ deck.mix(self._weights.astype(np.uint64)))
-        seen = sha256(np.bitwise_xor.reduce(words).tobytes()).hexdigest()[:8]
-        return f"{fingerprint}:weights-{seen}"
+        words = weight_words(self._ids.digest, self._weights)
+        return with_weights(fingerprint, int(np.bitwise_xor.reduce(words)))
 
     def profile(
         self, variable: Variable, scale: Scale, sides: Sequence[Side]
@@ -393,7 +393,8 @@ class MemoryPredictions:
         wanted = checked_counts(counts, strata.n_strata)
         stratum = strata.assign(self._values(strata.variable, scale), self._said)
         if self._weights is not None:
-            return self._cards(self._first_to_arrive(stratum, wanted, seed, self._weights))
+            numbers = deck.mix(self._ids.digest ^ np.uint64(deck.key(seed)))
+            return self._cards(first_to_arrive(numbers, self._weights, stratum, wanted, self._utf8))
         rows, digest = np.flatnonzero(stratum >= 0), self._ids.digest
         if rows.size < stratum.size:  # otherwise a copy of all that is there
             stratum, digest = stratum[rows], digest[rows]
@@ -402,25 +403,12 @@ class MemoryPredictions:
             stratum=stratum,
             counts=wanted,
             sizes=np.maximum(np.bincount(stratum, minlength=strata.n_strata), 1),
-            utf8=lambda at: [str(id).encode() for id in self._ids.at(rows[at])],
+            utf8=lambda at: self._utf8(rows[at]),
         )
         return self._cards([rows[place] for place in places])
 
-    def _first_to_arrive(self, stratum: Ints, wanted: Ints, seed: int, weights: Ints) -> list[Ints]:
-        """Return where the items of each stratum are that arrive first, in their order."""
-        numbers = deck.mix(self._ids.digest ^ np.uint64(deck.key(seed)))
-        when = first_arrivals(numbers, weights)
-        decks = []
-        for number, count in enumerate(wanted.tolist()):
-            rows = np.flatnonzero(stratum == number)
-            if 0 < count < rows.size:
-                last = np.partition(when[rows], count - 1)[count - 1]
-                rows = rows[when[rows] <= last]
-            texts = [str(id).encode() for id in self._ids.at(rows)]
-            facts = zip(when[rows].tolist(), numbers[rows].tolist(), texts, rows, strict=True)
-            order = [row for *_, row in sorted(facts)][:count]
-            decks.append(np.array(order, dtype=np.int64))
-        return decks
+    def _utf8(self, rows: Ints) -> list[bytes]:
+        return [str(id).encode() for id in self._ids.at(rows)]
 
     def find(
         self, ids: Sequence[deck.Id], *, variable: Variable, scale: Scale

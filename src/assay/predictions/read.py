@@ -298,9 +298,10 @@ def read_predictions(
     engine = engine_of(scan, id)
     if sample_weight is not None:
         refuse_no_column("sample_weight", sample_weight)
-        _refuse_engine(scan, engine, sample_weight)
-    elif engine != "memory" and _can_stay(scan, engine, roles, groups, aux):
-        roles = {name: replace(role, id=id) for name, role in roles.items()}
+    if engine != "memory" and _can_stay(
+        scan, engine, roles, groups, aux, sample_weight=sample_weight
+    ):
+        roles = {name: replace(role, id=id, weight=sample_weight) for name, role in roles.items()}
         (name, role), *further = roles.items()
         with nullcontext() if further else about(name):
             return ScannedPredictions(
@@ -413,6 +414,8 @@ def _can_stay(
     roles: Mapping[str, Roles],
     groups: Sequence[str],
     aux: Sequence[str],
+    *,
+    sample_weight: str | None,
 ) -> bool:
     """Tell whether predictions can be read where they lie: not those of slices.
 
@@ -422,9 +425,12 @@ def _can_stay(
     ----------
     scan, engine
         Where the predictions are, and what reads them.
-    roles, groups, aux
-        The columns of each classifier, the slices, and the second opinions.
+    roles, groups, aux, sample_weight
+        The columns of each classifier, the slices, the second opinions, and the weights.
     """
+    if sample_weight is not None and (engine == "spark" or aux or tuple(roles) != UNNAMED):
+        _refuse_engine(scan, engine, sample_weight)
+        return False
     several_classes = len(roles) > 1 and any(role.classes for role in roles.values())
     if not groups and not several_classes and (not aux or tuple(roles) == UNNAMED):
         return True
@@ -623,8 +629,10 @@ def _refuse_engine(scan: Scan, engine: Engine, sample_weight: str) -> None:
     if engine == "spark" or scan.engine not in (None, "memory"):
         raise PredictionsError(
             f"sample_weight={sample_weight!r} is given for the engine {engine!r}",
-            details="weights are read into memory: ids, scores, labels and weights of all items",
-            hint="write those columns to a Parquet file and give that, with engine 'memory'"
+            details="Spark does not read weights"
             if engine == "spark"
-            else "leave out the engine",
+            else "it reads weights of one classifier of yes and no, without second opinions",
+            hint="write ids, scores, labels and weights to a Parquet file and give that"
+            if engine == "spark"
+            else "leave out the engine: all is then read into memory",
         )

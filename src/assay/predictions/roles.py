@@ -35,7 +35,8 @@ class Roles:
     odds take the score's place in everything but the predicted label. With `classes`, the column
     `predicted` names one of them, and the score is that of the predicted class. In place of these
     two, `probabilities` has one of every class; `of_class` are its columns as they were found: one
-    for each class, or a single one of lists.
+    for each class, or a single one of lists. `weight` is what an item counts for, where predictions
+    with weights are read in place.
 
     Examples
     --------
@@ -55,6 +56,7 @@ class Roles:
     probabilities: str | None = None
     classes: Vocabulary | None = None
     of_class: tuple[str, ...] = ()
+    weight: str | None = None
 
     def __post_init__(self) -> None:
         for argument in ("score", "predicted", "id", "probabilities"):
@@ -193,7 +195,7 @@ class Roles:
     @property
     def columns(self) -> list[str]:
         """The columns that are needed, each once."""
-        names = (self.id, self.score, self.predicted, *self.of_class, *self.aux)
+        names = (self.id, self.score, self.predicted, *self.of_class, *self.aux, self.weight)
         return list(dict.fromkeys(name for name in names if name is not None))
 
 

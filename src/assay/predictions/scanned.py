@@ -24,9 +24,10 @@ from assay.core.error_model import Model, Values
 from assay.core.profile import Profile, ScoreCells
 from assay.core.strata import UNNAMED, Side, Strata
 from assay.core.targets import ALONE, NO_GROUPS
-from assay.core.types import Bools, Ints
+from assay.core.types import Bools, Ints, Words
 from assay.core.vocabulary import YES_OR_NO
 from assay.errors import PredictionsError
+from assay.predictions.arrivals import ArrivalTimes, Fetched, first_to_arrive, with_weights
 from assay.predictions.class_values import ranked_classes
 from assay.predictions.contract import Card, ClassScores, Found, IdKind
 from assay.predictions.doubts import Doubt
@@ -64,7 +65,6 @@ class ScannedPredictions:
         Whether the seed is to depend on the columns for a model (`bound_seed`).
     """
 
-    weighted = False
     groups = NO_GROUPS
     multilabel = False
 
@@ -115,6 +115,11 @@ class ScannedPredictions:
     def size(self) -> int:
         """The number of items."""
         return self._survey.cells.size
+
+    @property
+    def weighted(self) -> bool:
+        """Whether items count by weight."""
+        return self._survey.weighed is not None
 
     @property
     def positives(self) -> int:
@@ -176,18 +181,23 @@ class ScannedPredictions:
         return self._reopen(model)
 
     def fingerprint(self) -> str:
-        """Return a text that changes when an id, a predicted label or the bin of a score does."""
+        """Return a text that changes when an id, a predicted label or the bin of a score does.
+
+        And when a weight does, where there are weights.
+        """
         return self._fingerprint
 
     @cached_property
     def _fingerprint(self) -> str:
-        return self._survey.fingerprint or self._survey.cells.fingerprint()
+        fingerprint = self._survey.fingerprint or self._survey.cells.fingerprint()
+        word = self._survey.weights_word
+        return fingerprint if word is None else with_weights(fingerprint, word)
 
     def profile(
         self, variable: Variable, scale: Scale, sides: Sequence[Side]
     ) -> dict[Side, Profile]:
-        """Return the distribution of the stratification variable on each side."""
-        cells = self._cells_by(variable, scale)
+        """Return the distribution of the stratification variable on each side, by weight."""
+        cells = self._cells_by(variable, scale).by_weight
         if variable == "rank":
             every = np.ones_like(cells.yes)
             inside = {side: every if side is None else cells.yes == side for side in sides}
@@ -218,22 +228,36 @@ class ScannedPredictions:
 
     def count(self, strata: Strata, *, scale: Scale) -> Ints:
         """Return the number of items in each stratum, by the strata's own cuts."""
+        items, _ = self._sizes(strata, scale)
+        return items
+
+    def weighed(self, strata: Strata, *, scale: Scale) -> Strata:
+        """Return strata, which were cut by weight, with the items and the weight of each."""
+        return strata.weighed(*self._sizes(strata, scale)) if self.weighted else strata
+
+    def _sizes(self, strata: Strata, scale: Scale) -> tuple[Ints, Ints]:
+        """Return the items of each stratum, and what they count for."""
         variable = self._variable_of(strata)
         cells = self._cells_by(variable, scale)
         of_cell = _stratum_of_cells(strata, cells)
-        sizes = np.zeros(strata.n_strata, dtype=np.int64)
         if of_cell is None:
             stratum, spans = self._spans(strata.heaps, [TOP] * strata.n_strata)
-            np.add.at(sizes, stratum, self._scanner.count(spans, variable, scale))
+            counts = self._scanner.count(spans, variable, scale)
         else:
             inside = of_cell >= 0
-            np.add.at(sizes, of_cell[inside], cells.count[inside])
-        return sizes
+            stratum = of_cell[inside]
+            counts = np.stack([cells.count[inside], cells.by_weight.count[inside]])
+        items, weights = np.zeros((2, strata.n_strata), dtype=np.int64)
+        np.add.at(items, stratum, counts[0])
+        np.add.at(weights, stratum, counts[1])
+        return items, weights
 
     def deal(
         self, strata: Strata, *, scale: Scale, seed: int, counts: Sequence[int]
     ) -> list[list[Card]]:
         """Return the first ``counts[h]`` cards of every stratum h, in deck order.
+
+        With weights, by their first arrivals.
 
         Parameters
         ----------
@@ -242,7 +266,7 @@ class ScannedPredictions:
         """
         variable = self._variable_of(strata)
         # Counted, as the strata may be those of a population that these are only a part of.
-        sizes = self.count(strata, scale=scale)
+        sizes, weights = self._sizes(strata, scale)
         wanted = np.minimum(checked_counts(counts, strata.n_strata), sizes)
         if not wanted.any():
             return [[] for _ in wanted]
@@ -257,18 +281,25 @@ class ScannedPredictions:
         if listed is not None:
             parts.append(listed.only(~short))
         if short.any():
+            reach: _Shares | ArrivalTimes
+            if self.weighted:
+                reach = ArrivalTimes(wanted * short, weights)
+            else:
+                reach = _Shares(wanted * short, sizes)
             part = self._ask(
-                strata, wanted * short, sizes, variable=variable, scale=scale, seed=seed
+                strata, wanted * short, reach, variable=variable, scale=scale, seed=seed
             )
             parts.append(part)
         found = _joined(parts)
-        places = first_cards(
-            number=deck.mix(found.ids.digest ^ np.uint64(deck.key(seed))),
-            stratum=found.stratum,
-            counts=wanted,
-            sizes=np.maximum(sizes, 1),
-            utf8=lambda at: [str(id).encode() for id in found.ids.at(at)],
-        )
+        number = deck.mix(found.ids.digest ^ np.uint64(deck.key(seed)))
+
+        def utf8(at: Ints) -> list[bytes]:
+            return [str(id).encode() for id in found.ids.at(at)]
+
+        if found.weights is None:
+            places = first_cards(number, found.stratum, wanted, np.maximum(sizes, 1), utf8)
+        else:
+            places = first_to_arrive(number, found.weights, found.stratum, wanted, utf8)
         return self._cards(found, places)
 
     def find(
@@ -284,11 +315,12 @@ class ScannedPredictions:
         rows = self._scanner.find(wanted, variable=by, scale=scale)
         self._refuse_repeated(rows.ids)
         there = rows.ids.at(np.arange(len(rows.ids)))
-        shown = self._scanner.show(there) if rows.shown is None else rows.shown
         by_rank = variable == "rank" and len(self.classifiers) == 1
         values = rank(rows.values, self._scores) if by_rank else rows.values + 0.0
-        facts = zip(there, self._said(rows.predicted), shown, values.tolist(), strict=True)
-        found = {id: Found(Card(id, said, seen), value) for id, said, seen, value in facts}
+        every = np.arange(len(there))
+        held = _Candidates(rows.ids, every, rows.predicted, rows.shown, rows.weights)
+        (cards,) = self._cards(held, [every])
+        found = dict(zip(there, map(Found, cards, values.tolist()), strict=True))
         return [found.get(id) for id in ids]
 
     @property
@@ -314,7 +346,7 @@ class ScannedPredictions:
     def _cells_by(self, variable: Variable, scale: Scale) -> ScoreCells:
         self._refuse_impossible(variable, scale)
         if variable == "score":
-            return self._survey.cells
+            return self._survey.weighed or self._survey.cells
         if variable == "rank":
             return self._rank_cells
         if (variable, scale) not in self._cells:
@@ -390,37 +422,47 @@ class ScannedPredictions:
         self,
         strata: Strata,
         wanted: Ints,
-        sizes: Ints,
+        reach: "_Shares | ArrivalTimes",
         *,
         variable: Variable,
         scale: Scale,
         seed: int,
     ) -> "_Candidates":
-        """Fetch at least as many of the first cards of each stratum as are wanted."""
+        """Fetch at least as many of the first cards of each stratum as are wanted.
+
+        Parameters
+        ----------
+        strata, variable, scale, seed
+            As in `deal`, and what the strata are cut by.
+        wanted : array, shape (H,)
+            The cards wanted of each stratum.
+        reach : _Shares or ArrivalTimes
+            How far to look for them.
+        """
         heaps: Sequence[Heap] = strata.heaps
         by_rank = variable == "rank"
         if by_rank:
             heaps = heaps if len(self.classifiers) > 1 else self._by_score(strata)
             variable = "score"
-        share = first_shares(wanted, np.maximum(sizes, 1))
-        while True:
-            _, spans = self._spans(heaps, [int(limit) for limit in limits(share)], wanted > 0)
+        again = True
+        while again:
+            _, spans = self._spans(heaps, reach.limits.tolist(), wanted > 0)
             rows = self._scanner.rows(spans, variable=variable, scale=scale, seed=seed)
             if by_rank:
                 stratum = assign_strata(rows.values, rows.predicted.astype(np.int64), heaps)
             else:
                 stratum = strata.assign(rows.values, rows.predicted)
-            short = np.bincount(stratum, minlength=strata.n_strata) < wanted
-            if not (short & (share < 1)).any():
-                break
-            share[short] *= 2
+            number = deck.mix(rows.ids.digest ^ np.uint64(deck.key(seed)))
+            weights = np.ones_like(stratum) if rows.weights is None else rows.weights
+            again = reach.wait(Fetched(number, stratum, weights))
+        short = np.bincount(stratum, minlength=strata.n_strata) < wanted
         if short.any():
             raise PredictionsError(
                 f"{self.source} has changed since it was read",
                 details=f"{short.sum()} strata hold fewer items than were counted",
             )
         self._refuse_repeated(rows.ids)
-        return _Candidates(rows.ids, stratum, rows.predicted, rows.shown)
+        return _Candidates(rows.ids, stratum, rows.predicted, rows.shown, rows.weights)
 
     def _cards(self, found: "_Candidates", places: list[Ints]) -> list[list[Card]]:
         chosen = np.concatenate(places)
@@ -429,12 +471,13 @@ class ScannedPredictions:
             shown = self._scanner.show(ids) if ids else []
         else:
             shown = [found.shown[place] for place in chosen.tolist()]
-        facts = zip(ids, self._said(found.predicted[chosen]), shown, strict=True)
-        cards = iter([Card(id, said, seen) for id, said, seen in facts])
+        weights = [None] * len(ids) if found.weights is None else found.weights[chosen].tolist()
+        facts = zip(ids, self._said(found.predicted[chosen]), shown, weights, strict=True)
+        cards = iter([Card(*each) for each in facts])
         return [[next(cards) for _ in place] for place in places]
 
     def _spans(
-        self, heaps: Sequence[Heap], limit: Sequence[int], wanted: Bools | None = None
+        self, heaps: Sequence[Heap], limit: Sequence[float], wanted: Bools | None = None
     ) -> tuple[Ints, list[Span]]:
         """Return the intervals of all strata that are wanted, and the stratum of each."""
         owners, spans = [], []
@@ -477,6 +520,31 @@ class ScannedPredictions:
         )
 
 
+class _Shares:
+    """The share of all numbers, for each stratum, below which the items wanted lie.
+
+    Parameters
+    ----------
+    wanted, sizes : array, shape (H,)
+        Of each stratum the items that are wanted, and those that it holds.
+    """
+
+    def __init__(self, wanted: Ints, sizes: Ints) -> None:
+        self._wanted, self._share = wanted, first_shares(wanted, np.maximum(sizes, 1))
+
+    @property
+    def limits(self) -> Words:
+        """The number below which that share lies."""
+        return limits(self._share)
+
+    def wait(self, found: Fetched) -> bool:
+        """Double the shares of strata that are short, and tell whether there are any."""
+        held = np.bincount(found.stratum, minlength=self._wanted.size)
+        short = (held < self._wanted) & (self._share < 1)
+        self._share[short] *= 2
+        return bool(short.any())
+
+
 class _Candidates:
     """Rows from which cards are taken, each with its stratum."""
 
@@ -486,8 +554,10 @@ class _Candidates:
         stratum: Ints,
         predicted: Bools | Ints,
         shown: list[dict[str, object]] | None = None,
+        weights: Ints | None = None,
     ) -> None:
         self.ids, self.stratum, self.predicted, self.shown = ids, stratum, predicted, shown
+        self.weights = weights
 
     def only(self, strata: Bools) -> "_Candidates":
         """Return those of some strata; nothing is shown of them yet."""

@@ -132,7 +132,25 @@ def read_weights(column: Column, ids: Ids) -> Floats:
     _refuse_weights(~np.isfinite(weights), "missing, NaN or infinite", column, ids)
     _refuse_weights(weights < 0, "negative", column, ids)
     with np.errstate(over="ignore"):
-        total = float(weights.sum())
+        refuse_bad_total(float(weights.sum()), str(column))
+    return weights
+
+
+NOT_A_WEIGHT = (
+    "a weight is a finite number, at least 0, which leaves an item out; mend or drop these rows"
+)
+
+
+def refuse_bad_total(total: float, column: str) -> None:
+    """Raise where weights are all 0, or together more than can be computed with.
+
+    Examples
+    --------
+    >>> refuse_bad_total(0.0, "column 'views' of a table")
+    Traceback (most recent call last):
+    assay.errors.PredictionsError: the weights in column 'views' of a table sum to 0
+    ...
+    """
     if not 0 < total < np.inf:
         raise PredictionsError(
             f"the weights in {column} sum to {total:g}",
@@ -143,7 +161,6 @@ def read_weights(column: Column, ids: Ids) -> Floats:
             if total == 0
             else "divide them all by the same number: only their proportions matter",
         )
-    return weights
 
 
 def _refuse_weights(bad: Bools, what: str, column: Column, ids: Ids) -> None:
@@ -152,8 +169,7 @@ def _refuse_weights(bad: Bools, what: str, column: Column, ids: Ids) -> None:
         raise PredictionsError(
             f"{bad.sum():,} of {bad.size:,} weights in {column} are {what}",
             details=examples(rows, id=ids.at(rows), weight=column.at(rows)),
-            hint="a weight is a finite number, at least 0, which leaves an item out; "
-            "mend or drop these rows",
+            hint=NOT_A_WEIGHT,
         )
 
 

@@ -1,6 +1,6 @@
 """Predictions that DuckDB reads where they lie: out of core, in one pass."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache
@@ -17,6 +17,7 @@ from assay.core.deck import Id
 from assay.core.error_model import Model
 from assay.core.profile import ScoreCells, evenest
 from assay.core.types import Bools, Floats, Ints, Words
+from assay.core.weights import factor_exponent
 from assay.errors import PredictionsError
 from assay.predictions.class_values import rows_of_lists
 from assay.predictions.column import refuse_missing_columns
@@ -32,7 +33,7 @@ from assay.predictions.memory import TOP, fingerprint_text
 from assay.predictions.roles import Roles
 from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows_of
 from assay.predictions.sql.classes import LIST
-from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
+from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed, duckdb_mix
 from assay.predictions.sql.model import model_sql
 from assay.predictions.sql.opinions import duckdb_row_word
 from assay.predictions.sql.rows import (
@@ -46,6 +47,7 @@ from assay.predictions.sql.rows import (
     spread_sql,
     value_sql,
 )
+from assay.predictions.values import refuse_bad_total
 
 # What is wrong with rows that DuckDB reads, when something is.
 
@@ -142,6 +144,9 @@ def refuse_other_bins() -> None:
                 )
 
 
+_WEIGHT = "assay_weight"  # the column with the impressions of a row
+_STEP = 1000  # 2^1000 is the largest power of two that is multiplied with at once
+
 # How many ids the first pass brings along: enough for 2,000 cards of every stratum that holds a
 # hundredth of all items, and 4 MB at most.
 _LISTED = 220_000
@@ -194,6 +199,7 @@ class DuckScanner:
             "SET perfect_ht_threshold = 17; "
             "SET enable_progress_bar = true; SET enable_progress_bar_print = false"
         )
+        self._all_rows = self._sql
         self._ids = DuckIds(relation, str(roles.id), self._row.id) if ids is None else ids
         if roles.model is not None:
             self._row = replace(self._row, score=self._log_odds(roles.model))
@@ -217,15 +223,43 @@ class DuckScanner:
     def survey(self, seed: int) -> Survey:
         """Count all items by score, and list the first cards, in one pass."""
         with reading(self.source):
+            self._weigh()
             size, rule = self._size_and_rule()
-            found = evenest(lambda rule: self._surveyed(rule, seed, size), rule, _cells_in)
-            return replace(found, doubts=self._checked(found.cells))
+            count = cache(lambda rule: self._surveyed(rule, seed, size))
+            found = evenest(count, rule, lambda survey: survey.cells)
+            found = replace(found, doubts=self._checked(found.cells))
+            if not self._row.weight:
+                return found
+            weighed = evenest(count, rule, lambda survey: survey.cells.by_weight)
+            return replace(found, weighed=weighed.cells)
+
+    def _weigh(self) -> None:
+        """Find the impressions of an item, and leave out items of weight 0.
+
+        Values that are none are told of all rows, as in memory.
+        """
+        weight = self._row.weight
+        if not weight:
+            return
+        self._sql = self._all_rows
+        self._tell_what_is_wrong()
+        there = self._rows.filter(f"{weight} > 0e0").project(f"{weight} AS weight")
+        ((size, total),) = self._fetch(there.aggregate("count(*), sum(weight)"))
+        refuse_bad_total(total or 0.0, f"column {self._roles.weight!r} of {self.source}")
+        factor = factor_exponent(total, size, lambda: _pieces(there))
+        scaled = scaled_sql(weight, factor)
+        self._sql = (
+            f"(FROM {self._all_rows} SELECT *, greatest(({scaled})::BIGINT, 1) AS {_WEIGHT} "
+            f"WHERE {weight} > 0e0)"
+        )
 
     def judged(self) -> tuple[ScoreCells, tuple[Doubt, ...]]:
         """Count all items by score, without a look at their ids."""
         with reading(self.source):
             _, rule = self._size_and_rule()
-            cells = evenest(lambda rule: self._cells_of(self._row.score, rule), rule, _as_it_is)
+            cells = evenest(
+                lambda rule: self._cells_of(self._row.score, rule), rule, lambda cells: cells
+            )
             return cells, self._checked(cells)
 
     def _checked(self, cells: ScoreCells) -> tuple[Doubt, ...]:
@@ -247,6 +281,14 @@ class DuckScanner:
         """
         limit = min(TOP, int(_LISTED / size * 2**64))
         seen = "bit_xor(word)" if word is None else "sum(judged)"
+        weighted = bool(self._row.weight)
+        weight_word = f"xor(word, {duckdb_mix('weight::UBIGINT')})"
+        # Who comes first depends on the weight, too, and is asked for when strata are known.
+        last = (
+            f"bit_xor({duckdb_mix(weight_word)}) AS weights_word"
+            if weighted
+            else f"list(id) FILTER ({duckdb_keyed('word', seed)} <= {limit}) AS ids"
+        )
         counted = self._counted(
             self._row.score,
             rule,
@@ -258,7 +300,7 @@ class DuckScanner:
             aggregates=[
                 "count(id) AS with_id",
                 f"{seen} AS seen",
-                f"list(id) FILTER ({duckdb_keyed('word', seed)} <= {limit}) AS ids",
+                last,
             ],
         )
         order = self._in_order(rule, counted)
@@ -271,6 +313,9 @@ class DuckScanner:
         cells = self._cells(rule, counted, order, words)
         if int(np.asarray(counted["with_id"]).sum()) < cells.size:
             self._tell_what_is_wrong()
+        if weighted:
+            each = np.asarray(counted["weights_word"])
+            return Survey(cells, weights_word=int(np.bitwise_xor.reduce(each)))
         lists: Any = counted["ids"].combine_chunks().take(pa.array(order, pa.int64()))
         lengths = np.asarray(lists.value_lengths().fill_null(0))
         cell_of_each = np.repeat(np.arange(order.size), lengths)
@@ -282,7 +327,9 @@ class DuckScanner:
         value = self._value(variable, scale)
         with reading(self.source):
             rule = scale_of(*self._fetch(self._rows.aggregate(f"min({value}), max({value})"))[0])
-            return evenest(lambda rule: self._cells_of(value, rule), rule, _as_it_is)
+            return evenest(
+                lambda rule: self._cells_of(value, rule), rule, lambda cells: cells.by_weight
+            )
 
     def _cells_of(self, value: str, rule: Rule) -> ScoreCells:
         counted = self._counted(value, rule)
@@ -290,15 +337,17 @@ class DuckScanner:
         return self._cells(rule, counted, order, np.zeros(order.size, dtype=np.uint64))
 
     def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
-        """Return the number of items in each span."""
+        """Return the items in each span, and what they count for."""
         inside = case_sql(spans, [str(number) for number in range(len(spans))])
-        counts = np.zeros(len(spans), dtype=np.int64)
+        counts = np.zeros((2, len(spans)), dtype=np.int64)
+        weight = "weight" if self._row.weight else "1"
         with reading(self.source):
-            rows = self._heaped(spans, self._judged(variable, scale)).project(f"{inside} AS span")
-            found = self._fetch(rows.aggregate("span, count(*)", "span"))
-        for span, count in found:
+            rows = self._heaped(spans, self._judged(variable, scale))
+            rows = rows.project(f"{inside} AS span, {weight} AS weight")
+            found = self._fetch(rows.aggregate("span, count(*), sum(weight)", "span"))
+        for span, *both in found:
             if span is not None:
-                counts[span] = count
+                counts[:, span] = both
         return counts
 
     def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
@@ -309,11 +358,13 @@ class DuckScanner:
         spans, variable, scale, seed
             As in `engine.Scanner`.
         """
-        limit = case_sql(spans, [f"{span.limit}::UBIGINT" for span in spans])
-        highest = max(span.limit for span in spans)
+        literal = double_sql if self._row.weight else _word_sql
+        limit = case_sql(spans, [literal(span.limit) for span in spans])
+        highest = literal(max(span.limit for span in spans))
         number = duckdb_keyed(self._digest, seed)
+        times = "weight * " if self._row.weight else ""
         # Most rows are above every limit: they are passed over before it is asked in which span.
-        low_enough = f"number <= {highest} AND number <= {limit}"
+        low_enough = f"number <= {times}{highest} AND number <= {times}{limit}"
         with reading(self.source):
             rows = self._judged(variable, scale, f"{number} AS number")
             return self._taken(self._heaped(spans, rows).filter(low_enough))
@@ -387,7 +438,7 @@ class DuckScanner:
         rows = self._rows
         as_it_is = (
             not self._roles.turns and self._roles.scale != "percent" and self._roles.model is None
-        )
+        ) and not self._row.weight
         if self._roles.score is not None and as_it_is and not self._relation.is_text:
             score = identifier(self._roles.score)  # without a cast the files' own statistics answer
             rows = self._relation.connection.sql(f"FROM {self._relation.sql}")
@@ -403,9 +454,12 @@ class DuckScanner:
         self, value: str, rule: Rule, columns: Sequence[str] = (), aggregates: Sequence[str] = ()
     ) -> "pa.Table":
         """Count all rows by bin and label."""
-        key = self.key(value, rule)
-        rows = self._rows.project(", ".join([f"{key} AS key", f"{value} AS value", *columns]))
         basic = ["key", "count(*) AS count", "min(value) AS low", "max(value) AS high"]
+        told = [f"{self.key(value, rule)} AS key", f"{value} AS value", *columns]
+        if self._row.weight:
+            told.append(f"{_WEIGHT} AS weight")
+            basic.append("sum(weight)::BIGINT AS weight")
+        rows = self._rows.project(", ".join(told))
         counted = rows.aggregate(", ".join([*basic, *aggregates]), "key")
         try:
             return self._in_little_memory(counted)
@@ -473,12 +527,14 @@ class DuckScanner:
         bins, said = self._unpacked(rule, counted["key"])
         low, high = (np.asarray(counted[end]).astype(np.float64)[order] for end in ("low", "high"))
         count = np.asarray(counted["count"])[order]
-        return ScoreCells(rule, bins[order], said[order], count, low, high, words, self._n_codes)
+        weight = np.asarray(counted["weight"])[order] if self._row.weight else None
+        kinds = self._n_codes
+        return ScoreCells(rule, bins[order], said[order], count, low, high, words, kinds, weight)
 
     def _tell_what_is_wrong(self) -> None:
         """Look at the rows again, to tell what one pass could only notice."""
-        of_text = self._roles.score is not None and self._relation.is_text
-        written = identifier(str(self._roles.score)) if of_text else None
+        numbers = (self._roles.score, self._roles.weight) if self._relation.is_text else ()
+        written = {name: identifier(name) for name in numbers if name is not None}
         refuse_bad_rows(self._inspected, self._row, self._roles, written=written)
 
     def _log_odds(self, model: Model) -> str:
@@ -504,6 +560,8 @@ class DuckScanner:
         """Return every row's id, value and what it says."""
         value = f"{self._value(variable, scale)} AS value"
         columns = [f"{self._ids.sql} AS id", value, f"{self._row.says} AS says", *more]
+        if self._row.weight:
+            columns.append(f"{_WEIGHT} AS weight")
         return self._rows.project(", ".join(columns))
 
     def _only(self, ids: Sequence[Id], rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
@@ -511,12 +569,14 @@ class DuckScanner:
         return rows.join(wanted, "id", how="semi")
 
     def _taken(self, rows: duckdb.DuckDBPyRelation) -> Rows:
-        ids, values, says = self._arrow(rows.project("id, value, says")).columns
+        names = ["id", "value", "says", *(["weight"] if self._row.weight else [])]
+        ids, values, says, *weights = self._arrow(rows.project(", ".join(names))).columns
         said = np.asarray(says).astype(np.int64)
         return Rows(
             self._ids.of(ids),
             np.asarray(values).astype(np.float64),
             said == 1 if self._row.classes is None else said,
+            weights=np.asarray(weights[0]) if weights else None,
         )
 
     def _arrow(self, rows: duckdb.DuckDBPyRelation) -> "pa.Table":
@@ -533,18 +593,32 @@ class DuckScanner:
         return polled(lambda: self._relation.connection.query_progress() / 100.0)
 
 
-def _cells_in(survey: Survey) -> ScoreCells:
-    return survey.cells
+def scaled_sql(number: str, exponent: int) -> str:
+    """Return a DOUBLE times a power of two, exactly, where that is less than float64 can hold.
+
+    Examples
+    --------
+    >>> duckdb.sql(f"SELECT {scaled_sql('5e-324', 1074)}").fetchall()
+    [(1.0,)]
+    """
+    steps = [_STEP] * (exponent // _STEP) + [exponent % _STEP] if exponent > _STEP else [exponent]
+    return " * ".join([f"{number}", *(double_sql(2.0**step) for step in steps)])
+
+
+def _pieces(rows: duckdb.DuckDBPyRelation) -> Iterator[Floats]:
+    """Return the only column of rows, piece by piece."""
+    for batch in rows.to_arrow_reader():
+        yield np.asarray(batch.column(0))
+
+
+def _word_sql(limit: float) -> str:
+    return f"{int(limit)}::UBIGINT"
 
 
 def _total(sums: "pa.ChunkedArray[Any]") -> int:
     """Return the sum of whole numbers that may be larger than 64 bits hold."""
     numbers: list[Any] = sums.to_pylist()
     return sum(int(number) for number in numbers)
-
-
-def _as_it_is(cells: ScoreCells) -> ScoreCells:
-    return cells
 
 
 def _unpacked(column: "pa.ChunkedArray[Any]") -> tuple[Ints, Bools]:

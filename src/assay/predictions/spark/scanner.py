@@ -226,12 +226,12 @@ class SparkScanner:
         return self._counted(self._judged(variable, scale).selectExpr("*", "0L AS digest"))
 
     def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
-        """Return the number of items in each span."""
+        """Return the items in each span, twice: each counts for one."""
         inside = case_sql(spans, [str(place) for place in range(len(spans))])
         rows = self._heaped(spans, self._judged(variable, scale)).selectExpr(f"{inside} AS span")
         found = self._rows.fetch(rows.where("span IS NOT NULL").groupBy("span").count())
-        counts = np.zeros(len(spans), dtype=np.int64)
-        counts[found["span"].to_numpy()] = found["count"].to_numpy()
+        counts = np.zeros((2, len(spans)), dtype=np.int64)
+        counts[:, found["span"].to_numpy()] = found["count"].to_numpy()
         return counts
 
     def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
@@ -242,7 +242,7 @@ class SparkScanner:
         spans, variable, scale, seed
             As in `engine.Scanner`.
         """
-        limit = case_sql(spans, [word_of_limit(span.limit) for span in spans])
+        limit = case_sql(spans, [word_of_limit(int(span.limit)) for span in spans])
         rows = self._heaped(spans, self._judged(variable, scale))
         rows = rows.selectExpr("*", f"{limit} AS highest")
         placed = with_place(rows.where("highest IS NOT NULL"), "id", self.id_kind, seed)
@@ -338,8 +338,8 @@ class SparkScanner:
 
     def _tell_what_is_wrong(self) -> None:
         """Look at the rows again, to tell what one pass could only notice."""
-        is_text = self._rows.is_text and self._roles.score is not None
-        written = column_name(str(self._roles.score)) if is_text else None
+        score = self._roles.score if self._rows.is_text else None
+        written = {} if score is None else {score: column_name(score)}
         refuse_bad_rows(self._rows, self._row, self._roles, written=written)
 
     def _taken(self, rows: "DataFrame") -> Rows:

@@ -14,6 +14,7 @@ from assay.predictions.column import not_numbers
 from assay.predictions.doubts import Outside
 from assay.predictions.roles import Roles, which_means_yes
 from assay.predictions.sql.rows import LARGEST, RowSql, double_sql
+from assay.predictions.values import NOT_A_WEIGHT
 
 _LISTED = 5  # values of a column that an error names
 
@@ -50,7 +51,9 @@ def usable_sql(row: RowSql) -> str:
     return f"coalesce({row.id} IS NOT NULL AND {_finite(row)} AND {row.is_told}, FALSE)"
 
 
-def refuse_bad_rows(rows: Inspected, row: RowSql, roles: Roles, *, written: str | None) -> None:
+def refuse_bad_rows(
+    rows: Inspected, row: RowSql, roles: Roles, *, written: Mapping[str, str]
+) -> None:
     """Raise `PredictionsError` for what is wrong with some rows: how many there are, and which.
 
     Parameters
@@ -61,17 +64,19 @@ def refuse_bad_rows(rows: Inspected, row: RowSql, roles: Roles, *, written: str 
         What is asked of each.
     roles : Roles
         Which column is what.
-    written : str or None
-        The column of scores as SQL, where it is text out of which they are read.
+    written : mapping of str to str
+        Columns that are text, out of which numbers are read, each with its name as SQL.
     """
+    score, weight = (written.get(name or "") for name in (roles.score, roles.weight))
     conditions = {
         "all": "TRUE",
         "no id": f"{row.id} IS NULL",
-        "no number": f"{row.score} IS NULL AND {written} IS NOT NULL" if written else "FALSE",
+        "no number": f"{row.score} IS NULL AND {score} IS NOT NULL" if score else "FALSE",
         "bad score": f"NOT coalesce({_finite(row)}, FALSE)",
         "no label": f"{row.says} IS NULL",
         "unclear label": f"{row.says} = {row.unclear}",
     }
+    conditions |= _weight_conditions(row.weight, weight) if row.weight else {}
     counts = dict(zip(conditions, rows.count(list(conditions.values())), strict=True))
     size = counts["all"]
     others = [name for name in roles.columns if name != roles.id]
@@ -129,6 +134,26 @@ def refuse_bad_rows(rows: Inspected, row: RowSql, roles: Roles, *, written: str 
             details=got,
             hint=which_means_yes(_values(rows, str(roles.predicted), f"{row.says} = 1")[1], values),
         )
+    for told in _WEIGHTS:
+        if counts.get(told):
+            weighed = [str(roles.id), str(roles.weight)]
+            first = rows.first([str(roles.weight)], conditions[told])[0][0]
+            raise PredictionsError(
+                f"{counts[told]:,} of {size:,} weights in {_column(roles.weight, rows)} are {told}",
+                details=_examples(rows, weighed, conditions[told]),
+                hint=not_numbers(first, "weight") if told == _WEIGHTS[0] else NOT_A_WEIGHT,
+            )
+
+
+_WEIGHTS = ("not numbers", "missing, NaN or infinite", "negative")
+
+
+def _weight_conditions(weight: str, written: str | None) -> dict[str, str]:
+    """Return what may be wrong with a weight, in the order in which it is told."""
+    inside = f"{weight} BETWEEN {double_sql(-LARGEST)} AND {double_sql(LARGEST)}"
+    no_number = f"{weight} IS NULL AND {written} IS NOT NULL" if written else "FALSE"
+    conditions = (no_number, f"NOT coalesce({inside}, FALSE)", f"{weight} < 0e0")
+    return dict(zip(_WEIGHTS, conditions, strict=True))
 
 
 def refuse_bad_cells(cells: ScoreCells, rows: Inspected, row: RowSql, roles: Roles) -> None:
@@ -137,11 +162,17 @@ def refuse_bad_cells(cells: ScoreCells, rows: Inspected, row: RowSql, roles: Rol
     Parameters
     ----------
     cells : ScoreCells
-        The counts of all rows; they tell whether there is anything to look for.
+        The counts of all rows; they tell whether there is anything to look for. Where rows have
+        weights, those of weight 0 are not in them, and all rows are looked at.
     rows, row, roles
         As in `refuse_bad_rows`.
     """
-    if roles.positive is not None and not cells.positives:
+    weighted = roles.weight is not None
+    if (
+        roles.positive is not None
+        and not cells.positives
+        and not (weighted and rows.count([f"{row.says} = 1"])[0])
+    ):
         got, values = _values(rows, str(roles.predicted), "TRUE")
         raise PredictionsError(
             f"positive={roles.positive!r} occurs nowhere in {_column(roles.predicted, rows)}",
@@ -154,15 +185,18 @@ def refuse_bad_cells(cells: ScoreCells, rows: Inspected, row: RowSql, roles: Rol
     if threshold is None or roles.predicted is None or roles.model is not None:
         return  # with a model, the cells are not of the score
     # A score equal to the threshold goes with either label.
-    if not ((cells.yes & (cells.low < threshold)) | (~cells.yes & (cells.high > threshold))).any():
+    bad_cells = (cells.yes & (cells.low < threshold)) | (~cells.yes & (cells.high > threshold))
+    if not bad_cells.any() and not weighted:
         return
     at = double_sql(threshold)
     contradicts = (
         f"({row.says} = 1 AND {row.score} < {at}) OR ({row.says} = 0 AND {row.score} > {at})"
     )
-    (bad,) = rows.count([contradicts])
+    bad, size = rows.count([contradicts, "TRUE"])
+    if not bad:
+        return
     raise PredictionsError(
-        f"{bad:,} of {cells.size:,} predicted labels in {_column(roles.predicted, rows)} "
+        f"{bad:,} of {size:,} predicted labels in {_column(roles.predicted, rows)} "
         f"contradict threshold={roles.threshold}",
         details=_examples(rows, roles.columns, contradicts),
         hint="predicted is yes from the threshold upwards; "

@@ -179,6 +179,8 @@ class RowSql:
     classes : int
         Of more classes than no and yes, how many: `says` is then the number of one, and -1 where it
         cannot be told which.
+    weight : str
+        What the column of weights holds, of type DOUBLE; empty where there is none.
     """
 
     id: str
@@ -186,6 +188,7 @@ class RowSql:
     says: str
     is_sure: bool = False
     classes: int | None = None
+    weight: str = ""
 
     @property
     def unclear(self) -> int:
@@ -264,17 +267,18 @@ def row_sql(
             details="the order of rows in many files is no name that lasts",
             hint="name the column of ids, or read it all into memory: engine 'memory'",
         )
-    score = "0e0"
-    if roles.score is not None:
-        family = family_of(types[roles.score])
-        score = score_sql(names[roles.score], family, dialect, is_text=is_text)
-        if not score:
+
+    def number(name: str, what: str) -> str:
+        written = score_sql(names[name], family_of(types[name]), dialect, is_text=is_text)
+        if not written:
             raise PredictionsError(
-                f"the scores in column {roles.score!r} of {source} are of type "
-                f"{types[roles.score]}",
-                details="a score is a number",
+                f"the {what}s in column {name!r} of {source} are of type {types[name]}",
+                details=f"a {what} is a number",
                 hint="is another column meant? Text that holds numbers must be converted first",
             )
+        return written
+
+    score = "0e0" if roles.score is None else number(roles.score, "score")
     if roles.classes is not None:
         from assay.predictions.sql.classes import class_row_sql
 
@@ -286,7 +290,8 @@ def row_sql(
     elif roles.limit is not None:  # Roles sees to it that one of the two is given
         score = positive_score_sql(score, roles, "")
         says = f"CAST({score} >= {double_sql(roles.limit)} AS SMALLINT)"
-    return RowSql(names[roles.id], score, says, is_sure="THEN 2" not in says)
+    weight = f"CAST({number(roles.weight, 'weight')} AS DOUBLE)" if roles.weight else ""
+    return RowSql(names[roles.id], score, says, is_sure="THEN 2" not in says, weight=weight)
 
 
 def positive_score_sql(score: str, roles: Roles, says: str) -> str:
