@@ -31,7 +31,9 @@ KINDS: dict[str, Floats] = {
     "shares": np.full(SIZE, 1 / SIZE),
     "tiny": RNG.random(SIZE) * 1e-310,
     "huge": RNG.random(SIZE) * 1e304,
-    # Some hundred times more different weights in one cell of the score.
+    # Even as items, not by weight: the finer rule makes the strata, and not the fingerprint.
+    "uneven": np.where(SCORE < 1e-5, 1e4 * RNG.random(SIZE), 1.0),
+    # All in one cell of the score.
     "one score": RNG.lognormal(0.0, 3.0, SIZE),
 }
 
@@ -116,6 +118,14 @@ def test_types_of_weights(kind: str, tmp_path: Path) -> None:
     types = {"float32": pl.Float32(), "int32": pl.Int32(), "decimal": pl.Decimal(18, 6)}
     frame = frame.with_columns(pl.col("views").cast(types[kind]))
     check_alike(*both(frame, tmp_path))
+
+
+def test_weights_choose_the_rule_of_the_strata(tmp_path: Path) -> None:
+    _, scanned = both(table("uneven"), tmp_path)
+    assert scanned.fingerprint().startswith("assay-predictions-2:probability:")
+    plain = read_predictions(str(tmp_path / "a.parquet"), id="id", score="p", predicted="said")
+    cells = [found.profile("score", "probability", [False])[False] for found in (scanned, plain)]
+    assert cells[0].low.size != cells[1].low.size
 
 
 def test_rows_in_another_order_are_the_same(tmp_path: Path) -> None:

@@ -133,8 +133,8 @@ def create_campaign(
         reviewers do not see them, unless they are in `show`, too.
     sample_weight : str, optional
         The column with the items' weights (traffic, impressions), finite and not negative: the
-        metric is over weighted items, which are drawn in proportion to weight. All predictions are
-        read into memory.
+        metric is over weighted items, which are drawn in proportion to weight. Beside
+        `classifiers`, all predictions are read into memory.
     aux : sequence of str
         Columns with second opinions: another model's score, a judge's verdict, metadata; numbers,
         true and false, or categories, which may be missing. From the campaign's own labels it is

@@ -210,7 +210,8 @@ def read_predictions(
         one a value. They, too, are read into memory.
     sample_weight : str, optional
         The column of weights, finite numbers that are not negative: an item counts as much as its
-        weight, and not at all where that is 0. All is then read into memory.
+        weight, and not at all where that is 0. All is then read into memory, but by DuckDB where
+        it lies if it is one classifier's of yes and no, without `classifiers` and `aux`.
     aux : sequence of str
         Columns that a model of the outcome may use beside the score: numbers, true and false, or
         categories, which may be missing. With `classifiers`, all is then read into memory.

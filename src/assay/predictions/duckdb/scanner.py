@@ -243,10 +243,11 @@ class DuckScanner:
             return
         self._sql = self._all_rows
         self._tell_what_is_wrong()
-        there = self._rows.filter(f"{weight} > 0e0").project(f"{weight} AS weight")
-        ((size, total),) = self._fetch(there.aggregate("count(*), sum(weight)"))
-        refuse_bad_total(total or 0.0, f"column {self._roles.weight!r} of {self.source}")
-        factor = factor_exponent(total, size, lambda: _pieces(there))
+        rows = self._rows.project(f"{weight} AS weight")
+        ((size, total),) = self._fetch(rows.aggregate("count(*), sum(weight)"))
+        self._refuse_nothing(size)
+        refuse_bad_total(total, f"column {self._roles.weight!r} of {self.source}")
+        factor = factor_exponent(total, size, lambda: _pieces(rows))
         scaled = scaled_sql(weight, factor)
         self._sql = (
             f"(FROM {self._all_rows} SELECT *, greatest(({scaled})::BIGINT, 1) AS {_WEIGHT} "
@@ -444,11 +445,14 @@ class DuckScanner:
             rows = self._relation.connection.sql(f"FROM {self._relation.sql}")
         ends = f"count(*), min({score})::DOUBLE, max({score})::DOUBLE"
         ((size, low, high),) = self._fetch(rows.aggregate(ends))
-        if not size:
-            raise PredictionsError(f"there are no predictions in {self.source}")
+        self._refuse_nothing(size)
         if low is None or not isfinite(low) or not isfinite(high):
             self._tell_what_is_wrong()
         return size, scale_of(low, high)
+
+    def _refuse_nothing(self, size: int) -> None:
+        if not size:
+            raise PredictionsError(f"there are no predictions in {self.source}")
 
     def _counted(
         self, value: str, rule: Rule, columns: Sequence[str] = (), aggregates: Sequence[str] = ()
