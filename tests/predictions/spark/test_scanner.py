@@ -224,7 +224,7 @@ def test_the_rows_of_spans(spark: "SparkSession", kind: IdKind, variable: Variab
     with pytest.raises(AssertionError):  # the order is that of the seed
         check_rows(rows, items, values, SPANS, seed=8)
     counts = scanner.count(SPANS, variable, "probability")
-    assert counts.tolist() == [items.inside(span, values).sum() for span in SPANS]
+    assert counts.tolist() == [[items.inside(span, values).sum() for span in SPANS]] * 2
 
 
 def test_spans_of_either_label(spark: "SparkSession") -> None:
