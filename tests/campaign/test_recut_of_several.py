@@ -342,7 +342,7 @@ def test_an_engine_that_is_asked_for_says_what_it_cannot(tmp_path: Path) -> None
     scan = assay.Scan(str(file), engine="duckdb")
     with pytest.raises(PredictionsError, match="'duckdb' takes second opinions for one metric"):
         create(scan, aux=["judge"], classifiers={"a": ("p_a", 0.5)}, metrics=["precision", "f1"])
-    with pytest.raises(PredictionsError, match="there are 2"):
+    with pytest.raises(PredictionsError, match="several are asked for"):
         create(scan, aux=["judge"])
     with pytest.raises(PredictionsError, match="column 'juge' not found"):
         create(str(file), aux=["juge"])
