@@ -185,3 +185,15 @@ def test_a_prefix_that_leads_elsewhere_is_refused(prefix: str) -> None:
     with pytest.raises(InputError, match="MLflow refuses") as refused:
         assay.log_to_mlflow(_campaign(1), prefix=prefix)
     assert "another prefix" in refused.value.hint
+
+
+@pytest.mark.usefixtures("tracking")
+def test_metrics_of_classes_have_names_of_their_own() -> None:
+    said, truth = ["a", "b", "c", "a"] * 10, ["a", "b", "c", "b"] * 10
+    campaign = assay.create_campaign(
+        {"said": said}, predicted="said", metrics=["macro_f1", "recall:b"], budget=40, name="abc"
+    )
+    campaign.tell({item.id: truth[int(item.id)] for item in campaign.ask(40)})
+    logged = mlflow.MlflowClient().get_run(assay.log_to_mlflow(campaign)).data.metrics
+    assert logged["macro_f1"] == pytest.approx((2 / 3 + 2 / 3 + 1) / 3)
+    assert (logged["recall.b"], logged["recall.b_ci_high"]) == (0.5, 0.5)
