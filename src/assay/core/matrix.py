@@ -142,10 +142,9 @@ class Matrix:
         n, by_class
             As in `predict`.
         """
-        labels, correct = self.by_stratum(n), self.correct(by_class)
-        rate = np.where(labels > 0, self.by_stratum(correct), 0.5) / np.maximum(labels, 1.0)
-        left = _POOLED * (1 - n / self.size)
-        share = (correct + left * rate[..., self.row]) / np.maximum(n + left, 1e-300)
+        known, left = self.predict(n, by_class), _POOLED * (1 - n / self.size)
+        rate = known.rate[..., self.row]
+        share = (known.correct + left * rate) / np.maximum(n + left, _TINY)
         return self.by_said(self.size * share)
 
     @property

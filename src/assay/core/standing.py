@@ -70,6 +70,17 @@ def with_open(design: Design, goal: Goal, metric: Metric, state: State, now: Loo
     return replace(now, low=low, high=high)
 
 
+def look_with_open(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
+    """Look, with the cards that wait for an answer at their worst.
+
+    Parameters
+    ----------
+    design, goal, metric, state
+        As in `engine.look`.
+    """
+    return with_open(design, goal, metric, state, look(design, goal, metric, state))
+
+
 def _counted(state: State, worst: Tallies, best: Tallies) -> State:
     """Return the state with other counts, several ways of counting side by side, (2 K, ..., H)."""
     shape = worst.N.shape[:-1]
