@@ -18,6 +18,8 @@ $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --no-compile --editable . --group dev
+	@$(BIN)/python -m pip install --quiet --no-compile --group engines || \
+	  echo "ClickHouse, Delta and Iceberg are not tested: their packages cannot be installed here"
 	@touch $@
 
 # Servers that some tests need; without root and apt those tests skip, and say why.
