@@ -27,7 +27,8 @@ def test_the_name_and_the_version_have_one_source() -> None:
 
 
 def test_what_an_extra_installs_is_there_for_the_tests() -> None:
-    known = {re.split(r"[\[<>=]", each)[0] for each in _WRITTEN["dependency-groups"]["dev"]}
+    groups = _WRITTEN["dependency-groups"]
+    known = {re.split(r"[\[<>=]", each)[0] for each in (*groups["dev"], *groups["engines"])}
     wanted = {re.split(r"[\[<>=]", each)[0] for extra in EXTRAS.values() for each in extra}
     assert wanted - {NAME} <= known
 
