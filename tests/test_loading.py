@@ -6,13 +6,16 @@ import io
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 import typer
+from typer.exceptions import TyperException
 from typer.testing import CliRunner
 
 import assay
@@ -31,7 +34,7 @@ HEAVY = (
     *("numpy", "scipy.special", "scipy.stats", "scipy.optimize", "scipy.integrate"),
     *("pyarrow", "duckdb", "narwhals", "sqlalchemy", "rich.console", "rich.progress", "typer"),
     *("pandas", "polars", "sklearn", "matplotlib", "pyspark", "psycopg", "sqlglot"),
-    *("starlette", "uvicorn", "jinja2", "mlflow", "anywidget"),
+    *("starlette", "uvicorn", "jinja2", "mlflow", "anywidget", "pydantic"),
 )
 STEPS = {
     "import assay": ("", set[str]()),
@@ -146,6 +149,42 @@ def test_the_list_of_commands_says_what_they_say_themselves() -> None:
     for name, command in commands.items():
         assert command.name == name
         assert COMMANDS[name].help == command.help.split("\n\n")[0].replace("\n", " ")
+
+
+def commands_within(command: Any) -> Iterator[Any]:
+    """Yield a command, or those of a group, and theirs."""
+    yield command
+    for each in getattr(command, "commands", {}).values():
+        yield from commands_within(each)
+
+
+TYPED = (
+    *(None, "", "spam", "0.05", "7", "-3", "+3", "007", "1e-3", "nan", "inf", " 5", "1_000", "٣"),
+    *("9" * 20, "0." + "1" * 20, ".5", "5.", True, 3, 0.5, ("a", "b"), ("0.5",), ()),
+)
+
+
+def test_what_is_typed_is_read_as_typer_reads_it_all_of_it() -> None:
+    def outcome(read: Any, context: Any, value: object) -> tuple[str, str]:
+        try:
+            found = read(context, value)
+        except TyperException as error:
+            return "refused", error.format_message()
+        return type(found).__name__, repr(found)
+
+    compared = 0
+    for top in Commands().values():
+        for command in commands_within(top):
+            context = typer.Context(command, info_name="assay")
+            for parameter in command.get_params(context):
+                if parameter.callback is not None:
+                    continue
+                theirs = functools.partial(type(parameter).process_value, parameter)
+                for value in TYPED:
+                    read = outcome(parameter.process_value, context, value)
+                    assert read == outcome(theirs, context, value), (command.name, parameter.name)
+                    compared += 1
+    assert compared > 5_000
 
 
 def test_an_unknown_command_is_refused_and_the_nearest_is_named() -> None:

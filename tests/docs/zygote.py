@@ -30,7 +30,7 @@ server.sendall(asked)
 code = server.recv(1)
 sys.exit(code[0] if code else 70)  # 70: it has crashed
 """
-_IMPORTED = ("assay.cli", "assay.web.serve", "duckdb", "matplotlib.figure", "pandas", "scipy.stats")
+_IMPORTED = ("tests.preloaded", "matplotlib.figure", "pandas")
 _LINK = re.compile(r"http://[^/\s]+:(?P<port>\d+)")
 
 

@@ -18,9 +18,8 @@ from typing import Any
 FORKS = get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
-        *("assay", "assay.cli", "assay.web.serve", "psycopg", "tests.torture.workers"),
-        *("pydantic.type_adapter", "uvicorn.protocols.http.auto", "uvicorn.loops.auto"),
-        *("uvicorn.lifespan.on", "encodings.idna"),
+        *("tests.preloaded", "psycopg", "tests.torture.workers", "uvicorn.protocols.http.auto"),
+        *("uvicorn.loops.auto", "uvicorn.lifespan.on", "encodings.idna"),
     ]
 )
 

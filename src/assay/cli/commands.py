@@ -1,11 +1,13 @@
 """Commands by name: each is imported when it is run, and listed without being imported."""
 
 import gc
+import re
 import sys
 from collections import UserDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
+from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -162,10 +164,61 @@ def _load(name: str) -> Any:
         if collects:
             gc.enable()
     if isinstance(found, typer.Typer):
-        return get_command(found)
+        return _quick(get_command(found))
     alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
     alone.command(name)(found)
-    return get_command(alone)
+    return _quick(get_command(alone))
+
+
+# To check what was typed typer loads pydantic, which takes a quarter of a second. Most options are
+# left out or are texts, and a plain number needs no checks; all else, also what is wrong, is
+# typer's.
+
+_PLAIN: dict[Any, str] = {int: "-?[0-9]{1,15}", float: r"-?[0-9]{1,15}(\.[0-9]{1,15})?"}
+_UNREAD = object()
+
+
+def _quick(command: Any) -> Any:
+    """Return a command that hands on what needs no checks without loading what checks it."""
+    for within in getattr(command, "commands", {}).values():
+        _quick(within)
+    vars(command)["get_params"] = partial(_quick_parameters, command.get_params)
+    return command
+
+
+def _quick_parameters(listed: Callable[[Any], list[Any]], context: Any) -> list[Any]:
+    """Return a command's parameters, each of which reads plain values by itself."""
+    parameters = listed(context)
+    for each in parameters:
+        if "process_value" not in vars(each):
+            vars(each)["process_value"] = partial(_processed, each, each.process_value)
+    return parameters
+
+
+def _processed(parameter: Any, check: Callable[[Any, Any], Any], context: Any, value: Any) -> Any:
+    """Return an option's value as typer would."""
+    read = _plainly(parameter, value)
+    if read is _UNREAD:
+        return check(context, value)
+    return read if parameter.callback is None else parameter.callback(context, parameter, read)
+
+
+def _plainly(parameter: Any, value: Any) -> Any:
+    """Return a value that needs no checks, as what it is declared to be."""
+    described = getattr(parameter, "type_descriptor", None)
+    kind = getattr(described, "annotation", None)
+    if value is None and not parameter.required:
+        return () if parameter.multiple or parameter.nargs == -1 else None
+    if kind is str and isinstance(value, str) and not getattr(described, "is_path", True):
+        return value
+    if kind == list[str] and isinstance(value, tuple | list) and value:
+        return list(value)
+    if kind in _PLAIN and not getattr(described, "is_ranged", True):
+        if type(value) is kind:
+            return value
+        if isinstance(value, str) and re.fullmatch(_PLAIN[kind], value):
+            return kind(value)
+    return _UNREAD
 
 
 @contextmanager
@@ -195,6 +248,10 @@ class LazyGroup(TyperGroup):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands = Commands()
+
+    def get_params(self, context: Any) -> list[Any]:
+        """Return the group's own options, read as those of its commands are."""
+        return _quick_parameters(super().get_params, context)
 
     def list_commands(self, _context: Any) -> list[str]:
         """Return the names, in the order of the list."""
