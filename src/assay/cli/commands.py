@@ -206,7 +206,7 @@ def _processed(parameter: Any, check: Callable[[Any, Any], Any], context: Any, v
 def _plainly(parameter: Any, value: Any) -> Any:
     """Return a value that needs no checks, as what it is declared to be."""
     described = getattr(parameter, "type_descriptor", None)
-    kind = getattr(described, "annotation", None)
+    kind: Any = getattr(described, "annotation", None)
     if value is None and not parameter.required:
         return () if parameter.multiple or parameter.nargs == -1 else None
     if kind is str and isinstance(value, str) and not getattr(described, "is_path", True):
