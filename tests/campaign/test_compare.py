@@ -14,7 +14,6 @@ from sklearn import metrics as sk
 import assay
 from assay.audit.values import Counts, values_of
 from assay.core.targets import Groups
-from assay.predictions import from_arrays
 from assay.predictions.pair import read_compared
 from assay.storage import open_store
 
@@ -322,13 +321,6 @@ def test_slices_of_a_comparison_are_of_the_new_ones_metric(storage: str) -> None
         said = new["p"] >= COLUMNS["threshold"]
         value = found[odd].value
         assert value == pytest.approx(sk.precision_score(truth[inside], said[inside]), abs=1e-9)
-
-
-def test_weights_in_a_comparison_are_refused_with_the_reason() -> None:
-    weighted = from_arrays(y_score=[0.9, 0.2], ids=["a", "b"], threshold=0.5, sample_weight=[2, 1])
-    plain = from_arrays(y_score=[0.9, 0.7], ids=["a", "b"], threshold=0.5)
-    with pytest.raises(assay.PredictionsError, match=r"(?s)have weights.*impressions of its own"):
-        assay.compare_campaign(plain, weighted, budget=2)
 
 
 def test_what_reviewers_disagree_on_does_not_count_in_a_comparison(storage: str) -> None:

@@ -43,6 +43,7 @@ def compare_campaign(
     score_of: ScoreOf | None = None,
     scale: ScoreScale | None = None,
     show: Sequence[str] = (),
+    sample_weight: str | None = None,
     slices: Sequence[str] = (),
     aux: Sequence[str] = (),
     classes: Given | None = None,
@@ -76,6 +77,9 @@ def compare_campaign(
     id, score, predicted, threshold, positive, score_of, scale, show
         The columns, of both; an id is needed. Where they have different names, a query gives them
         one: ``SELECT url, p_v2 AS p FROM 'new.parquet'``.
+    sample_weight : str, optional
+        As in `create_campaign`: a column of both. An item that is in both has one weight, since one
+        label counts for both; of weeks with weights of their own there is `follow_campaign`.
     slices : sequence of str
         As in `create_campaign`: columns, of both, for `Campaign.slices` of the new one's metric,
         which is among the targets where `level_within` is given.
@@ -148,7 +152,11 @@ looked at
     scores = () if score is None else (score,)
     kept = list(dict.fromkeys([*show, *slices, *scores]))
     refuse_bad_show(aux, "aux")
-    read = partial(_read, [old, new], classifiers=classifiers, id=id, show=kept, aux=aux, seed=seed)
+    further = {"aux": list(aux), "sample_weight": sample_weight}
+    around = {name: value for name, value in further.items() if value}
+    read = partial(
+        _read, [old, new], classifiers=classifiers, id=id, show=kept, seed=seed, **around
+    )
     found, known = with_classes(
         read,
         [(old, columns), (new, columns)],
@@ -164,7 +172,7 @@ looked at
         [as_scan(old), as_scan(new)],
         classifiers=classifiers,
         classes=known,
-        around={"id": id, "show": shown_with(id, show), **({"aux": list(aux)} if aux else {})},
+        around={"id": id, "show": shown_with(id, show), **around},
         metrics=_targets(metric, one, other, within, level_within),
         budget=budget,
         confidence=confidence,

@@ -54,7 +54,12 @@ def refuse_without_ids(id: str | None, predictions: object) -> None:
 
 
 def refuse_change(
-    last: Member, *, metrics: Sequence[str], seed: int | None, aux: Sequence[str] | None
+    last: Member,
+    *,
+    metrics: Sequence[str],
+    seed: int | None,
+    aux: Sequence[str] | None,
+    sample_weight: str | None,
 ) -> None:
     """Raise where something is asked for that would make the periods incomparable.
 
@@ -62,7 +67,7 @@ def refuse_change(
     ----------
     last : Member
         The period before.
-    metrics, seed, aux
+    metrics, seed, aux, sample_weight
         What is asked for; nothing, or None, for what is not.
     """
     if aux is not None and bool(aux) != bool(last.settings.source.aux):
@@ -75,6 +80,13 @@ def refuse_change(
             f"series {last.series.name!r} {there}, and {list(aux)!r} is asked for",
             details="with second opinions each period has labels of its own, without them labels "
             "count again: a series is of one kind",
+            hint="leave it out, or begin another series",
+        )
+    if sample_weight is not None and not last.settings.strata.weighted:
+        raise DesignError(
+            f"series {last.series.name!r} has no sample_weight=, and {sample_weight!r} is asked "
+            "for",
+            details="in the periods before every item counts once",
             hint="leave it out, or begin another series",
         )
     classes = None if last.settings.is_binary else last.settings.classes

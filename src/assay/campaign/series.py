@@ -99,6 +99,7 @@ def follow_campaign(
     score_of: ScoreOf | None = None,
     scale: ScoreScale | None = None,
     show: Sequence[str] | None = None,
+    sample_weight: str | None = None,
     aux: Sequence[str] | None = None,
     classes: Given | None = None,
     probabilities: str | None = None,
@@ -126,6 +127,10 @@ def follow_campaign(
     the labels of the one before say of these columns; no labels count again, and the change is told
     from both periods' intervals.
 
+    With `sample_weight`, an item counts in each period by its weight in that one. Each period is a
+    campaign of its own, too. Items arrive by the same numbers, so most that were judged are drawn
+    again, and their labels count; the change is told from both periods' intervals.
+
     Parameters
     ----------
     predictions : path, SQL query, DataFrame, Arrow table, mapping of arrays, `Scan`, `Predictions`
@@ -135,6 +140,8 @@ def follow_campaign(
         called ``SERIES/PERIOD``.
     id, score, predicted, threshold, positive, score_of, scale, show
         As in `create_campaign`; an id is needed.
+    sample_weight : str, optional
+        As in `create_campaign`; from the first period on, or never.
     aux : sequence of str, optional
         As in `create_campaign`; from the first period on, or never.
     classes, probabilities
@@ -158,7 +165,7 @@ def follow_campaign(
     -------
     Campaign
         Its metrics are ``precision:PERIOD`` and ``precision:PERIOD - precision:BEFORE``; with `aux`
-        it is ``precision``.
+        it is ``precision``, and with `sample_weight` ``precision:PERIOD``.
 
     Examples
     --------
@@ -217,6 +224,7 @@ def follow_campaign(
                 "id": id,
                 "show": shown_with(id, show or ()),
                 **({"aux": list(aux)} if aux else {}),
+                **({"sample_weight": sample_weight} if sample_weight else {}),
             },
             within=_WITHIN if within is None and budget is None else within,
             confidence=0.95 if confidence is None else confidence,
@@ -232,7 +240,13 @@ def follow_campaign(
         )
     last = earlier[-1]
     learns = bool(last.settings.source.aux)
-    refuse_change(last, metrics=metrics, seed=None if learns else seed, aux=aux)
+    refuse_change(
+        last,
+        metrics=metrics,
+        seed=None if learns else seed,
+        aux=aux,
+        sample_weight=sample_weight,
+    )
     own = last.settings.source.columns
     around = {"id": id or own["id"], "show": own["show"] if show is None else show}
     new_series = replace(
@@ -260,6 +274,17 @@ def follow_campaign(
             seed=last.settings.seed if seed is None else seed,
             last=last,
             previous=previous,
+        )
+    if last.settings.strata.weighted:
+        then = own["classifiers"][last.series.period]
+        return _first(
+            store,
+            predictions,
+            columns={**then, **given},
+            around={**around, "sample_weight": sample_weight or own["sample_weight"]},
+            **wanted,
+            seed=last.settings.seed,
+            last=last,
         )
     return _next(
         store,
@@ -335,14 +360,34 @@ def _learning(
 
 
 def _begin(
-    store: Store, setup: Setup, predictions: object, series: Series, reviewing: Reviewing
+    store: Store,
+    setup: Setup,
+    predictions: object,
+    series: Series,
+    reviewing: Reviewing,
+    *,
+    last: Member | None = None,
 ) -> Campaign:
-    """Store the campaign of a period that takes no labels from others."""
+    """Store the campaign of a period that is compared with none.
+
+    Parameters
+    ----------
+    store, predictions, series, reviewing
+        As in `_first`.
+    setup : Setup
+        The predictions, read and cut.
+    last : Member, optional
+        A period whose labels count again.
+    """
     name, scans = f"{series.name}/{series.period}", [as_scan(predictions)]
     settings = settings_of(setup, scans, name=name, seed=setup.seed, reviewing=reviewing)
+    before = [] if last is None else [last.settings]
+    for each in before:
+        refuse_other_ids(setup.predictions, each)
+    refuse_other_questions(before, settings)
     return start_beside(
         store,
-        [],
+        [each.name for each in before],
         replace(settings, series=series),
         found=setup.predictions,
         check=partial(refuse_if_begun, series=series),
@@ -360,9 +405,18 @@ def _first(
     confidence: float,
     reviewing: Reviewing,
     seed: int,
-    classes: Vocabulary | None,
+    classes: Vocabulary | None = None,
+    last: Member | None = None,
 ) -> Campaign:
+    """Begin the first period; or, of items with weights, any: `last` is then the one before."""
     refuse_without_ids(around["id"], predictions)
+    if "sample_weight" in around and series.change_within is not None:
+        raise DesignError(
+            f"change_within={series.change_within!r} is given beside sample_weight=",
+            details="an item has another weight in each period, and the change is as sure as both "
+            "periods' values are",
+            hint="leave it out: a change within ±0.02 takes both periods within=0.014",
+        )
     if classes is not None:
         refuse_names_of_classes([series.period], classes)
     setup = set_up(
@@ -376,7 +430,7 @@ def _first(
         design=Design(bins=_BINS),
         seed=seed,
     )
-    return _begin(store, setup, predictions, series, reviewing)
+    return _begin(store, setup, predictions, series, reviewing, last=last)
 
 
 def _next(

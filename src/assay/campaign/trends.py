@@ -265,11 +265,12 @@ def _row(campaign: Campaign, member: Member, metric: str, last: PeriodRow | None
     changes = [each for each in estimates.values() if each.metric.startswith(f"{name} - ")]
     answers = campaign.answers()
     learns = bool(settings.source.aux)  # then periods share no labels
+    apart = learns or settings.strata.weighted  # then no period is compared with another
     carried = [] if learns else _carried(campaign)
     before = {settings.item_id(event.item_id) for event in carried}
     change = changes[0] if changes else _no_change(level, series)
-    if learns:
-        change = None if last is None else _change(level, last)
+    if apart:
+        change = None if last is None else _change(level, last, alone=learns)
     return PeriodRow(
         period=series.period,
         campaign=settings.name,
@@ -294,11 +295,21 @@ def _carried(campaign: Campaign) -> list[StoredLabel]:
         return session.labels(session.find(before.campaign)[0])
 
 
-def _change(level: Estimate, last: PeriodRow) -> Estimate | None:
-    """Return the change between two periods that were drawn independently of each other.
+def _change(level: Estimate, last: PeriodRow, *, alone: bool) -> Estimate | None:
+    """Return the change between two periods, each with an estimate of its own.
 
     The interval is Zou and Donner's (2008), from both estimates' intervals; None where these are of
     different confidence, or nothing is known yet.
+
+    Parameters
+    ----------
+    level : Estimate
+        Of the later period.
+    last : PeriodRow
+        The earlier period.
+    alone : bool
+        Whether they were drawn independently of each other. Otherwise they share items and labels,
+        which move both estimates the same way: the interval is then wider than it need be.
     """
     then = last.estimate
     if level.value is None or then.value is None or level.confidence != then.confidence:
@@ -315,7 +326,9 @@ def _change(level: Estimate, last: PeriodRow) -> Estimate | None:
         high=high,
         standard_error=None if None in errors else hypot(*(error or 0.0 for error in errors)),
         worst_case=None,
-        interval="from both periods' intervals, which are independent (Zou and Donner 2008)",
+        interval="from both periods' intervals, "
+        + ("which are" if alone else "as if they were")
+        + " independent (Zou and Donner 2008)",
         notes=(),
         within=None,
         open=level.open + then.open,

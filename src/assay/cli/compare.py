@@ -108,6 +108,7 @@ def compare(
     score_of: options.ScoreOfClass = None,
     scale: options.ScaleName = None,
     show: options.Shown = None,
+    sample_weight: options.WeightColumn = None,
     slices: options.SliceColumns = None,
     aux: options.AuxColumns = None,
     names: Annotated[
@@ -168,6 +169,7 @@ def compare(
             score_of=cast(ScoreOf | None, score_of),  # what is not one is refused by name
             scale=cast(ScoreScale | None, scale),
             show=show or (),
+            sample_weight=sample_weight,
             slices=slices or (),
             aux=aux or (),
             classes=classes,

@@ -50,6 +50,7 @@ def follow(
     score_of: options.ScoreOfClass = None,
     scale: options.ScaleName = None,
     show: options.Shown = None,
+    sample_weight: options.WeightColumn = None,
     aux: options.AuxColumns = None,
     previous: Annotated[
         str | None,
@@ -114,6 +115,7 @@ def follow(
             "score_of": score_of,
             "scale": scale,
             "show": show,
+            "sample_weight": sample_weight,
             "aux": aux,
             "classes": classes,
             "probabilities": probabilities,

@@ -38,6 +38,7 @@ def several_facts(source: Source, goal: Goal, strata: Strata) -> list[tuple[str,
     named = _listed(strata.classes) + ("; an item may have several" if strata.multilabel else "")
     classes = [("classes", named)] if strata.of_classes else []
     return [
+        *_by_weight(source),
         *_second_opinions(source),
         *classes,
         ("goal", goal_words(goal)),
@@ -238,11 +239,9 @@ def _facts(
     settings: Settings, goal: Goal, *, scale_given: bool
 ) -> list[tuple[str, RenderableType]]:
     design, scale = settings.design, settings.source.scale
-    weight = settings.source.columns.get("sample_weight")
-    by_weight = [("weights", f"{weight}: items are drawn in proportion to it")] if weight else []
     return [
         ("metric", f"{metric_name(goal.metric)}: {METRICS[goal.metric].text}"),
-        *by_weight,
+        *_by_weight(settings.source),
         *_second_opinions(settings.source),
         ("goal", _goal_text(goal)),
         ("strata", _strata_text(settings)),
@@ -250,6 +249,11 @@ def _facts(
         ("scale", f"{scale}, {_scale_reason(scale, given=scale_given)}"),
         ("labels", f"{design.allocation} allocation, {_estimated(design)}"),
     ]
+
+
+def _by_weight(source: Source) -> list[tuple[str, RenderableType]]:
+    weight = source.columns.get("sample_weight")
+    return [("weights", f"{weight}: items are drawn in proportion to it")] if weight else []
 
 
 def _second_opinions(source: Source) -> list[tuple[str, RenderableType]]:

@@ -167,14 +167,14 @@ _BY_MODEL = ":model-"  # what follows the fingerprint of several where they are 
 class Judged:
     """The rows of one classifier's predictions: ids, scores, what it says, and what people see.
 
-    It says yes or no; of more classes, the number of one.
+    It says yes or no; of more classes, the number of one. Weights are as they were given.
     """
 
     ids: Ids
     score: Floats
     predicted: Bools | Ints
     show: Show
-    weights: Ints | None = None
+    weights: Floats | None = None
     opinions: Opinions | None = None
 
 
@@ -254,8 +254,9 @@ class MemoryPredictions:
         if weights is not None:
             there = np.flatnonzero(weights)
             ids, score, predicted = ids.take(there), score[there], predicted[there]
-            show = _of_rows(show, there)
-            self._weights = impressions(weights[there])
+            show, weights = _of_rows(show, there), weights[there]
+            self._weights = impressions(weights)
+        self._given_weights = weights
         self._ids = ids
         self._score = score
         self._said = predicted  # what strata are assigned by and cards carry
@@ -288,7 +289,7 @@ class MemoryPredictions:
     @property
     def judged(self) -> Judged:
         """What was read, row by row."""
-        told = self._show, self._weights, self._opinions
+        told = self._show, self._given_weights, self._opinions
         said = self._predicted if self.classes == YES_OR_NO.names else self._codes
         return Judged(self._ids, self._score, said, *told)
 

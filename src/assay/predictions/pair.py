@@ -96,13 +96,6 @@ class ComparedPredictions(MemoryPredictions):
                 details="two sets of predictions are compared where each item is of one class",
                 hint="make a campaign for each, with multilabel=True",
             )
-        if old.weighted or new.weighted:
-            raise PredictionsError(
-                f"the items of {(old if old.weighted else new).source} have weights",
-                details="each of two sets of predictions has impressions of its own, and a label "
-                "that counts for both cannot be drawn in proportion to either's",
-                hint="leave out sample_weight, or make a campaign for each",
-            )
         self.parts = (old, new)
         before, after = old.judged, new.judged
         at = _places(before.ids, after.ids)
@@ -117,9 +110,10 @@ class ComparedPredictions(MemoryPredictions):
         codes = code_of_both(said, says, len(classes))
         ranks[place] = np.where(there, (ranks[place] + earlier) / 2, earlier)
         sources = [part.source for part in self.parts]
+        ids = Ids.concatenated([after.ids, before.ids.take(gone)])
         super().__init__(
             source=listed(sources),
-            ids=Ids.concatenated([after.ids, before.ids.take(gone)]),
+            ids=ids,
             classifiers=names,
             classes=classes.names,
             score=ranks,
@@ -128,6 +122,7 @@ class ComparedPredictions(MemoryPredictions):
                 [part.fingerprint() for part in self.parts], old.size + new.size
             ),
             show=_Shown(before, after, gone),
+            weights=_weights(self.parts, place, ids),
             doubts=lambda _: tuple(
                 doubt.about(name)
                 for name, part in zip(names, self.parts, strict=True)
@@ -186,6 +181,50 @@ def _ranks(part: MemoryPredictions) -> Floats:
     if part.classes != YES_OR_NO.names:
         return judged.score
     return ranks_of(judged.score, judged.predicted)
+
+
+def _weights(
+    parts: tuple[MemoryPredictions, MemoryPredictions], place: Ints, ids: Ids
+) -> Floats | None:
+    """Return the weights of all items, where they have any: of an item in both, one.
+
+    A label counts for both metrics, and is drawn in proportion to one weight.
+
+    Parameters
+    ----------
+    parts
+        As in `ComparedPredictions`.
+    place : array of int
+        Where the earlier one's rows are among all.
+    ids : Ids
+        Of all items.
+    """
+    before, after = (part.judged.weights for part in parts)
+    if before is None and after is None:
+        return None
+    if before is None or after is None:
+        some, others = parts if after is None else parts[::-1]
+        raise PredictionsError(
+            f"the items of {some.source} have weights, and those of {others.source} have none",
+            hint="name a column that both have: sample_weight='views'",
+        )
+    found = np.zeros(len(ids))
+    found[: after.size] = after
+    there = found[place]
+    others = np.flatnonzero((there > 0) & (there != before))
+    if others.size:
+        (id,) = ids.at(place[others[:1]])
+        then, now = before[others[0]], there[others[0]]
+        raise PredictionsError(
+            f"item {id!r} has weight {then:g} in {parts[0].source} and {now:g} in "
+            f"{parts[1].source}",
+            details=f"so have {others.size:,} of the {np.count_nonzero(there):,} items in both: a "
+            "label counts for both metrics, and is drawn in proportion to one weight",
+            hint="give each item one weight, such as its mean over both weeks; or follow the weeks "
+            "as a series, each with weights of its own",
+        )
+    found[place] = before
+    return found
 
 
 def _opinions(
@@ -266,6 +305,7 @@ def read_compared(
     id: str | None,
     classes: Vocabulary | None = None,
     show: Sequence[str] = (),
+    sample_weight: str | None = None,
     aux: Sequence[str] = (),
     model: Mapping[str, Any] | None = None,
     seed: int = 0,
@@ -282,6 +322,8 @@ def read_compared(
         Those of both, where they say more than yes and no.
     id, show, seed
         As in `read_predictions`; an id is needed, as nothing else tells which items are the same.
+    sample_weight : str, optional
+        As in `read_predictions`; both have it, and an item that is in both has one weight.
     aux, model
         As in `read_predictions`; both have the columns of `aux`, and the later one's count where an
         item is in both.
@@ -307,8 +349,10 @@ def read_compared(
             details="nothing else tells which items of the two are the same",
             hint="say which column: id='url'",
         )
+    around: dict[str, Any] = {"id": id, "show": show, "sample_weight": sample_weight, "aux": aux}
+    around["seed"] = seed
     first, second = (
-        _in_memory(scan, classes, id=id, show=show, seed=seed, aux=aux, **dict(columns))
+        _in_memory(scan, classes, **around, **dict(columns))
         for scan, columns in zip(held, as_mappings(classifiers).values(), strict=True)
     )
     one, other = classifiers

@@ -617,7 +617,7 @@ def _named(
         score=ranks,
         predicted=codes,
         show=judged.show,
-        weights=None if judged.weights is None else judged.weights.astype(np.float64),
+        weights=judged.weights,
         classifiers=(name,),
         fingerprint=held.fingerprint().partition(":weights-")[0],
         doubts=lambda _: tuple(each.about(name) for each in held.doubts),

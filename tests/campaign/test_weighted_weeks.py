@@ -1,0 +1,171 @@
+"""Weights in comparisons and series: a label counts by the weight of its item in each week."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
+from typer.testing import CliRunner
+
+import assay
+from assay.cli import app
+from assay.errors import DesignError, PredictionsError
+from assay.predictions import from_arrays
+
+RNG = np.random.default_rng(23)
+SIZE = 160
+LATENT = RNG.random(SIZE)
+TRUTH = RNG.random(SIZE) < LATENT
+# What is wrong is seen more often, and least by those who see the first items.
+VIEWS = np.exp(RNG.standard_normal(SIZE)) * np.where(TRUTH, 1, 0.3 + np.arange(SIZE) / 20)
+VIEWS = np.round(VIEWS, 2)
+VIEWS[::19] = 0  # these are not there
+METRICS = {
+    "precision": precision_score,
+    "recall": recall_score,
+    "f1": f1_score,
+    "accuracy": accuracy_score,
+}
+COLUMNS: dict[str, Any] = {"id": "url", "score": "p", "threshold": 0.5, "sample_weight": "views"}
+
+
+def week(first: int, last: int, noise: float, *, drift: float = 0.0) -> dict[str, Any]:
+    """Return the predictions of some items; with drift, weights of the week's own."""
+    items = np.arange(first, last)
+    rng = np.random.default_rng(first)
+    score = np.clip(LATENT[items] + noise * rng.standard_normal(items.size), 0, 1)
+    views = VIEWS[items] * np.exp(drift * rng.standard_normal(items.size))
+    return {"url": [f"u{item}" for item in items], "p": score, "views": views}
+
+
+def judged(rows: dict[str, Any]) -> list[bool]:
+    return [bool(TRUTH[int(url[1:])]) for url in rows["url"]]
+
+
+def value(metric: str, rows: dict[str, Any], *, by_weight: bool = True) -> float:
+    """Return scikit-learn's value over all items."""
+    weight = rows["views"] if by_weight else (rows["views"] > 0).astype(float)
+    found = METRICS[metric](judged(rows), rows["p"] >= 0.5, sample_weight=weight)
+    return float(found)
+
+
+def label(campaign: assay.Campaign, batch: int = 80) -> assay.Estimates:
+    while not campaign.done:
+        campaign.tell({item.id: bool(TRUTH[int(str(item.id)[1:])]) for item in campaign.ask(batch)})
+    return campaign.estimates()
+
+
+OLD, NEW = week(0, 120, 0.4), week(40, 160, 0.1)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_difference_by_weight_is_scikit_learns_at_full_labelling(metric: str) -> None:
+    campaign = assay.compare_campaign(
+        OLD, NEW, **COLUMNS, metric=metric, within=1e-9, level_within=1e-9, seed=2
+    )
+    difference, level = label(campaign).values()
+    meant = value(metric, NEW) - value(metric, OLD)
+    assert difference.value == pytest.approx(meant, abs=1e-9)
+    assert level.value == pytest.approx(value(metric, NEW), abs=1e-9)
+    # Each item once is another number, by far.
+    plain = value(metric, NEW, by_weight=False) - value(metric, OLD, by_weight=False)
+    assert abs(plain - meant) > 0.02
+
+
+def test_an_item_in_both_has_one_weight() -> None:
+    other = {**NEW, "views": NEW["views"] * np.where(np.arange(120) == 7, 3, 1)}
+    with pytest.raises(PredictionsError) as told:
+        assay.compare_campaign(OLD, other, **COLUMNS, budget=20)
+    assert "item 'u47' has weight" in told.value.problem
+    assert "1 of the" in told.value.details and "follow" in told.value.hint
+    # Another weight where the other week has none is no other weight.
+    gone = {**NEW, "views": np.where(np.arange(120) == 7, 0, NEW["views"])}
+    assert assay.compare_campaign(OLD, gone, **COLUMNS, budget=20).settings.strata.weighted
+
+
+def test_both_have_weights_or_none_has() -> None:
+    weighted = from_arrays(y_score=[0.9, 0.2], ids=["a", "b"], threshold=0.5, sample_weight=[2, 1])
+    plain = from_arrays(y_score=[0.9, 0.7], ids=["a", "b"], threshold=0.5)
+    with pytest.raises(PredictionsError, match=r"have weights, and those of .* have none"):
+        assay.compare_campaign(plain, weighted, budget=2)
+
+
+def test_labels_of_a_weighted_campaign_count_again_in_a_comparison(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path}/labels.db"
+    first = assay.create_campaign(OLD, **COLUMNS, budget=60, storage=storage, seed=4)
+    label(first)
+    campaign = assay.compare_campaign(
+        OLD, NEW, **COLUMNS, within=1e-9, labels_from="campaign", storage=storage
+    )
+    asked = set()
+    while not campaign.done:
+        batch = campaign.ask(80)
+        asked |= {item.id for item in batch}
+        campaign.tell({item.id: bool(TRUTH[int(str(item.id)[1:])]) for item in batch})
+    assert not asked & first.answers().keys()
+    (found,) = campaign.estimates().values()
+    assert found.value == pytest.approx(value("precision", NEW) - value("precision", OLD))
+
+
+WEEKS = [week(0, 120, 0.4), week(20, 140, 0.3, drift=0.3), week(40, 160, 0.1, drift=0.3)]
+
+
+def test_each_period_counts_by_its_own_weights(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path}/labels.db"
+    columns: dict[str, Any] = {**COLUMNS, "metric": ["precision", "recall"], "within": 1e-9}
+    for number, rows in enumerate(WEEKS):
+        campaign = assay.follow_campaign(
+            rows, series="spam", period=f"w{number}", storage=storage, **columns
+        )
+        asked = 0
+        while not campaign.done:
+            batch = campaign.ask(80)
+            asked += len(batch)
+            campaign.tell({item.id: bool(TRUTH[int(str(item.id)[1:])]) for item in batch})
+        # Nobody is asked again: the items that join each week are 20, and one in 19 is not there.
+        assert asked > 100 if number == 0 else asked <= 20
+        columns = {}
+    for metric in ("precision", "recall"):
+        found = assay.trend("spam", metric=metric, storage=storage)
+        for row, rows in zip(found.rows, WEEKS, strict=True):
+            assert row.estimate.value == pytest.approx(value(metric, rows), abs=1e-9)
+        last = found.latest
+        assert last.change is not None and last.reused > 80
+        meant = value(metric, WEEKS[2]) - value(metric, WEEKS[1])
+        assert last.change.value == pytest.approx(meant, abs=1e-9)
+        assert "as if they were independent" in last.change.interval
+
+
+def test_a_series_is_weighted_from_the_first_period_on(tmp_path: Path) -> None:
+    storage = f"sqlite:///{tmp_path}/labels.db"
+    plain = {name: column for name, column in COLUMNS.items() if name != "sample_weight"}
+    begin: dict[str, Any] = {"series": "s", "storage": storage}
+    with pytest.raises(DesignError, match=r"change_within=0.02 is given beside sample_weight="):
+        assay.follow_campaign(WEEKS[0], period="a", **begin, **COLUMNS, change_within=0.02)
+    assay.follow_campaign(WEEKS[0], period="a", **begin, **plain, budget=30)
+    with pytest.raises(DesignError, match=r"'s' has no sample_weight=, and 'views' is asked for"):
+        assay.follow_campaign(WEEKS[1], period="b", **begin, sample_weight="views")
+
+
+def test_weights_on_the_command_line(tmp_path: Path) -> None:
+    for name, rows in (("old", OLD), ("new", NEW), ("later", WEEKS[2])):
+        lines = [
+            "url,p,views",
+            *(",".join(map(str, row)) for row in zip(*rows.values(), strict=True)),
+        ]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines))
+    storage = f"--storage=sqlite:///{tmp_path}/labels.db"
+    columns = ["--id=url", "--score=p", "--threshold=0.5", "--sample-weight=views"]
+    old, new, later = (str(tmp_path / f"{name}.csv") for name in ("old", "new", "later"))
+    run = CliRunner()
+    told = run.invoke(app, ["compare", old, new, *columns, "--within=0.05", storage])
+    assert told.exit_code == 0, told.output
+    assert "views: items are drawn in proportion to it" in told.output
+    told = run.invoke(app, ["compare", old, later, *columns, "--name=other", storage, "--json"])
+    assert told.exit_code == 1
+    assert "follow the weeks" in json.loads(told.output)["error"]["hint"]
+    follow = ["follow", old, "--series=s", "--period=a", *columns, "--within=0.1", storage]
+    told = run.invoke(app, follow)
+    assert told.exit_code == 0, told.output
