@@ -152,8 +152,8 @@ looked at
     scores = () if score is None else (score,)
     kept = list(dict.fromkeys([*show, *slices, *scores]))
     refuse_bad_show(aux, "aux")
-    further = {"aux": list(aux), "sample_weight": sample_weight}
-    around = {name: value for name, value in further.items() if value}
+    further: dict[str, Any] = {"aux": list(aux), "sample_weight": sample_weight}
+    around: dict[str, Any] = {name: value for name, value in further.items() if value}
     read = partial(
         _read, [old, new], classifiers=classifiers, id=id, show=kept, seed=seed, **around
     )

@@ -203,9 +203,9 @@ def _weights(
     if before is None and after is None:
         return None
     if before is None or after is None:
-        some, others = parts if after is None else parts[::-1]
+        one, other = parts if after is None else parts[::-1]
         raise PredictionsError(
-            f"the items of {some.source} have weights, and those of {others.source} have none",
+            f"the items of {one.source} have weights, and those of {other.source} have none",
             hint="name a column that both have: sample_weight='views'",
         )
     found = np.zeros(len(ids))
