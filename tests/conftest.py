@@ -200,6 +200,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
             .config("spark.local.dir", str(directory))
             .config("spark.sql.warehouse.dir", str(directory / "warehouse"))
             .config("spark.sql.shuffle.partitions", "2")
+            # Plans are not made anew in mid-job: that takes longer than so few rows do.
+            .config("spark.sql.adaptive.enabled", "false")
             .config("spark.ui.enabled", "false")
             .config("spark.ui.showConsoleProgress", "false")
             .getOrCreate()

@@ -1,10 +1,12 @@
-"""Weights that DuckDB reads where they lie: the same strata, cards and fingerprint as in memory."""
+"""Weights that DuckDB and Spark read where they lie: the same strata, cards and fingerprint as in memory."""
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from assay.core.bins import Scale
@@ -15,7 +17,10 @@ from assay.core.types import Floats
 from assay.errors import PredictionsError
 from assay.predictions import Scan, Weighing, read_predictions
 from assay.predictions.memory import MemoryPredictions
+from assay.predictions.scan import Engine
 from assay.predictions.scanned import ScannedPredictions
+from assay.predictions.spark.weights import summed
+from tests.predictions.contract import scan_by
 
 SIZE = 3000
 RNG = np.random.default_rng(8)
@@ -52,8 +57,20 @@ def table(kind: str, *, strings: bool = False) -> "pl.DataFrame":
     )
 
 
+# What is told of each kind, by DuckDB for ids of both kinds, and by Spark, whose jobs take longer.
+CASES: list[tuple[Engine, str, bool]] = [
+    *(("duckdb", kind, strings) for kind in KINDS for strings in (False, True)),
+    *(("spark", kind, kind == "lognormal") for kind in ("lognormal", "heavy", "shares", "tiny")),
+]
+ENGINES: tuple[Engine, ...] = ("duckdb", "spark")
+
+
 def both(
-    frame: "pl.DataFrame", folder: Path, name: str = "a.parquet", **more: Any
+    frame: "pl.DataFrame",
+    folder: Path,
+    name: str = "a.parquet",
+    spark: object = None,
+    **more: Any,
 ) -> tuple[MemoryPredictions, ScannedPredictions]:
     path = folder / name
     if name.endswith(".csv"):
@@ -64,7 +81,8 @@ def both(
     if "threshold" not in given:
         given["predicted"] = "said"
     memory = read_predictions(Scan(str(path), engine="memory"), sample_weight="views", **given)
-    scanned = read_predictions(Scan(str(path), engine="duckdb"), sample_weight="views", **given)
+    scan = Scan(str(path), engine="duckdb" if spark is None else None, spark=spark)
+    scanned = read_predictions(scan, sample_weight="views", **given)
     assert isinstance(memory, MemoryPredictions)
     assert isinstance(scanned, ScannedPredictions)
     return memory, scanned
@@ -101,15 +119,70 @@ def check_dealt_alike(
         assert all(card.weight for deck in mine for card in deck)
 
 
-@pytest.mark.parametrize("strings", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-def test_all_that_is_told(kind: str, strings: bool, tmp_path: Path) -> None:
-    check_alike(*both(table(kind, strings=strings), tmp_path))
+@pytest.mark.parametrize(("engine", "kind", "strings"), CASES)
+def test_all_that_is_told(
+    engine: Engine, kind: str, strings: bool, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    spark = request.getfixturevalue("spark") if engine == "spark" else None
+    check_alike(*both(table(kind, strings=strings), tmp_path, spark=spark))
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
 def test_thresholds_and_text(name: str, tmp_path: Path) -> None:
     check_alike(*both(table("lognormal"), tmp_path, name, threshold=0.5))
+
+
+def test_thresholds_and_text_in_spark(tmp_path: Path, spark: object) -> None:
+    """As text, in strata of another population, and items that are looked for."""
+    memory, scanned = both(table("huge"), tmp_path, "a.csv", spark, threshold=0.5)
+    (tmp_path / "other").mkdir()
+    frame = table("huge").with_columns(pl.col("p") * 0.9 + 0.05)
+    other, _ = both(frame, tmp_path / "other")
+    strata = strata_of(other, "score", "probability")
+    assert scanned.fingerprint() == memory.fingerprint()
+    assert scanned.weighed(strata, scale="probability") == memory.weighed(
+        strata, scale="probability"
+    )
+    check_dealt_alike(memory, scanned, strata, seed=11)
+    ids = [3, 99_999, 7, 3]
+    found = scanned.find(ids, variable="score", scale="probability")
+    assert found == memory.find(ids, variable="score", scale="probability")
+    assert found[0] is not None
+    assert found[0].card.weight
+
+
+def test_partitions_of_spark_are_the_same(tmp_path: Path, spark: Any) -> None:
+    frame = table("uneven")
+    memory, _ = both(frame, tmp_path)
+    rows = spark.read.parquet(str(tmp_path / "a.parquet")).repartition(16)
+    given: dict[str, Any] = {"id": "id", "score": "p", "predicted": "said", "show": ["text"]}
+    scanned = read_predictions(rows, sample_weight="views", seed=7, **given)
+    assert isinstance(scanned, ScannedPredictions)
+    assert scanned.fingerprint() == memory.fingerprint()
+    ours = strata_of(scanned, "score", "probability")
+    assert ours == strata_of(memory, "score", "probability")
+    check_dealt_alike(memory, scanned, ours)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_sum_by_exponents_is_exact(kind: str) -> None:
+    """What Spark groups, from the bits that numpy has: against sums of fractions."""
+    weights = KINDS[kind][KINDS[kind] > 0]
+    bits = weights.view(np.int64)
+    fraction = bits & 2**52 - 1
+    exponents = np.unique(bits >> 52)
+    inside = [bits >> 52 == exponent for exponent in exponents]
+    groups = pa.table(
+        {
+            "exponent": exponents,
+            "sum(upper)": [int((fraction[rows] >> 26).sum()) for rows in inside],
+            "sum(lower)": [int((fraction[rows] & 2**26 - 1).sum()) for rows in inside],
+            "sum(item)": [int(rows.sum()) for rows in inside],
+        }
+    )
+    exact = sum(map(Fraction, weights.tolist()))
+    assert sum(map(Fraction, summed(groups).tolist())) == exact
+    assert Fraction(float(weights.sum())) != exact or kind in ("equal", "whole")
 
 
 @pytest.mark.parametrize("kind", ["float32", "int32", "decimal"])
@@ -186,7 +259,7 @@ def test_a_fingerprint_sees_weights_and_who_has_them(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_refused_in_memory_is_refused(
-    column: str, bad: object, name: str, tmp_path: Path
+    column: str, bad: object, name: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     frame = table("lognormal")
     weights: list[Any] = frame["views"].to_list()
@@ -201,32 +274,35 @@ def test_what_is_refused_in_memory_is_refused(
         tmp_path / name
     )
     told = []
-    for engine in ("memory", "duckdb"):
+    for engine in ("memory", *ENGINES):
         with pytest.raises(PredictionsError) as caught:
             read_predictions(
-                Scan(str(tmp_path / name), engine=engine),
+                scan_by(request, engine, tmp_path / name),
                 id="id",
                 score="p",
                 predicted="said",
                 sample_weight="views",
             )
         told.append(str(caught.value).splitlines())
-    assert told[0][0] == told[1][0]  # how many, of which column
-    assert told[0][-1] == told[1][-1]  # what to do
+    for other in told[1:]:
+        assert told[0][0] == other[0]  # how many, of which column
+        assert told[0][-1] == other[-1]  # what to do
     assert column in told[0][0]
 
 
 @pytest.mark.parametrize("weight", [0.0, 1e308])
-def test_sums_that_are_refused(weight: float, tmp_path: Path) -> None:
+def test_sums_that_are_refused(
+    weight: float, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     frame = table("equal").with_columns(views=pl.lit(weight))
     frame.write_parquet(tmp_path / "a.parquet")
     given: dict[str, Any] = {"id": "id", "score": "p", "threshold": 0.5, "sample_weight": "views"}
     told = []
-    for engine in ("memory", "duckdb"):
+    for engine in ("memory", *ENGINES):
         with pytest.raises(PredictionsError, match="the weights in column 'views'") as caught:
-            read_predictions(Scan(str(tmp_path / "a.parquet"), engine=engine), **given)
+            read_predictions(scan_by(request, engine, tmp_path / "a.parquet"), **given)
         told.append(str(caught.value))
-    assert told[0] == told[1]
+    assert set(told) == {told[0]}
     with pytest.raises(PredictionsError, match=r"weights in column 'text' .* of type VARCHAR"):
         read_predictions(
             Scan(str(tmp_path / "a.parquet"), engine="duckdb"), **{**given, "sample_weight": "text"}

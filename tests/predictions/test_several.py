@@ -96,7 +96,7 @@ def test_layouts(layout: str, tmp_path: Path) -> None:
 def test_partitions_of_spark(spark: Any, tmp_path: Path) -> None:
     meant = several("odds", "margin")
     path = _written(meant, tmp_path)
-    check_several(meant.read(spark.read.parquet(str(path)).repartition(64)), meant)
+    check_several(meant.read(spark.read.parquet(str(path)).repartition(16)), meant)
 
 
 @pytest.mark.parametrize("engine", OUT_OF_CORE)

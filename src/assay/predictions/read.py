@@ -429,7 +429,7 @@ def _can_stay(
     roles, groups, aux, sample_weight
         The columns of each classifier, the slices, the second opinions, and the weights.
     """
-    if sample_weight is not None and (engine == "spark" or aux or tuple(roles) != UNNAMED):
+    if sample_weight is not None and (aux or tuple(roles) != UNNAMED):
         _refuse_engine(scan, engine, sample_weight)
         return False
     several_classes = len(roles) > 1 and any(role.classes for role in roles.values())
@@ -626,13 +626,11 @@ def _named(
 
 
 def _refuse_engine(scan: Scan, engine: Engine, sample_weight: str) -> None:
-    """Raise where predictions with weights are to be read by an engine that knows none."""
+    """Raise where predictions with weights are to be read in place, and cannot be."""
     if engine == "spark" or scan.engine not in (None, "memory"):
         raise PredictionsError(
             f"sample_weight={sample_weight!r} is given for the engine {engine!r}",
-            details="Spark does not read weights"
-            if engine == "spark"
-            else "it reads weights of one classifier of yes and no, without second opinions",
+            details="it reads weights of one classifier of yes and no, without second opinions",
             hint="write ids, scores, labels and weights to a Parquet file and give that"
             if engine == "spark"
             else "leave out the engine: all is then read into memory",

@@ -220,6 +220,7 @@ def logged(folder: Path) -> dict[str, dict[str, int]]:
         if event["Event"] == "SparkListenerJobStart":
             group = event["Properties"].get("spark.jobGroup.id", "")
             empty = {"jobs": 0, "reading": set(), "rows": 0, "returned": 0, "lost": 0}
+            empty |= {"tasks": 0, "cpu": 0, "run": 0, "shuffled": 0}
             figures.setdefault(group, empty)["jobs"] += 1
             for stage in event["Stage IDs"]:
                 group_of_stage[stage] = group
@@ -232,6 +233,11 @@ def logged(folder: Path) -> dict[str, dict[str, int]]:
             rows = metrics.get("Input Metrics", {}).get("Records Read", 0)
             figure["rows"] += rows
             figure["returned"] += metrics.get("Result Size", 0)
+            figure["tasks"] += 1
+            figure["cpu"] += metrics.get("Executor CPU Time", 0)  # nanoseconds
+            figure["run"] += metrics.get("Executor Run Time", 0)  # milliseconds
+            written = metrics.get("Shuffle Write Metrics", {})
+            figure["shuffled"] += written.get("Shuffle Bytes Written", 0)
             if rows:
                 figure["reading"].add(job_of_stage[stage])
     return {

@@ -44,6 +44,7 @@ from assay.predictions.sql.rows import (
     family_of,
     heap_sql,
     row_sql,
+    scaled_sql,
     spread_sql,
     value_sql,
 )
@@ -145,7 +146,6 @@ def refuse_other_bins() -> None:
 
 
 _WEIGHT = "assay_weight"  # the column with the impressions of a row
-_STEP = 1000  # 2^1000 is the largest power of two that is multiplied with at once
 
 # How many ids the first pass brings along: enough for 2,000 cards of every stratum that holds a
 # hundredth of all items, and 4 MB at most.
@@ -595,18 +595,6 @@ class DuckScanner:
 
     def _polled(self) -> AbstractContextManager[None]:
         return polled(lambda: self._relation.connection.query_progress() / 100.0)
-
-
-def scaled_sql(number: str, exponent: int) -> str:
-    """Return a DOUBLE times a power of two, exactly, where that is less than float64 can hold.
-
-    Examples
-    --------
-    >>> duckdb.sql(f"SELECT {scaled_sql('5e-324', 1074)}").fetchall()
-    [(1.0,)]
-    """
-    steps = [_STEP] * (exponent // _STEP) + [exponent % _STEP] if exponent > _STEP else [exponent]
-    return " * ".join([f"{number}", *(double_sql(2.0**step) for step in steps)])
 
 
 def _pieces(rows: duckdb.DuckDBPyRelation) -> Iterator[Floats]:

@@ -5,11 +5,13 @@ halves of 32 bits, and every product fits into a BIGINT with its sign. So nothin
 session's settings, which belong to whoever made it and may serve other queries at the same time.
 
 h (`assay.core.deck`) is a chain of projections, because a single expression would repeat each
-step's result in the next. Spark keeps them apart and compiles them into one loop. The expression
-`assay.predictions.sql.deck.spark_number` is evaluated without being compiled.
+step's result in the next. Spark keeps them apart and compiles them into one loop. But it plans a
+chain in time that grows faster than its length, so the chain is as short as can be: a projection
+has one product of h, of several words side by side where they do not depend on each other. The
+expression `assay.predictions.sql.deck.spark_number` is evaluated without being compiled.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -33,16 +35,79 @@ _MASK = 2**SHIFT - 1
 _LOWER = MULTIPLIER & _MASK
 _UPPER = (MULTIPLIER >> SHIFT) - 2**SHIFT  # with its sign, below 2^30 in size
 _SIGN = 2**63
+HALVES = ("upper", "lower")
 
-# (upper 2^32 + lower) M modulo 2^64. As _LOWER is below 0.81 2^31 and _UPPER is negative, neither
-# a product nor their sum reaches 2^63.
-_TIMES = (
-    f"(upper * {_LOWER}L + lower * {_UPPER}L + shiftrightunsigned(lower * {_LOWER}L, {SHIFT}))"
-    f" & {_MASK}L AS upper",
-    f"(lower * {_LOWER}L) & {_MASK}L AS lower",
-)
-_SHIFTED = ("upper", "lower ^ upper AS lower")
-_WORD = f"shiftleft(upper, {SHIFT}) | lower"
+_LESS = f"& {_MASK}L"
+
+# What depends on the partition, if only seemingly, no filter is moved in front of: it would be
+# written in terms of the row's own columns, with every step's result repeated in the next.
+NEVER = "spark_partition_id() < 0"
+"""False, in an expression that filters are to see the result of only."""
+
+
+def times(upper: str, lower: str) -> tuple[str, str]:
+    """Return the halves of a word that is multiplied by M modulo 2^64.
+
+    Both halves are repeated. Spark compiles what repeats in one projection only once.
+
+    Parameters
+    ----------
+    upper, lower : str
+        The halves as SQL, each a BIGINT of 32 bits.
+
+    Notes
+    -----
+    As _LOWER is below 0.81 2^31 and _UPPER is negative, neither a product nor their sum reaches
+    2^63.
+    """
+    carried = f"shiftrightunsigned({lower} * {_LOWER}L, {SHIFT})"
+    return (
+        f"({upper} * {_LOWER}L + {lower} * {_UPPER}L + {carried}) {_LESS}",
+        f"({lower} * {_LOWER}L) {_LESS}",
+    )
+
+
+def mixed(
+    rows: "DataFrame", keep: Sequence[str], words: Mapping[str, tuple[str, str]]
+) -> "DataFrame":
+    """Return rows with the halves of h of some words, as ``<name>_upper`` and ``<name>_lower``.
+
+    The lower half lacks the last step of h, the exclusive or with the upper (`lower_of`): whatever
+    comes next takes it in.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        The rows.
+    keep : sequence of str
+        The columns to keep beside the halves, as SQL.
+    words : mapping of str to two str
+        Of each word its name, and its two halves as SQL.
+    """
+    for _ in range(2):
+        halves = [
+            f"{half} AS {name}_{which}"
+            for name, (upper, lower) in words.items()
+            for which, half in zip(HALVES, times(upper, f"({lower} ^ {upper})"), strict=True)
+        ]
+        rows = rows.selectExpr(*keep, *halves)
+        words = {name: (f"{name}_upper", f"{name}_lower") for name in words}
+    return rows
+
+
+def lower_of(name: str) -> str:
+    """Return the lower half of a word that `mixed` made."""
+    return f"({name}_lower ^ {name}_upper)"
+
+
+def halves_of(word: str) -> tuple[str, str]:
+    """Return the halves of a BIGINT."""
+    return f"shiftrightunsigned({word}, {SHIFT})", f"({word} {_LESS})"
+
+
+def word_of(upper: str, lower: str) -> str:
+    """Return the BIGINT of two halves."""
+    return f"(shiftleft({upper}, {SHIFT}) | {lower})"
 
 
 def spark_bin(value: str, rule: Rule) -> str:
@@ -59,10 +124,13 @@ def spark_bin(value: str, rule: Rule) -> str:
 def with_digest(rows: "DataFrame", id: str, kind: IdKind) -> "DataFrame":
     """Return the rows with one more column: digest, d(id) as a BIGINT of the same 64 bits.
 
-    The rows have no columns named upper and lower; the ids are BIGINT or STRING.
+    The rows have no columns named word, word_upper and word_lower; the ids are BIGINT or STRING.
     """
     keep = [column_name(name) for name in rows.columns]
-    return _digested(rows, keep, id, kind).selectExpr(*keep, f"{_WORD} AS digest")
+    if kind == "string":
+        return rows.selectExpr(*keep, f"{spark_text_digest(id)} AS digest")
+    rows = mixed(rows, keep, {"word": halves_of(id)})
+    return rows.selectExpr(*keep, f"{word_of('word_upper', lower_of('word'))} AS digest")
 
 
 def with_place(rows: "DataFrame", id: str, kind: IdKind, seed: int) -> "DataFrame":
@@ -79,17 +147,29 @@ def with_place(rows: "DataFrame", id: str, kind: IdKind, seed: int) -> "DataFram
     """
     keep = [column_name(name) for name in rows.columns]
     secret = key(seed)
-    keyed = _digested(rows, keep, id, kind).selectExpr(
-        *keep, f"upper ^ {secret >> SHIFT}L AS upper", f"lower ^ {secret & _MASK}L AS lower"
+    if kind == "string":
+        rows = rows.selectExpr(*keep, f"{spark_text_digest(id)} AS word")
+        digest = halves_of("word")
+    else:
+        rows = mixed(rows, keep, {"word": halves_of(id)})
+        digest = "word_upper", lower_of("word")
+    upper, lower = (
+        f"{half} ^ {part}L AS {name}"
+        for half, part, name in zip(digest, (secret >> SHIFT, secret & _MASK), HALVES, strict=True)
     )
-    # What depends on the partition, if only seemingly, no filter is moved in front of: it would be
-    # written in terms of the id, with every step's result repeated in the next.
-    seemingly = "CAST(spark_partition_id() < 0 AS INT)"
-    place = f"shiftleft(upper ^ {2 ** (SHIFT - 1)}L ^ {seemingly}, {SHIFT}) | lower"
-    return _mixed(keyed, keep).selectExpr(*keep, f"{place} AS place")
+    keyed = rows.selectExpr(*keep, upper, lower)
+    flipped = f"(word_upper ^ {2 ** (SHIFT - 1)}L ^ CAST({NEVER} AS INT))"
+    place = word_of(flipped, lower_of("word"))
+    return mixed(keyed, keep, {"word": HALVES}).selectExpr(*keep, f"{place} AS place")
 
 
-def word_of_limit(limit: int) -> str:
+def number_of(place: str) -> str:
+    """Return the number in the deck as a DOUBLE: the nearest to it, rounded once."""
+    upper, lower = halves_of(f"({place} ^ {-_SIGN}L)")
+    return f"({upper} * {float(2**SHIFT):.1f}e0 + {lower})"
+
+
+def word_of_limit(limit: float) -> str:
     """Return a number of the deck as the literal that a place is compared with.
 
     Examples
@@ -97,22 +177,7 @@ def word_of_limit(limit: int) -> str:
     >>> word_of_limit(2**63), word_of_limit(0)
     ('0L', '-9223372036854775808L')
     """
-    return f"{limit - _SIGN}L"
-
-
-def _digested(rows: "DataFrame", keep: list[str], id: str, kind: IdKind) -> "DataFrame":
-    word = spark_text_digest(id) if kind == "string" else id
-    halves = rows.selectExpr(*keep, f"{word} AS lower").selectExpr(
-        *keep, f"shiftrightunsigned(lower, {SHIFT}) AS upper", f"lower & {_MASK}L AS lower"
-    )
-    return halves if kind == "string" else _mixed(halves, keep)
-
-
-def _mixed(halves: "DataFrame", keep: list[str]) -> "DataFrame":
-    """Return h of the words."""
-    for _ in range(2):
-        halves = halves.selectExpr(*keep, *_SHIFTED).selectExpr(*keep, *_TIMES)
-    return halves.selectExpr(*keep, *_SHIFTED)
+    return f"{int(limit) - _SIGN}L"
 
 
 # Whether a Spark computes what numpy does: tried on known values, once for each session.

@@ -1,6 +1,6 @@
 """Predictions in Spark: counted and filtered where they lie, on however many machines."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ from assay.core.deck import Id
 from assay.core.error_model import Model
 from assay.core.profile import ScoreCells, evenest
 from assay.core.types import Floats, Ints
+from assay.core.weights import factor_exponent
 from assay.errors import PredictionsError
 from assay.predictions.class_values import rows_of_lists
 from assay.predictions.column import refuse_missing_columns
@@ -23,6 +24,7 @@ from assay.predictions.roles import Roles
 from assay.predictions.spark.classes import rows_with_classes
 from assay.predictions.spark.columns import (
     SparkIds,
+    number_of,
     spark_bin,
     with_digest,
     with_place,
@@ -30,18 +32,28 @@ from assay.predictions.spark.columns import (
 )
 from assay.predictions.spark.opinions import with_word
 from assay.predictions.spark.source import SparkRows, column_name
+from assay.predictions.spark.weights import (
+    WEIGHT_WORD,
+    impressions_of,
+    summed,
+    summed_by_exponent,
+    with_weight_word,
+)
 from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows_of, usable_sql
 from assay.predictions.sql.classes import LIST
 from assay.predictions.sql.model import model_sql
 from assay.predictions.sql.rows import (
+    LARGEST,
     RowSql,
     case_sql,
+    double_sql,
     family_of,
     heap_sql,
     row_sql,
     value_sql,
 )
 from assay.predictions.tables import shown_values
+from assay.predictions.values import refuse_bad_total
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -62,8 +74,10 @@ _USABLE: dict[Rule, str] = {
 def grouped(
     items: "DataFrame",
     classes: int | None = None,
+    *,
     rules: Sequence[Rule] = ("probability", "tail", "margin"),
-    more: Mapping[str, str] | None = None,
+    more: Mapping[str, str],
+    by: Sequence[str] = (),
 ) -> "DataFrame":
     """Return the groups: few, however many items there are.
 
@@ -76,31 +90,41 @@ def grouped(
         How many there are, if not no and yes.
     rules : sequence of Rule
         Those by whose bins items are grouped.
-    more : mapping of str to str, optional
-        Of further columns the function that sums each up; the digest's exclusive or, if not others.
+    more : mapping of str to str
+        Of further columns the function that sums each up.
+    by : sequence of str
+        Further columns that items are grouped by.
     """
-    more = {"digest": "bit_xor"} if more is None else more
     bins = [
         f"CASE WHEN {_USABLE[rule]} THEN {spark_bin('value', rule)} END AS {rule}" for rule in rules
     ]
     keys = items.selectExpr(
         f"{usable_sql(RowSql('id', 'value', 'says', classes=classes))} AS usable",
-        *("value", "says", *more),
+        *("value", "says", *by, *more),
     ).selectExpr(
         *("CASE WHEN usable THEN says END AS says", *bins),
-        *("1 AS item", "value AS low", "value AS high", *more),
+        *("1 AS item", "value AS low", "value AS high", *by, *more),
     )
     # By the functions' names: pyspark's own functions belong to a local Spark or to a remote one.
-    return keys.groupBy("says", *rules).agg({"item": "count", "low": "min", "high": "max", **more})
+    return keys.groupBy("says", *by, *rules).agg(
+        {"item": "count", "low": "min", "high": "max", **more}
+    )
 
 
 def merged(groups: "pa.Table", classes: int = 2) -> ScoreCells | None:
     """Return the cells that the groups make up; None if there is something wrong with an item."""
     if groups["margin"].null_count:
         return None
+    return _evenest(groups, classes, lambda cells: cells)
+
+
+def _evenest(
+    groups: "pa.Table", classes: int, by: Callable[[ScoreCells], ScoreCells]
+) -> ScoreCells:
+    """Return the cells by the rule that makes them even, as items or by weight."""
     low, high = groups["min(low)"].to_numpy(), groups["max(high)"].to_numpy()
     rule = scale_of(float(low.min()), float(high.max()))
-    return evenest(lambda rule: merged_by(groups, rule, classes), rule, lambda cells: cells)
+    return evenest(lambda rule: merged_by(groups, rule, classes), rule, by)
 
 
 def merged_by(groups: "pa.Table", rule: Rule, classes: int) -> ScoreCells:
@@ -113,6 +137,9 @@ def merged_by(groups: "pa.Table", rule: Rule, classes: int) -> ScoreCells:
     digest = np.zeros(order.size, dtype=np.uint64)
     if "bit_xor(digest)" in groups.column_names:
         digest = groups["bit_xor(digest)"].to_numpy()[order].view(np.uint64)
+    weight = None
+    if "sum(weight)" in groups.column_names:
+        weight = np.add.reduceat(groups["sum(weight)"].to_numpy()[order], starts)
     said = place[starts] % classes
     return ScoreCells(
         rule=rule,
@@ -123,6 +150,7 @@ def merged_by(groups: "pa.Table", rule: Rule, classes: int) -> ScoreCells:
         high=np.maximum.reduceat(high[order], starts),
         digest=np.bitwise_xor.reduceat(digest, starts),
         classes=classes,
+        weight=weight,
     )
 
 
@@ -169,7 +197,10 @@ class SparkScanner:
         self._ids = SparkIds(rows, str(roles.id)) if ids is None else ids
         shown = [f"{column_name(name)} AS shown_{i}" for i, name in enumerate(show)]
         told = [f"{self._ids.sql} AS id", f"{self._row.says} AS says", *shown]
-        self._items = (
+        self._weights = ["weight"] if self._row.weight else []
+        if self._weights:
+            told.append(f"{self._row.weight} AS weight")
+        self._items = self._every = (
             rows.frame.selectExpr(*told, f"{self._row.score} AS score")
             if roles.model is None
             else self._by_model(roles.model, told)
@@ -202,13 +233,48 @@ class SparkScanner:
     def survey(self, seed: int) -> Survey:
         """Count all items by score, in one pass."""
         del seed  # to bring the first cards along would take a list in every group
-        items = self._judged("score", "margin")
-        cells = self._counted(with_digest(items, "id", self.id_kind))
-        return Survey(cells, doubts=self._checked(cells))
+        if not self._weights:
+            items = with_digest(self._judged("score", "margin"), "id", self.id_kind)
+            cells = self._counted(items, {"digest": "bit_xor"})
+            return Survey(cells, doubts=self._checked(cells))
+        self._items = impressions_of(self._every, self._factor())
+        items = with_digest(self._judged("score", "margin"), "id", self.id_kind)
+        sums = {"digest": "bit_xor", "weight": "sum", WEIGHT_WORD: "bit_xor"}
+        groups = self._grouped(with_weight_word(items), sums)
+        cells = self._merged(groups)
+        return Survey(
+            cells,
+            doubts=self._checked(cells),
+            weighed=_evenest(groups, self._roles.n_classes, lambda cells: cells.by_weight),
+            weights_word=int(np.bitwise_xor.reduce(groups[f"bit_xor({WEIGHT_WORD})"].to_numpy()))
+            % 2**64,
+        )
 
-    def judged(self) -> tuple[ScoreCells, tuple[Doubt, ...]]:
-        """Count all items by score, without a digest of their ids."""
-        cells = self.cells("score", "margin")
+    def _factor(self) -> int:
+        """Return the power of two that makes impressions of weights: a job, or two.
+
+        What is wrong with a row is told of all, also of those of weight 0, as in memory.
+        """
+        row = self._row
+        good = f"{usable_sql(row)} AND {row.weight} BETWEEN 0e0 AND {double_sql(LARGEST)}"
+        rows = self._rows.frame.selectExpr(
+            "count(*)", f"sum({row.weight})", f"count_if(NOT coalesce({good}, FALSE))"
+        )
+        size, total, bad = (column[0].as_py() for column in self._rows.fetch(rows).columns)
+        if bad:
+            self._tell_what_is_wrong()
+        self._refuse_nothing(size)
+        refuse_bad_total(total, f"column {self._roles.weight!r} of {self.source}")
+        return factor_exponent(total, size, lambda: [self._rows_summed()])
+
+    def _rows_summed(self) -> Floats:
+        """Return some numbers whose exact sum is that of all weights."""
+        weights = self._rows.frame.selectExpr(f"{self._row.weight} AS weight")
+        return summed(self._rows.fetch(summed_by_exponent(weights)))
+
+    def judged_by(self, groups: "pa.Table") -> tuple[ScoreCells, tuple[Doubt, ...]]:
+        """Return all items by score, and what looks odd, from groups that were counted."""
+        cells = self._merged(groups)
         return cells, self._checked(cells)
 
     def _checked(self, cells: ScoreCells) -> tuple[Doubt, ...]:
@@ -223,15 +289,21 @@ class SparkScanner:
 
     def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
         """Count all items by another stratification variable."""
-        return self._counted(self._judged(variable, scale).selectExpr("*", "0L AS digest"))
+        groups = self._grouped(self._judged(variable, scale), dict.fromkeys(self._weights, "sum"))
+        self._merged(groups)  # which tells what is wrong
+        return _evenest(groups, self._roles.n_classes, lambda cells: cells.by_weight)
 
     def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
-        """Return the items in each span, twice: each counts for one."""
+        """Return the items in each span, and what they count for."""
         inside = case_sql(spans, [str(place) for place in range(len(spans))])
-        rows = self._heaped(spans, self._judged(variable, scale)).selectExpr(f"{inside} AS span")
-        found = self._rows.fetch(rows.where("span IS NOT NULL").groupBy("span").count())
+        weight = self._weights[0] if self._weights else "1L"
+        rows = self._heaped(spans, self._judged(variable, scale))
+        rows = rows.selectExpr(f"{inside} AS span", "1L AS item", f"{weight} AS weight")
+        both = {"item": "sum", "weight": "sum"}
+        found = self._rows.fetch(rows.where("span IS NOT NULL").groupBy("span").agg(both))
         counts = np.zeros((2, len(spans)), dtype=np.int64)
-        counts[:, found["span"].to_numpy()] = found["count"].to_numpy()
+        for row, name in enumerate(both):
+            counts[row, found["span"].to_numpy()] = found[f"sum({name})"].to_numpy()
         return counts
 
     def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
@@ -242,11 +314,13 @@ class SparkScanner:
         spans, variable, scale, seed
             As in `engine.Scanner`.
         """
-        limit = case_sql(spans, [word_of_limit(int(span.limit)) for span in spans])
+        literal = double_sql if self._weights else word_of_limit
+        limit = case_sql(spans, [literal(span.limit) for span in spans])
         rows = self._heaped(spans, self._judged(variable, scale))
         rows = rows.selectExpr("*", f"{limit} AS highest")
         placed = with_place(rows.where("highest IS NOT NULL"), "id", self.id_kind, seed)
-        return self._taken(placed.where("place <= highest"))
+        low_enough = f"{number_of('place')} <= weight * highest"
+        return self._taken(placed.where(low_enough if self._weights else "place <= highest"))
 
     def _heaped(self, spans: Sequence[Span], rows: "DataFrame") -> "DataFrame":
         """Return rows with the heap of what each says, where spans are of heaps."""
@@ -316,16 +390,24 @@ class SparkScanner:
         """Return every item's id, value, what it says and what is shown of it."""
         value = value_sql(_ITEM, variable, scale, self._roles.limit)
         shown = [f"shown_{i}" for i in range(len(self._show))]
-        return self._items.selectExpr("id", f"{value} AS value", "says", *shown)
+        return self._items.selectExpr("id", f"{value} AS value", "says", *shown, *self._weights)
 
-    def _counted(self, items: "DataFrame") -> ScoreCells:
-        groups = self._rows.fetch(grouped(items, self._row.classes))
-        if not groups.num_rows:
+    def _counted(self, items: "DataFrame", more: Mapping[str, str]) -> ScoreCells:
+        return self._merged(self._grouped(items, more))
+
+    def _grouped(self, items: "DataFrame", more: Mapping[str, str]) -> "pa.Table":
+        return self._rows.fetch(grouped(items, self._row.classes, more=more))
+
+    def _refuse_nothing(self, size: int) -> None:
+        if not size:
             where = self._rows.where
             raise PredictionsError(
                 f"there are no predictions in {self.source}",
                 details=f"no row fulfils the condition {where}" if where else "",
             )
+
+    def _merged(self, groups: "pa.Table") -> ScoreCells:
+        self._refuse_nothing(groups.num_rows)
         cells = merged(groups, self._roles.n_classes)
         if cells is None:
             self._tell_what_is_wrong()
@@ -338,8 +420,8 @@ class SparkScanner:
 
     def _tell_what_is_wrong(self) -> None:
         """Look at the rows again, to tell what one pass could only notice."""
-        score = self._roles.score if self._rows.is_text else None
-        written = {} if score is None else {score: column_name(score)}
+        numbers = (self._roles.score, self._roles.weight) if self._rows.is_text else ()
+        written = {name: column_name(name) for name in numbers if name is not None}
         refuse_bad_rows(self._rows, self._row, self._roles, written=written)
 
     def _taken(self, rows: "DataFrame") -> Rows:
@@ -352,4 +434,5 @@ class SparkScanner:
             table["value"].to_numpy() + 0.0,  # -0.0 becomes 0.0, as in memory
             said == 1 if self._row.classes is None else said,
             [dict(zip(self._show, row, strict=True)) for row in values],
+            table["weight"].to_numpy() if self._weights else None,
         )

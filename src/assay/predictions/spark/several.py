@@ -4,17 +4,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from assay.core.profile import ScoreCells
+from assay.core.types import Floats
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
+from assay.predictions.doubts import Doubt
 from assay.predictions.engine import Survey
 from assay.predictions.judgements import about
 from assay.predictions.keys import key_parts, key_sql
 from assay.predictions.memory import fingerprint_text
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
-from assay.predictions.spark.columns import refuse_other_arithmetic, spark_bin, with_digest
+from assay.predictions.spark.columns import (
+    HALVES,
+    NEVER,
+    halves_of,
+    lower_of,
+    mixed,
+    refuse_other_arithmetic,
+    spark_bin,
+    word_of,
+)
 from assay.predictions.spark.opinions import with_bits
 from assay.predictions.spark.scanner import SparkScanner, grouped, merged_by
 from assay.predictions.spark.source import (
@@ -23,13 +37,13 @@ from assay.predictions.spark.source import (
     open_rows,
     reading_with_spark,
 )
+from assay.predictions.sql.deck import spark_text_digest
 from assay.predictions.sql.rows import RowSql
 from assay.predictions.sql.several import Steps, mean_sql, n_codes, steps_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_MOST = 2**63 - 1
 # A word in pieces of so many bits: the sum of some 10^12 pieces fits into a BIGINT.
 _PIECES = {"lowest": (0, 22), "middle": (22, 21), "highest": (43, 21)}
 
@@ -95,81 +109,120 @@ class SparkSeveral(SparkScanner):
         said = [
             f"{expression} AS {name}_{place}"
             for place, one in enumerate(self._each.values())
-            for name, expression in (("score", one.row.score), ("says", one.row.says))
+            for name, expression in (
+                ("score", one.row.score),
+                ("says", f"CAST({one.row.says} AS INT)"),
+            )
         ]
         shown = [f"{column_name(name)} AS shown_{i}" for i, name in enumerate(show)]
         self._rows_of_each = rows.frame.selectExpr(f"{self._ids.sql} AS id", *shown, *said)
 
     def survey(self, seed: int) -> Survey:
-        """Count all items by each score, then by mean rank and code."""
+        """Count all items by each score, then by mean rank and code: two jobs."""
         del seed  # as of one
-        steps, doubts = steps_of(self._each)
-        self._items = self._joined(steps)
-        items = self._with_pieces(self._items)
+        steps, doubts = steps_of(self._counted_apart())
+        self._items = self._placed(steps)
         sums = dict.fromkeys(_PIECES, "sum")
+        items = self._with_pieces(self._items)
         groups = self._rows.fetch(
             grouped(items, self._row.classes, rules=["probability"], more=sums)
         )
         if groups["probability"].null_count:
             self._tell_what_is_wrong()
+            raise self._changed()
         cells = merged_by(groups, "probability", self._row.classes or 2)
         if {cells.size, *(each.cells.size for each in steps)} != {cells.size}:
-            raise PredictionsError(f"{self.source} has changed while it was read")
+            raise self._changed()
         total = sum(
             int(groups[f"sum({name})"].to_numpy().astype(object).sum()) << shift
             for name, (shift, _) in _PIECES.items()
         )
         return Survey(cells, None, doubts, fingerprint_text(cells.size, total))
 
-    def _joined(self, steps: Sequence[Steps]) -> "DataFrame":
-        """Return every item's mean rank and code, with what each classifier says of it."""
-        rows, ranks, codes = self._rows_of_each, [], []
+    def _changed(self) -> PredictionsError:
+        return PredictionsError(f"{self.source} has changed while it was read")
+
+    def _counted_apart(self) -> dict[str, "_Counted"]:
+        """Count the items by each score: a row is as many as there are classifiers."""
+        judged = (f"{place}, score_{place}, says_{place}" for place in range(len(self._each)))
+        stacked = f"stack({len(self._each)}, {', '.join(judged)}) AS (classifier, value, says)"
+        items = self._rows_of_each.selectExpr("id", stacked)
+        groups = self._rows.fetch(grouped(items, by=["classifier"], more={}))
+        return {
+            name: _Counted(one, groups.filter(pc.equal(groups["classifier"], place)))
+            for place, (name, one) in enumerate(self._each.items())
+        }
+
+    def _placed(self, steps: Sequence[Steps]) -> "DataFrame":
+        """Return every item's mean rank and code, with what each classifier says of it.
+
+        Every executor gets the ranks of all bins, in a row of lists.
+        """
+        rows, told, ranks, codes = self._rows_of_each, {}, [], []
         kept = [column_name(name) for name in rows.columns]
-        keys = [
-            f"{spark_bin(f'score_{place}', step.cells.rule)} * {step.cells.classes} "
-            f"+ says_{place} AS key_{place}"
-            for place, step in enumerate(steps)
-        ]
-        rows = rows.selectExpr(*kept, *keys)
         for place, (role, step) in enumerate(zip(self._all.values(), steps, strict=True)):
-            cells = step.cells
-            table = pa.table(
-                {
-                    f"key_{place}": pa.array(cells.bin * cells.classes + cells.said, pa.int32()),
-                    f"rank_{place}": step.rank,
-                    f"code_{place}": step.code,
-                }
-            )
-            told = rows.sparkSession.createDataFrame(table)
-            rows = rows.join(told.hint("broadcast"), f"key_{place}")
-            codes.append(f"code_{place}")
-            if role.has_score:
-                ranks.append(f"rank_{place}")
-        value, code = f"{mean_sql(ranks)} AS score", f"{' + '.join(codes)} AS says"
+            codes.append(f"{step.cells.classes**place}L * says_{place}")
+            if not role.has_score:
+                continue
+            lowest, by_bin = _by_bin(step)
+            told[f"ranks_{place}"] = pa.array([by_bin], pa.list_(pa.float64()))
+            bin = spark_bin(f"score_{place}", step.cells.rule)
+            ranks.append(f"get(ranks_{place}, {bin} - ({lowest}))")
+        if told:
+            lists = rows.sparkSession.createDataFrame(pa.table(told))
+            rows = rows.crossJoin(lists.hint("broadcast"))
+        value = f"CASE WHEN {NEVER} THEN 0e0 ELSE {mean_sql(ranks)} END AS score"
+        code = f"{' + '.join(codes)} AS says"
         return rows.selectExpr(*kept, value, code)
 
     def _with_pieces(self, items: "DataFrame") -> "DataFrame":
         """Return items with what the fingerprint is made of: each one's word in pieces."""
-        kept = ["id", "value", "says"]
-        own = [f"{name}_{place}" for place in range(len(self._each)) for name in ("score", "says")]
-        rows = items.selectExpr("id", "score AS value", "says", *own)
-        rows = with_digest(rows, "id", self.id_kind).withColumnRenamed("digest", "word")
-        for place in range(len(self._each)):
-            score, says, *rest = own[2 * place :]
-            others = [*kept, *rest]
-            keep = [*others, says, "word"]
-            rows = with_bits(rows.selectExpr(*keep, f"{score} AS x"), keep)
-            rows = with_digest(rows, "bits", "integer")
-            rows = rows.selectExpr(*others, says, "word ^ digest AS word")
-            # Modulo 2^64, which the session may call an overflow.
-            plus = (
-                f"CASE WHEN word <= {_MOST}L - {says} THEN word + {says} "
-                f"ELSE (word - {_MOST}L - 1L) + ({says} - {_MOST}L - 1L) END AS word"
-            )
-            rows = with_digest(rows.selectExpr(*others, plus), "word", "integer")
-            rows = rows.selectExpr(*others, "digest AS word")
+        places = range(len(self._each))
+        kept, says = ["id", "value", "says"], [f"says_{place}" for place in places]
+        scores = [f"score_{place}" for place in places]
+        rows = items.selectExpr("id", "score AS value", "says", *says, *scores)
+        rows = with_bits(rows, [*kept, *says], scores)
+        words = {score: halves_of(score) for score in scores}
+        if self.id_kind == "string":
+            rows = rows.selectExpr("*", f"{spark_text_digest('id')} AS word")
+            rows = mixed(rows, [*kept, *says, "word"], words)
+            word = halves_of("word")
+        else:
+            rows = mixed(rows, [*kept, *says], {**words, "word": halves_of("id")})
+            word = "word_upper", lower_of("word")
+        for place in places:
+            left = [f"{score}_{half}" for score in scores[place + 1 :] for half in HALVES]
+            keep = [*kept, *says[place + 1 :], *left]
+            upper = f"{word[0]} ^ {scores[place]}_upper AS upper"
+            plus = f"({word[1]} ^ {lower_of(scores[place])}) + {says[place]} AS lower"
+            rows = rows.selectExpr(*keep, upper, plus)
+            # The sum may have a 33rd bit, which the upper half gets; it may lose one in turn.
+            over, lower = halves_of("lower")
+            (_, upper) = halves_of(f"(upper + {over})")
+            rows = mixed(rows, keep, {"word": (upper, lower)})
+            word = "word_upper", lower_of("word")
         pieces = [
             f"shiftrightunsigned(word, {shift}) & {2**bits - 1}L AS {name}"
             for name, (shift, bits) in _PIECES.items()
         ]
-        return rows.selectExpr(*kept, *pieces)
+        return rows.selectExpr(*kept, f"{word_of(*word)} AS word").selectExpr(*kept, *pieces)
+
+
+class _Counted:
+    """One of several classifiers, whose items were counted together with the others'."""
+
+    def __init__(self, one: SparkScanner, groups: "pa.Table") -> None:
+        self._one, self._groups = one, groups
+
+    def judged(self) -> tuple[ScoreCells, tuple[Doubt, ...]]:
+        """Return the counts of all items by score, and what looks odd."""
+        return self._one.judged_by(self._groups)
+
+
+def _by_bin(step: Steps) -> tuple[int, Floats]:
+    """Return the lowest bin of a classifier, and the rank of it and every bin above."""
+    cells = step.cells
+    lowest = int(cells.bin.min())
+    ranks = np.full(int(cells.bin.max()) - lowest + 1, np.nan)
+    ranks[cells.bin - lowest] = step.rank
+    return lowest, ranks

@@ -28,6 +28,8 @@ TRIED: dict[Rule, list[float]] = {
 LARGEST = 1.7976931348623157e308
 """The largest number that a DOUBLE can hold."""
 
+_STEP = 1000  # 2^1000 is the largest power of two that is multiplied with at once
+
 
 def spread_sql(value: str, rule: Rule) -> str:
     """Return the expression that, rounded to the nearest even whole number, is the bin.
@@ -56,6 +58,18 @@ def double_sql(number: float) -> str:
     '1.0000000000000001e-01'
     """
     return f"{number:.16e}"  # without an exponent it would be a DECIMAL
+
+
+def scaled_sql(number: str, exponent: int) -> str:
+    """Return a DOUBLE times a power of two, exactly, where that is less than float64 can hold.
+
+    Examples
+    --------
+    >>> scaled_sql("w", 3), scaled_sql("w", 1001).count("*")
+    ('w * 8.0000000000000000e+00', 2)
+    """
+    steps = [_STEP] * (exponent // _STEP) + [exponent % _STEP] if exponent > _STEP else [exponent]
+    return " * ".join([f"{number}", *(double_sql(2.0**step) for step in steps)])
 
 
 def _shrunk(value: str) -> str:
