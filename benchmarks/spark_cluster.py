@@ -52,7 +52,8 @@ _PIECE = 10_000_000  # rows that numpy takes at once
 _ROLES = Roles(score="p", predicted="said", id="id", threshold=None, positive=None)
 _STEP, _PRIME = 7_919, 1_000_003
 # A made-up score, by the id: whole numbers, a division and a square, the same everywhere.
-_SCORE = f"pow(CAST((id * {_STEP}) % {_PRIME} AS DOUBLE) / {_PRIME}e0, 2e0)"
+_ROOT = f"(CAST((id * {_STEP}) % {_PRIME} AS DOUBLE) / {_PRIME}e0)"
+_SCORE = f"{_ROOT} * {_ROOT}"
 _SAID = "(id % 1000) / 1e3 < p"
 
 
@@ -108,7 +109,8 @@ def stages(rows: int, folder: Path, *, in_files: bool) -> dict[str, Any]:
             found = ScannedPredictions(scanner, threshold=None, seed=7, check_ids=False)
         with group("draw"):
             strata, drawn = spark_cluster.cut_and_deal(found)
-        driver = {"Java": spark.sparkContext._gateway.proc.pid, "Python": os.getpid()}
+        gateway: Any = spark.sparkContext._gateway
+        driver = {"Java": gateway.proc.pid, "Python": os.getpid()}
         peaks = {name: f"{_peak(pid) / 2**20:,.0f} MB" for name, pid in driver.items()}
         spark.stop()
     told: dict[str, Any] = {"rows": f"{rows:,}, {'in files' if in_files else 'made up'}"}
@@ -154,21 +156,20 @@ def by_numpy(rows: int, strata: Strata) -> tuple[list[int], list[list[Id]]]:
 
 
 def _judged(ids: Ints) -> tuple[Floats, Bools]:
-    score = ((ids * _STEP % _PRIME) / _PRIME) ** 2.0
+    root = (ids * _STEP % _PRIME) / _PRIME
+    score = root * root
     return score, ids % 1000 / 1e3 < score
 
 
 def _written(rows: int, folder: Path) -> str:
     """Write the rows to Parquet files, and return their folder."""
     folder.mkdir()
-    made = f"SELECT range AS id, {_SCORE} AS p FROM range({{}}, {{}})".replace("id *", "range *")
     for file, start in enumerate(range(0, rows, _PIECE)):
-        part = made.format(start, min(start + _PIECE, rows))
         with duckdb.connect() as connection:
-            connection.execute(
-                f"COPY (SELECT id, p, {_SAID} AS said FROM ({part})) "
-                f"TO '{folder}/{file:05}.parquet' (ROW_GROUP_SIZE 1000000)"
-            )
+            ends = [start, min(start + _PIECE, rows)]
+            made = connection.table_function("range", ends).project("range AS id")
+            made = made.project(f"id, {_SCORE} AS p").project(f"id, p, {_SAID} AS said")
+            made.write_parquet(f"{folder}/{file:05}.parquet", row_group_size=1_000_000)
     return str(folder)
 
 

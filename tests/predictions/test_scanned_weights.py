@@ -1,4 +1,4 @@
-"""Weights that DuckDB and Spark read where they lie: the same strata, cards and fingerprint as in memory."""
+"""Weights that DuckDB and Spark read where they lie: all is the same as in memory."""
 
 from fractions import Fraction
 from pathlib import Path

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from assay.core.profile import ScoreCells
 from assay.core.types import Floats
@@ -148,8 +147,9 @@ class SparkSeveral(SparkScanner):
         stacked = f"stack({len(self._each)}, {', '.join(judged)}) AS (classifier, value, says)"
         items = self._rows_of_each.selectExpr("id", stacked)
         groups = self._rows.fetch(grouped(items, by=["classifier"], more={}))
+        classifier = groups["classifier"].to_numpy()
         return {
-            name: _Counted(one, groups.filter(pc.equal(groups["classifier"], place)))
+            name: _Counted(one, groups.filter(pa.array(classifier == place)))
             for place, (name, one) in enumerate(self._each.items())
         }
 
