@@ -135,3 +135,11 @@ def test_more_classes_than_yes_and_no(run: Run, folder: Path) -> None:
     result = run(*words, "--within", "0.1", "--metric", "recall:music")
     assert result.exit_code == 1
     assert "unknown class 'music'" in result.output
+
+
+def test_labels_are_asked_for_by_the_option_of_this_command(run: Run) -> None:
+    words = ("--classifier", "a=p>=0.5", "--classifier", "b=p>=0.7", "--id", "id", "--budget", "9")
+    made = run("create", "predictions.csv", *words, "--name", "two")
+    assert made.exit_code == 0, made.stderr
+    result = run("plan", "predictions.csv", *COLUMNS, "--like", "two", "--within", "0.1")
+    assert "hint: give --labels of items" in result.stderr

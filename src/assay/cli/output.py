@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -82,17 +83,28 @@ def collecting_warnings() -> Iterator[list[str]]:
 
 
 @contextmanager
-def telling_errors(*, as_json: bool, code: int = 1) -> Iterator[None]:
-    """Tell an error on the standard error stream, in words, and end with an exit code."""
+def telling_errors(
+    *, as_json: bool, code: int = 1, own: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[None]:
+    """Tell an error on the standard error stream, in words, and end with an exit code.
+
+    Parameters
+    ----------
+    as_json : bool
+    code : int
+        The exit code.
+    own : mapping of str to str
+        Of an argument in Python the command's option, where other commands call it otherwise.
+    """
     try:
         yield
     except (AssayError, MemoryError, RecursionError) as found:
         error = found if isinstance(found, AssayError) else _too_much(found)
         if as_json:
-            parts = dict(zip(("problem", "details", "hint"), with_options(error), strict=True))
+            parts = dict(zip(("problem", "details", "hint"), with_options(error, own), strict=True))
             typer.echo(json.dumps({"error": parts}), err=True)
         else:
-            _show(error)
+            _show(error, own)
         raise typer.Exit(code) from None
 
 
@@ -107,8 +119,8 @@ def _too_much(error: MemoryError | RecursionError) -> AssayError:
     )
 
 
-def _show(error: AssayError) -> None:
-    problem, details, hint = with_options(error)
+def _show(error: AssayError, own: Mapping[str, str]) -> None:
+    problem, details, hint = with_options(error, own)
     lines = Text.assemble(("error: ", "bold red"), printable(problem))
     if details:
         lines.append(f"\n{printable(details)}")

@@ -98,7 +98,7 @@ def plan(
     Whole evaluations are replayed on a truth that is supposed: from earlier labels where there are
     some, and otherwise from the scores alone.
     """
-    with telling_errors(as_json=as_json):
+    with telling_errors(as_json=as_json, own={"labels": "--labels"}):
         scan = options.scan_of(
             file,
             engine=engine,

@@ -3,6 +3,9 @@
 import ast
 import re
 import shlex
+from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
 
 from assay.errors import AssayError
 
@@ -46,8 +49,10 @@ _ARGUMENT = re.compile(rf"(?<![\w.\-'\"/`=])({'|'.join(_OPTIONS)})=({_VALUE})?")
 _REBASE = re.compile(rf"rebase_campaign\(({_TEXT}), predictions=\.\.\.\)")
 
 
-def in_options(text: str) -> str:
+def in_options(text: str, own: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return a message with options in place of arguments.
+
+    `own` has the options that a command calls otherwise than the others do.
 
     Examples
     --------
@@ -57,19 +62,24 @@ def in_options(text: str) -> str:
     '--threshold 0.5 is given without --score'
     >>> in_options("give all classes: classes=['...', '...']; or probabilities='p_*'")
     "give all classes: --classes FILE; or --probabilities 'p_*'"
+    >>> in_options("give labels="), in_options("give labels=", {"labels": "--labels"})
+    ('give --labels-from', 'give --labels')
     """
     text = _REBASE.sub(lambda found: f"assay rebase FILE --name {_shell(found[1])}", text)
     text = text.replace("predictions=[", "FILE for each of [").replace("predictions=", "FILE ")
-    return _ARGUMENT.sub(_option, text)
+    return _ARGUMENT.sub(partial(_option, own), text)
 
 
-def with_options(error: AssayError) -> tuple[str, str, str]:
+def with_options(error: AssayError, own: Mapping[str, str]) -> tuple[str, str, str]:
     """Return what an error says, in the words of the command line."""
-    return in_options(error.problem), in_options(error.details), in_options(error.hint)
+    problem, details, hint = (
+        in_options(text, own) for text in (error.problem, error.details, error.hint)
+    )
+    return problem, details, hint
 
 
-def _option(found: re.Match[str]) -> str:
-    option, value = _OPTIONS[found[1]], found[2]
+def _option(own: Mapping[str, str], found: re.Match[str]) -> str:
+    option, value = own.get(found[1], _OPTIONS[found[1]]), found[2]
     if option in _OF_THEIR_OWN and not (value and value[0] in _QUOTES):
         return f"{option} {_OF_THEIR_OWN[option]}" if value else option
     if value is None or value == "True":
