@@ -174,6 +174,14 @@ def wait_until_ready(pg_isready: Path, directory: str) -> None:
         time.sleep(0.05)
 
 
+@pytest.fixture(scope="session")
+def clickhouse_url(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A ClickHouse of our own, within this process: one has a single folder for all its tests."""
+    pytest.importorskip("clickhouse_connect", reason="clickhouse-connect is not installed")
+    pytest.importorskip("chdb", reason="chdb, ClickHouse as a library, is not installed")
+    return f"chdb://{tmp_path_factory.mktemp('clickhouse')}"
+
+
 # A Java that lives for minutes gains nothing from its slow, thorough compiler.
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import blake2b, sha256
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,7 @@ from assay.core.strata import Side, Strata
 from assay.core.stratify import stratify
 from assay.predictions import Card, Predictions, read_predictions
 from assay.predictions.scan import Engine, Scan
+from tests.predictions.database_tables import DATABASES, in_database
 
 SEED = 7
 """The seed that predictions are read with."""
@@ -248,8 +249,21 @@ def _bytes(profile: Profile) -> list[bytes]:
     return [*(column.astype("<f8").tobytes() for column in floats), profile.count.tobytes()]
 
 
-def scan_by(request: pytest.FixtureRequest, engine: Engine, source: object, **more: Any) -> Scan:
-    """Say that an engine is to read something; Java is started only if it is Spark."""
+FILE_ENGINES: tuple[Engine, ...] = ("memory", "duckdb", "spark")
+"""Engines that read files."""
+
+READERS: tuple[str, ...] = (*FILE_ENGINES, *DATABASES)
+"""All that reads predictions: engines that read files, and databases that count their tables."""
+
+
+def scan_by(request: pytest.FixtureRequest, reader: str, source: object, **more: Any) -> Scan:
+    """Say that an engine is to read something; Java is started only if it is Spark.
+
+    Where the reader is a database, what is to be read is put into a table of it first.
+    """
+    if reader in DATABASES:
+        return in_database(request, reader, source, **more)
+    engine = cast(Engine, reader)
     spark = request.getfixturevalue("spark") if engine == "spark" else None
     return Scan(source, engine=engine, spark=spark, **more)
 

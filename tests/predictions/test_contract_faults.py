@@ -15,8 +15,8 @@ from assay.errors import PredictionsError
 from assay.predictions import read_predictions
 from assay.predictions.duckdb import relations as duck_ids
 from assay.predictions.duckdb import scanner as duck_scanner
-from assay.predictions.scan import ENGINES, Engine, Scan
-from tests.predictions.contract import SEED, Population, scan_by
+from assay.predictions.scan import Engine, Scan
+from tests.predictions.contract import FILE_ENGINES, SEED, Population, scan_by
 from tests.predictions.contract_populations import population
 
 GOOD: dict[str, Any] = {
@@ -111,7 +111,7 @@ def _told(source: Scan, options: Mapping[str, Any]) -> tuple[str, str]:
     return re.sub("are of type .*", "are of type ...", first), text
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", FILE_ENGINES)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults(fault: str, engine: Engine, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     columns, options, first, more = FAULTS[fault]
@@ -121,7 +121,7 @@ def test_faults(fault: str, engine: Engine, request: pytest.FixtureRequest, tmp_
     assert more in text
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", FILE_ENGINES)
 def test_without_a_fault_nothing_is_told(
     engine: Engine, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
@@ -130,7 +130,7 @@ def test_without_a_fault_nothing_is_told(
     assert read_predictions(scan, **ROLES, threshold=0.5).positives == 3
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", FILE_ENGINES)
 @pytest.mark.parametrize(
     ("fault", "expected"),
     [
@@ -168,7 +168,7 @@ def test_rows_without_ids(engine: Engine, request: pytest.FixtureRequest, tmp_pa
     assert "engine 'memory'" in text
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", FILE_ENGINES)
 def test_files_that_differ_in_the_type_of_a_column(
     engine: Engine, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
@@ -269,7 +269,7 @@ def test_the_share_of_repeated_ids_is_estimated_from_the_rows_drawn(
     assert 1_900 < int(looked_at.group(1).replace(",", "")) < rows
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", FILE_ENGINES)
 def test_a_single_pair_is_seen_by_who_looks(
     engine: Engine,
     meant: Population,

@@ -12,8 +12,8 @@ import pytest
 import assay
 from assay.errors import PredictionsError
 from assay.predictions import Predictions, key_name, read_predictions
-from assay.predictions.scan import ENGINES, Engine, Scan
-from tests.predictions.contract import scan_by
+from assay.predictions.scan import Engine, Scan
+from tests.predictions.contract import FILE_ENGINES, scan_by
 from tests.predictions.contract_layouts import LAYOUTS
 
 SIZE = 600
@@ -50,7 +50,7 @@ def _told(found: Predictions) -> tuple[str, list[object]]:
     return found.fingerprint(), [None if one is None else one.value for one in every]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", FILE_ENGINES)
 def test_one_key_for_all_engines(
     engine: Engine, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
@@ -103,7 +103,7 @@ def test_reviewers_see_the_columns_of_the_key(tmp_path: Path) -> None:
         assert (rank, seen, lang) == (RANKS[row], SEEN[row], "en")
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", FILE_ENGINES)
 def test_what_cannot_be_a_part(
     engine: Engine, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

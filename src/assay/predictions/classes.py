@@ -22,7 +22,8 @@ from assay.predictions.class_values import (
 )
 from assay.predictions.column import examples, first_few, refuse_missing_columns
 from assay.predictions.contract import Predictions
-from assay.predictions.duckdb.databases import is_postgres, postgres_columns
+from assay.predictions.databases.rows import find_rows
+from assay.predictions.databases.which import find_database
 from assay.predictions.duckdb.distinct import distinct_in_duckdb
 from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import open_relation
@@ -276,8 +277,9 @@ def column_names(source: object) -> list[str]:
         from assay.predictions.spark.source import open_rows
 
         return list(open_rows(scan).frame.columns)
-    if scan.path is not None and is_postgres(scan.path):
-        return postgres_columns(scan.path, scan.table)
+    database = None if scan.path is None else find_database(scan.path)
+    if database is not None:
+        return list(find_rows(database, table=scan.table, where=None, wanted=()).types)
     if scan.path is not None:
         return list(open_relation(scan, [], staged=False).types)
     if isinstance(held, Mapping):

@@ -35,6 +35,7 @@ from assay.predictions.classes import (
 )
 from assay.predictions.column import Loaded
 from assay.predictions.contract import ClassScores, Predictions
+from assay.predictions.databases.which import find_database
 from assay.predictions.doubts import doubts_of
 from assay.predictions.duckdb.databases import is_database, is_query
 from assay.predictions.duckdb.paths import find_files, is_remote
@@ -95,8 +96,11 @@ def engine_of(scan: Scan, id: str | None) -> Engine:
         return "spark"
     if scan.engine is not None:
         return scan.engine
-    small = scan.path is None or id is None or _bytes(scan.path) <= _SMALL
-    return "memory" if small else "duckdb"
+    if scan.path is None or id is None:
+        return "memory"
+    if find_database(scan.path) is not None:
+        return "database"
+    return "memory" if _bytes(scan.path) <= _SMALL else "duckdb"
 
 
 def open_scanner(
@@ -108,7 +112,7 @@ def open_scanner(
     ----------
     scan : Scan
         Where they are.
-    engine : {"duckdb", "spark"}
+    engine : {"duckdb", "spark", "database"}
         What reads them.
     roles : mapping of str to Roles
         Which columns are each classifier's.
@@ -119,6 +123,10 @@ def open_scanner(
         from assay.predictions.spark.several import open_spark
 
         return open_spark(scan, roles, show)
+    if engine == "database":
+        from assay.predictions.databases.several import open_table
+
+        return open_table(scan, roles, show)
     from assay.predictions.duckdb.several import open_duck
 
     return open_duck(scan, roles, show)
@@ -296,7 +304,7 @@ def read_predictions(
         if id is not None:
             refuse_no_column("id", id)
     refuse_bad_show(show)
-    engine = engine_of(scan, id)
+    engine = _copied_if_need_be(scan, engine_of(scan, id), roles)
     if sample_weight is not None:
         refuse_no_column("sample_weight", sample_weight)
     if engine != "memory" and _can_stay(
@@ -407,6 +415,20 @@ def from_arrays(
         return _in_memory(loaded, {ALONE: roles}, id, (), None)
     roles = Roles(score, predicted, id, threshold, positive=None)
     return _in_memory(loaded, dict.fromkeys(UNNAMED, roles), id, (), weight)
+
+
+def _copied_if_need_be(scan: Scan, engine: Engine, roles: Mapping[str, Roles]) -> Engine:
+    """Return DuckDB, which copies a table, where its own database does not count it."""
+    beyond = [role for role in roles.values() if role.classes is not None or role.aux]
+    if engine != "database" or not beyond:
+        return engine
+    if scan.engine is not None:
+        what = "second opinions" if beyond[0].classes is None else "more classes than yes and no"
+        raise PredictionsError(
+            f"engine 'database' does not count predictions with {what}",
+            hint="leave out the engine: the table is then copied, and DuckDB counts the copy",
+        )
+    return "duckdb"
 
 
 def _can_stay(

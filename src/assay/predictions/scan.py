@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from assay.errors import PredictionsError, did_you_mean
 
-Engine = Literal["memory", "duckdb", "spark"]
+Engine = Literal["memory", "duckdb", "spark", "database"]
 _CHANCE = re.compile(r"\b(random|rand|randn|uuid|gen_random_uuid)\s*\(", re.IGNORECASE)
 ENGINES: tuple[str, ...] = get_args(Engine)
 
@@ -24,15 +24,17 @@ class Scan:
     ----------
     source : path, SQL, database URL, table or DataFrame, optional
         A file (.parquet, .csv, .jsonl, with .gz too), a pattern of files, or a folder of them; a
-        query (``SELECT ... FROM 'preds.parquet'``); a DuckDB file or ``postgresql://`` URL with
-        `table`; a DataFrame of pandas, polars, Arrow or Spark. With `spark` and `table`, none.
+        query (``SELECT ... FROM 'preds.parquet'``); with `table`, a DuckDB or SQLite file or a
+        ``postgresql://``, ``clickhouse://`` or ``sqlite:///`` URL; a DataFrame of pandas, polars,
+        Arrow or Spark. With `spark` and `table`, none.
     table : str, optional
         The table of a database, or of Spark's catalog.
     where : str, optional
         An SQL condition on the rows that make up the population: ``lang = 'en'``.
-    engine : {"memory", "duckdb", "spark"}, optional
-        What reads them. When left out: Spark for what is Spark's, memory for tables in memory and
-        for files of up to 64 MB, DuckDB for everything larger. The draw is the same on all three.
+    engine : {"memory", "duckdb", "spark", "database"}, optional
+        What reads them. When left out: Spark for what is Spark's, the database itself for a table
+        of PostgreSQL, ClickHouse or SQLite, memory for tables in memory and for files of up to
+        64 MB, DuckDB for everything larger. The draw is the same on all four.
     spark : session or str, optional
         The Spark to use: a session, a URL such as ``spark://host:7077`` or ``sc://host:15002``.
         When left out, the active session.
@@ -102,7 +104,7 @@ class Scan:
         """Return what tells another process how to read the predictions again.
 
         A password is left out: the storage is no place for it. libpq finds it in the environment's
-        ``PGPASSWORD`` or in ``~/.pgpass``.
+        ``PGPASSWORD`` or in ``~/.pgpass``, and that of ClickHouse is ``CLICKHOUSE_PASSWORD``.
         """
         told = {
             "source": None if self.path is None else _without_password(_absolute(self.path)),
@@ -133,9 +135,12 @@ def as_scan(predictions: object) -> Scan:
 
 def _absolute(path: str) -> str:
     """Return a path that can be followed from any folder; a query or a URL stays as it is."""
+    from assay.predictions.databases.sqlite import SQLITE
     from assay.predictions.duckdb.databases import is_query
     from assay.predictions.duckdb.paths import is_remote
 
+    if path.startswith(SQLITE):
+        return f"{SQLITE}{Path(path.removeprefix(SQLITE)).absolute()}"
     return path if is_remote(path) or is_query(path) else str(Path(path).absolute())
 
 
@@ -147,7 +152,7 @@ def _without_password(path: str) -> str:
     >>> _without_password("postgresql://ann:secret@host/db?password=secret&sslmode=require")
     'postgresql://ann@host/db?sslmode=require'
     """
-    if not re.match(r"postgres(ql)?(\+\w+)?://", path):
+    if not re.match(r"(postgres(ql)?(\+\w+)?|clickhouses?)://", path):
         return path
     without = re.sub(r"(://[^:/@?]*):[^/?]*@", r"\1@", path, count=1)
     return re.sub(r"([?&])(?:ssl)?password=[^&]*(&|$)", r"\1", without).rstrip("?&")

@@ -2,51 +2,45 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from assay.errors import (
-    MissingDependencyError,
-    PredictionsError,
-    did_you_mean,
-    install,
-    refuse_no_file,
-)
+from assay.errors import PredictionsError, did_you_mean, refuse_no_file
 from assay.predictions.column import refuse_missing_columns
+from assay.predictions.databases.database import Database, DatabaseTable
+from assay.predictions.databases.postgres import Postgres
+from assay.predictions.databases.rows import find_rows
+from assay.predictions.databases.sqlite import is_sqlite
 from assay.predictions.duckdb.paths import is_remote
 from assay.predictions.duckdb.readable import (
     Readable,
     bad_condition,
     condition,
-    first_lines,
     identifier,
     refuse_repeated_columns,
 )
 from assay.predictions.sql.rows import quoted
 
 if TYPE_CHECKING:
-    from psycopg import Column, Connection
+    from psycopg import Connection
     from psycopg.sql import Composed
 
 _TOLD = 20  # tables that an error lists
 
-DatabaseTable = tuple[str, str, bool]
-"""A table's schema and name, and whether the name alone is enough."""
-
 
 def is_database(path: str) -> bool:
-    """Tell whether a path is that of a DuckDB file, by its name.
+    """Tell whether a path is that of a DuckDB file, by its name; one of SQLite is none.
 
     Examples
     --------
     >>> is_database("preds.duckdb"), is_database("preds.parquet")
     (True, False)
     """
-    return path.lower().endswith((".duckdb", ".ddb", ".db"))
+    return path.lower().endswith((".duckdb", ".ddb", ".db")) and not is_sqlite(path)
 
 
 def readable_table(connection: duckdb.DuckDBPyConnection, path: str, table: str | None) -> Readable:
@@ -172,19 +166,6 @@ def readable_query(
 # A table of PostgreSQL, copied once into Parquet files.
 
 
-# PostgreSQL's numbers of the types that DuckDB knows as well; all others are read as the text that
-# PostgreSQL writes, which is exact.
-_TYPES = {
-    16: "BOOLEAN",
-    20: "BIGINT",
-    21: "SMALLINT",
-    23: "INTEGER",
-    26: "UINTEGER",
-    700: "FLOAT",
-    701: "DOUBLE",
-}
-_NUMERIC = 1700
-
 # Every value is in quotes, so that a line is never empty and \N without them is NULL.
 _FORMAT = r"(FORMAT csv, NULL '\N', FORCE_QUOTE *)"
 _READ = (
@@ -196,37 +177,6 @@ _READ = (
 
 # So many bytes go from one file into the other at once; DuckDB holds several times as many.
 _PART = 32 * 2**20
-
-_TABLES = """
-SELECT nspname, relname, pg_table_is_visible(pg_class.oid)
-FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-WHERE relkind IN ('r', 'p', 'v', 'm', 'f')
-  AND nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
-ORDER BY nspname, relname
-"""
-
-
-def is_postgres(text: str) -> bool:
-    """Tell whether a text is the URL of a PostgreSQL database.
-
-    Examples
-    --------
-    >>> is_postgres("postgresql://host/db"), is_postgres("preds.parquet")
-    (True, False)
-    """
-    return re.match(r"postgres(ql)?(\+\w+)?://", text) is not None
-
-
-def address_of(url: str) -> str:
-    """Return the URL without the names and the password that may be in it.
-
-    Examples
-    --------
-    >>> address_of("postgresql://someone:secret@host:5432/db?sslmode=require")
-    'postgresql://host/db'
-    """
-    parts = urlsplit(url)
-    return f"postgresql://{parts.hostname or ''}{parts.path}"
 
 
 def readable_copy(
@@ -255,18 +205,19 @@ def readable_copy(
     folder : Path
         Where the copy goes.
     """
-    database = address_of(url)
-    label = database if table is None else f"table {table} of {database}"
-    with _connected(url, label) as server:
-        schema, name = find_table(table, server.execute(_TABLES).fetchall(), database)
-        columns = _columns(server, schema, name)
+    database = Postgres(url)
+    label = database.address if table is None else f"table {table} of {database.address}"
+    with database.connected(label):
+        server = database.connection
+        schema, name = find_table(table, database.tables(), database.address)
+        columns = database.columns(schema, name)
         names = [column.name for column in columns]
         refuse_repeated_columns(wanted, names, label)
         refuse_missing_columns(wanted, names, label)
         select = _select(schema, name, wanted, where)
         if where:
             _try_condition(server, select, where, names)
-        types = {column.name: _type(column) for column in columns}
+        types = {column.name: column.type for column in columns}
         struct = ", ".join(f"{quoted(name, 'duckdb')}: '{types[name]}'" for name in wanted)
         paths: list[Path] = []
         for lines in _parts(server, select, folder):
@@ -280,52 +231,52 @@ def readable_copy(
     return Readable(label, sql, size, is_lasting=True, is_filtered=True)
 
 
-def postgres_columns(url: str, table: str | None) -> list[str]:
-    """Return the columns of a table of PostgreSQL, of which nothing else is read.
+# A table of another database, copied by way of its driver.
+
+
+def readable_pieces(
+    database: Database,
+    *,
+    table: str | None,
+    where: str | None,
+    wanted: Sequence[str],
+    folder: Path,
+) -> Readable:
+    """Copy columns of a table of ClickHouse or SQLite into a Parquet file.
 
     Parameters
     ----------
-    url, table
+    database : Database
+        Where the table is.
+    table, where, wanted, folder
         As in `readable_copy`.
     """
-    database = address_of(url)
-    with _connected(url, database) as server:
-        schema, name = find_table(table, server.execute(_TABLES).fetchall(), database)
-        return [column.name for column in _columns(server, schema, name)]
+    rows = find_rows(database, table=table, where=where, wanted=wanted)
+    held = [column for column in rows.columns if column.name in set(wanted)]
+    schema = pa.schema([(column.name, _arrow(column.type)) for column in held])
+    path = folder / "copy.parquet"
+    with database.connected(rows.source), pq.ParquetWriter(path, schema) as file:
+        for piece in database.pieces(rows.select(wanted)):
+            columns: Any = zip(*piece, strict=True)
+            arrays = [
+                pa.array(each, kind) for each, kind in zip(columns, schema.types, strict=True)
+            ]
+            file.write_table(pa.Table.from_arrays(arrays, schema=schema))
+    sql = f"read_parquet({quoted(str(path), 'duckdb')})"
+    return Readable(rows.source, sql, path.stat().st_size, is_lasting=True, is_filtered=True)
 
 
-@contextmanager
-def _connected(url: str, label: str) -> Iterator["Connection"]:
-    try:
-        import psycopg
-    except ImportError:
-        raise MissingDependencyError("PostgreSQL needs psycopg", hint=install("postgres")) from None
-    plain = re.sub(r"^\w+(\+\w+)?://", "postgresql://", url)
-    try:
-        with psycopg.connect(plain, client_encoding="utf8") as server:
-            server.read_only = True
-            server.execute("SET extra_float_digits = 3")  # before version 12 it rounded
-            # Rows keep the order they lie in.
-            server.execute("SET synchronize_seqscans = off")
-            yield server
-    except psycopg.Error as error:
-        raise PredictionsError(f"{label} cannot be read", details=first_lines(error, 3)) from error
-
-
-def _columns(server: "Connection", schema: str, name: str) -> "list[Column]":
-    from psycopg import sql
-
-    query = sql.SQL("SELECT * FROM {} LIMIT 0").format(sql.Identifier(schema, name))
-    return server.execute(query).description or []
-
-
-def _type(column: "Column") -> str:
-    if column.type_code != _NUMERIC:
-        return _TYPES.get(column.type_code, "VARCHAR")
-    digits, places = column.precision, column.scale
-    if digits is None or places is None or not 0 <= places <= digits <= 38:
-        return "DOUBLE"  # any number of digits; the nearest is what a score becomes in any case
-    return f"DECIMAL({digits},{places})"
+def _arrow(kind: str) -> "pa.DataType":
+    """Return Arrow's type of what DuckDB has a name for."""
+    if kind.startswith("DECIMAL"):
+        digits, places = re.findall(r"\d+", kind)
+        return pa.decimal128(int(digits), int(places))
+    types: dict[str, pa.DataType] = {
+        "BOOLEAN": pa.bool_(),
+        "BIGINT": pa.int64(),
+        "UBIGINT": pa.uint64(),
+    }
+    return (types | {"DOUBLE": pa.float64()}).get(kind, pa.string())
 
 
 def _select(schema: str, name: str, wanted: Sequence[str], where: str | None) -> "Composed":

@@ -5,7 +5,8 @@ from glob import escape
 from pathlib import Path
 
 from assay.errors import PredictionsError
-from assay.predictions.duckdb.databases import is_database, is_postgres, is_query
+from assay.predictions.databases.which import find_database
+from assay.predictions.duckdb.databases import is_database, is_query
 from assay.predictions.duckdb.readable import identifier
 from assay.predictions.keys import key_parts
 from assay.predictions.scan import Scan
@@ -71,7 +72,7 @@ def _unfit(scan: Scan | None, id: str | None) -> str:
         f"the ids are made of the columns {id}": bool(key_parts(id)),
         "Spark reads these": scan.spark is not None or scan.engine == "spark" or not path,
         f"they are a table of a database, {scan.table or path}": (
-            scan.table is not None or is_postgres(path) or is_database(path)
+            scan.table is not None or is_database(path) or find_database(path) is not None
         ),
         f"their text is in {scan.encoding}": scan.encoding is not None,
         f"{path} is no query, and no file or pattern of files that ends in {_TABLES[0]}": (

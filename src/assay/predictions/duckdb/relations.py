@@ -16,14 +16,15 @@ from assay.core.deck import Id
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.contract import IdKind
+from assay.predictions.databases.postgres import is_postgres
+from assay.predictions.databases.which import find_database
 from assay.predictions.duckdb.confined import Named, confine, named_in
 from assay.predictions.duckdb.databases import (
-    address_of,
     is_database,
-    is_postgres,
     is_query,
     name_of,
     readable_copy,
+    readable_pieces,
     readable_query,
     readable_table,
 )
@@ -91,8 +92,8 @@ def open_relation(scan: Scan, columns: Sequence[str], *, staged: bool) -> Relati
         All that will ever be asked for; of what is copied, no others are there.
     staged : bool
         Copy what would be slow or unwise to read again and again (CSV, JSON, a query) into a
-        temporary Parquet file, in any order. A table of PostgreSQL is copied in any case, in the
-        order in which it gives its rows.
+        temporary Parquet file, in any order. A table of PostgreSQL, ClickHouse or SQLite is copied
+        in any case, in the order in which it gives its rows.
 
     Raises
     ------
@@ -167,8 +168,9 @@ def _with_keys(
 
 def _name(scan: Scan) -> str:
     path = scan.path or ""
-    if is_postgres(path):
-        return address_of(path)
+    database = find_database(path)
+    if database is not None:
+        return database.address
     return name_of(path) if is_query(path) else path
 
 
@@ -186,7 +188,7 @@ def _readable(
     scan, wanted, connection, folder
         As in `open_relation`.
     beside : Named
-        What the condition names, which PostgreSQL looks at itself.
+        What the condition names, which a database looks at itself.
     """
     path = scan.path
     if path is None:
@@ -199,6 +201,12 @@ def _readable(
         return readable_copy(
             connection, path, table=scan.table, where=scan.where, wanted=wanted, folder=folder
         )
+    database = find_database(path)
+    if database is not None:
+        confine(connection, Named(), folder)
+        return readable_pieces(
+            database, table=scan.table, where=scan.where, wanted=wanted, folder=folder
+        )
     query = is_query(path)
     if is_database(path) and not query:
         found = readable_table(connection, path, scan.table)
@@ -207,7 +215,8 @@ def _readable(
     if scan.table is not None:
         raise PredictionsError(
             f"table={scan.table!r} is given beside {path!r}",
-            details="a table is one of a DuckDB file (.duckdb, .db) or a postgresql:// URL",
+            details="a table is one of a DuckDB or SQLite file, or of a postgresql:// or "
+            "clickhouse:// URL",
             hint="leave it out",
         )
     if query:

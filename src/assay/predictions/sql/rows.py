@@ -138,15 +138,27 @@ def heap_sql(spans: Sequence[Span], classes: int, dialect: "Dialect") -> str:
     >>> heap_sql([Span(None, 0.0, 1.0, 7, codes=(1, 2))], 4, "duckdb")
     '([-1, 1, 1, -1])[says + 1]'
     """
-    heaps = {span.codes for span in spans if span.codes is not None}
     if classes > _LONGEST_LIST:
-        cases = [f"WHEN says IN ({', '.join(map(str, codes))}) THEN {codes[0]}" for codes in heaps]
-        return f"CASE {' '.join(cases)} ELSE -1 END"
+        return heap_cases_sql(spans)
+    heaps = {span.codes for span in spans if span.codes is not None}
     heap = np.full(classes, -1)
     for codes in heaps:
         heap[list(codes)] = codes[0]
     listed = ", ".join(map(str, heap.tolist()))
     return f"([{listed}])[says + 1]" if dialect == "duckdb" else f"array({listed})[says]"
+
+
+def heap_cases_sql(spans: Sequence[Span]) -> str:
+    """Return the same as `heap_sql` without a list.
+
+    Examples
+    --------
+    >>> heap_cases_sql([Span(None, 0.0, 1.0, 7, codes=(1, 2))])
+    'CASE WHEN says IN (1, 2) THEN 1 ELSE -1 END'
+    """
+    heaps = {span.codes: None for span in spans if span.codes is not None}
+    cases = [f"WHEN says IN ({', '.join(map(str, codes))}) THEN {codes[0]}" for codes in heaps]
+    return f"CASE {' '.join(cases)} ELSE -1 END"
 
 
 Dialect = Literal["duckdb", "spark"]

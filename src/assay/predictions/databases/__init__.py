@@ -1,0 +1,1 @@
+"""Tables of PostgreSQL, ClickHouse and SQLite, counted where they lie."""

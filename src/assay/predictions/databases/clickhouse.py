@@ -1,0 +1,195 @@
+"""ClickHouse: how a table in it is reached, and what its SQL has of its own."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from types import ModuleType
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+from assay.core.deck import Id
+from assay.errors import MissingDependencyError, PredictionsError, install
+from assay.predictions.databases.database import (
+    Database,
+    DatabaseColumn,
+    DatabaseTable,
+    Row,
+    Written,
+)
+
+_VARIABLE = "CLICKHOUSE_PASSWORD"
+_SECONDS = 24 * 3600  # that a query may take
+# Text becomes the nearest number; a query may be longer than 256 kB.
+_SETTINGS = {"precise_float_parsing": 1, "max_query_size": 2**26}
+
+_INTEGERS = {"Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32"}
+_TEXT = "String"
+_TYPES = {
+    "Bool": "BOOLEAN",
+    "UInt64": "UBIGINT",
+    **dict.fromkeys(_INTEGERS, "BIGINT"),
+    "Float32": "DOUBLE",
+    "Float64": "DOUBLE",
+    _TEXT: "VARCHAR",
+}
+
+
+def is_clickhouse(text: str) -> bool:
+    """Tell whether a text is the URL of a ClickHouse database, or of one within this process.
+
+    Examples
+    --------
+    >>> is_clickhouse("clickhouse://host:8123/db"), is_clickhouse("preds.parquet")
+    (True, False)
+    """
+    return re.match(r"(clickhouses?|chdb)://", text) is not None
+
+
+def identifier(name: str) -> str:
+    """Return the name of a column or a table.
+
+    Examples
+    --------
+    >>> identifier("p.spam")
+    '`p.spam`'
+    """
+    return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
+
+
+class ClickHouse(Database):
+    """A database of ClickHouse, which is sent queries only.
+
+    ``clickhouse://user@host:8123/database`` is reached by HTTP, ``clickhouses://`` by HTTPS. A
+    password that is not in the URL is that of the environment's ``CLICKHOUSE_PASSWORD``.
+    ``chdb:///folder`` is a database of chDB, ClickHouse as a library, in that folder.
+    """
+
+    name = "ClickHouse"
+    dialect = "clickhouse"
+    longest = 100_000
+    functions: ClassVar[Mapping[str, Written]] = {
+        "and_bits": lambda a, b: f"bitAnd({a}, {b})",
+        "or_bits": lambda a, b: f"bitOr({a}, {b})",
+        "xor_bits": lambda a, b: f"bitXor({a}, {b})",
+        "left_by": lambda a, n: f"bitShiftLeft({a}, {n})",
+        "right_by": lambda a, n: f"bitShiftRight({a}, {n})",
+        "xor_all": lambda a: f"groupBitXor({a})",
+        "text_word": lambda a: f"reinterpretAsInt64(reverse(substring(SHA256({a}), 1, 8)))",
+        "float_word": lambda a: f"reinterpretAsInt64({a})",
+    }
+
+    _client: Any = None
+
+    @property
+    def address(self) -> str:
+        """Where it is, for people."""
+        parts = urlsplit(self.url)
+        port = "" if parts.port is None else f":{parts.port}"
+        return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}"
+
+    @property
+    def client(self) -> Any:
+        """The client; there is one while it is connected."""
+        if self._client is None:
+            raise PredictionsError(f"{self.address} is not connected")
+        return self._client
+
+    def open(self) -> None:
+        """Connect to the server, or open the folder."""
+        driver = _driver()
+        if self.url.startswith("chdb:"):
+            self._client = driver.get_client(dsn=self.url, settings=_SETTINGS)
+            return
+        parts = urlsplit(self.url)
+        self._client = driver.get_client(
+            dsn=self.url,
+            password=(parts.password and "") or os.environ.get(_VARIABLE, ""),
+            secure=parts.scheme == "clickhouses",
+            settings=_SETTINGS,
+            send_receive_timeout=_SECONDS,
+        )
+
+    def close(self) -> None:
+        """End the connection."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def fetch(self, sql: str) -> list[Row]:
+        """Return the rows that one query has for an answer."""
+        return list(self.client.query(sql, **_AS_THEY_ARE).result_rows)
+
+    def pieces(self, sql: str) -> Iterator[list[Row]]:
+        """Return the rows of one query piece by piece."""
+        with self.client.query_row_block_stream(sql, **_AS_THEY_ARE) as blocks:
+            yield from blocks
+
+    def version(self) -> str:
+        """Return what it says it is."""
+        return f"{self.name} {self.client.server_version}"
+
+    def tables(self) -> list[DatabaseTable]:
+        """Return the tables and views that can be read."""
+        found = self.fetch(
+            "SELECT database, name, database = currentDatabase() FROM system.tables "
+            "WHERE NOT is_temporary AND lower(database) NOT IN ('system', 'information_schema') "
+            "ORDER BY database, name"
+        )
+        return [(str(schema), str(name), bool(enough)) for schema, name, enough in found]
+
+    def table(self, schema: str, name: str) -> str:
+        """Return a table as it stands after FROM."""
+        return f"{identifier(schema)}.{identifier(name)}"
+
+    def columns(self, schema: str, name: str) -> list[DatabaseColumn]:
+        """Return the columns of a table."""
+        found = self.fetch(f"DESCRIBE TABLE {self.table(schema, name)}")
+        return [_column(str(column), str(kind)) for column, kind, *_ in found]
+
+    def errors(self) -> tuple[type[Exception], ...]:
+        """Return what the driver raises."""
+        _driver()
+        from clickhouse_connect.driver.exceptions import ClickHouseError
+
+        return (ClickHouseError, OSError)
+
+    def literal(self, id: Id) -> str:
+        """Return an id as it stands in a query."""
+        if isinstance(id, int):
+            return str(id)
+        escaped = id.replace("\\", "\\\\").replace("'", "\\'").replace("\0", "\\0")
+        return f"'{escaped}'"
+
+    def lookup(self, index: str, values: Sequence[float]) -> str:
+        """Return an element of a list."""
+        return f"arrayElement([{','.join(map(repr, values))}], ({index}) + 1)"
+
+
+# A name in the query is never a parameter of the driver.
+_AS_THEY_ARE: dict[str, Any] = {}
+
+
+def _driver() -> ModuleType:
+    try:
+        import clickhouse_connect
+    except ImportError:
+        raise MissingDependencyError(
+            "ClickHouse needs clickhouse-connect", hint=install("clickhouse")
+        ) from None
+    return clickhouse_connect
+
+
+def _column(name: str, kind: str) -> DatabaseColumn:
+    """Return a column; what is of no simple type is the text that ClickHouse writes."""
+    plain = kind
+    while match := re.fullmatch(r"(?:Nullable|LowCardinality)\((.*)\)", plain):
+        plain = match[1]
+    quoted = identifier(name)
+    if plain.startswith("Decimal("):
+        return DatabaseColumn(name, plain.upper().replace(" ", ""), quoted)
+    found = _TYPES.get(plain, "VARCHAR")
+    if found == "DOUBLE":
+        return DatabaseColumn(name, found, f"toFloat64({quoted})")
+    if found == "BIGINT":
+        return DatabaseColumn(name, found, f"toInt64({quoted})")
+    return DatabaseColumn(name, found, quoted if plain in _TYPES else f"toString({quoted})")

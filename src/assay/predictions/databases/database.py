@@ -1,0 +1,196 @@
+"""Database: what a table's own database must be able to do to count it where it lies."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import RLock
+from typing import Any, ClassVar
+
+from assay.core.deck import Id
+from assay.errors import AssayError, PredictionsError
+
+DatabaseTable = tuple[str, str, bool]
+"""A table's schema and name, and whether the name alone is enough."""
+
+Row = tuple[Any, ...]
+Written = Callable[..., str]
+"""From the SQL of a function's arguments to what the database has for it."""
+
+
+@dataclass(frozen=True)
+class DatabaseColumn:
+    """A column of a table.
+
+    Parameters
+    ----------
+    name : str
+        As it is in the table.
+    type : str
+        What its values are here, by the name that DuckDB has for it: BOOLEAN, BIGINT, UBIGINT,
+        DOUBLE, DECIMAL(p,s) or VARCHAR.
+    sql : str
+        The database's expression for them; of all others the text that the database writes.
+    """
+
+    name: str
+    type: str
+    sql: str
+
+
+def selection(columns: Sequence[str], rows: str, *more: str) -> str:
+    """Return a query.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Expressions.
+    rows : str
+        What stands after FROM.
+    *more : str
+        What comes after that.
+
+    Examples
+    --------
+    >>> selection(["id", "p"], "preds", "LIMIT 3")
+    'SELECT id, p FROM preds LIMIT 3'
+    """
+    return " ".join(["SELECT", ", ".join(columns), "FROM", rows, *filter(None, more)])
+
+
+class Database(ABC):
+    """A database with a table in it, of which reading rights are enough.
+
+    It is connected to while a question is answered, and at no other time.
+
+    Parameters
+    ----------
+    url : str
+        Where it is, as `assay.predictions.scan.Scan` has it.
+    """
+
+    name: ClassVar[str]
+    """What people call it."""
+    dialect: ClassVar[str]
+    """What sqlglot calls its SQL."""
+    fence: ClassVar[str] = ""
+    """What ends a query that must not be merged with the one around it."""
+    longest: ClassVar[int] = 8_000_000
+    """The most bytes of ids that are looked for with one query."""
+    smallint: ClassVar[str] = "SMALLINT"
+    """The type that a condition is cast to, to become 0 or 1."""
+    functions: ClassVar[Mapping[str, Written]] = {}
+    """What differs from one database to the next, by the names that `assay.predictions.databases.
+    translate` has for it."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._lock, self._depth = RLock(), 0
+
+    @property
+    @abstractmethod
+    def address(self) -> str:
+        """Where it is, for people: without names and passwords."""
+
+    @abstractmethod
+    def open(self) -> None:
+        """Connect to it, for reading only."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the connection."""
+
+    @abstractmethod
+    def fetch(self, sql: str) -> list[Row]:
+        """Return the rows that one query has for an answer."""
+
+    @abstractmethod
+    def pieces(self, sql: str) -> Iterator[list[Row]]:
+        """Return the rows of one query piece by piece, however many there are."""
+
+    @abstractmethod
+    def version(self) -> str:
+        """Return what it says it is."""
+
+    @abstractmethod
+    def tables(self) -> list[DatabaseTable]:
+        """Return the tables and views that can be read."""
+
+    @abstractmethod
+    def table(self, schema: str, name: str) -> str:
+        """Return a table as it stands after FROM."""
+
+    @abstractmethod
+    def columns(self, schema: str, name: str) -> list[DatabaseColumn]:
+        """Return the columns of a table."""
+
+    @abstractmethod
+    def errors(self) -> tuple[type[Exception], ...]:
+        """Return what its driver raises."""
+
+    @abstractmethod
+    def literal(self, id: Id) -> str:
+        """Return an id as it stands in a query."""
+
+    def possible(self, id: Id, kind: str) -> bool:
+        """Tell whether a column of ids of that type could hold this one."""
+        if isinstance(id, int):
+            return 0 <= id < 2**64 if kind == "UBIGINT" else -(2**63) <= id < 2**63
+        try:
+            id.encode()
+        except UnicodeEncodeError:  # half of a surrogate pair
+            return False
+        return True
+
+    def double(self, digits: str) -> str:
+        """Return a number of float64 as a literal that is read as that very number."""
+        return digits
+
+    @abstractmethod
+    def lookup(self, index: str, values: Sequence[float]) -> str:
+        """Return an element of a list, which is short enough to stand in a query, from 0 on."""
+
+    def refuse_old(self) -> None:
+        """Raise where its version lacks a function that is needed."""
+        return
+
+    @contextmanager
+    def connected(self, label: str = "") -> Iterator[None]:
+        """Stay connected, and let errors of the database be told as errors of what is read.
+
+        Parameters
+        ----------
+        label : str
+            What is read, for people; the database when left out.
+        """
+        with self._lock:
+            try:
+                if not self._depth:
+                    self.open()
+                self._depth += 1
+                try:
+                    yield
+                finally:
+                    self._depth -= 1
+                    if not self._depth:
+                        self.close()
+            except (AssayError, ImportError):
+                raise
+            except self.errors() as error:
+                raise PredictionsError(
+                    f"{label or self.address} cannot be read", details=self.told(error)
+                ) from error
+
+    def told(self, error: Exception) -> str:
+        """Return what an error says, for people."""
+        from assay.predictions.duckdb.readable import first_lines
+
+        return first_lines(error, 3)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what belongs to this process."""
+        return {"url": self.url}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """Begin without a connection."""
+        Database.__init__(self, state["url"])

@@ -1,0 +1,236 @@
+"""PostgreSQL: how a table in it is reached, and what its SQL has of its own."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, ClassVar
+from urllib.parse import urlsplit
+
+from assay.core.deck import Id
+from assay.errors import MissingDependencyError, PredictionsError, install
+from assay.predictions.databases.database import (
+    Database,
+    DatabaseColumn,
+    DatabaseTable,
+    Row,
+    Written,
+    selection,
+)
+from assay.predictions.sql.rows import quoted
+
+if TYPE_CHECKING:
+    from psycopg import Column, Connection
+
+# PostgreSQL's numbers of the types that are read as they are; of all others the text that it
+# writes, which is exact.
+_TYPES = {
+    16: "BOOLEAN",
+    20: "BIGINT",
+    21: "SMALLINT",
+    23: "INTEGER",
+    26: "UINTEGER",
+    700: "FLOAT",
+    701: "DOUBLE",
+}
+_TEXTS = (25, 1043)
+_NUMERIC = 1700
+
+_TABLES = """
+SELECT nspname, relname, pg_table_is_visible(pg_class.oid)
+FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+WHERE relkind IN ('r', 'p', 'v', 'm', 'f')
+  AND nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+ORDER BY nspname, relname
+"""
+_OLDEST = 14  # the first with bit_xor
+_AT_ONCE = 50_000
+
+
+def is_postgres(text: str) -> bool:
+    """Tell whether a text is the URL of a PostgreSQL database.
+
+    Examples
+    --------
+    >>> is_postgres("postgresql://host/db"), is_postgres("preds.parquet")
+    (True, False)
+    """
+    return re.match(r"postgres(ql)?(\+\w+)?://", text) is not None
+
+
+def address_of(url: str) -> str:
+    """Return the URL without the names and the password that may be in it.
+
+    Examples
+    --------
+    >>> address_of("postgresql://someone:secret@host:5432/db?sslmode=require")
+    'postgresql://host/db'
+    """
+    parts = urlsplit(url)
+    return f"postgresql://{parts.hostname or ''}{parts.path}"
+
+
+def identifier(name: str) -> str:
+    """Return the name of a column or a table.
+
+    Examples
+    --------
+    >>> identifier('5" disc') == '"5"" disc"'
+    True
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+class Postgres(Database):
+    """A database of PostgreSQL, in a transaction that only reads."""
+
+    name = "PostgreSQL"
+    dialect = "postgres"
+    # A query that ends so is not merged with the one around it, and costs nothing else.
+    fence = "OFFSET 0"
+    smallint = "INTEGER"  # a condition can be cast to that only
+    functions: ClassVar[Mapping[str, Written]] = {
+        "and_bits": lambda a, b: f"(({a}) & ({b}))",
+        "or_bits": lambda a, b: f"(({a}) | ({b}))",
+        "xor_bits": lambda a, b: f"(({a}) # ({b}))",
+        "left_by": lambda a, n: f"(({a}) << {n})",
+        "right_by": lambda a, n: f"(({a}) >> {n})",
+        "xor_all": lambda a: f"bit_xor({a})",
+        "text_word": lambda a: (
+            f"('x' || left(encode(sha256(convert_to({a}, 'UTF8')), 'hex'), 16))::bit(64)::bigint"
+        ),
+        "float_word": lambda a: f"('x' || encode(float8send({a}), 'hex'))::bit(64)::bigint",
+    }
+
+    _connection: "Connection | None" = None
+
+    @property
+    def address(self) -> str:
+        """Where it is, for people."""
+        return address_of(self.url)
+
+    @property
+    def connection(self) -> "Connection":
+        """The connection; there is one while it is connected."""
+        if self._connection is None:
+            raise PredictionsError(f"{self.address} is not connected")
+        return self._connection
+
+    def open(self) -> None:
+        """Connect, and begin a transaction that only reads, and sees one state of the table."""
+        psycopg = _driver()
+        plain = re.sub(r"^\w+(\+\w+)?://", "postgresql://", self.url)
+        server = psycopg.connect(plain, client_encoding="utf8")
+        server.read_only = True
+        server.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        server.execute("SET extra_float_digits = 3")  # before version 12 it rounded
+        server.execute("SET standard_conforming_strings = on; SET datestyle = ISO")
+        # Rows keep the order they lie in.
+        server.execute("SET synchronize_seqscans = off")
+        # To compile the many steps of a query takes seconds, and saves less.
+        server.execute("SET jit = off")
+        self._connection = server
+
+    def close(self) -> None:
+        """End the transaction and the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def fetch(self, sql: str) -> list[Row]:
+        """Return the rows that one query has for an answer."""
+        # What is prepared is one statement: a condition cannot end it and begin another, which
+        # could leave the transaction that only reads.
+        return self.connection.execute(sql.encode(), prepare=True).fetchall()
+
+    def pieces(self, sql: str) -> Iterator[list[Row]]:
+        """Return the rows of one query piece by piece."""
+        held: list[Row] = []
+        with self.connection.cursor() as cursor:
+            for row in cursor.stream(sql.encode()):
+                held.append(row)
+                if len(held) == _AT_ONCE:
+                    yield held
+                    held = []
+        if held:
+            yield held
+
+    def version(self) -> str:
+        """Return what it says it is."""
+        return f"{self.name} {self.connection.info.server_version // 10_000}"
+
+    def refuse_old(self) -> None:
+        """Raise where its version has no exclusive or of a group."""
+        if self.connection.info.server_version < _OLDEST * 10_000:
+            raise PredictionsError(
+                f"{self.address} is of {self.version()}",
+                details=f"tables are counted where they lie from {self.name} {_OLDEST} on",
+                hint="have the table copied: engine 'duckdb'",
+            )
+
+    def tables(self) -> list[DatabaseTable]:
+        """Return the tables and views that can be read."""
+        return self.connection.execute(_TABLES).fetchall()
+
+    def table(self, schema: str, name: str) -> str:
+        """Return a table as it stands after FROM."""
+        return f"{identifier(schema)}.{identifier(name)}"
+
+    def columns(self, schema: str, name: str) -> list[DatabaseColumn]:
+        """Return the columns of a table."""
+        query = selection(["*"], self.table(schema, name), "LIMIT 0")
+        found = self.connection.execute(query.encode())
+        return [
+            DatabaseColumn(column.name, type_of(column), _sql(column))
+            for column in found.description or []
+        ]
+
+    def errors(self) -> tuple[type[Exception], ...]:
+        """Return what the driver raises."""
+        return (_driver().Error,)
+
+    def literal(self, id: Id) -> str:
+        """Return an id as it stands in a query."""
+        return quoted(id, "duckdb") if isinstance(id, str) else str(id)
+
+    def possible(self, id: Id, kind: str) -> bool:
+        """Tell whether a column of ids could hold this one."""
+        return super().possible(id, kind) and "\0" not in str(id)
+
+    def double(self, digits: str) -> str:
+        """Return a number as a literal, which would otherwise be a numeric."""
+        return f"'{digits}'::float8"
+
+    def lookup(self, index: str, values: Sequence[float]) -> str:
+        """Return an element of a list."""
+        listed = ",".join(map(repr, values))
+        return f"('{{{listed}}}'::float8[])[({index}) + 1]"
+
+
+def _driver() -> ModuleType:
+    try:
+        import psycopg
+    except ImportError:
+        raise MissingDependencyError("PostgreSQL needs psycopg", hint=install("postgres")) from None
+    return psycopg
+
+
+def type_of(column: "Column") -> str:
+    """Return what DuckDB calls the type of a column."""
+    if column.type_code != _NUMERIC:
+        return _TYPES.get(column.type_code, "VARCHAR")
+    digits, places = column.precision, column.scale
+    if digits is None or places is None or not 0 <= places <= digits <= 38:
+        return "DOUBLE"  # any number of digits; the nearest is what a score becomes in any case
+    return f"DECIMAL({digits},{places})"
+
+
+def _sql(column: "Column") -> str:
+    """Return a column's values: numbers as a bigint or a float8, and others as they are written."""
+    name, kind = identifier(column.name), type_of(column)
+    if kind in ("FLOAT", "DOUBLE"):
+        return f"{name}::float8"
+    if kind in ("SMALLINT", "INTEGER", "UINTEGER"):
+        return f"{name}::bigint"
+    if kind == "VARCHAR" and column.type_code not in _TEXTS:
+        return f"CASE WHEN {name} IS NOT NULL THEN concat({name}) END"
+    return name

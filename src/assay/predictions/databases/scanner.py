@@ -1,0 +1,424 @@
+"""Predictions in a table of a database, counted and filtered there; what is drawn leaves it."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from functools import cache
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from assay.core.bins import Rule, Scale, scale_of
+from assay.core.cuts import Variable
+from assay.core.deck import Id
+from assay.core.profile import ScoreCells, evenest
+from assay.core.types import Floats, Ints
+from assay.core.types import Words as Words64
+from assay.core.weights import factor_exponent
+from assay.errors import PredictionsError
+from assay.predictions.column import refuse_missing_columns
+from assay.predictions.contract import IdKind
+from assay.predictions.databases.rows import DatabaseIds, DatabaseRows
+from assay.predictions.databases.translate import Query
+from assay.predictions.databases.words import Words, halves_of, place_of
+from assay.predictions.doubts import Doubt, doubts_of
+from assay.predictions.duckdb.scanner import scaled_sql
+from assay.predictions.engine import Rows, Span, Survey
+from assay.predictions.ids import Ids
+from assay.predictions.roles import Roles
+from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows_of, usable_sql
+from assay.predictions.sql.rows import (
+    RowSql,
+    case_sql,
+    double_sql,
+    heap_cases_sql,
+    row_sql,
+    spread_sql,
+    value_sql,
+)
+from assay.predictions.tables import jsonable
+from assay.predictions.values import refuse_bad_total
+
+# The sum with 1.5 * 2^52 has no bits after the point: IEEE 754 rounds it to the nearest whole
+# number, halves to the even one. No two databases have the same function for this.
+_ROUND = 6755399441055744.0
+
+_ITEM = RowSql("id", "score", "says")
+
+
+def rounded_sql(value: str) -> str:
+    """Return the nearest whole number, of two the even one, where that is below 2^51 in size.
+
+    Examples
+    --------
+    >>> rounded_sql("x")
+    'CAST((x + 6.7553994410557440e+15) - 6.7553994410557440e+15 AS BIGINT)'
+    """
+    large = double_sql(_ROUND)
+    return f"CAST(({value} + {large}) - {large} AS BIGINT)"
+
+
+def bin_sql(value: str, rule: Rule) -> str:
+    """Return the bin of a value."""
+    return rounded_sql(spread_sql(value, rule))
+
+
+class DatabaseScanner:
+    """A `Scanner` over a table of a database.
+
+    Each question reads the table a few times at most. Nothing is created in the database.
+
+    Parameters
+    ----------
+    rows : DatabaseRows
+        The rows.
+    roles : Roles
+        Which column is what.
+    show : sequence of str
+        The columns that people see.
+    ids : DatabaseIds, optional
+        The ids, where they were looked at before.
+    """
+
+    def __init__(
+        self,
+        rows: DatabaseRows,
+        roles: Roles,
+        show: Sequence[str],
+        ids: DatabaseIds | None = None,
+    ) -> None:
+        refuse_missing_columns([*roles.columns, *show], list(rows.types), rows.source)
+        self._rows, self._roles, self._show = rows, roles, tuple(show)
+        self._row = row_sql(
+            roles, rows.names, rows.types, dialect="duckdb", is_text=False, source=rows.source
+        )
+        self._ids = DatabaseIds(rows, str(roles.id)) if ids is None else ids
+        self._weight = ""
+
+    @property
+    def source(self) -> str:
+        """Where the predictions come from, for people."""
+        return self._rows.source
+
+    @property
+    def id_kind(self) -> IdKind:
+        """Whether the ids are integers or strings."""
+        return self._ids.kind
+
+    @property
+    def row(self) -> RowSql:
+        """What is asked of each row."""
+        return self._row
+
+    def survey(self, seed: int) -> Survey:
+        """Count all items by score."""
+        del seed  # the first cards would take a list in every group
+        with self._connected():
+            self._weigh()
+            rule = self._rule("score", "margin")
+            count = cache(lambda rule: self._counted("score", "margin", rule, digest=True))
+            cells = evenest(count, rule, lambda counted: counted[0])
+            doubts = self._checked(cells[0])
+            if not self._row.weight:
+                return Survey(cells[0], doubts=doubts)
+            weighed = evenest(count, rule, lambda counted: counted[0].by_weight)
+            return Survey(cells[0], doubts=doubts, weighed=weighed[0], weights_word=cells[1])
+
+    def judged(self) -> tuple[ScoreCells, tuple[Doubt, ...]]:
+        """Count all items by score, without a digest of their ids."""
+        with self._connected():
+            cells = self.cells("score", "margin")
+            return cells, self._checked(cells)
+
+    def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
+        """Count all items by another stratification variable."""
+        with self._connected():
+            rule = self._rule(variable, scale)
+            return evenest(
+                lambda rule: self._counted(variable, scale, rule)[0],
+                rule,
+                lambda cells: cells.by_weight,
+            )
+
+    def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
+        """Return the items in each span, and what they count for."""
+        inside = case_sql(spans, [str(place) for place in range(len(spans))])
+        weight = "weight" if self._row.weight else "1"
+        rows = self._heaped(spans, self._judged(variable, scale)).query
+        rows = rows.select(f"{inside} AS span", f"{weight} AS counts")
+        rows = rows.select(
+            *("span", "count(*) AS items", "sum(counts) AS total"),
+            where="span IS NOT NULL",
+            tail="GROUP BY span",
+        )
+        counts = np.zeros((2, len(spans)), dtype=np.int64)
+        for span, items, total in self._rows.fetch(rows):
+            counts[:, int(span)] = int(items), int(total)
+        return counts
+
+    def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
+        """Return the rows of all spans, with what people see of them.
+
+        Parameters
+        ----------
+        spans, variable, scale, seed
+            As in `engine.Scanner`.
+        """
+        weighted = bool(self._row.weight)
+        literal = double_sql if weighted else _place_sql
+        limit = case_sql(spans, [literal(span.limit) for span in spans])
+        items = self._judged(variable, scale, shown=True)
+        told = items.keep
+        items = self._heaped(spans, items).with_column(f"{limit} AS highest")
+        items.query = items.query.select(*items.keep, where="highest IS NOT NULL")
+        number = items.numbered("id", self.id_kind, seed)
+        items = items.with_column(f"{number.number if weighted else number.place} AS own")
+        low_enough = "own <= weight * highest" if weighted else "own <= highest"
+        return self._taken(items.query.select(*told, where=low_enough))
+
+    def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
+        """Return the rows with these ids, with what people see of them."""
+        with self._connected():
+            parts = [
+                self._judged(variable, scale, shown=True, inside=inside).query
+                for inside in self._ids.inside(ids)
+            ]
+            return self._taken(*parts)
+
+    def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
+        """Return what people see of the items with these ids, in their order."""
+        if not self._show:
+            return [{} for _ in ids]
+        found = self.find(ids, variable="score", scale="margin")
+        there = found.ids.at(np.arange(len(found.ids)))
+        shown = dict(zip(there, found.shown or [], strict=True))
+        missing = sum(id not in shown for id in ids)
+        if missing:
+            raise PredictionsError(
+                f"{self.source} has changed since it was read",
+                details=f"{missing:,} of {len(ids):,} drawn items are no longer there",
+            )
+        return [shown[id] for id in ids]
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the predictions have the probabilities of all classes: those are copied."""
+        return False
+
+    def probabilities(self, ids: Sequence[Id]) -> tuple[Ids, Floats]:
+        """Return nothing: predictions with probabilities are copied, and not read by this."""
+        raise NotImplementedError
+
+    def opinions_digest(self) -> int:
+        """Return nothing: predictions with columns for a model are copied."""
+        raise NotImplementedError
+
+    def summed_probabilities(self) -> Floats | None:
+        """Return None: there are no probabilities of classes."""
+        return None
+
+    def refuse_repeated_ids(self) -> None:
+        """Look at every id, and raise where one repeats."""
+        self._ids.refuse_repeated()
+
+    def _connected(self) -> AbstractContextManager[None]:
+        return self._rows.database.connected(self.source)
+
+    def _items(self, *, shown: bool = False, inside: str = "") -> Words:
+        """Return every item's id, score, what it says, its impressions and what is shown of it.
+
+        Parameters
+        ----------
+        shown : bool
+            Whether the last are wanted.
+        inside : str
+            A condition on the rows, in the database's own SQL.
+        """
+        show = self._show if shown else ()
+        rows = Query(self._rows.select([*self._roles.columns, *show], inside))
+        told = {"id": self._ids.sql, "score": self._row.score, "says": self._row.says}
+        if self._weight:
+            told["weight"] = self._weight
+        told |= {f"shown_{place}": self._rows.names[name] for place, name in enumerate(show)}
+        columns = [f"{expression} AS {name}" for name, expression in told.items()]
+        there = f"{self._row.weight} > 0e0" if self._weight else ""
+        return Words(rows.select(*columns, where=there), list(told))
+
+    def _judged(
+        self, variable: Variable, scale: Scale, *, shown: bool = False, inside: str = ""
+    ) -> Words:
+        """Return every item's id, value, what it says, its impressions and what is shown of it.
+
+        Parameters
+        ----------
+        variable, scale : Variable, Scale
+            What the value is.
+        shown, inside
+            As in `_items`.
+        """
+        items = self._items(shown=shown, inside=inside)
+        value = f"{value_sql(_ITEM, variable, scale, self._roles.limit)} AS value"
+        keep = ["value" if name == "score" else name for name in items.keep]
+        columns = [value if name == "value" else name for name in keep]
+        return Words(items.query.select(*columns), keep)
+
+    def _heaped(self, spans: Sequence[Span], items: Words) -> Words:
+        """Return items with the heap of what each says, where spans are of heaps."""
+        if self._row.classes is None:
+            return items
+        return items.with_column(f"{heap_cases_sql(spans)} AS heap")
+
+    def _weigh(self) -> None:
+        """Find the impressions of an item, and leave out items of weight 0.
+
+        Values that are none are told of all rows, as in memory.
+        """
+        weight = self._row.weight
+        if not weight:
+            return
+        self._weight = ""
+        self._tell_what_is_wrong()
+        rows = Query(self._rows.select([str(self._roles.weight)]))
+        ((size, total),) = self._rows.fetch(rows.select("count(*)", f"sum({weight})"))
+        self._refuse_nothing(size)
+        refuse_bad_total(total, f"column {self._roles.weight!r} of {self.source}")
+        every = rows.select(f"{weight} AS weight")
+        factor = factor_exponent(
+            total,
+            size,
+            lambda: (np.array(piece, dtype=np.float64)[:, 0] for piece in self._rows.pieces(every)),
+        )
+        impressions = rounded_sql(scaled_sql(weight, factor))
+        self._weight = f"CASE WHEN {impressions} > 1 THEN {impressions} ELSE 1 END"
+
+    def _rule(self, variable: Variable, scale: Scale) -> Rule:
+        """Return how bins are made, and raise where something is wrong with an item."""
+        items = self._judged(variable, scale)
+        usable = usable_sql(RowSql("id", "value", "says", classes=self._row.classes))
+        rows = items.query.select("value", f"CASE WHEN {usable} THEN 0 ELSE 1 END AS bad")
+        ends = ("count(*)", "sum(bad)", "min(value)", "max(value)")
+        ((size, bad, low, high),) = self._rows.fetch(rows.select(*ends))
+        self._refuse_nothing(size)
+        if bad or low is None or not isfinite(low) or not isfinite(high):
+            self._tell_what_is_wrong()
+            raise PredictionsError(
+                f"some scores of {self.source} are too far from the threshold "
+                f"{self._roles.threshold}",
+                details="the distance between a score and the threshold must fit in a float64",
+            )
+        return scale_of(low, high)
+
+    def _refuse_nothing(self, size: int) -> None:
+        if not size:
+            where = self._rows.where
+            raise PredictionsError(
+                f"where={where!r} leaves no row of {self.source}"
+                if where
+                else f"{self.source} is empty",
+                details="it must hold for at least one"
+                if where
+                else "it must hold at least one row",
+            )
+
+    def _counted(
+        self, variable: Variable, scale: Scale, rule: Rule, *, digest: bool = False
+    ) -> tuple[ScoreCells, int]:
+        """Count all items by bin and label.
+
+        Parameters
+        ----------
+        variable, scale : Variable, Scale
+            What the bins are of.
+        rule : {"probability", "tail", "margin"}
+            How they are made.
+        digest : bool
+            Whether the ids, and who has which weight, are summed up.
+
+        Returns
+        -------
+        ScoreCells, int
+            And the exclusive or of `assay.predictions.arrivals.weight_words`.
+        """
+        items = self._judged(variable, scale)
+        told = ["count(*) AS items", "min(value) AS low", "max(value) AS high"]
+        weighted = bool(self._weight)
+        if weighted:
+            told.append("sum(weight) AS total")
+        if digest:
+            items = self._with_digest(items)
+            told.append("xor_all(word) AS words")
+        if digest and weighted:
+            told.append("xor_all(weight_word) AS weight_words")
+        bins = items.query.select(f"{bin_sql('value', rule)} AS bin", *items.keep)
+        found = self._rows.fetch(bins.select("bin", "says", *told, tail="GROUP BY bin, says"))
+        columns = [np.array(column) for column in zip(*found, strict=True)]
+        kinds = 2 if self._row.classes is None else self._row.classes
+        bin, said, count = (column.astype(np.int64) for column in columns[:3])
+        order = np.argsort(kinds * bin + said)
+        low, high = (column.astype(np.float64)[order] + 0.0 for column in columns[3:5])
+        rest = [_words(column) for column in columns[5:]]
+        weight = rest.pop(0).view(np.int64)[order] if weighted else None
+        words = rest[0][order] if digest else np.zeros(order.size, dtype=np.uint64)
+        word = int(np.bitwise_xor.reduce(rest[1])) if digest and weighted else 0
+        said = said[order]
+        return ScoreCells(
+            rule=rule,
+            bin=bin[order],
+            said=said == 1 if self._row.classes is None else said,
+            count=count[order],
+            low=low,
+            high=high,
+            digest=words,
+            classes=kinds,
+            weight=weight,
+        ), word
+
+    def _with_digest(self, items: Words) -> Words:
+        """Return items with a word for each, and one for each and its weight."""
+        digest = items.digest("id", self.id_kind)
+        if not self._weight:
+            return items.with_column(f"{digest.word} AS word")
+        (own, weight) = items.named(digest, halves_of("weight"))
+        (weight, own) = items.mixed([weight], [own])
+        (both, own) = items.named(own.xor(weight), own)
+        (both, own) = items.mixed([both], [own])
+        return items.with_column(f"{both.word} AS weight_word", f"{own.word} AS word")
+
+    def _checked(self, cells: ScoreCells) -> tuple[Doubt, ...]:
+        refuse_bad_cells(cells, self._rows, self._row, self._roles)
+        outside = rows_of(self._rows, self._row, self._roles)
+        return doubts_of(cells, self._roles, self.source, outside)
+
+    def _tell_what_is_wrong(self) -> None:
+        """Look at the rows again, to tell what a count could only notice."""
+        refuse_bad_rows(self._rows, self._row, self._roles, written={})
+
+    def _taken(self, *queries: Query) -> Rows:
+        """Return the rows of some queries, with what people see of them."""
+        found = [row for query in queries for row in self._rows.fetch(query)]
+        columns: list[Any] = (
+            list(zip(*found, strict=True)) if found else [()] * (4 + len(self._show))
+        )
+        ids, values, says, *rest = columns
+        weights = np.array(rest.pop(0), dtype=np.int64) if self._weight else None
+        said = np.array(says, dtype=np.int64)
+        shown = [
+            {name: jsonable(value) for name, value in zip(self._show, row, strict=True)}
+            for row in zip(*rest[: len(self._show)], strict=True)
+        ]
+        return Rows(
+            self._ids.of(ids),
+            np.array(values, dtype=np.float64) + 0.0,  # -0.0 becomes 0.0, as in memory
+            said == 1 if self._row.classes is None else said,
+            shown if self._show else [{} for _ in ids],
+            weights,
+        )
+
+
+def _place_sql(limit: float) -> str:
+    return str(place_of(int(limit)))
+
+
+def _words(column: "np.ndarray[Any, Any]") -> Words64:
+    """Return whole numbers of 64 bits, with a sign or without, as the database has them."""
+    return np.array([int(each) % 2**64 for each in column.tolist()], dtype=np.uint64)
