@@ -29,7 +29,8 @@ def _read(path: str) -> "pa.Table":
     if Path(path).is_dir():
         path = f"{path}/**/*.parquet"
     with duckdb.connect() as connection:
-        return connection.sql(f"FROM '{path}'").to_arrow_table()
+        table: pa.Table = connection.sql(f"FROM '{path}'").to_arrow_table()
+    return table
 
 
 def _postgres(request: pytest.FixtureRequest, table: "pa.Table", name: str) -> str:
