@@ -348,7 +348,7 @@ def card_row(card: Card, stratum: int, position: int) -> CardRow:
             + ("a NUL" if "\0" in text else f"{len(text):,} characters"),
             details=f"ids have at most {_LONGEST_ID:,} characters, and no NUL",
         )
-    shown = json.dumps(dict(card.shown))
+    shown = json.dumps(dict(card.shown)) if card.shown else "{}"
     return CardRow(stratum, position, text, int(card.predicted), shown, card.weight)
 
 

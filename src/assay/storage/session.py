@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain, count
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -192,6 +192,8 @@ class CardRow:
     weight: int | None = None
 
 
+_ADD_CARDS = schema.item.insert()  # of all columns, in the order of CardRow's
+_in_row = attrgetter(*CardRow.__dataclass_fields__)
 _CARDS = (
     sa.select(*(schema.item.c[name] for name in CardRow.__dataclass_fields__))
     .where(schema.item.c.campaign_id == sa.bindparam("campaign"))
@@ -221,9 +223,15 @@ class Decks(Connected):
 
     def add_cards(self, campaign: int, cards: Sequence[CardRow]) -> None:
         """Add cards to the reserve."""
-        if cards:
+        if not cards:
+            return
+        # As text that the driver takes: SQLAlchemy alone would take twice as long as the database.
+        statement = _ADD_CARDS.compile(dialect=self._connection.dialect)
+        if statement.positional:
+            rows: list[Any] = [(campaign, *_in_row(card)) for card in cards]
+        else:
             rows = [{"campaign_id": campaign, **vars(card)} for card in cards]
-            self._connection.execute(schema.item.insert(), rows)
+        self._connection.exec_driver_sql(str(statement), rows)
 
     def cards(self, campaign: int, stratum: int, start: int, stop: int) -> list[CardRow]:
         """Return a stratum's cards at the positions start <= position < stop.
