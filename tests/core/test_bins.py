@@ -46,6 +46,34 @@ def sigmoid(z: Floats) -> Floats:
     return np.asarray(1 / (1 + np.exp(-z)))
 
 
+def _edges() -> Floats:
+    """Return scores around the ends of bins: those before and behind, by one float64 each."""
+    ends = np.arange(-2046.5, 2047.0)
+    # The root of sqrt(x) - sqrt(1 - x) = c, by x = (1 + c sqrt(2 - c^2)) / 2.
+    c = ends / 2047
+    middle = np.clip((1 + c * np.sqrt(2 - c**2)) / 2, 0, 1)
+    near = [middle]
+    for way in (0.0, 1.0):
+        at = middle
+        for _ in range(6):
+            at = np.nextafter(at, way)
+            near.append(at)
+    far = np.float32(middle)
+    near += [np.nextafter(far, np.float32(way)).astype(np.float64) for way in (0, 1)]
+    return np.concatenate(near)
+
+
+def test_probabilities_near_the_end_of_a_bin() -> None:
+    edges = _edges()
+    assert bins_of(edges, "probability").tolist() == [
+        plain_bin(x, "probability") for x in edges.tolist()
+    ]
+    # In float32 alone, some would be on the other side.
+    narrow = edges.astype(np.float32)
+    spread = np.float32(2047) * (np.sqrt(narrow) - np.sqrt(np.float32(1) - narrow))
+    assert (np.rint(spread) != bins_of(edges, "probability")).sum() > 1000
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_bins_are_those_of_the_formula(rule: Rule) -> None:
     @given(arrays(np.float64, st.integers(1, 50), elements=ANY[rule]))
