@@ -59,7 +59,7 @@ def bins_of(values: Floats, rule: Rule) -> Ints:
     Parameters
     ----------
     values : array, shape (N,)
-        Finite; between 0 and 1 unless the rule is for margins.
+        Finite, of float64 or float32; between 0 and 1 unless the rule is for margins.
     rule : {"probability", "tail", "margin"}
         The one for the scores of the whole population.
 
@@ -72,6 +72,7 @@ def bins_of(values: Floats, rule: Rule) -> Ints:
     """
     if rule == "probability":
         return _probability_bins(values)
+    values = values.astype(np.float64, copy=False)
     if rule == "tail":
         spread = PROBABILITY_STEPS * (_root(values) - _root(1.0 - values))
     else:
@@ -82,16 +83,16 @@ def bins_of(values: Floats, rule: Rule) -> Ints:
     return bins
 
 
-# In float32, whose roots take a quarter of the time, 2047 (sqrt(x) - sqrt(1 - x)) is off by less than
-# 2047 * 5 * 2^-24 = 0.0007: x, 1 - x, the roots, the difference and the product are each rounded to
-# a part 2^-24, and the roots halve what they are given. So what is no nearer than this to a half is
-# rounded to the same whole number as in float64.
+# In float32, whose roots take a quarter of the time, 2047 (sqrt(x) - sqrt(1 - x)) is off by less
+# than 2047 * 5.5 * 2^-24 = 0.0007: x, 1 - x, the roots, the difference and the product are each
+# rounded to a part 2^-24, or 1 - x twice, and the roots halve what they are given. So what is no
+# nearer than this to a half is rounded to the same whole number as in float64.
 _NEAR_A_HALF = np.float32(0.001)
 
 
 def _probability_bins(values: Floats) -> Ints:
-    spread = np.sqrt(values.astype(np.float32))
-    other = (1.0 - values).astype(np.float32)
+    spread = np.sqrt(values, dtype=np.float32, casting="same_kind")
+    other = (1.0 - values).astype(np.float32, copy=False)
     spread -= np.sqrt(other, out=other)
     spread *= np.float32(PROBABILITY_STEPS)
     nearest = np.rint(spread)
@@ -100,7 +101,7 @@ def _probability_bins(values: Floats) -> Ints:
     # Not a number is neither near nor far: it goes with those that are computed in full.
     unsure = np.flatnonzero(~(np.abs(spread, out=spread) < 0.5 - _NEAR_A_HALF))
     if unsure.size:
-        x = values[unsure]
+        x = values[unsure].astype(np.float64)
         exact = PROBABILITY_STEPS * (np.sqrt(x) - np.sqrt(1.0 - x))
         bins[unsure] = np.rint(exact).astype(np.int64)
     return bins
@@ -155,6 +156,12 @@ class Ranges:
 
     def add(self, place: Ints, values: Floats) -> None:
         """Count scores, each at its place."""
-        self.count += np.bincount(place, minlength=self.count.size)
+        np.add.at(self.count, place, 1)  # np.bincount would make a counter for every place anew
         np.minimum.at(self.low, place, values)
         np.maximum.at(self.high, place, values)
+
+    def join(self, other: "Ranges") -> None:
+        """Add what another counted."""
+        self.count += other.count
+        np.minimum(self.low, other.low, out=self.low)
+        np.maximum(self.high, other.high, out=self.high)

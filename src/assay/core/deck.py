@@ -145,13 +145,18 @@ def mix(words: Words) -> Words:
         # A signed shift would drag the sign along and give other numbers without a sound.
         raise InputError(f"words of type {words.dtype} cannot be mixed", details="uint64 is needed")
     mixed = words.copy()
-    shifted = np.right_shift(words, SHIFT, out=np.empty_like(words))
-    for _ in range(2):
-        mixed ^= shifted
-        mixed *= MULTIPLIER
-        np.right_shift(mixed, SHIFT, out=shifted)
-    mixed ^= shifted
+    mix_in_place(mixed)
     return mixed
+
+
+def mix_in_place(words: Words) -> None:
+    """Put h(word) in the place of each word, of type uint64."""
+    shifted = np.right_shift(words, SHIFT)
+    for _ in range(2):
+        words ^= shifted
+        words *= MULTIPLIER
+        np.right_shift(words, SHIFT, out=shifted)
+    words ^= shifted
 
 
 @lru_cache(maxsize=64)

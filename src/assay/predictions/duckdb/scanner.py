@@ -29,7 +29,7 @@ from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import DuckIds, Relation
 from assay.predictions.engine import Listed, Rows, Span, Survey, polled
 from assay.predictions.ids import Ids
-from assay.predictions.memory import TOP, fingerprint_text
+from assay.predictions.memory import TOP
 from assay.predictions.roles import Roles
 from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows_of
 from assay.predictions.sql.classes import LIST
@@ -161,6 +161,11 @@ _YES_BIT = 14
 _BIN_BITS: dict[Rule, int] = {"probability": 12, "tail": 12, "margin": 15}
 
 
+def first_limit(size: int) -> int:
+    """Return the number in the deck up to which the first pass over so many rows lists ids."""
+    return min(TOP, int(_LISTED / size * 2**64))
+
+
 class DuckScanner:
     """A `Scanner` over a relation of DuckDB.
 
@@ -224,10 +229,10 @@ class DuckScanner:
         """Count all items by score, and list the first cards, in one pass."""
         with reading(self.source):
             self._weigh()
-            size, rule = self._size_and_rule()
+            size, rule = self.size_and_rule()
             count = cache(lambda rule: self._surveyed(rule, seed, size))
             found = evenest(count, rule, lambda survey: survey.cells)
-            found = replace(found, doubts=self._checked(found.cells))
+            found = replace(found, doubts=self.checked(found.cells))
             if not self._row.weight:
                 return found
             weighed = evenest(count, rule, lambda survey: survey.cells.by_weight)
@@ -242,7 +247,7 @@ class DuckScanner:
         if not weight:
             return
         self._sql = self._all_rows
-        self._tell_what_is_wrong()
+        self.tell_what_is_wrong()
         rows = self._rows.project(f"{weight} AS weight")
         ((size, total),) = self._fetch(rows.aggregate("count(*), sum(weight)"))
         self._refuse_nothing(size)
@@ -257,31 +262,21 @@ class DuckScanner:
     def judged(self) -> tuple[ScoreCells, tuple[Doubt, ...]]:
         """Count all items by score, without a look at their ids."""
         with reading(self.source):
-            _, rule = self._size_and_rule()
+            _, rule = self.size_and_rule()
             cells = evenest(
                 lambda rule: self._cells_of(self._row.score, rule), rule, lambda cells: cells
             )
-            return cells, self._checked(cells)
+            return cells, self.checked(cells)
 
-    def _checked(self, cells: ScoreCells) -> tuple[Doubt, ...]:
+    def checked(self, cells: ScoreCells) -> tuple[Doubt, ...]:
+        """Raise where counts show that something is wrong, and return what looks odd."""
         refuse_bad_cells(cells, self._inspected, self._row, self._roles)
         outside = rows_of(self._inspected, self._row, self._roles)
         return doubts_of(cells, self._roles, self.source, outside)
 
-    def _surveyed(self, rule: Rule, seed: int, size: int, word: str | None = None) -> Survey:
-        """Count all rows, and list first cards.
-
-        Parameters
-        ----------
-        rule : {"probability", "tail", "margin"}
-            How bins are made.
-        seed, size : int
-            Of the deck, and the number of rows.
-        word : str, optional
-            What is summed up for the fingerprint, where the cells do not tell it.
-        """
-        limit = min(TOP, int(_LISTED / size * 2**64))
-        seen = "bit_xor(word)" if word is None else "sum(judged)"
+    def _surveyed(self, rule: Rule, seed: int, size: int) -> Survey:
+        """Count all rows by a bin rule, and list the first cards."""
+        limit = first_limit(size)
         weighted = bool(self._row.weight)
         weight_word = f"xor(word, {duckdb_mix('weight::UBIGINT')})"
         # Who comes first depends on the weight, too, and is asked for when strata are known.
@@ -296,24 +291,13 @@ class DuckScanner:
             columns=[
                 f"{self._ids.sql} AS id",
                 f"{self._digest} AS word",
-                *([] if word is None else [f"{word} AS judged"]),
             ],
-            aggregates=[
-                "count(id) AS with_id",
-                f"{seen} AS seen",
-                last,
-            ],
+            aggregates=["count(id) AS with_id", "bit_xor(word) AS seen", last],
         )
         order = self._in_order(rule, counted)
-        words = np.zeros(order.size, dtype=np.uint64)
-        fingerprint = None
-        if word is None:
-            words = np.asarray(counted["seen"])[order]
-        else:
-            fingerprint = fingerprint_text(size, _total(counted["seen"]))
-        cells = self._cells(rule, counted, order, words)
+        cells = self._cells(rule, counted, order, np.asarray(counted["seen"])[order])
         if int(np.asarray(counted["with_id"]).sum()) < cells.size:
-            self._tell_what_is_wrong()
+            self.tell_what_is_wrong()
         if weighted:
             each = np.asarray(counted["weights_word"])
             return Survey(cells, weights_word=int(np.bitwise_xor.reduce(each)))
@@ -321,7 +305,7 @@ class DuckScanner:
         lengths = np.asarray(lists.value_lengths().fill_null(0))
         cell_of_each = np.repeat(np.arange(order.size), lengths)
         listed = Listed(seed, limit, self._ids.of(lists.flatten()), cell_of_each)
-        return Survey(cells, listed, fingerprint=fingerprint)
+        return Survey(cells, listed)
 
     def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
         """Count all items by another stratification variable."""
@@ -433,7 +417,7 @@ class DuckScanner:
     def _rows(self) -> duckdb.DuckDBPyRelation:
         return self._relation.connection.sql(f"FROM {self._sql}")
 
-    def _size_and_rule(self) -> tuple[int, Rule]:
+    def size_and_rule(self) -> tuple[int, Rule]:
         """Return the number of rows and the bin rule; of Parquet files without reading the rows."""
         score = self._row.score
         rows = self._rows
@@ -447,7 +431,7 @@ class DuckScanner:
         ((size, low, high),) = self._fetch(rows.aggregate(ends))
         self._refuse_nothing(size)
         if low is None or not isfinite(low) or not isfinite(high):
-            self._tell_what_is_wrong()
+            self.tell_what_is_wrong()
         return size, scale_of(low, high)
 
     def _refuse_nothing(self, size: int) -> None:
@@ -468,7 +452,7 @@ class DuckScanner:
         try:
             return self._in_little_memory(counted)
         except duckdb.Error:
-            self._tell_what_is_wrong()
+            self.tell_what_is_wrong()
             raise
 
     def key(self, value: str, rule: Rule) -> str:
@@ -512,7 +496,7 @@ class DuckScanner:
         """Return where the cells are, in the order of `ScoreCells`; raise if any is bad."""
         ends = [np.asarray(counted[end]) for end in ("low", "high")]
         if counted["key"].null_count or not np.isfinite(ends).all():
-            self._tell_what_is_wrong()
+            self.tell_what_is_wrong()
         bins, said = self._unpacked(rule, counted["key"])
         return np.argsort(self._n_codes * bins + said)
 
@@ -535,7 +519,7 @@ class DuckScanner:
         kinds = self._n_codes
         return ScoreCells(rule, bins[order], said[order], count, low, high, words, kinds, weight)
 
-    def _tell_what_is_wrong(self) -> None:
+    def tell_what_is_wrong(self) -> None:
         """Look at the rows again, to tell what one pass could only notice."""
         numbers = (self._roles.score, self._roles.weight) if self._relation.is_text else ()
         written = {name: identifier(name) for name in numbers if name is not None}
@@ -605,12 +589,6 @@ def _pieces(rows: duckdb.DuckDBPyRelation) -> Iterator[Floats]:
 
 def _word_sql(limit: float) -> str:
     return f"{int(limit)}::UBIGINT"
-
-
-def _total(sums: "pa.ChunkedArray[Any]") -> int:
-    """Return the sum of whole numbers that may be larger than 64 bits hold."""
-    numbers: list[Any] = sums.to_pylist()
-    return sum(int(number) for number in numbers)
 
 
 def _unpacked(column: "pa.ChunkedArray[Any]") -> tuple[Ints, Bools]:

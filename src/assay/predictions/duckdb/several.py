@@ -1,26 +1,37 @@
-"""Several classifiers that DuckDB reads where they lie: each column twice, and nothing is kept."""
+"""Several classifiers that DuckDB reads where they lie: once, to count them all."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
+from tempfile import TemporaryFile
+from typing import IO
 
+import duckdb
 import pyarrow as pa
 
+from assay.core.bins import Rule
+from assay.core.profile import ScoreCells
 from assay.errors import PredictionsError
+from assay.predictions.doubts import Doubt
 from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.relations import Relation, open_relation
-from assay.predictions.duckdb.scanner import DuckInspected, DuckScanner, refuse_other_bins
-from assay.predictions.engine import Survey
+from assay.predictions.duckdb.scanner import DuckScanner, first_limit, refuse_other_bins
+from assay.predictions.engine import Listed, Survey
 from assay.predictions.judgements import about
+from assay.predictions.memory import fingerprint_text
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
+from assay.predictions.sql.deck import duckdb_keyed
 from assay.predictions.sql.rows import RowSql
-from assay.predictions.sql.several import (
-    CODE,
-    RANK,
-    Steps,
-    duckdb_judged_word,
-    mean_sql,
-    n_codes,
-    steps_of,
+from assay.predictions.sql.several import CODE, RANK, Steps, mean_sql, n_codes
+from assay.predictions.streamed import (
+    AT_ONCE,
+    DIGEST,
+    LISTED,
+    FirstPass,
+    Judge,
+    Ranked,
+    UnusableError,
+    find_cells,
 )
 
 _STEPS, _KEY = "assay_steps", "assay_key"
@@ -66,23 +77,97 @@ class DuckSeveral(DuckScanner):
         for name, role in roles.items():
             with about(name):
                 self._each[name] = DuckScanner(relation, role, (), self._ids)
-        self._own = [one.row for one in self._each.values()]
+        self._own = [(role, self._each[name].row) for name, role in roles.items()]
         self._row = RowSql(
             self._row.id, RANK, CODE, is_sure=True, classes=n_codes([*roles.values()])
         )
 
     def survey(self, seed: int) -> Survey:
         """Count all items by each score, then by mean rank and code, and list the first cards."""
-        steps, doubts = steps_of(self._each)
-        size = steps[0].cells.size
-        self._sql = self._joined(steps)
-        self._inspected = DuckInspected(self._relation, self._row.id, self._sql)
-        word = duckdb_judged_word(self._digest, self._own)
-        with reading(self.source):
-            survey = self._surveyed("probability", seed, size, word)
-        if {survey.cells.size, *(each.cells.size for each in steps)} != {size}:
-            raise PredictionsError(f"{self.source} has changed while it was read")
-        return Survey(survey.cells, survey.listed, doubts, survey.fingerprint)
+        with reading(self.source), TemporaryFile(dir=self._relation.folder) as file:
+            size, rules = self._size_and_rules()
+            first = self._passed(rules, file, seed, size)
+            found = [self._judged_by(number, first) for number in range(len(rules))]
+            steps = [Steps.of(cells, place) for place, (cells, _) in enumerate(found)]
+            if [step.cells.rule for step in steps] != rules:
+                first = self._passed([step.cells.rule for step in steps], file, seed, size)
+            ranked = Ranked(steps, [role.has_score for role in self._all.values()])
+            cells = ranked.count(first.kept(), self._n_codes)
+            if {cells.size, *(step.cells.size for step in steps)} != {size}:
+                raise _changed(self.source)
+        self._steps, self._sql = steps, self._all_rows
+        ids, keys = first.listed()
+        cell = find_cells(cells, *ranked.of(keys))
+        listed = Listed(seed, first_limit(size), self._ids.of(pa.chunked_array(ids)), cell)
+        doubts = tuple(doubt for _, odd in found for doubt in odd)
+        return Survey(cells, listed, doubts, fingerprint_text(size, first.word))
+
+    def _size_and_rules(self) -> tuple[int, list[Rule]]:
+        """Return the number of rows, and the bin rule of each classifier."""
+        rules = []
+        for name, one in self._each.items():
+            with about(name):
+                size, rule = one.size_and_rule()
+            rules.append(rule)
+        return size, rules
+
+    def _judged_by(self, number: int, first: FirstPass) -> tuple[ScoreCells, tuple[Doubt, ...]]:
+        """Return the counts of a classifier, and what looks odd."""
+        name = list(self._each)[number]
+        one, cells = self._each[name], first.cells(number)
+        with about(name):
+            if cells is None:
+                cells, doubts = one.judged()
+            else:  # labels by a threshold, in many small cells, are as they should be
+                doubts = one.checked(cells) if first.judges[number].ends else ()
+        return cells, tuple(doubt.about(name) for doubt in doubts)
+
+    def _passed(self, rules: Sequence[Rule], file: IO[bytes], seed: int, size: int) -> FirstPass:
+        """Read all rows once, and keep what is needed of each in a file."""
+        number = duckdb_keyed(self._digest, seed)
+        id = self._ids.sql
+        columns = {
+            f"CASE WHEN {id} IS NOT NULL THEN {self._digest} END": DIGEST,
+            f"CASE WHEN {number} <= {first_limit(size)}::UBIGINT THEN {id} END": LISTED,
+        }
+        judges = []
+        for (role, row), rule in zip(self._own, rules, strict=True):
+            score = columns.setdefault(row.score, f"c{len(columns)}") if role.has_score else None
+            says = None
+            if role.predicted is not None:
+                told = row.says if row.is_sure else f"nullif({row.says}, {row.unclear})"
+                says = columns.setdefault(f"CAST({told} AS TINYINT)", f"c{len(columns)}")
+            judges.append(Judge(rule, score, says, role.limit or 0.0))
+        file.seek(0)
+        file.truncate()
+        first = FirstPass(judges, file)
+        told = ", ".join(f"{what} AS {name}" for what, name in columns.items())
+        rows = self._relation.connection.sql(f"FROM {self._relation.sql} SELECT {told}")
+        try:
+            with self._polled(), closing(rows.to_arrow_reader(AT_ONCE)) as batches:
+                first.take(batches)
+        except UnusableError:
+            self.tell_what_is_wrong()
+            raise _changed(self.source) from None
+        except duckdb.Error:
+            self.tell_what_is_wrong()
+            raise
+        return first
+
+    def tell_what_is_wrong(self) -> None:
+        """Look at the rows again: at their ids, then at what each classifier says."""
+        if self._inspected.count([f"{self._row.id} IS NULL"])[0]:
+            next(iter(self._each.values())).tell_what_is_wrong()  # it begins with the ids
+        for name, one in self._each.items():
+            with about(name):
+                one.tell_what_is_wrong()
+
+    @property
+    def _rows(self) -> duckdb.DuckDBPyRelation:
+        """All rows with their mean rank and code, for passes after the first."""
+        if self._sql == self._all_rows:
+            self._sql = self._joined(self._steps)
+        return super()._rows
 
     def _joined(self, steps: Sequence[Steps]) -> str:
         """Return what stands after FROM for rows with their mean rank and code."""
@@ -106,3 +191,7 @@ class DuckSeveral(DuckScanner):
         rows = f"(FROM {self._relation.sql} SELECT *, {', '.join(keys)}) AS assay_rows"
         told = f"{mean_sql(ranks)} AS {RANK}, {' + '.join(codes)} AS {CODE}"
         return f"(FROM {rows} {' '.join(joins)} SELECT assay_rows.*, {told})"
+
+
+def _changed(source: str) -> PredictionsError:
+    return PredictionsError(f"{source} has changed while it was read")

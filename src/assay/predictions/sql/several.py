@@ -16,9 +16,7 @@ from assay.core.types import Floats, Ints
 from assay.predictions.doubts import Doubt
 from assay.predictions.judgements import NO_SCORE, about
 from assay.predictions.roles import Roles
-from assay.predictions.sql.deck import duckdb_mix
-from assay.predictions.sql.opinions import refuse_other_words
-from assay.predictions.sql.rows import RowSql, double_sql
+from assay.predictions.sql.rows import double_sql
 
 RANK, CODE = "assay_rank", "assay_code"
 """The columns with the mean rank and the code of a row."""
@@ -88,23 +86,3 @@ def mean_sql(ranks: Sequence[str]) -> str:
     ('(a.rank + b.rank) / 2e0', '5.0000000000000000e-01')
     """
     return f"({' + '.join(ranks)}) / {len(ranks)}e0" if ranks else double_sql(NO_SCORE)
-
-
-def duckdb_judged_word(digest: str, rows: Sequence[RowSql]) -> str:
-    """Return DuckDB's expression for the word of a row after all classifiers.
-
-    It is `assay.predictions.memory.judged_words`, except that a sum of 2^64, which one row in 2^64
-    has, is an error in DuckDB.
-
-    Parameters
-    ----------
-    digest : str
-        The digest of its id, as SQL.
-    rows : sequence of RowSql
-        What each classifier says.
-    """
-    refuse_other_words()
-    word = digest
-    for row in rows:
-        word = duckdb_mix(f"xor({word}, hash(({row.score})::DOUBLE)) + ({row.says})::UBIGINT")
-    return word

@@ -1,0 +1,403 @@
+"""Several classifiers whose rows come in pieces: counted by each score, then by mean rank and code.
+
+An engine reads the rows once and hands them over as Arrow batches. The first pass counts the items
+of each classifier by bin and label, sums up the fingerprint, and keeps of every row what the second
+needs: for each classifier a place, the bin and what it says, in two bytes. When the ranks are
+known, the second pass reads these alone. The numbers are those of memory, to the last bit.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Lock
+from typing import IO, Any, Protocol, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from assay.core import deck
+from assay.core.bins import MARGIN_STEPS, PROBABILITY_STEPS, Ranges, Rule, bins_of, pieces
+from assay.core.profile import HEAVY, ScoreCells
+from assay.core.types import Bools, Floats, Ints, Words
+from assay.predictions.judgements import NO_SCORE
+from assay.predictions.sql.several import Steps
+
+AT_ONCE = 8 * 15 * 1024
+"""The rows of a batch: eight pieces that are worked on in a processor's cache."""
+
+DIGEST, LISTED = "digest", "listed"
+"""The columns with d(id), missing where the id is, and with the ids of first cards."""
+
+_STEPS: dict[Rule, int] = {
+    "probability": PROBABILITY_STEPS,
+    "tail": PROBABILITY_STEPS,
+    "margin": MARGIN_STEPS,
+}
+_BINS = 2 * PROBABILITY_STEPS + 1  # of a mean rank
+_MOST_WORKERS = 8
+_MANY_CELLS = 2**20  # up to here there is a counter for every pair of a bin and a code
+_Piece = TypeVar("_Piece")
+Keys = np.ndarray[tuple[int, int], np.dtype[np.uint16]]
+
+
+class UnusableError(Exception):
+    """A row has no id, no score or no label; the engine has to look for what it is."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """One of several classifiers, as the columns of a batch have it.
+
+    Parameters
+    ----------
+    rule : {"probability", "tail", "margin"}
+        How bins are made of its scores.
+    score, says : str, optional
+        The columns of scores, and of what it says: 0 or 1. Without scores all are 0.
+    limit : float
+        Without a column of what it says, the score from which on it says yes.
+    """
+
+    rule: Rule
+    score: str | None
+    says: str | None
+    limit: float = 0.0
+
+    @property
+    def ends(self) -> bool:
+        """Whether the smallest and the largest score of cells must be known.
+
+        They tell of labels on the wrong side, and of scores off their scale. With labels by a
+        threshold, of probabilities, they tell something of heavy cells only.
+        """
+        return self.says is not None or self.rule == "margin"
+
+    @property
+    def places(self) -> int:
+        """The number of places: one for each bin and label."""
+        return 2 * (2 * _STEPS[self.rule] + 1)
+
+    def judged(self, columns: "_Columns", rows: slice) -> tuple[Any, Floats, Bools | Ints]:
+        """Return the scores of some rows, as they come and as float64, and what is said of them."""
+        given = score = np.zeros(rows.stop - rows.start)
+        if self.score is not None:
+            given = columns[self.score][rows]
+            score = np.add(given, 0.0, dtype=np.float64)  # -0.0 becomes 0.0
+            if not np.isfinite(score).all():
+                raise UnusableError
+        if self.says is None:
+            return given, score, score >= self.limit
+        return given, score, columns[self.says][rows]
+
+
+_Columns = Mapping[str, Any]
+
+
+def _columns_of(batch: "pa.RecordBatch", names: Iterable[str | None]) -> _Columns:
+    """Return columns in which nothing is missing."""
+    found = {name: batch.column(name) for name in names if name is not None}
+    if any(values.null_count for values in found.values()):
+        raise UnusableError
+    return {name: values.to_numpy() for name, values in found.items()}
+
+
+class FirstPass:
+    """What is counted of all rows, by each classifier.
+
+    Parameters
+    ----------
+    judges : sequence of Judge
+        The classifiers, in the order of the places of a code.
+    file : binary file
+        Takes what the second pass needs.
+    """
+
+    def __init__(self, judges: Sequence[Judge], file: IO[bytes]) -> None:
+        self.judges, self._file, self._lock = judges, file, Lock()
+        self._sizes: list[int] = []
+        self._word = 0
+        self._listed: list[tuple[pa.Array[Any], Keys]] = []
+        self._counts = [np.zeros(judge.places, dtype=np.int64) for judge in judges]
+        self._ends = [Ranges(judge.places if judge.ends else 0) for judge in judges]
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return sum(self._sizes)
+
+    @property
+    def word(self) -> int:
+        """The sum of the rows' words (`assay.predictions.memory.judged_words`)."""
+        return self._word
+
+    def take(self, batches: Iterable["pa.RecordBatch"]) -> None:
+        """Count all batches."""
+        in_threads(batches, [self._take for _ in range(_workers())])
+
+    def _take(self, batch: "pa.RecordBatch") -> None:
+        size = batch.num_rows
+        keys = np.empty((len(self.judges), size), dtype=np.uint16)
+        ends = [Ranges(each.count.size) for each in self._ends]
+        both = (name for judge in self.judges for name in (judge.score, judge.says))
+        columns = _columns_of(batch, [DIGEST, *both])
+        total = 0
+        for rows in pieces(size):
+            word: Words = columns[DIGEST][rows].copy()
+            for judge, key, end in zip(self.judges, keys, ends, strict=True):
+                given, score, said = judge.judged(columns, rows)
+                place = key[rows]
+                place[:] = bins_of(given, judge.rule) + _STEPS[judge.rule]
+                place += place
+                place += said.view(np.uint8)
+                if judge.ends:
+                    end.add(place.astype(np.int64), score)
+                _judge(word, score, said)
+            total += int(word.sum())
+        listed = batch.column(LISTED)
+        there: Ints = np.flatnonzero(np.asarray(listed.is_valid()))
+        first = listed.take(pa.array(there, pa.int64())), keys[:, there]
+        counts = [
+            np.bincount(key, minlength=judge.places)
+            for judge, key in zip(self.judges, keys, strict=True)
+        ]
+        with self._lock:
+            self._word = (self._word + total) % 2**64
+            self._listed.append(first)
+            self._sizes.append(size)
+            self._file.write(keys.data)
+            for mine, count in zip(self._counts, counts, strict=True):
+                np.add(mine, count, out=mine)
+            for known, end in zip(self._ends, ends, strict=True):
+                known.join(end)
+
+    def cells(self, number: int) -> ScoreCells | None:
+        """Return the counts of a classifier; None where there may be a better rule for its scores.
+
+        Without the ends of cells their bins stand for these: the ranks are the same.
+        """
+        judge, count = self.judges[number], self._counts[number]
+        there = np.flatnonzero(count)
+        said, bins = there % 2 == 1, there // 2 - _STEPS[judge.rule]
+        low = high = bins.astype(np.float64)
+        if judge.ends:
+            low, high = self._ends[number].low[there], self._ends[number].high[there]
+        none = np.zeros(there.size, dtype=np.uint64)
+        cells = ScoreCells(judge.rule, bins, said, count[there], low, high, none)
+        of_label = np.where(said, cells.positives, cells.size - cells.positives)
+        heavy = (cells.count > HEAVY * of_label).any()
+        enough = cells.finer_rule is None if judge.ends else not heavy
+        return cells if enough else None
+
+    def kept(self) -> Iterator[Keys]:
+        """Return what was kept of the rows, batch by batch."""
+        self._file.flush()
+        self._file.seek(0)
+        for size in self._sizes:
+            read = self._file.read(len(self.judges) * size * 2)
+            yield np.frombuffer(read, dtype=np.uint16).reshape(len(self.judges), size)
+
+    def listed(self) -> tuple[list["pa.Array[Any]"], Keys]:
+        """Return the ids of first cards, and what was kept of their rows."""
+        ids, keys = zip(*self._listed, strict=True)
+        return list(ids), np.concatenate(keys, axis=1)
+
+
+def _judge(word: Words, score: Floats, said: Bools | Ints) -> None:
+    """Change words as `assay.predictions.memory.judged_words` does, in place."""
+    word ^= deck.mix(score.view(np.uint64))
+    word += said.astype(np.uint64)
+    deck.mix_in_place(word)
+
+
+class Ranked:
+    """The mean rank and the code of rows, from what was kept of them.
+
+    Parameters
+    ----------
+    steps : sequence of Steps
+        Of each classifier what its cells tell.
+    scored : sequence of bool
+        Whether each has a score.
+    """
+
+    def __init__(self, steps: Sequence[Steps], scored: Sequence[bool]) -> None:
+        self._tables: list[Floats | None] = []
+        for step, has_score in zip(steps, scored, strict=True):
+            cells = step.cells
+            table = np.zeros(2 * (2 * _STEPS[cells.rule] + 1))
+            table[2 * (cells.bin + _STEPS[cells.rule]) + cells.said] = step.rank
+            self._tables.append(table if has_score else None)
+
+    def of(self, keys: Keys) -> tuple[Floats, Ints]:
+        """Return the mean ranks and the codes."""
+        total, scored = np.zeros(keys.shape[1]), 0
+        code = np.zeros(keys.shape[1], dtype=np.uint32)
+        for place, (key, table) in enumerate(zip(keys, self._tables, strict=True)):
+            code |= (key & 1).astype(np.uint32) << np.uint32(place)
+            if table is not None:
+                total += table.take(key, mode="clip")
+                scored += 1
+        means = total / scored if scored else np.full(total.size, NO_SCORE)
+        return means, code.astype(np.int64)
+
+    def count(self, kept: Iterable[Keys], n_codes: int) -> ScoreCells:
+        """Count rows by mean rank and code.
+
+        Parameters
+        ----------
+        kept : iterable of arrays
+            What was kept of the rows.
+        n_codes : int
+            How many codes there may be.
+        """
+        few = _BINS * n_codes <= _MANY_CELLS
+        tallies = [_Dense(n_codes) if few else _Sparse() for _ in range(_workers())]
+
+        def counter(tally: _Tally) -> Callable[[Keys], None]:
+            def count(keys: Keys) -> None:
+                for rows in pieces(keys.shape[1]):
+                    value, code = self.of(keys[:, rows])
+                    tally.add(rank_places(value, code), value)
+
+            return count
+
+        in_threads(kept, [counter(tally) for tally in tallies])
+        place, count, low, high = _joined([tally.counted() for tally in tallies])
+        said, bins = np.divmod(place, _BINS)
+        order = np.argsort(bins * n_codes + said)
+        return ScoreCells(
+            rule="probability",
+            bin=bins[order] - PROBABILITY_STEPS,
+            said=said[order],
+            count=count[order],
+            low=low[order],
+            high=high[order],
+            digest=np.zeros(place.size, dtype=np.uint64),
+            classes=n_codes,
+        )
+
+
+def rank_places(value: Floats, code: Ints) -> Ints:
+    """Return a number for the bin of mean ranks and the code.
+
+    It goes by the code first: most rows have one of a few, so that their counters are near.
+    """
+    place = bins_of(value, "probability")
+    place += PROBABILITY_STEPS
+    place += _BINS * code
+    return place
+
+
+def find_cells(cells: ScoreCells, value: Floats, code: Ints) -> Ints:
+    """Return which cells of mean ranks and codes rows are in; each is in one."""
+    places = rank_places(cells.low, cells.said.astype(np.int64))
+    order = np.argsort(places)
+    return order[np.searchsorted(places[order], rank_places(value, code))]
+
+
+_Counted = tuple[Ints, Ints, Floats, Floats]  # places, and of each the count, lowest and highest
+
+
+class _Tally(Protocol):
+    """Counts of rows by place."""
+
+    def add(self, place: Ints, value: Floats) -> None:
+        """Count rows."""
+
+    def counted(self) -> _Counted:
+        """Return the counts of places that occur."""
+
+
+class _Dense:
+    """Counts, with a counter for every place."""
+
+    def __init__(self, n_codes: int) -> None:
+        self._ranges = Ranges(_BINS * n_codes)
+
+    def add(self, place: Ints, value: Floats) -> None:
+        """Count rows."""
+        self._ranges.add(place, value)
+
+    def counted(self) -> _Counted:
+        """Return the counts of places that occur."""
+        there = np.flatnonzero(self._ranges.count)
+        ends = self._ranges.low[there], self._ranges.high[there]
+        return there, self._ranges.count[there], *ends
+
+
+class _Sparse:
+    """Counts of the places that occur alone."""
+
+    def __init__(self) -> None:
+        self._parts: list[_Counted] = []
+        self._held = self._after = 0
+
+    def add(self, place: Ints, value: Floats) -> None:
+        """Count rows."""
+        self._parts.append(_joined([(place, np.ones_like(place), value, value)]))
+        self._held += self._parts[-1][0].size
+        if self._held > 2 * self._after + _MANY_CELLS:
+            self._parts = [_joined(self._parts)]
+            self._held = self._after = self._parts[0][0].size
+
+    def counted(self) -> _Counted:
+        """Return the counts of places that occur."""
+        return _joined(self._parts)
+
+
+def _joined(parts: Sequence[_Counted]) -> _Counted:
+    """Return the counts of all parts together, by place."""
+    if not parts:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
+    place, count, low, high = (np.concatenate(each) for each in zip(*parts, strict=True))
+    if not place.size:
+        return place, count, low, high
+    order = np.argsort(place)
+    place = place[order]
+    starts = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
+    return (
+        place[starts],
+        np.add.reduceat(count[order], starts),
+        np.minimum.reduceat(low[order], starts),
+        np.maximum.reduceat(high[order], starts),
+    )
+
+
+def _workers() -> int:
+    return min(os.cpu_count() or 1, _MOST_WORKERS)
+
+
+def in_threads(work: Iterable[_Piece], workers: Sequence[Callable[[_Piece], None]]) -> None:
+    """Let workers, each in one thread at a time, take pieces of work as they come.
+
+    Few pieces are held at once: the next is asked for when there is somebody to take it.
+
+    Parameters
+    ----------
+    work : iterable
+        The pieces.
+    workers : sequence of callables
+        Each takes a piece.
+    """
+    free: SimpleQueue[Callable[[_Piece], None]] = SimpleQueue()
+    for worker in workers:
+        free.put(worker)
+
+    def do(piece: _Piece) -> None:
+        worker = free.get()
+        try:
+            worker(piece)
+        finally:
+            free.put(worker)
+
+    begun: deque[Future[None]] = deque()
+    with ThreadPoolExecutor(len(workers)) as pool:
+        for piece in work:
+            begun.append(pool.submit(do, piece))
+            if len(begun) > len(workers):
+                begun.popleft().result()
+        for future in begun:
+            future.result()
