@@ -151,7 +151,7 @@ def mix(words: Words) -> Words:
 
 def mix_in_place(words: Words) -> None:
     """Put h(word) in the place of each word, of type uint64."""
-    shifted = np.right_shift(words, SHIFT)
+    shifted = np.right_shift(words, SHIFT, out=np.empty_like(words))
     for _ in range(2):
         words ^= shifted
         words *= MULTIPLIER
