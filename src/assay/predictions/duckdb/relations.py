@@ -215,7 +215,7 @@ def _readable(
     if scan.table is not None:
         raise PredictionsError(
             f"table={scan.table!r} is given beside {path!r}",
-            details="a table is one of a DuckDB or SQLite file, or of a postgresql:// or "
+            details="a table is one of a DuckDB file or a SQLite file, or of a postgresql:// or "
             "clickhouse:// URL",
             hint="leave it out",
         )
