@@ -39,6 +39,7 @@ from assay.predictions.databases.which import find_database
 from assay.predictions.doubts import doubts_of
 from assay.predictions.duckdb.databases import is_database, is_query
 from assay.predictions.duckdb.paths import find_files, is_remote
+from assay.predictions.duckdb.table_formats import format_of
 from assay.predictions.engine import Scanner
 from assay.predictions.given_classes import Given
 from assay.predictions.ids import Ids
@@ -134,7 +135,7 @@ def open_scanner(
 
 def _bytes(path: str) -> float:
     """Return the size of the files that a path means; infinite where that is not told easily."""
-    if is_remote(path) or is_query(path) or is_database(path):
+    if is_remote(path) or is_query(path) or is_database(path) or format_of(path):
         return inf
     if (one := Path(path)).is_file():  # to open DuckDB takes longer than to read a small file
         return one.stat().st_size

@@ -557,3 +557,16 @@ def test_scores_of_the_predicted_class(spark: "SparkSession", tmp_path: Path) ->
     assert turned.doubts == ()
     expected = Population(made.ids.tolist(), np.where(said, sure, 1 - sure), said).cells()
     assert turned.cells.fingerprint() == expected.fingerprint()
+
+
+@pytest.mark.parametrize("log", ["_delta_log/0.json", "metadata/v1.metadata.json"])
+def test_a_table_of_another_format_is_not_a_folder_of_files(
+    log: str, spark: "SparkSession", tmp_path: Path
+) -> None:
+    """This Spark has neither reader; the files alone may hold rows that were deleted."""
+    pq.write_table(population("integer").table, tmp_path / "a.parquet")
+    (tmp_path / log).parent.mkdir()
+    (tmp_path / log).write_text("{}")
+    with pytest.raises(PredictionsError, match="this Spark has no reader for") as caught:
+        open_spark(Scan(str(tmp_path), spark=spark), roles(), ())
+    assert "the package of" in str(caught.value)

@@ -192,7 +192,7 @@ def readable_files(
 def _parquet(
     connection: duckdb.DuckDBPyConnection, files: Files, wanted: Sequence[str]
 ) -> Readable:
-    schemas = grouped(_parquet_schemas(connection, files))
+    schemas = grouped(parquet_schemas(connection, files))
     refuse_differences(schemas, wanted, files)
     # To go by the union of all names DuckDB would have to open every file for every query.
     options = [_hive(files, schemas), *(["union_by_name = true"] if len(schemas) > 1 else [])]
@@ -249,9 +249,10 @@ def _hive(files: Files, schemas: Schemas) -> str:
     return f"hive_partitioning = {str(hive).lower()}"
 
 
-def _parquet_schemas(
+def parquet_schemas(
     connection: duckdb.DuckDBPyConnection, files: Files
 ) -> list[tuple[str, Schema]]:
+    """Return the columns of each file."""
     rows = connection.execute(
         f"FROM parquet_schema({files.sql}) SELECT file_name, name, num_children, duckdb_type"
     ).fetchall()

@@ -130,6 +130,8 @@ def _is_aside(path: Path) -> bool:
 
 
 def _of_one_kind(label: str, paths: tuple[str, ...], *, is_named: bool) -> Files:
+    if not is_named:
+        _refuse_part_of_a_table(label, paths)
     for kind, endings in _ENDINGS.items():
         if paths and all(_name(path).lower().endswith(endings) for path in paths):
             return Files(label, paths, kind, () if is_named else _keys(paths))
@@ -141,6 +143,28 @@ def _of_one_kind(label: str, paths: tuple[str, ...], *, is_named: bool) -> Files
         hint="name those that are meant by a pattern: */*.parquet"
         if len(counts) > 1
         else _spreadsheet(paths),
+    )
+
+
+def _refuse_part_of_a_table(label: str, paths: tuple[str, ...]) -> None:
+    """Raise where files are some of a Delta or Iceberg table: they may hold what was deleted."""
+    logs = [path for path in paths if "/_delta_log/" in path or path.endswith(".metadata.json")]
+    if logs:
+        raise _part_of_a_table(label, logs[0].partition("/_delta_log/")[0])
+    parents = {PurePosixPath(path).parent for path in paths if not is_remote(path)}
+    for folder in {above for parent in parents for above in (parent, *parent.parents)}:
+        place = Path(folder)
+        if (place / "_delta_log").is_dir() or any((place / "metadata").glob("*.metadata.json")):
+            raise _part_of_a_table(label, str(folder))
+
+
+def _part_of_a_table(label: str, table: str) -> PredictionsError:
+    return PredictionsError(
+        f"{label} is part of a Delta or Iceberg table, {table}",
+        details="its folder also holds files whose rows were deleted or rewritten",
+        hint="read it as a table of Spark's catalog"
+        if is_remote(table)
+        else f"give the folder {table}; a condition (where) takes a part of it",
     )
 
 

@@ -38,6 +38,7 @@ from assay.predictions.duckdb.readable import (
     nothing_in,
     reading,
 )
+from assay.predictions.duckdb.table_formats import format_of, live_files, readable_live
 from assay.predictions.duckdb.text import in_utf8
 from assay.predictions.engine import polled
 from assay.predictions.ids import Ids
@@ -222,6 +223,10 @@ def _readable(
     if query:
         confine(connection, named_in(connection, path) | beside, folder)
         return readable_query(connection, path, wanted)
+    if format_of(path) is not None:
+        live = live_files(path, None if scan.where else wanted, folder)
+        confine(connection, beside, folder, files=live.paths)
+        return readable_live(connection, live)
     files = find_files(connection, path)
     if scan.encoding is not None:
         files = in_utf8(files, scan.encoding, folder)

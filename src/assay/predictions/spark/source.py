@@ -227,7 +227,35 @@ def _read(session: "SparkSession", scan: Scan) -> tuple["DataFrame", bool]:
         return session.read.options(**_CSV, **further, sep=separator).csv(path), True
     if name.endswith(_JSON):
         return session.read.json(path), False
-    return session.read.parquet(path), False
+    format = _format_of(session, path)
+    if format is None:
+        return session.read.parquet(path), False
+    try:
+        frame = session.read.format(format).load(path)
+        _ = frame.columns  # a remote Spark looks for the reader only when asked
+    except _spark_errors() as error:
+        raise PredictionsError(
+            f"{path} is a table of {format.capitalize()}, which this Spark has no reader for",
+            details=f"{first_lines(error, 1)}\nits folder also holds files whose rows were deleted",
+            hint=f"start Spark with the package of {format.capitalize()}, or give the table by its "
+            "name in the catalog, or leave Spark out: DuckDB reads it from a disk",
+        ) from error
+    return frame, False
+
+
+# Where each format has its log, below the folder of a table.
+_LOGS = {"delta": "_delta_log", "iceberg": "metadata/*.metadata.json"}
+
+
+def _format_of(session: "SparkSession", path: str) -> str | None:
+    """Return which format a folder is a table of, as Spark's catalog calls it; None for none."""
+    for format, log in _LOGS.items():
+        try:
+            _ = session.read.text(f"{path.rstrip('/')}/{log}").columns
+        except _spark_errors():
+            continue  # it is not there
+        return format
+    return None
 
 
 def _hint(path: str | None) -> str:

@@ -1,0 +1,288 @@
+"""Delta and Iceberg tables: folders of Parquet files, of which a log says which ones count.
+
+Files stay in the folder after their rows were deleted or rewritten, so the folder is not the table.
+The log is read by the libraries of these formats; DuckDB reads the Parquet files that it names, out
+of core. What the log names elsewhere than below the table's own folder is not opened
+(`assay.predictions.duckdb.confined`).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import unquote, urlsplit
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assay.errors import MissingDependencyError, PredictionsError, install
+from assay.predictions.duckdb.files import grouped, parquet_schemas
+from assay.predictions.duckdb.paths import Files, is_remote
+from assay.predictions.duckdb.readable import Readable, first_lines, identifier, nothing_in
+
+Format = Literal["Delta", "Iceberg"]
+
+_PARTITIONS, _DELETED = "assay_partitions", "assay_deleted"
+_NEWEST = re.compile(r"v?(\d+).*\.metadata\.json")
+_SPARK = "read it as a table of Spark's catalog: --spark URL --table NAME, spark= and table="
+
+
+@dataclass(frozen=True, eq=False)
+class LiveFiles:
+    """The Parquet files that a table consists of now.
+
+    Parameters
+    ----------
+    format : {"Delta", "Iceberg"}
+        Whose table it is.
+    label : str
+        The path that was given.
+    paths : tuple of str
+        The files.
+    schema : Schema
+        The table's columns.
+    partitions : Table, optional
+        Columns that are in the log and not in the files: a row for each file.
+    deleted : mapping of int to array
+        Of files some of whose rows are deleted, the numbers of these rows.
+    """
+
+    format: Format
+    label: str
+    paths: tuple[str, ...]
+    schema: "pa.Schema"
+    partitions: "pa.Table | None" = None
+    deleted: "dict[int, np.ndarray[Any, Any]]" = field(default_factory=dict)
+
+
+def format_of(path: str) -> Format | None:
+    """Return whose table a path is: a folder, or a file of Iceberg's metadata."""
+    if is_remote(path) or not path:
+        return None
+    place = Path(path)
+    if path.endswith(".metadata.json"):
+        return "Iceberg"
+    if (place / "_delta_log").is_dir():
+        return "Delta"
+    return "Iceberg" if any((place / "metadata").glob("*.metadata.json")) else None
+
+
+def live_files(path: str, wanted: Sequence[str] | None, folder: Path) -> LiveFiles:
+    """Read the log of a table.
+
+    Parameters
+    ----------
+    path : str
+        Its folder, or a file of Iceberg's metadata.
+    wanted : sequence of str, optional
+        The columns that will be asked for; all, if not told.
+    folder : Path
+        Where a copy of an Iceberg table is made whose files DuckDB cannot read as they are.
+    """
+    return _delta(path) if format_of(path) == "Delta" else _iceberg(path, wanted, folder)
+
+
+def readable_live(connection: duckdb.DuckDBPyConnection, live: LiveFiles) -> Readable:
+    """Return a table's rows as DuckDB reads them.
+
+    A column that a file does not have, because it was added later, is missing in its rows.
+
+    Parameters
+    ----------
+    connection : DuckDB connection
+        Reads the files; small tables of the partitions and deleted rows are made in it.
+    live : LiveFiles
+        The files.
+    """
+    if not live.paths:
+        raise nothing_in(live.label)
+    files = Files(live.label, live.paths, "Parquet")
+    schemas = grouped(parquet_schemas(connection, files))
+    options = ["hive_partitioning = false"]
+    options += ["union_by_name = true"] if len(schemas) > 1 else []
+    rows = f"read_parquet({files.sql}, {', '.join(options)})"
+    there = {
+        name: kind for name, kind, *_ in connection.execute(f"DESCRIBE FROM {rows}").fetchall()
+    }
+    names = live.schema.names
+    kinds = connection.from_arrow(live.schema.empty_table()).types
+    in_log = [] if live.partitions is None else live.partitions.column_names
+    if live.format == "Iceberg":
+        _refuse_incomplete(live, [{name for name, _ in schema} for schema in schemas])
+    columns = []
+    for name, kind in zip(names, map(str, kinds), strict=True):
+        column = identifier(name)
+        if name in in_log:
+            listed = f"(FROM {_PARTITIONS} SELECT list({column} ORDER BY file))"
+            column = f"CAST({listed}[file_index::BIGINT + 1] AS {kind}) AS {column}"
+        elif name not in there:
+            column = f"CAST(NULL AS {kind}) AS {column}"
+        elif there[name] != kind:
+            column = f"CAST({column} AS {kind}) AS {column}"
+        columns.append(column)
+    if live.partitions is not None:
+        numbered = live.partitions.append_column("file", pa.array(range(len(live.paths))))
+        connection.from_arrow(numbered).create(_PARTITIONS)
+    kept = ""
+    if live.deleted:
+        counts = [numbers.size for numbers in live.deleted.values()]
+        gone = {
+            "file": np.repeat(np.array([*live.deleted]), counts),
+            "row": np.concatenate([*live.deleted.values()]),
+        }
+        connection.from_arrow(pa.table(gone)).create(_DELETED)
+        kept = f"ANTI JOIN {_DELETED} AS d ON d.file = file_index AND d.row = file_row_number"
+    sql = f"(FROM {rows} {kept} SELECT {', '.join(columns)})"
+    return Readable(live.label, sql, files.bytes, is_lasting=True)
+
+
+def _refuse_incomplete(live: LiveFiles, names: Sequence[set[str]]) -> None:
+    """Raise where a file lacks a column that an Iceberg table has: it is not known why."""
+    for found in names:
+        missing = [name for name in live.schema.names if name not in found]
+        if missing:
+            raise PredictionsError(
+                f"some files of the Iceberg table {live.label} have no column {missing[0]!r}",
+                details="they were not written as files of this table",
+                hint=_SPARK,
+            )
+
+
+# Delta
+
+
+def _delta(path: str) -> LiveFiles:
+    try:
+        from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError
+    except ImportError:
+        raise MissingDependencyError(
+            f"{path} is a Delta table, and to read its log needs deltalake", hint=install("delta")
+        ) from None
+    place = Path(path).absolute()
+    with _telling("Delta", path, DeltaError):
+        table = DeltaTable(str(place))
+        mapping = table.metadata().configuration.get("delta.columnMapping.mode", "none")
+        actions = pa.table(table.get_add_actions(flatten=True))
+        columns = list(table.metadata().partition_columns)
+        schema = pa.schema(table.schema())
+        vectors = pa.RecordBatchReader.from_stream(table.deletion_vectors()).read_all()
+    if mapping != "none":
+        raise PredictionsError(
+            f"the files of the Delta table {path} name its columns otherwise than it does",
+            details=f"delta.columnMapping.mode is {mapping!r}",
+            hint=_SPARK,
+        )
+    paths = tuple(_local(_below(place, each)) for each in actions["path"].to_pylist())
+    _refuse_elsewhere("Delta", path, place, paths)
+    number = {file: each for each, file in enumerate(paths)}
+    named = {name: actions[f"partition.{name}"] for name in columns}
+    deleted = {
+        number[_local(uri)]: np.flatnonzero(~np.array(kept))
+        for uri, kept in zip(*(column.to_pylist() for column in vectors.columns), strict=True)
+    }
+    return LiveFiles("Delta", path, paths, schema, pa.table(named) if named else None, deleted)
+
+
+def _below(place: Path, path: str) -> str:
+    """Return the address of a file by its path in the log, where it is percent-encoded."""
+    return path if is_remote(path) else str(place / unquote(path))
+
+
+# Iceberg
+
+
+def _iceberg(path: str, wanted: Sequence[str] | None, folder: Path) -> LiveFiles:
+    try:
+        from pyiceberg.table import StaticTable
+    except ImportError:
+        raise MissingDependencyError(
+            f"{path} is an Iceberg table, and to read its metadata needs pyiceberg",
+            hint=install("iceberg"),
+        ) from None
+    metadata = _metadata_of(path)
+    with _telling("Iceberg", path):
+        table = StaticTable.from_metadata(str(metadata))
+        tasks = list(table.scan().plan_files())
+        schema = table.schema().as_arrow()
+    paths = tuple(_local(task.file.file_path) for task in tasks)
+    beside = [_local(each.file_path) for task in tasks for each in task.delete_files]
+    _refuse_elsewhere("Iceberg", path, metadata.parent.parent, [*paths, *beside])
+    as_they_are = (
+        len(table.metadata.schemas) == 1
+        and not beside
+        and all(task.file.file_format.value == "PARQUET" for task in tasks)
+        and "schema.name-mapping.default" not in table.properties
+    )
+    if as_they_are or not tasks:
+        return LiveFiles("Iceberg", path, paths, schema)
+    # Columns go by numbers there, whatever they are called in a file, and deleted rows are listed
+    # in files of their own: the library makes rows of it, which are copied once.
+    names = [name for name in schema.names if wanted is None or name in wanted]
+    copy = folder / "iceberg.parquet"
+    with _telling("Iceberg", path):
+        reader = table.scan(selected_fields=tuple(names)).to_arrow_batch_reader()
+        with pq.ParquetWriter(copy, reader.schema) as writer:
+            for batch in reader:
+                writer.write_batch(batch)
+    return LiveFiles("Iceberg", path, (str(copy),), reader.schema)
+
+
+def _metadata_of(path: str) -> Path:
+    """Return the newest metadata of a table, by the number that its name begins with."""
+    place = Path(path).absolute()
+    if not place.is_dir():
+        return place
+    numbered: dict[int, list[Path]] = {}
+    for file in sorted((place / "metadata").glob("*.metadata.json")):
+        number = _NEWEST.fullmatch(file.name)
+        numbered.setdefault(int(number[1]) if number else -1, []).append(file)
+    newest = numbered[max(numbered)]
+    if len(newest) > 1:
+        raise PredictionsError(
+            f"{path} has several files of metadata that could be the newest",
+            details=", ".join(file.name for file in newest[:3]),
+            hint="give the one that the table's catalog names, in place of the folder",
+        )
+    return newest[0]
+
+
+# Both
+
+
+def _local(uri: str) -> str:
+    """Return the path of a file on this machine, and any other address as it is.
+
+    Examples
+    --------
+    >>> _local("file:///tables/day%3D7/a.parquet"), _local("/tables/50%/a.parquet")
+    ('/tables/day=7/a.parquet', '/tables/50%/a.parquet')
+    """
+    return unquote(urlsplit(uri).path) if uri.startswith("file:") else uri
+
+
+def _refuse_elsewhere(kind: Format, path: str, folder: Path, files: Sequence[str]) -> None:
+    """Raise where a table names files that do not lie below its folder."""
+    below = folder.resolve()
+    for file in files:
+        if is_remote(file) or not Path(file).resolve().is_relative_to(below):
+            raise PredictionsError(
+                f"the {kind} table {path} has files elsewhere, such as {file}",
+                details=f"only what lies below {folder} is read",
+                hint=_SPARK,
+            )
+
+
+@contextmanager
+def _telling(kind: Format, path: str, *errors: type[Exception]) -> Iterator[None]:
+    """Let the errors of a library be told as errors of what is read."""
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError, KeyError, *errors) as error:
+        raise PredictionsError(
+            f"the {kind} table {path} cannot be read", details=first_lines(error, 3), hint=_SPARK
+        ) from error
