@@ -169,7 +169,8 @@ def _delta(path: str) -> LiveFiles:
         mapping = table.metadata().configuration.get("delta.columnMapping.mode", "none")
         actions = pa.table(table.get_add_actions(flatten=True))
         columns = list(table.metadata().partition_columns)
-        schema = pa.schema(table.schema())
+        columns_of: Any = table.schema()  # which knows how to become Arrow's
+        schema = pa.schema(columns_of)
         vectors = pa.RecordBatchReader.from_stream(table.deletion_vectors()).read_all()
     if mapping != "none":
         raise PredictionsError(
@@ -177,7 +178,8 @@ def _delta(path: str) -> LiveFiles:
             details=f"delta.columnMapping.mode is {mapping!r}",
             hint=_SPARK,
         )
-    paths = tuple(_local(_below(place, each)) for each in actions["path"].to_pylist())
+    listed: list[Any] = actions["path"].to_pylist()
+    paths = tuple(_local(_below(place, each)) for each in listed)
     _refuse_elsewhere("Delta", path, place, paths)
     number = {file: each for each, file in enumerate(paths)}
     named = {name: actions[f"partition.{name}"] for name in columns}
@@ -280,9 +282,10 @@ def _refuse_elsewhere(kind: Format, path: str, folder: Path, files: Sequence[str
 @contextmanager
 def _telling(kind: Format, path: str, *errors: type[Exception]) -> Iterator[None]:
     """Let the errors of a library be told as errors of what is read."""
+    theirs: tuple[type[Exception], ...] = (OSError, ValueError, RuntimeError, KeyError, *errors)
     try:
         yield
-    except (OSError, ValueError, RuntimeError, KeyError, *errors) as error:
+    except theirs as error:
         raise PredictionsError(
             f"the {kind} table {path} cannot be read", details=first_lines(error, 3), hint=_SPARK
         ) from error
