@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from assay.errors import InputError, PredictionsError
-from assay.predictions import Scan, read_predictions
-from assay.predictions.pair import ComparedPredictions, read_compared
+from assay.errors import InputError
+from assay.predictions.pair import Compared, read_compared
 
 OLD, NEW, IN_OLD, IN_NEW = (1 << bit for bit in range(4))  # of yes and no, a code is four bits
 COLUMNS: dict[str, Any] = {"score": "p", "threshold": 0.5}
@@ -61,7 +60,7 @@ def joined(old: dict[str, Any], new: dict[str, Any]) -> dict[Any, tuple[int, str
     return expected
 
 
-def found_in(both: ComparedPredictions, ids: Sequence[Any]) -> dict[str, tuple[int, str]]:
+def found_in(both: Compared, ids: Sequence[Any]) -> dict[str, tuple[int, str]]:
     items = both.find(ids, variable="rank", scale="probability")
     assert all(item is not None for item in items)
     return {
@@ -139,14 +138,3 @@ def test_what_cannot_be_compared_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=message):
         read_compared(tables, **{"classifiers": BOTH, "id": "id", **options})
-
-
-def test_what_lies_elsewhere_is_told_to_be_brought_along(tmp_path: Any) -> None:
-    path = tmp_path / "predictions.csv"
-    path.write_text("id,p\n1,0.9\n2,0.3\n")
-    lying = read_predictions(Scan(str(path), engine="duckdb"), **{**COLUMNS, "id": "id"})
-    held = {"id": [1, 3], "p": [0.9, 0.2]}
-    with pytest.raises(PredictionsError, match="write these columns to a Parquet file"):
-        read_compared([lying, held], classifiers=BOTH, id="id")
-    both = read_compared([Scan(str(path), engine="duckdb"), held], classifiers=BOTH, id="id")
-    assert both.size == 3  # a path is read into memory, whatever is said

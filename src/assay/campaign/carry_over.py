@@ -103,6 +103,8 @@ def start_beside(
         settled = _settled([*events, *again], settings)
     # Not in the transaction: others may write while the predictions are read.
     cards = _down_to_what_is_new(settings, found, settled)
+    known = answered(events)
+    there = count_there(known, found, settings)
     with store.write() as session:
         if check is not None:
             check(session)
@@ -110,7 +112,9 @@ def start_beside(
         if sources:
             first, *others = sources
             judged = answered(events)
-            gone = len(judged) - count_there(judged, found, settings)
+            if judged != known:  # somebody has told more meanwhile
+                there = count_there(judged, found, settings)
+            gone = len(judged) - there
             before = Before(first, len(judged), gone, tuple(others), taken)
             settings = replace(settings, before=before)
         settled = _settled([*events, *again], settings)

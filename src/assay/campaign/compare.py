@@ -16,7 +16,7 @@ from assay.errors import DesignError, InputError
 from assay.labelling import Reviewing, Settings, find_campaign
 from assay.predictions import (
     Classifiers,
-    ComparedPredictions,
+    Compared,
     Given,
     IdColumns,
     Scan,
@@ -27,6 +27,7 @@ from assay.predictions import (
     read_compared,
     refuse_bad_show,
     shown_with,
+    stays_in_place,
 )
 from assay.storage import Store, open_storage, open_store
 
@@ -73,7 +74,9 @@ def compare_campaign(
     ----------
     old, new : path, SQL query, DataFrame, Arrow table, mapping of arrays, `Scan`, `Predictions`
         As in `create_campaign`: what two model versions said of the same items, or one classifier
-        of two weeks' items; some items may be in one of them only. Both are read into memory.
+        of two weeks' items; some items may be in one of them only. Where one stays where it is, an
+        engine joins them by id (docs/any_size.md); with `aux`, weights or more classes than yes
+        and no, both are read into memory.
     id, score, predicted, threshold, positive, score_of, scale, show
         The columns, of both; an id is needed. Where they have different names, a query gives them
         one: ``SELECT url, p_v2 AS p FROM 'new.parquet'``.
@@ -149,8 +152,9 @@ looked at
     classifiers = {one: columns, other: columns}
     refuse_bad_show(slices, "slices")
     id = key_name(id)
-    scores = () if score is None else (score,)
-    kept = list(dict.fromkeys([*show, *slices, *scores]))
+    shown = list(dict.fromkeys([*shown_with(id, show), *slices]))
+    scores = scores_to_keep([old, new], id, shown, () if score is None else (score,))
+    kept = list(dict.fromkeys([*shown, *scores]))
     refuse_bad_show(aux, "aux")
     further: dict[str, Any] = {"aux": list(aux), "sample_weight": sample_weight}
     around: dict[str, Any] = {name: value for name, value in further.items() if value}
@@ -189,8 +193,18 @@ looked at
 
 def _read(
     scans: Sequence[object], classes: Vocabulary | None, **columns: Any
-) -> tuple[ComparedPredictions, Vocabulary | None]:
+) -> tuple[Compared, Vocabulary | None]:
     return read_compared(scans, classes=classes, **columns), classes
+
+
+def scores_to_keep(
+    scans: Sequence[object], id: str | None, shown: Sequence[str], scores: Sequence[str]
+) -> Sequence[str]:
+    """Return the columns of scores that are kept with every card.
+
+    What stays where it is would be read once more for them: it is if something else is kept, too.
+    """
+    return scores if shown or not any(stays_in_place(scan, id) for scan in scans) else ()
 
 
 def given_columns(**columns: object) -> dict[str, object]:
@@ -199,7 +213,7 @@ def given_columns(**columns: object) -> dict[str, object]:
 
 
 def comparison_settings(
-    found: ComparedPredictions,
+    found: Compared,
     scans: Sequence[Scan],
     *,
     classifiers: Classifiers,

@@ -17,6 +17,7 @@ from assay.campaign.compare import (
     refuse_names_of_classes,
     refuse_other_questions,
     reviewing_with,
+    scores_to_keep,
 )
 from assay.campaign.create import settings_of
 from assay.campaign.lessons import lessons_from
@@ -37,7 +38,7 @@ from assay.errors import AssayWarning, DesignError, InputError, PredictionsError
 from assay.labelling import Part, Reviewing, Series, Settings, whereabouts
 from assay.predictions import (
     NOWHERE,
-    ComparedPredictions,
+    Compared,
     Given,
     IdColumns,
     Predictions,
@@ -57,7 +58,7 @@ from assay.storage import Store, open_storage
 _WORTH = 0.5  # what a label of the last period tells about where to look now
 
 
-def prior_of(campaign: Campaign, found: ComparedPredictions, settings: Settings) -> Prior | None:
+def prior_of(campaign: Campaign, found: Compared, settings: Settings) -> Prior | None:
     """Return last period's labels by the part where the items would be if they were new.
 
     Of items that are still there the labels themselves count again, and need no prior.
@@ -451,7 +452,12 @@ def _next(
     then = old.source.columns["classifiers"][last.series.period]
     both = {last.series.period: then, series.period: {**then, **given}}
     named = {columns.get("score") for columns in both.values()}
-    scores = [str(name) for name in named if name is not None and len(named) == 1]
+    scores = scores_to_keep(
+        [before, predictions],
+        around["id"],
+        around["show"],
+        [str(name) for name in named if name is not None and len(named) == 1],
+    )
     kept = {**around, "show": list(dict.fromkeys([*around["show"], *scores]))}
     known = None
     if not old.is_binary:

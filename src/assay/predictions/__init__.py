@@ -38,11 +38,13 @@ if TYPE_CHECKING:
     from assay.predictions.opinions import Opinionated, bound_seed, fold_of
     from assay.predictions.pair import (
         NOWHERE,
+        Compared,
         ComparedPredictions,
         code_of_both,
         parts_in,
         read_compared,
         said_by_both,
+        stays_in_place,
     )
     from assay.predictions.read import engine_of, from_arrays, read_predictions
     from assay.predictions.roles import (
@@ -85,7 +87,10 @@ else:
             "labelled": "Labelled read_labelled",
             "memory": "MemoryPredictions",
             "opinions": "Opinionated bound_seed fold_of",
-            "pair": "NOWHERE ComparedPredictions code_of_both parts_in read_compared said_by_both",
+            "pair": (
+                "NOWHERE Compared ComparedPredictions code_of_both parts_in read_compared "
+                "said_by_both stays_in_place"
+            ),
             "read": "engine_of from_arrays read_predictions",
             "roles": (
                 "SCORE_SCALES SCORES_OF STAR Roles ScoreOf ScoreScale refuse_bad_show "
@@ -108,6 +113,7 @@ __all__ = [
     "ClassScored",
     "ClassScores",
     "Classifiers",
+    "Compared",
     "ComparedPredictions",
     "Doubt",
     "Engine",
@@ -159,5 +165,6 @@ __all__ = [
     "shown_with",
     "slice_text",
     "sorted_texts",
+    "stays_in_place",
     "telling_progress",
 ]

@@ -7,6 +7,7 @@ from typing import Any, Self, TypeAlias
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from assay.core import deck
 from assay.core.types import Ints, Words
@@ -76,6 +77,34 @@ class Ids:
         if isinstance(self.values, np.ndarray):
             return [int(id) for id in self.values[rows]]
         return [str(id) for id in self.values.take(rows).to_pylist()]
+
+
+def places_among(ids: Ids, among: Ids) -> Ints:
+    """Return where each id is among others of its kind; -1 where it is not.
+
+    Examples
+    --------
+    >>> places_among(Ids(np.array([7, 8])), Ids(np.array([9, 7])))
+    array([ 1, -1])
+    """
+    held, others = ids.values, among.values
+    if not len(others):
+        return np.full(len(held), -1)
+    if isinstance(held, np.ndarray) or isinstance(others, np.ndarray):  # they are of one kind
+        return _places_of_integers(np.asarray(held), np.asarray(others))
+    found = pc.index_in(held, value_set=others)
+    return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _places_of_integers(held: Ints | Words, others: Ints | Words) -> Ints:
+    words, known = held.astype(np.uint64), others.astype(np.uint64)
+    order = np.argsort(known)
+    at = np.minimum(np.searchsorted(known[order], words), known.size - 1)
+    place = order[at]
+    same = known[place] == words
+    if held.dtype != others.dtype:  # -1 and 2^64 - 1 are written with the same bits
+        same &= words < np.uint64(2**63)
+    return np.where(same, place, -1)
 
 
 def _of_one_type(parts: Sequence[Ints | Words]) -> Sequence[Ints | Words]:

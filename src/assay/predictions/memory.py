@@ -355,6 +355,11 @@ class MemoryPredictions:
             cells = cells_of(values, self._predicted, weights=self._weights)
         return {side: cells.profile(side) for side in sides}
 
+    @property
+    def score_cells(self) -> ScoreCells:
+        """The items by the bin of their score and their predicted label."""
+        return self._score_cells
+
     @cached_property
     def _score_cells(self) -> ScoreCells:
         return cells_of(self._score, self._predicted, self._ids.digest)

@@ -12,25 +12,28 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
 
 from assay.core.deck import Id
 from assay.core.error_model import Model, Values, is_missing
 from assay.core.metrics import sides
+from assay.core.strata import UNNAMED
 from assay.core.targets import Groups, refuse_bad_names
-from assay.core.types import Floats, Ints, Words
+from assay.core.types import Floats, Ints
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import PredictionsError
 from assay.predictions.class_values import some_of
 from assay.predictions.classes import class_names
 from assay.predictions.contract import Predictions, joint_fingerprint, listed
-from assay.predictions.ids import Ids
+from assay.predictions.ids import Ids, places_among
 from assay.predictions.judgements import Classifiers, as_mappings, ranks_of
 from assay.predictions.memory import Judged, MemoryPredictions
 from assay.predictions.opinions import Opinions, opinions_of_several
-from assay.predictions.read import read_predictions
+from assay.predictions.read import engine_of, read_predictions
 from assay.predictions.roles import STAR
 from assay.predictions.scan import Scan, as_scan
+from assay.predictions.scanned import ScannedPredictions
+from assay.predictions.sql.pair import PairScanner, join_in_engine
+from assay.predictions.sql.pair_sides import Read, side_of
 from assay.predictions.union import UnionPredictions
 
 NOWHERE = -1
@@ -83,22 +86,10 @@ class ComparedPredictions(MemoryPredictions):
         classes: Vocabulary = YES_OR_NO,
     ) -> None:
         refuse_bad_names(names)
-        if old.id_kind != new.id_kind:
-            raise PredictionsError(
-                f"the ids in {old.source} are {old.id_kind}s, and those in {new.source} are "
-                f"{new.id_kind}s",
-                details="an item is told by its id: 7 and '7' are two",
-                hint="write them alike in both",
-            )
-        if old.multilabel or new.multilabel:
-            raise PredictionsError(
-                f"items of {(old if old.multilabel else new).source} may have several classes",
-                details="two sets of predictions are compared where each item is of one class",
-                hint="make a campaign for each, with multilabel=True",
-            )
+        _refuse_unlike(old, new)
         self.parts = (old, new)
         before, after = old.judged, new.judged
-        at = _places(before.ids, after.ids)
+        at = places_among(before.ids, after.ids)
         there, gone = at >= 0, np.flatnonzero(at < 0)
         nowhere = np.full(after.score.size + gone.size, NOWHERE)
         ranks = np.concatenate([_ranks(new), np.zeros(gone.size)])
@@ -128,7 +119,7 @@ class ComparedPredictions(MemoryPredictions):
                 for name, part in zip(names, self.parts, strict=True)
                 for doubt in part.doubts
             ),
-            groups=Groups(names, tuple((name, name) for name in names)),
+            groups=_groups(names),
             opinions=_opinions(self.parts, names, place, codes, ranks),
         )
 
@@ -143,21 +134,101 @@ class ComparedPredictions(MemoryPredictions):
         return again
 
     def are_alike(self, metric: str) -> bool:
-        """Tell whether both say the same of all items that a metric is about, and of no others.
+        """Tell whether both say the same of all items that a metric is about, and of no others."""
+        return _are_alike(self, metric)
 
-        Then they have the same metric, whatever the items are. Of classes a metric may be written
-        with one, ``precision:fraud``.
-        """
-        said = [said_by_both(code, len(self.classes)) for code in self.cells()]
-        name, _, label = metric.partition(":")
-        if self.classes != YES_OR_NO.names and not label:
-            return all(old == new for old, new in said)
-        number = self.classes.index(label) if label else 1
-        return all(
-            (old != NOWHERE and (old == number) == side)
-            == (new != NOWHERE and (new == number) == side)
-            for old, new in said
-            for side in sides(name)
+
+class ScannedPair(ScannedPredictions):
+    """`Predictions` of two classifiers of yes and no, one of which stays where it is at least.
+
+    Parameters
+    ----------
+    parts : pair of ScannedPredictions or MemoryPredictions
+        The earlier and the later.
+    names : (str, str)
+        What the two are called.
+    seed : int
+        Of the cards that the first pass of each may have brought along.
+    shows : bool
+        Whether people see anything of an item.
+    """
+
+    def __init__(
+        self, parts: tuple[Read, Read], names: tuple[str, str], *, seed: int, shows: bool
+    ) -> None:
+        refuse_bad_names(names)
+        _refuse_unlike(*parts)
+        for part in parts:
+            if part.weighted:
+                raise PredictionsError(
+                    f"the items of {part.source} have weights, and they stay where they are",
+                    details="two sets with weights are compared in memory",
+                    hint="leave out the engine",
+                )
+        self.parts, self._shows = parts, shows
+        sides = side_of(parts[0], 0), side_of(parts[1], 1)
+        super().__init__(
+            PairScanner(sides, names, join_in_engine(sides), shows=shows),
+            threshold=None,
+            seed=seed,
+            check_ids=False,
+            classifiers=names,
+            groups=_groups(names),
+        )
+
+    def as_it_is_now(self) -> "ScannedPair":
+        """Return the same after another look at both: the data may have changed since the last."""
+        old, new = (
+            part.as_it_is_now() if isinstance(part, ScannedPredictions) else part
+            for part in self.parts
+        )
+        one, other = self.classifiers
+        return ScannedPair((old, new), (one, other), seed=self._seed, shows=self._shows)
+
+    def are_alike(self, metric: str) -> bool:
+        """Tell whether both say the same of all items that a metric is about, and of no others."""
+        return _are_alike(self, metric)
+
+
+Compared = ComparedPredictions | ScannedPair
+"""Two sets of predictions side by side."""
+
+
+def _are_alike(both: Compared, metric: str) -> bool:
+    """Tell whether two sets have the same metric, whatever the items are.
+
+    Of classes a metric may be written with one, ``precision:fraud``.
+    """
+    said = [said_by_both(code, len(both.classes)) for code in both.cells()]
+    name, _, label = metric.partition(":")
+    if both.classes != YES_OR_NO.names and not label:
+        return all(old == new for old, new in said)
+    number = both.classes.index(label) if label else 1
+    return all(
+        (old != NOWHERE and (old == number) == side) == (new != NOWHERE and (new == number) == side)
+        for old, new in said
+        for side in sides(name)
+    )
+
+
+def _groups(names: tuple[str, str]) -> Groups:
+    return Groups(names, tuple((name, name) for name in names))
+
+
+def _refuse_unlike(old: Predictions, new: Predictions) -> None:
+    """Raise where two sets cannot be compared."""
+    if old.id_kind != new.id_kind:
+        raise PredictionsError(
+            f"the ids in {old.source} are {old.id_kind}s, and those in {new.source} are "
+            f"{new.id_kind}s",
+            details="an item is told by its id: 7 and '7' are two",
+            hint="write them alike in both",
+        )
+    if old.multilabel or new.multilabel:
+        raise PredictionsError(
+            f"items of {(old if old.multilabel else new).source} may have several classes",
+            details="two sets of predictions are compared where each item is of one class",
+            hint="make a campaign for each, with multilabel=True",
         )
 
 
@@ -309,8 +380,11 @@ def read_compared(
     aux: Sequence[str] = (),
     model: Mapping[str, Any] | None = None,
     seed: int = 0,
-) -> ComparedPredictions:
-    """Read the predictions of two model versions, or of two weeks, into memory.
+) -> Compared:
+    """Read the predictions of two model versions, or of two weeks, and join them by id.
+
+    Where one of them stays where it is, an engine does that. With second opinions, weights or more
+    classes than yes and no, both are read into memory.
 
     Parameters
     ----------
@@ -349,21 +423,50 @@ def read_compared(
             details="nothing else tells which items of the two are the same",
             hint="say which column: id='url'",
         )
+    one, other = classifiers
+    stays = [stays_in_place(scan, id) for scan in held]
+    if any(stays) and not (classes or aux or model or sample_weight):
+        old, new = (
+            _read(scan, id=id, show=show, seed=seed, **dict(columns))
+            for scan, columns in zip(held, as_mappings(classifiers).values(), strict=True)
+        )
+        return ScannedPair((old, new), (one, other), seed=seed, shows=bool(show))
     around: dict[str, Any] = {"id": id, "show": show, "sample_weight": sample_weight, "aux": aux}
     around["seed"] = seed
     first, second = (
         _in_memory(scan, classes, **around, **dict(columns))
         for scan, columns in zip(held, as_mappings(classifiers).values(), strict=True)
     )
-    one, other = classifiers
     known = YES_OR_NO if classes is None else classes
     found = ComparedPredictions(first, second, (one, other), known)
     return found if model is None else found.with_model(Model.from_dict(model))
 
 
+def stays_in_place(predictions: object, id: str | None) -> bool:
+    """Tell whether predictions are read where they lie."""
+    scan = as_scan(predictions)
+    if isinstance(scan.source, Predictions):
+        return isinstance(scan.source, ScannedPredictions)
+    return engine_of(scan, id) != "memory"
+
+
+def _read(scan: Scan, **columns: Any) -> Read:
+    """Read one of two, of which one stays where it is at least."""
+    found = read_predictions(scan, **{"score": None, **columns})
+    if isinstance(found, MemoryPredictions) or (
+        isinstance(found, ScannedPredictions) and found.classifiers == UNNAMED
+    ):
+        return found
+    raise PredictionsError(
+        f"{found.source} lies in several places, or has several classifiers",
+        details="what is compared are the predictions of one classifier in one place",
+        hint="give a path, a pattern of paths, a table or a query",
+    )
+
+
 def parts_in(predictions: Predictions) -> tuple[Predictions, ...]:
     """Return what predictions are made of: those from each place that they were read from."""
-    if isinstance(predictions, UnionPredictions | ComparedPredictions):
+    if isinstance(predictions, UnionPredictions | ComparedPredictions | ScannedPair):
         return tuple(predictions.parts)
     return (predictions,)
 
@@ -385,23 +488,3 @@ def _in_memory(scan: Scan, classes: Vocabulary | None, **columns: Any) -> Memory
             hint="write these columns to a Parquet file, and compare that",
         )
     return found
-
-
-def _places(ids: Ids, among: Ids) -> Ints:
-    """Return where each id is among others; -1 where it is not."""
-    held, others = ids.values, among.values
-    if isinstance(held, np.ndarray) or isinstance(others, np.ndarray):  # they are of one kind
-        return _places_of_integers(np.asarray(held), np.asarray(others))
-    found = pc.index_in(held, value_set=others)
-    return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
-
-
-def _places_of_integers(held: Ints | Words, others: Ints | Words) -> Ints:
-    words, known = held.astype(np.uint64), others.astype(np.uint64)
-    order = np.argsort(known)
-    at = np.minimum(np.searchsorted(known[order], words), known.size - 1)
-    place = order[at]
-    same = known[place] == words
-    if held.dtype != others.dtype:  # -1 and 2^64 - 1 are written with the same bits
-        same &= words < np.uint64(2**63)
-    return np.where(same, place, -1)

@@ -23,7 +23,7 @@ from assay.core.cuts import VARIABLES, Cuts, Variable, rank
 from assay.core.error_model import Model, Values
 from assay.core.profile import Profile, ScoreCells
 from assay.core.strata import UNNAMED, Side, Strata
-from assay.core.targets import ALONE, NO_GROUPS
+from assay.core.targets import ALONE, NO_GROUPS, Groups
 from assay.core.types import Bools, Ints, Words
 from assay.core.vocabulary import YES_OR_NO
 from assay.errors import PredictionsError
@@ -58,6 +58,8 @@ class ScannedPredictions:
         Their names, in the order of the places of a code.
     classes : tuple of str
         What they say of an item; others than no and yes are of a classifier that has a name.
+    groups : Groups
+        What the bits of a code behind the classifiers' mean.
     reopen : callable, optional
         Opens the predictions with a model's log odds in the score's place, or with what the score
         and the columns for a model say in place of what people see.
@@ -65,7 +67,6 @@ class ScannedPredictions:
         Whether the seed is to depend on the columns for a model (`bound_seed`).
     """
 
-    groups = NO_GROUPS
     multilabel = False
 
     def __init__(
@@ -77,9 +78,11 @@ class ScannedPredictions:
         check_ids: bool,
         classifiers: tuple[str, ...] = UNNAMED,
         classes: tuple[str, ...] = YES_OR_NO.names,
+        groups: Groups = NO_GROUPS,
         reopen: Reopen | None = None,
         bind: bool = False,
     ) -> None:
+        self.groups = groups
         self._reopen = reopen
         self.threshold, self.classifiers, self.classes = threshold, classifiers, classes
         self._scanner = scanner
@@ -100,6 +103,16 @@ class ScannedPredictions:
             by = "" if self.classifiers == (ALONE,) else f" by {names}"
             return f"<predictions of {self.source}{by}: {len(self.classes):,} classes>"
         return f"<predictions of {self.source} by {names}: to {self.positives:,} one says yes>"
+
+    @property
+    def scanner(self) -> Scanner:
+        """The engine."""
+        return self._scanner
+
+    @property
+    def survey(self) -> Survey:
+        """What the first pass brought home."""
+        return self._survey
 
     @property
     def source(self) -> str:
@@ -124,7 +137,16 @@ class ScannedPredictions:
     @property
     def positives(self) -> int:
         """The number of items predicted yes."""
-        return self._survey.cells.positives
+        counted = self._survey.cells
+        return int(counted.count[self._yes(counted)].sum())
+
+    def _yes(self, cells: ScoreCells) -> Bools:
+        """Return which cells are of items predicted yes, by one of several at least.
+
+        Where classifiers were applied to items of their own, codes have bits for that behind.
+        """
+        unit = len(self.classes) ** len(self.classifiers)
+        return np.asarray(cells.said.astype(np.int64) % unit != 0)
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
@@ -199,8 +221,8 @@ class ScannedPredictions:
         """Return the distribution of the stratification variable on each side, by weight."""
         cells = self._cells_by(variable, scale).by_weight
         if variable == "rank":
-            every = np.ones_like(cells.yes)
-            inside = {side: every if side is None else cells.yes == side for side in sides}
+            yes = self._yes(cells)
+            inside = {side: yes | ~yes if side is None else yes == side for side in sides}
             return {side: self._profile_ranks(those) for side, those in inside.items()}
         return {side: cells.profile(side) for side in sides}
 

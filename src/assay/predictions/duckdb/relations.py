@@ -79,7 +79,7 @@ class Relation:
     folder: Path
 
     def __post_init__(self) -> None:
-        weakref.finalize(self, _release, self.connection, self.folder)
+        weakref.finalize(self, release, self.connection, self.folder)
 
 
 def open_relation(scan: Scan, columns: Sequence[str], *, staged: bool) -> Relation:
@@ -117,7 +117,7 @@ def open_relation(scan: Scan, columns: Sequence[str], *, staged: bool) -> Relati
     try:
         return _opened(scan, wanted, connection, folder, staged=staged)
     except BaseException:
-        _release(connection, folder)
+        release(connection, folder)
         raise
 
 
@@ -263,7 +263,8 @@ def no_row(scan: Scan, label: str) -> PredictionsError:
     )
 
 
-def _release(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+def release(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """Close a connection, and delete its temporary files."""
     connection.close()
     shutil.rmtree(folder, ignore_errors=True)
 

@@ -151,6 +151,8 @@ _WEIGHT = "assay_weight"  # the column with the impressions of a row
 # hundredth of all items, and 4 MB at most.
 _LISTED = 220_000
 
+_BATCH = 100_000  # rows that go to another engine at once
+
 _MEMORY = "200MB"  # enough for two threads that read row groups of a million rows
 
 # What a row says goes into that one of a bin's 16 bits that is, for bins of up to 16,383, a copy
@@ -477,6 +479,26 @@ class DuckScanner:
             return pa.array(cells.bin ^ said << _YES_BIT, pa.int16())
         bits = _BIN_BITS[cells.rule]
         return pa.array((said << bits) + cells.bin + (1 << bits - 1), pa.int64())
+
+    def keyed(
+        self, cells: ScoreCells, *, seed: int = 0, limit: int | None = None
+    ) -> "pa.RecordBatchReader":
+        """Return the id and the key of every row, piece by piece, as they are read.
+
+        Parameters
+        ----------
+        cells : ScoreCells
+            Those that rows were counted in.
+        seed, limit : int, optional
+            Leave out the rows whose number lies above the limit.
+        """
+        key = self.key(self._row.score, cells.rule)
+        low = "" if limit is None else f"WHERE {duckdb_keyed(self._digest, seed)} <= {limit}"
+        # A cursor, so that what is asked meanwhile of the same rows does not end this.
+        cursor = self._relation.connection.cursor()
+        rows = cursor.sql(f"FROM {self._sql} SELECT {self._ids.sql} AS id, {key} AS key {low}")
+        reader: pa.RecordBatchReader = rows.to_arrow_reader(_BATCH)
+        return reader
 
     def _in_little_memory(self, rows: duckdb.DuckDBPyRelation) -> "pa.Table":
         """Run what needs little; without a limit DuckDB would take more to read ahead."""

@@ -1,0 +1,167 @@
+"""What it takes to compare two weeks of many rows, against the bare join of their ids.
+
+    python -m benchmarks.compare_size FOLDER --millions 10 50
+
+Two weeks of so many million rows, of which 80% are in both; they are made once and kept in the
+folder. `compare_campaign` and the first `ask` against the count of a full outer join on the id and
+the sums of both columns of ids, in turns; CPU seconds, seconds on the clock and peak memory are
+those of processes that do nothing else. At the end the items of a million ids alone, half of which
+are in both: what an engine makes of them must be what memory does.
+"""
+
+import argparse
+import resource
+import statistics
+import tempfile
+import time
+from multiprocessing import get_context
+from multiprocessing.queues import SimpleQueue
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import assay
+
+AT_ONCE = 1_000_000
+THREADS = 2
+SHARED = 0.8
+WEEKS = ("old", "new")
+
+
+def make_weeks(folder: Path, millions: int) -> list[Path]:
+    """Write int64 ids in no order, and float32 scores of two versions that mostly agree."""
+    paths = [folder / f"{name}_{millions}m.parquet" for name in WEEKS]
+    if all(path.exists() for path in paths):
+        return paths
+    rng = np.random.default_rng(48)
+    schema = pa.schema({"id": pa.int64(), "score": pa.float32()})
+    gone = round((1 - SHARED) * millions)
+    writers = [pq.ParquetWriter(path.with_suffix(".unfinished"), schema) for path in paths]
+    for part in range(millions + gone):
+        ids = np.arange(part * AT_ONCE, (part + 1) * AT_ONCE)
+        base = rng.normal(-2.5, 2.7, AT_ONCE)
+        for writer, there in zip(writers, (part < millions, part >= gone), strict=True):
+            noisy = base + rng.normal(0.0, 1.2, AT_ONCE)
+            score = (1 / (1 + np.exp(-noisy))).astype(np.float32)
+            order = rng.permutation(AT_ONCE)
+            if there:
+                columns = {"id": ids[order], "score": score[order]}
+                writer.write_table(pa.table(columns, schema=schema))
+    for writer, path in zip(writers, paths, strict=True):
+        writer.close()
+        path.with_suffix(".unfinished").rename(path)
+    return paths
+
+
+def begin(old: object, new: object) -> assay.Campaign:
+    """Make a campaign for the difference of precision, and ask for items."""
+    campaign = assay.compare_campaign(
+        old, new, id="id", score="score", threshold=0.5, within=0.01, seed=1
+    )
+    campaign.ask(20)
+    return campaign
+
+
+def bare_join(old: Path, new: Path) -> None:
+    """Join the ids, and sum them, so that both columns are read."""
+    with duckdb.connect(config={"threads": THREADS}) as connection:
+        rows = f"'{old}' AS old FULL OUTER JOIN '{new}' AS new ON old.id = new.id"
+        connection.sql(f"FROM {rows} SELECT count(*), sum(old.id), sum(new.id)").fetchall()
+
+
+def cost(work: str, paths: list[Path]) -> dict[str, float]:
+    """Return CPU seconds, seconds on the clock and peak memory, in MB, of a process of its own."""
+    processes = get_context("spawn")
+    answer = processes.SimpleQueue()
+    process = processes.Process(target=_tell_cost, args=(work, paths, answer))
+    process.start()
+    process.join()
+    found: dict[str, float] = answer.get()
+    return found
+
+
+def _tell_cost(work: str, paths: list[Path], answer: "SimpleQueue[dict[str, float]]") -> None:
+    cpu, clock = _cpu_seconds(), time.perf_counter()
+    if work == "compare":
+        begin(*(assay.Scan(path, engine="duckdb") for path in paths))
+    else:
+        bare_join(*paths)
+    answer.put(
+        {
+            "CPU s": _cpu_seconds() - cpu,
+            "s": time.perf_counter() - clock,
+            "MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        }
+    )
+
+
+def _cpu_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def measure(paths: list[Path], rounds: int) -> None:
+    """Print what the comparison costs, and the bare join, in turns; the first warms the files."""
+    runs: dict[str, list[dict[str, float]]] = {"join": [], "compare": []}
+    for _ in range(rounds + 1):
+        for work, costs in runs.items():
+            costs.append(cost(work, paths))
+    told = {
+        work: {what: statistics.median(each[what] for each in costs[1:]) for what in costs[0]}
+        for work, costs in runs.items()
+    }
+    for work, medians in told.items():
+        print(f"  {work:10s}", *(f"{number:8.1f} {what}" for what, number in medians.items()))
+    bare, whole = told.values()
+    cpu, clock = (whole[what] / bare[what] for what in ("CPU s", "s"))
+    print(f"  ratio {cpu:.2f} of CPU, {clock:.2f} on the clock")
+
+
+def check(paths: list[Path]) -> None:
+    """Compare the items of a million ids, of which half are in both weeks, in memory and not."""
+    first = round((1 - SHARED) * _millions(paths[0])) * AT_ONCE - AT_ONCE // 2
+    chosen = f"id BETWEEN {first} AND {first + AT_ONCE - 1}"
+    with tempfile.TemporaryDirectory() as folder:
+        few = [Path(folder) / path.name for path in paths]
+        for path, one in zip(paths, few, strict=True):
+            duckdb.read_parquet(str(path)).filter(chosen).write_parquet(str(one))
+        in_place, memory = (
+            begin(*(assay.Scan(path, engine=engine) for path in few))
+            for engine in ("duckdb", "memory")
+        )
+    same = in_place.settings.strata == memory.settings.strata
+    same &= in_place.settings.source.fingerprint == memory.settings.source.fingerprint
+    for _ in range(5):
+        batches = [campaign.ask(200) for campaign in (in_place, memory)]
+        same &= [item.id for item in batches[0]] == [item.id for item in batches[1]]
+        for campaign, batch in zip((in_place, memory), batches, strict=True):
+            campaign.tell({item.id: int(item.id) % 3 > 0 for item in batch})
+    same &= in_place.estimate() == memory.estimate()
+    print(f"  a million ids, as in memory: {same}")
+
+
+def _millions(path: Path) -> int:
+    return int(path.stem.rpartition("_")[2].removesuffix("m"))
+
+
+def main() -> None:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--millions", type=int, nargs="*", default=[10, 50])
+    parser.add_argument("--rounds", type=int, default=3, help="of which the medians are told")
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for millions in options.millions:
+        paths = make_weeks(options.folder, millions)
+        size = sum(path.stat().st_size for path in paths) / 1e6
+        print(f"two weeks of {millions} million rows, {size:.0f} MB")
+        measure(paths, options.rounds)
+        check(paths)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""Two weeks that stay where they are: the same as in memory, item by item."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assay.errors import PredictionsError
+from assay.predictions import MemoryPredictions, Scan, parts_in, read_predictions
+from assay.predictions.duckdb import pair as duckdb_pair
+from assay.predictions.pair import ScannedPair
+from assay.predictions.scan import Engine
+from assay.predictions.sql import pair_sides
+from assay.predictions.union import as_it_is_now
+from tests.predictions.contract_layouts import LAYOUTS
+from tests.predictions.pair_population import WEEKS, check_pair, read, strata_of, weeks
+from tests.predictions.several_population import CLASSIFIERS
+
+IN_PLACE: Engine = "duckdb"
+
+
+def _written(tables: Any, folder: Path) -> list[Path]:
+    paths = [folder / "old.parquet", folder / "new.parquet"]
+    for path, table in zip(paths, tables, strict=True):
+        pq.write_table(table, path, row_group_size=300)
+    return paths
+
+
+def _scans(paths: list[Path], *engines: Engine) -> list[Scan]:
+    every = engines or (IN_PLACE, IN_PLACE)
+    return [Scan(path, engine=engine) for path, engine in zip(paths, every, strict=True)]
+
+
+@pytest.mark.parametrize("items", WEEKS)
+def test_all_that_is_told(items: str, tmp_path: Path) -> None:
+    tables = weeks(items)
+    found = read(_scans(_written(tables, tmp_path)))
+    assert isinstance(found, ScannedPair)
+    check_pair(found, read(tables), other=read(weeks(), "odds", "margin"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("rare", "margin"), ("votes", "sure"), ("votes", "votes"), ("margin", "rare")],
+)
+def test_scores_of_any_kind_and_strings_for_ids(one: str, other: str, tmp_path: Path) -> None:
+    tables = weeks(strings=True)
+    check_pair(read(_scans(_written(tables, tmp_path)), one, other), read(tables, one, other))
+
+
+@pytest.mark.parametrize("engines", [("duckdb", "memory"), ("memory", "duckdb")])
+def test_one_of_the_two_in_memory(engines: tuple[Engine, Engine], tmp_path: Path) -> None:
+    tables = weeks()
+    found = read(_scans(_written(tables, tmp_path), *engines))
+    assert [isinstance(part, MemoryPredictions) for part in parts_in(found)] == [
+        engine == "memory" for engine in engines
+    ]
+    check_pair(found, read(tables), other=read(weeks(), "odds", "margin"))
+
+
+@pytest.mark.parametrize("layout", ["64 files", "shuffled", "CSV", "JSON lines"])
+def test_layouts(layout: str, tmp_path: Path) -> None:
+    tables = weeks()  # as text, a FLOAT is another DOUBLE
+    folders = [tmp_path / "old", tmp_path / "new"]
+    for folder in folders:
+        folder.mkdir()
+    paths = [LAYOUTS[layout](*each) for each in zip(tables, folders, strict=True)]
+    check_pair(read(_scans(paths), "rare", "margin"), read(tables, "rare", "margin"))
+
+
+def test_keys_made_of_columns(tmp_path: Path) -> None:
+    tables = weeks()
+    paths = _written(tables, tmp_path)
+    found = read(_scans(paths), id="lang,key")
+    assert found.id_kind == "string"
+    check_pair(found, read(tables, id="lang,key"))
+
+
+def test_nobody_is_called_yes_in_one_of_them(tmp_path: Path) -> None:
+    old, new = weeks()
+    column = old.column_names.index("p")
+    low = old.set_column(column, "p", pa.array(np.linspace(0.0, 0.2, old.num_rows)))
+    found = read(_scans(_written((low, new), tmp_path)))
+    check_pair(found, read((low, new)))
+    assert not any(code & 1 for code in found.cells())
+
+
+def test_an_engine_that_gives_arrays_only_is_asked_in_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = weeks()
+    monkeypatch.setattr(pair_sides, "_AT_ONCE", 100)
+    monkeypatch.setattr(pair_sides, "Keyed", type("Nobody", (), {}))
+    check_pair(read(_scans(_written(tables, tmp_path))), read(tables))
+
+
+def test_more_memory_is_taken_where_the_join_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = weeks()
+    monkeypatch.setattr(duckdb_pair, "_MEMORY", "1MB")
+    check_pair(read(_scans(_written(tables, tmp_path))), read(tables))
+
+
+def test_ranks_are_each_ones_own(tmp_path: Path) -> None:
+    """Ranks among the items of both, a mistake that is easily made, are caught."""
+    old, new = weeks("disjoint")
+    column = new.column_names.index("p")
+    halved = new.set_column(column, "p", pa.array(np.asarray(new["p"]) / 2))
+    found = read(_scans(_written((old, halved), tmp_path)))
+    ids = halved["key"].to_pylist()
+    values = [item.value for item in found.find(ids, variable="rank", scale="probability") if item]
+    alone = read_predictions(halved, classifiers={"new": CLASSIFIERS["odds"]}, id="key")
+    own = [item.value for item in alone.find(ids, variable="rank", scale="probability") if item]
+    assert values == own
+    every = np.sort(np.concatenate([np.asarray(old["p"]), np.asarray(halved["p"])]))
+    wrong = np.searchsorted(every, np.asarray(halved["p"])) / every.size
+    assert np.abs(wrong - own).max() > 0.1  # so far off that no strata would be the same
+
+
+def test_an_id_that_repeats_is_told(tmp_path: Path) -> None:
+    old, new = weeks()
+    for tables in (
+        (old, pa.concat_tables([new, new.slice(3, 2)])),
+        (pa.concat_tables([old, old]), new),
+    ):
+        with pytest.raises(PredictionsError, match="ids that occur more than once"):
+            read(_scans(_written(tables, tmp_path)))
+
+
+def test_an_id_that_repeats_beyond_the_listed_ones_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An item of both that is twice in one would be joined twice."""
+    old, new = weeks()
+    monkeypatch.setattr("assay.predictions.duckdb.scanner._LISTED", 1)
+    with pytest.raises(PredictionsError, match=r"column 'key' of .*new.* more than once: 2"):
+        read(_scans(_written((old, pa.concat_tables([new, new.slice(3, 2)])), tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("ids", "told"),
+    [
+        (lambda key: key.cast(pa.string()), "are integers, and those in .* are strings"),
+        (
+            lambda key: pa.array(np.asarray(key).astype(np.uint64)),
+            "some ids are below 0, and others 2.63 or more",
+        ),
+    ],
+)
+def test_ids_of_two_kinds_are_refused(ids: Any, told: str, tmp_path: Path) -> None:
+    old, new = weeks()
+    changed = new.set_column(0, "key", ids(new["key"].combine_chunks()))
+    with pytest.raises(PredictionsError, match=told):
+        read(_scans(_written((old, changed), tmp_path)))
+
+
+def test_ids_with_and_without_a_sign_are_joined_where_64_bits_hold_them(tmp_path: Path) -> None:
+    old, new = (table.take(np.flatnonzero(np.asarray(table["key"]) >= 0)) for table in weeks())
+    huge = pa.array([2**64 - 1, *new["key"].to_pylist()[1:]], pa.uint64())
+    tables = (old, new.set_column(0, "key", huge))
+    check_pair(read(_scans(_written(tables, tmp_path))), read(tables))
+
+
+def test_what_was_read_before_is_taken_as_it_is(tmp_path: Path) -> None:
+    tables = weeks()
+    paths = _written(tables, tmp_path)
+    columns: dict[str, Any] = {**CLASSIFIERS["odds"], "id": "key", "show": ["text"], "seed": 7}
+    lying = read_predictions(Scan(paths[0], engine="duckdb"), **columns)
+    check_pair(read([lying, Scan(paths[1], engine="duckdb")]), read(tables))
+    check_pair(read([lying, tables[1]]), read(tables))
+    check_pair(read([lying, lying]), read([tables[0], tables[0]]))
+
+
+def test_both_are_looked_at_again(tmp_path: Path) -> None:
+    tables = weeks()
+    paths = _written(tables, tmp_path)
+    found = read(_scans(paths))
+    assert as_it_is_now(found).fingerprint() == found.fingerprint()
+    pq.write_table(tables[1].slice(1), paths[1])
+    again = as_it_is_now(found)
+    assert [part.size for part in parts_in(again)] == [900, 1_099]
+    assert again.fingerprint() != found.fingerprint()
+
+
+def test_weights_and_several_places_are_refused(tmp_path: Path) -> None:
+    tables = weeks()
+    paths = _written(tables, tmp_path)
+    columns: dict[str, Any] = {**CLASSIFIERS["odds"], "id": "key", "sample_weight": "c"}
+    one = read_predictions(Scan(paths[0], engine="duckdb"), **columns)
+    with pytest.raises(PredictionsError, match="have weights, and they stay"):
+        read([one, Scan(paths[1], engine="duckdb")])
+    named = read_predictions(
+        Scan(paths[0], engine="duckdb"), classifiers={"a": CLASSIFIERS["odds"]}, id="key"
+    )
+    with pytest.raises(PredictionsError, match="several classifiers"):
+        read([named, Scan(paths[1], engine="duckdb")])
+
+
+def test_strata_tell_which_items_each_was_applied_to(tmp_path: Path) -> None:
+    found = read(_scans(_written(weeks(), tmp_path)))
+    assert strata_of(found, 2).groups.names == ("old", "new")
+    assert found.are_alike("precision") is False
+    same = read(_scans(_written((weeks()[0],) * 2, tmp_path)))
+    assert same.are_alike("precision") is True
