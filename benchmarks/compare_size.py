@@ -37,7 +37,8 @@ def make_weeks(folder: Path, millions: int) -> list[Path]:
     if all(path.exists() for path in paths):
         return paths
     rng = np.random.default_rng(48)
-    schema = pa.schema({"id": pa.int64(), "score": pa.float32()})
+    kinds: dict[str, pa.DataType] = {"id": pa.int64(), "score": pa.float32()}
+    schema = pa.schema(kinds)
     gone = round((1 - SHARED) * millions)
     writers = [pq.ParquetWriter(path.with_suffix(".unfinished"), schema) for path in paths]
     for part in range(millions + gone):

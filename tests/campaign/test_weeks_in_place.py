@@ -45,7 +45,7 @@ def _answer(campaign: assay.Campaign, most: int = 10**6) -> list[Any]:
 
 def compared(where: Where, storage: str) -> list[Any]:
     """Compare two weeks with labels of the first, and rebase on a second week that has changed."""
-    more = {**COLUMNS, "show": ["text"], "storage": storage, "seed": 3}
+    more: dict[str, Any] = {**COLUMNS, "show": ["text"], "storage": storage, "seed": 3}
     before = assay.create_campaign(where("1"), **more, budget=150, name="first")
     told: list[Any] = [_answer(before)]
     both = assay.compare_campaign(
@@ -60,7 +60,7 @@ def compared(where: Where, storage: str) -> list[Any]:
 
 def followed(where: Where, storage: str) -> list[Any]:
     """Follow two weeks; the first is found where it was, or given again."""
-    more = {"series": "spam", "storage": storage}
+    more: dict[str, Any] = {"series": "spam", "storage": storage}
     first = assay.follow_campaign(
         where("1"), period="w1", **more, **COLUMNS, show=["text"], within=0.06
     )
@@ -73,7 +73,7 @@ def followed(where: Where, storage: str) -> list[Any]:
 
 def extended(where: Where, storage: str) -> list[Any]:
     """Let new items join those of a campaign."""
-    more = {**COLUMNS, "show": ["text"], "storage": storage, "seed": 3}
+    more: dict[str, Any] = {**COLUMNS, "show": ["text"], "storage": storage, "seed": 3}
     told: list[Any] = [_answer(assay.create_campaign(where("1"), **more, budget=120))]
     campaign = assay.extend_campaign(where("3"), storage=storage)
     return [*told, campaign.settings.strata, _answer(campaign), campaign.estimate()]

@@ -111,7 +111,7 @@ def test_ranks_are_each_ones_own(tmp_path: Path) -> None:
     column = new.column_names.index("p")
     halved = new.set_column(column, "p", pa.array(np.asarray(new["p"]) / 2))
     found = read(_scans(_written((old, halved), tmp_path)))
-    ids = halved["key"].to_pylist()
+    ids: list[Any] = halved["key"].to_pylist()
     values = [item.value for item in found.find(ids, variable="rank", scale="probability") if item]
     alone = read_predictions(halved, classifiers={"new": CLASSIFIERS["odds"]}, id="key")
     own = [item.value for item in alone.find(ids, variable="rank", scale="probability") if item]

@@ -153,7 +153,9 @@ looked at
     refuse_bad_show(slices, "slices")
     id = key_name(id)
     shown = list(dict.fromkeys([*shown_with(id, show), *slices]))
-    scores = scores_to_keep([old, new], id, shown, () if score is None else (score,))
+    scores: tuple[str, ...] = () if score is None else (score,)
+    if not (aux or sample_weight):  # or else both are read into memory
+        scores = scores_to_keep([old, new], id, shown, scores)
     kept = list(dict.fromkeys([*shown, *scores]))
     refuse_bad_show(aux, "aux")
     further: dict[str, Any] = {"aux": list(aux), "sample_weight": sample_weight}
@@ -198,8 +200,8 @@ def _read(
 
 
 def scores_to_keep(
-    scans: Sequence[object], id: str | None, shown: Sequence[str], scores: Sequence[str]
-) -> Sequence[str]:
+    scans: Sequence[object], id: str | None, shown: Sequence[str], scores: tuple[str, ...]
+) -> tuple[str, ...]:
     """Return the columns of scores that are kept with every card.
 
     What stays where it is would be read once more for them: it is if something else is kept, too.

@@ -456,7 +456,7 @@ def _next(
         [before, predictions],
         around["id"],
         around["show"],
-        [str(name) for name in named if name is not None and len(named) == 1],
+        tuple(str(name) for name in named if name is not None and len(named) == 1),
     )
     kept = {**around, "show": list(dict.fromkeys([*around["show"], *scores]))}
     known = None
