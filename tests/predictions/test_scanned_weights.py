@@ -127,6 +127,31 @@ def test_all_that_is_told(
     check_alike(*both(table(kind, strings=strings), tmp_path, spark=spark))
 
 
+@pytest.mark.parametrize(
+    ("reader", "kind"),
+    [
+        *(("postgres", kind) for kind in ("heavy", "tiny", "shares")),
+        *(("sqlite", kind) for kind in ("heavy", "tiny", "uneven")),
+        *(("clickhouse", kind) for kind in ("shares", "tiny")),
+    ],
+)
+def test_all_that_databases_tell(
+    reader: str, kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    strings = kind == "tiny"
+    frame = table(kind, strings=strings)
+    memory, _ = both(frame, tmp_path)
+    scan = scan_by(request, reader, frame.to_arrow())
+    scanned = read_predictions(
+        scan, id="id", score="p", predicted="said", sample_weight="views", show=["text"], seed=7
+    )
+    assert isinstance(scanned, ScannedPredictions)
+    check_alike(memory, scanned)
+    ids = [memory.judged.ids.at(np.array([3]))[0], "none", -1]
+    found = scanned.find(ids, variable="score", scale="probability")
+    assert found == memory.find(ids, variable="score", scale="probability")
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
 def test_thresholds_and_text(name: str, tmp_path: Path) -> None:
     check_alike(*both(table("lognormal"), tmp_path, name, threshold=0.5))

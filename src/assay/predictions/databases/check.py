@@ -1,5 +1,7 @@
 """Whether a database computes what numpy does: tried on known values before it is trusted."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from assay.core import deck
@@ -8,9 +10,9 @@ from assay.errors import PredictionsError
 from assay.predictions.contract import IdKind
 from assay.predictions.databases.database import Database
 from assay.predictions.databases.scanner import bin_sql, rounded_sql
-from assay.predictions.databases.translate import Query, translated
+from assay.predictions.databases.translate import Query
 from assay.predictions.databases.words import Words
-from assay.predictions.sql.rows import TRIED, double_sql, quoted
+from assay.predictions.sql.rows import TRIED
 
 _SEED = 1
 _KINDS: dict[str, IdKind] = {"whole": "integer", "text": "string"}
@@ -68,22 +70,15 @@ def _expected() -> dict[str, list[float]]:
 
 def _trial(database: Database) -> Query:
     """Return what computes the same."""
-    given: dict[str, list[str]] = {
-        "whole": [str(id) for id in _IDS],
-        "text": [quoted(text, "duckdb") for text in _TEXTS],
-        **{rule: [double_sql(value) for value in values] for rule, values in TRIED.items()},
-        "number": [double_sql(value) for value in _NUMBERS],
-        "half": [double_sql(value) for value in _HALVES],
+    given: dict[str, Sequence[float | str]] = {
+        "place": list(range(len(_IDS))),
+        "whole": _IDS,
+        "text": _TEXTS,
+        **{rule: [float(value) for value in values] for rule, values in TRIED.items()},
+        "number": _NUMBERS,
+        "half": _HALVES,
     }
-    rows = [
-        f"SELECT {place} AS place, "
-        + ", ".join(f"{values[place]} AS {name}_0" for name, values in given.items())
-        for place in range(len(_IDS))
-    ]
-    native = " UNION ALL ".join(translated(row, database) for row in rows)
-    keep = ["place", *given]
-    query = Query(native).select("place", *(f"{name}_0 AS {name}" for name in given))
-    words = Words(query, keep)
+    words = Words(Query(database.written_out(given)).select(*given), list(given))
     for name, kind in _KINDS.items():
         words = words.with_column(f"{words.digest(name, kind).word} AS digest_{name}")
         place = words.numbered(name, kind, _SEED).place

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from assay.core.deck import Id
 from assay.errors import AssayError, PredictionsError
+from assay.predictions.sql.rows import double_sql
 
 DatabaseTable = tuple[str, str, bool]
 """A table's schema and name, and whether the name alone is enough."""
@@ -149,6 +150,21 @@ class Database(ABC):
     @abstractmethod
     def lookup(self, index: str, values: Sequence[float]) -> str:
         """Return an element of a list, which is short enough to stand in a query, from 0 on."""
+
+    def constant(self, value: float | str) -> str:
+        """Return a whole number, a number or a text as it stands in a query."""
+        return self.double(double_sql(value)) if isinstance(value, float) else self.literal(value)
+
+    def written_out(self, columns: Mapping[str, Sequence[float | str]]) -> str:
+        """Return a query for rows that are written out, of columns by name."""
+        rows = [
+            ", ".join(
+                f"{self.constant(value)} AS {name}"
+                for name, value in zip(columns, row, strict=True)
+            )
+            for row in zip(*columns.values(), strict=True)
+        ]
+        return " UNION ALL ".join(f"SELECT {row}" for row in rows)
 
     def refuse_old(self) -> None:
         """Raise where its version lacks a function that is needed."""

@@ -1,5 +1,6 @@
 """Rows of a table in a database: what is asked of them, and their ids."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,9 +14,10 @@ from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.contract import IdKind
 from assay.predictions.databases.database import Database, DatabaseColumn, Row, selection
-from assay.predictions.databases.translate import Query
+from assay.predictions.databases.translate import Query, translated
 from assay.predictions.duckdb.readable import bad_condition, condition, refuse_repeated_columns
 from assay.predictions.ids import Ids
+from assay.predictions.keys import key_parts, key_sql, with_parts
 from assay.predictions.sql.rows import family_of
 
 
@@ -133,8 +135,12 @@ def find_rows(
         schema, name = find_table(table, database.tables(), database.address)
         columns = database.columns(schema, name)
         names = [column.name for column in columns]
-        refuse_repeated_columns(wanted, names, label)
-        refuse_missing_columns(wanted, names, label)
+        needed = with_parts(wanted, names)
+        refuse_repeated_columns(needed, names, label)
+        refuse_missing_columns(needed, names, label)
+        columns += [
+            _key(database, each, columns, label) for each in wanted if key_parts(each, names)
+        ]
         rows = DatabaseRows(database, label, database.table(schema, name), tuple(columns), where)
         if where:
             try:
@@ -143,6 +149,32 @@ def find_rows(
             except database.errors() as error:
                 raise bad_condition(where, error, names) from error
         return rows
+
+
+def _key(
+    database: Database, name: str, columns: Sequence[DatabaseColumn], label: str
+) -> DatabaseColumn:
+    """Return the column of a key that is made of others.
+
+    Parameters
+    ----------
+    database : Database
+        Whose SQL is wanted.
+    name : str
+        What the key is called.
+    columns : sequence of DatabaseColumn
+        Those of the table.
+    label : str
+        The table, for people.
+    """
+    held = {column.name: column for column in columns}
+    parts = key_parts(name)
+    places = {part: f"assay_part_{place}" for place, part in enumerate(parts)}
+    types = {part: held[part].type for part in parts}
+    key = key_sql(parts, places, types, dialect="duckdb", source=label)
+    sql = translated(f"SELECT {key}", database).removeprefix("SELECT ")
+    own = re.sub(r"\bassay_part_(\d+)\b", lambda found: held[parts[int(found[1])]].sql, sql)
+    return DatabaseColumn(name, "VARCHAR", own)
 
 
 class DatabaseIds:
