@@ -82,7 +82,8 @@ class Survey:
     `doubts` are what looks wrong with the scores. Of several classifiers the cells are of the mean
     rank and the code; `fingerprint` is then that of all that was read, which cells do not tell.
     Where items have weights, `weighed` are the cells whose weights are the evenest, and
-    `weights_word` is the exclusive or of `assay.predictions.arrivals.weight_words`.
+    `weights_word` is the exclusive or of `assay.predictions.arrivals.weight_words`. `slices` are
+    the names of those that the bits of a code behind the classifiers' tell of.
     """
 
     cells: ScoreCells
@@ -91,6 +92,7 @@ class Survey:
     fingerprint: str | None = None
     weighed: ScoreCells | None = None
     weights_word: int | None = None
+    slices: tuple[str, ...] = ()
 
 
 class Scanner(Protocol):

@@ -105,7 +105,11 @@ def engine_of(scan: Scan, id: str | None) -> Engine:
 
 
 def open_scanner(
-    scan: Scan, engine: Engine, roles: Mapping[str, Roles], show: Sequence[str]
+    scan: Scan,
+    engine: Engine,
+    roles: Mapping[str, Roles],
+    show: Sequence[str],
+    slices: Sequence[str] = (),
 ) -> Scanner:
     """Open predictions that are to be read where they lie.
 
@@ -119,6 +123,8 @@ def open_scanner(
         Which columns are each classifier's.
     show : sequence of str
         The columns that people see.
+    slices : sequence of str
+        Groups of items that targets are of, for DuckDB.
     """
     if engine == "spark":
         from assay.predictions.spark.several import open_spark
@@ -130,7 +136,7 @@ def open_scanner(
         return open_table(scan, roles, show)
     from assay.predictions.duckdb.several import open_duck
 
-    return open_duck(scan, roles, show)
+    return open_duck(scan, roles, show, slices)
 
 
 def _bytes(path: str) -> float:
@@ -315,7 +321,7 @@ def read_predictions(
         (name, role), *further = roles.items()
         with nullcontext() if further else about(name):
             return ScannedPredictions(
-                open_scanner(scan, engine, roles, show),
+                open_scanner(scan, engine, roles, show, groups),
                 threshold=None if further or role.model is not None else role.limit,
                 seed=seed,
                 check_ids=scan.check_ids,
@@ -452,11 +458,12 @@ def _can_stay(
     roles, groups, aux, sample_weight
         The columns of each classifier, the slices, the second opinions, and the weights.
     """
-    if sample_weight is not None and (aux or tuple(roles) != UNNAMED):
+    in_duckdb = engine == "duckdb"
+    if sample_weight is not None and (aux or (tuple(roles) != UNNAMED and not in_duckdb)):
         _refuse_engine(scan, engine, sample_weight)
         return False
     several_classes = len(roles) > 1 and any(role.classes for role in roles.values())
-    if not groups and not several_classes and (not aux or tuple(roles) == UNNAMED):
+    if (not groups or in_duckdb) and not several_classes and (not aux or tuple(roles) == UNNAMED):
         return True
     if groups and (scan.engine is not None or engine == "spark"):
         raise PredictionsError(

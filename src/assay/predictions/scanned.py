@@ -59,7 +59,7 @@ class ScannedPredictions:
     classes : tuple of str
         What they say of an item; others than no and yes are of a classifier that has a name.
     groups : Groups
-        What the bits of a code behind the classifiers' mean.
+        What the bits of a code behind the classifiers' mean, where that is no slices.
     reopen : callable, optional
         Opens the predictions with a model's log odds in the score's place, or with what the score
         and the columns for a model say in place of what people see.
@@ -82,7 +82,6 @@ class ScannedPredictions:
         reopen: Reopen | None = None,
         bind: bool = False,
     ) -> None:
-        self.groups = groups
         self._reopen = reopen
         self.threshold, self.classifiers, self.classes = threshold, classifiers, classes
         self._scanner = scanner
@@ -90,6 +89,7 @@ class ScannedPredictions:
         if check_ids:
             scanner.refuse_repeated_ids()
         self._survey = scanner.survey(seed)
+        self.groups = Groups(self._survey.slices) if self._survey.slices else groups
         self._cells: dict[tuple[Variable, Scale], ScoreCells] = {}
         if self._survey.listed is not None and not check_ids:
             self._refuse_repeated(self._survey.listed.ids)
@@ -147,6 +147,11 @@ class ScannedPredictions:
         """
         unit = len(self.classes) ** len(self.classifiers)
         return np.asarray(cells.said.astype(np.int64) % unit != 0)
+
+    @property
+    def _counts_ranks(self) -> bool:
+        """Whether the engine itself counts by mean rank and code."""
+        return len(self.classifiers) > 1 or bool(self._survey.slices)
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
@@ -233,8 +238,8 @@ class ScannedPredictions:
         return ClassScores(self._survey.cells, self._scanner.summed_probabilities())
 
     def cells(self) -> dict[int, int]:
-        """Return the number of items with each code that occurs."""
-        counted = self._survey.cells
+        """Return what the items with each code that occurs count for."""
+        counted = self._survey.cells.by_weight
         return count_cells(counted.said.astype(np.int64), counted.count)
 
     def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
@@ -255,7 +260,21 @@ class ScannedPredictions:
 
     def weighed(self, strata: Strata, *, scale: Scale) -> Strata:
         """Return strata, which were cut by weight, with the items and the weight of each."""
-        return strata.weighed(*self._sizes(strata, scale)) if self.weighted else strata
+        if not self.weighted:
+            return strata
+        if not strata.is_named:
+            return strata.weighed(*self._sizes(strata, scale))
+        cells = self._rank_cells
+        of_cell = _stratum_of_cells(strata, cells)
+        if of_cell is None:
+            raise PredictionsError(f"the strata were not cut from {self.source}")
+        inside = of_cell >= 0
+        pairs = zip(of_cell[inside].tolist(), cells.said[inside].tolist(), strict=True)
+        part = np.array([strata.part_of(stratum, int(code)) for stratum, code in pairs])
+        counts = np.zeros((2, len(strata.parts)), dtype=np.int64)
+        np.add.at(counts[0], part, cells.count[inside])
+        np.add.at(counts[1], part, cells.by_weight.count[inside])
+        return strata.weighed(*counts)
 
     def _sizes(self, strata: Strata, scale: Scale) -> tuple[Ints, Ints]:
         """Return the items of each stratum, and what they count for."""
@@ -337,7 +356,7 @@ class ScannedPredictions:
         rows = self._scanner.find(wanted, variable=by, scale=scale)
         self._refuse_repeated(rows.ids)
         there = rows.ids.at(np.arange(len(rows.ids)))
-        by_rank = variable == "rank" and len(self.classifiers) == 1
+        by_rank = variable == "rank" and not self._counts_ranks
         values = rank(rows.values, self._scores) if by_rank else rows.values + 0.0
         every = np.arange(len(there))
         held = _Candidates(rows.ids, every, rows.predicted, rows.shown, rows.weights)
@@ -383,14 +402,14 @@ class ScannedPredictions:
     @cached_property
     def _rank_cells(self) -> ScoreCells:
         """What the first pass counted, with the rank of the items of each cell."""
-        if len(self.classifiers) > 1:
+        if self._counts_ranks:
             return self._survey.cells
         ranks = rank(self._survey.cells.low, self._scores)
         return replace(self._survey.cells, low=ranks, high=ranks)
 
     def _profile_ranks(self, inside: Bools) -> Profile:
         """Return the ranks' distribution among the items of some cells."""
-        cells = self._rank_cells
+        cells = self._rank_cells.by_weight
         low, high, count = cells.low[inside], cells.high[inside], cells.count[inside]
         starts = np.flatnonzero(np.diff(bins_of(low, "probability"), prepend=np.iinfo(int).min))
         return Profile.of_ranges(
@@ -464,7 +483,7 @@ class ScannedPredictions:
         heaps: Sequence[Heap] = strata.heaps
         by_rank = variable == "rank"
         if by_rank:
-            heaps = heaps if len(self.classifiers) > 1 else self._by_score(strata)
+            heaps = heaps if self._counts_ranks else self._by_score(strata)
             variable = "score"
         again = True
         while again:
@@ -505,7 +524,7 @@ class ScannedPredictions:
         owners, spans = [], []
         first = 0
         for heap in heaps:
-            single = len(self.classifiers) == 1 and self.classes == YES_OR_NO.names
+            single = not self._counts_ranks and self.classes == YES_OR_NO.names
             codes = None if single else heap.codes
             side = heap.side if codes is None else None
             edges = [-inf, *heap.cuts.points, inf]

@@ -8,7 +8,7 @@ known, the second pass reads these alone. The numbers are those of memory, to th
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -22,14 +22,17 @@ from assay.core import deck
 from assay.core.bins import MARGIN_STEPS, PROBABILITY_STEPS, Ranges, Rule, bins_of, pieces
 from assay.core.profile import HEAVY, ScoreCells
 from assay.core.types import Bools, Floats, Ints, Words
+from assay.predictions.arrivals import weight_words
 from assay.predictions.judgements import NO_SCORE
+from assay.predictions.memory import fingerprint_text
 from assay.predictions.sql.several import Steps
 
 AT_ONCE = 8 * 15 * 1024
 """The rows of a batch: eight pieces that are worked on in a processor's cache."""
 
-DIGEST, LISTED = "digest", "listed"
-"""The columns with d(id), missing where the id is, and with the ids of first cards."""
+DIGEST, LISTED, BITS, WEIGHT = "digest", "listed", "bits", "weight"
+"""The columns with d(id), missing where the id is, and with the ids of first cards; where there are
+any, with the bits of the slices that hold an item, and with its impressions, 0 for none."""
 
 _STEPS: dict[Rule, int] = {
     "probability": PROBABILITY_STEPS,
@@ -41,6 +44,25 @@ _MOST_WORKERS = 8
 _MANY_CELLS = 2**20  # up to here there is a counter for every pair of a bin and a code
 _Piece = TypeVar("_Piece")
 Keys = np.ndarray[tuple[int, int], np.dtype[np.uint16]]
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """What is kept of rows that count: a place for each classifier, and what else there is."""
+
+    keys: Keys
+    bits: Ints | None = None
+    weights: Ints | None = None
+
+    def at(self, rows: "slice | Ints") -> "Kept":
+        """Return the same of some rows."""
+        more = (None if each is None else each[rows] for each in (self.bits, self.weights))
+        return Kept(self.keys[:, rows], *more)
+
+    @property
+    def size(self) -> int:
+        """The number of rows."""
+        return self.keys.shape[1]
 
 
 class UnusableError(Exception):
@@ -113,25 +135,29 @@ class FirstPass:
         The classifiers, in the order of the places of a code.
     file : binary file
         Takes what the second pass needs.
+    columns : collection of str
+        Which of `LISTED`, `BITS` and `WEIGHT` there are.
     """
 
-    def __init__(self, judges: Sequence[Judge], file: IO[bytes]) -> None:
-        self.judges, self._file, self._lock = judges, file, Lock()
-        self._sizes: list[int] = []
-        self._word = 0
-        self._listed: list[tuple[pa.Array[Any], Keys]] = []
+    def __init__(self, judges: Sequence[Judge], file: IO[bytes], columns: Collection[str]) -> None:
+        self.judges, self._file, self._columns = judges, file, columns
+        self._lock = Lock()
+        self.size = 0
+        self._sizes: list[int] = []  # of the batches, in the order of the file
+        self._word, self._weights_word = 0, np.uint64(0)
+        self._listed: list[tuple[pa.Array[Any], Kept]] = []
         self._counts = [np.zeros(judge.places, dtype=np.int64) for judge in judges]
         self._ends = [Ranges(judge.places if judge.ends else 0) for judge in judges]
 
     @property
-    def size(self) -> int:
-        """The number of rows."""
-        return sum(self._sizes)
+    def fingerprint(self) -> str:
+        """The fingerprint of the rows that count (`assay.predictions.memory.judged_words`)."""
+        return fingerprint_text(sum(self._sizes), self._word)
 
     @property
-    def word(self) -> int:
-        """The sum of the rows' words (`assay.predictions.memory.judged_words`)."""
-        return self._word
+    def weights_word(self) -> int | None:
+        """The exclusive or of `assay.predictions.arrivals.weight_words`; None without weights."""
+        return int(self._weights_word) if WEIGHT in self._columns else None
 
     def take(self, batches: Iterable["pa.RecordBatch"]) -> None:
         """Count all batches."""
@@ -141,11 +167,13 @@ class FirstPass:
         size = batch.num_rows
         keys = np.empty((len(self.judges), size), dtype=np.uint16)
         ends = [Ranges(each.count.size) for each in self._ends]
-        both = (name for judge in self.judges for name in (judge.score, judge.says))
-        columns = _columns_of(batch, [DIGEST, *both])
-        total = 0
+        named = [name for judge in self.judges for name in (judge.score, judge.says)]
+        there = {DIGEST, *named} | ({BITS, WEIGHT} & set(self._columns))
+        columns = _columns_of(batch, there)
+        bits, weights = columns.get(BITS), columns.get(WEIGHT)
+        words: Words = columns[DIGEST].copy()
         for rows in pieces(size):
-            word: Words = columns[DIGEST][rows].copy()
+            word = words[rows]
             for judge, key, end in zip(self.judges, keys, ends, strict=True):
                 given, score, said = judge.judged(columns, rows)
                 place = key[rows]
@@ -155,19 +183,32 @@ class FirstPass:
                 if judge.ends:
                     end.add(place.astype(np.int64), score)
                 _judge(word, score, said)
-            total += int(word.sum())
-        listed = batch.column(LISTED)
-        there: Ints = np.flatnonzero(np.asarray(listed.is_valid()))
-        first = listed.take(pa.array(there, pa.int64())), keys[:, there]
+            if bits is not None:
+                _judge(word, bits[rows].astype(np.float64), bits[rows] > 0)
         counts = [
             np.bincount(key, minlength=judge.places)
             for judge, key in zip(self.judges, keys, strict=True)
         ]
+        kept, weights_word = Kept(keys, bits, weights), np.uint64(0)
+        if weights is not None:
+            some = np.flatnonzero(weights)
+            kept, words = kept.at(some), words[some]
+            heavy = weight_words(columns[DIGEST][some], weights[some])
+            weights_word = np.bitwise_xor.reduce(heavy)
+        first = []
+        if LISTED in self._columns:
+            listed = batch.column(LISTED)
+            some = np.flatnonzero(np.asarray(listed.is_valid()))
+            first.append((listed.take(pa.array(some, pa.int64())), kept.at(some)))
         with self._lock:
-            self._word = (self._word + total) % 2**64
-            self._listed.append(first)
-            self._sizes.append(size)
-            self._file.write(keys.data)
+            self.size += size
+            self._sizes.append(kept.size)
+            self._word = (self._word + int(words.sum())) % 2**64
+            self._weights_word ^= weights_word
+            self._listed += first
+            for array in (kept.keys, kept.bits, kept.weights):
+                if array is not None:
+                    self._file.write(np.ascontiguousarray(array).data)
             for mine, count in zip(self._counts, counts, strict=True):
                 np.add(mine, count, out=mine)
             for known, end in zip(self._ends, ends, strict=True):
@@ -191,18 +232,29 @@ class FirstPass:
         enough = cells.finer_rule is None if judge.ends else not heavy
         return cells if enough else None
 
-    def kept(self) -> Iterator[Keys]:
-        """Return what was kept of the rows, batch by batch."""
+    def kept(self) -> Iterator[Kept]:
+        """Return what was kept of the rows that count, batch by batch."""
         self._file.flush()
         self._file.seek(0)
         for size in self._sizes:
-            read = self._file.read(len(self.judges) * size * 2)
-            yield np.frombuffer(read, dtype=np.uint16).reshape(len(self.judges), size)
+            keys = self._read(np.uint16, len(self.judges) * size).reshape(-1, size)
+            bits, weights = (
+                self._read(np.int64, size) if name in self._columns else None
+                for name in (BITS, WEIGHT)
+            )
+            yield Kept(keys, bits, weights)
 
-    def listed(self) -> tuple[list["pa.Array[Any]"], Keys]:
+    def _read(self, kind: Any, number: int) -> Any:
+        return np.frombuffer(self._file.read(number * np.dtype(kind).itemsize), dtype=kind)
+
+    def listed(self) -> "tuple[pa.ChunkedArray[Any], Kept] | None":
         """Return the ids of first cards, and what was kept of their rows."""
-        ids, keys = zip(*self._listed, strict=True)
-        return list(ids), np.concatenate(keys, axis=1)
+        if not self._listed:
+            return None
+        ids, kept = zip(*self._listed, strict=True)
+        keys = np.concatenate([each.keys for each in kept], axis=1)
+        bits = [each.bits for each in kept if each.bits is not None]
+        return pa.chunked_array(list(ids)), Kept(keys, np.concatenate(bits) if bits else None)
 
 
 def _judge(word: Words, score: Floats, said: Bools | Ints) -> None:
@@ -231,19 +283,20 @@ class Ranked:
             table[2 * (cells.bin + _STEPS[cells.rule]) + cells.said] = step.rank
             self._tables.append(table if has_score else None)
 
-    def of(self, keys: Keys) -> tuple[Floats, Ints]:
+    def of(self, kept: Kept) -> tuple[Floats, Ints]:
         """Return the mean ranks and the codes."""
-        total, scored = np.zeros(keys.shape[1]), 0
-        code = np.zeros(keys.shape[1], dtype=np.uint32)
-        for place, (key, table) in enumerate(zip(keys, self._tables, strict=True)):
+        total, scored = np.zeros(kept.size), 0
+        code = np.zeros(kept.size, dtype=np.uint32)
+        for place, (key, table) in enumerate(zip(kept.keys, self._tables, strict=True)):
             code |= (key & 1).astype(np.uint32) << np.uint32(place)
             if table is not None:
                 total += table.take(key, mode="clip")
                 scored += 1
         means = total / scored if scored else np.full(total.size, NO_SCORE)
-        return means, code.astype(np.int64)
+        codes = code.astype(np.int64)
+        return means, codes if kept.bits is None else codes | kept.bits << len(self._tables)
 
-    def count(self, kept: Iterable[Keys], n_codes: int) -> ScoreCells:
+    def count(self, kept: Iterable[Kept], n_codes: int) -> ScoreCells:
         """Count rows by mean rank and code.
 
         Parameters
@@ -256,16 +309,20 @@ class Ranked:
         few = _BINS * n_codes <= _MANY_CELLS
         tallies = [_Dense(n_codes) if few else _Sparse() for _ in range(_workers())]
 
-        def counter(tally: _Tally) -> Callable[[Keys], None]:
-            def count(keys: Keys) -> None:
-                for rows in pieces(keys.shape[1]):
-                    value, code = self.of(keys[:, rows])
-                    tally.add(rank_places(value, code), value)
+        weighted: list[bool] = []
+
+        def counter(tally: _Tally) -> Callable[[Kept], None]:
+            def count(batch: Kept) -> None:
+                weighted.append(batch.weights is not None)
+                for rows in pieces(batch.size):
+                    some = batch.at(rows)
+                    value, code = self.of(some)
+                    tally.add(rank_places(value, code), value, some.weights)
 
             return count
 
         in_threads(kept, [counter(tally) for tally in tallies])
-        place, count, low, high = _joined([tally.counted() for tally in tallies])
+        place, count, weight, low, high = _joined([tally.counted() for tally in tallies])
         said, bins = np.divmod(place, _BINS)
         order = np.argsort(bins * n_codes + said)
         return ScoreCells(
@@ -277,6 +334,7 @@ class Ranked:
             high=high[order],
             digest=np.zeros(place.size, dtype=np.uint64),
             classes=n_codes,
+            weight=weight[order] if any(weighted) else None,
         )
 
 
@@ -298,13 +356,14 @@ def find_cells(cells: ScoreCells, value: Floats, code: Ints) -> Ints:
     return order[np.searchsorted(places[order], rank_places(value, code))]
 
 
-_Counted = tuple[Ints, Ints, Floats, Floats]  # places, and of each the count, lowest and highest
+# Places, and of each the items, what they count for, the lowest and the highest value.
+_Counted = tuple[Ints, Ints, Ints, Floats, Floats]
 
 
 class _Tally(Protocol):
     """Counts of rows by place."""
 
-    def add(self, place: Ints, value: Floats) -> None:
+    def add(self, place: Ints, value: Floats, weight: Ints | None) -> None:
         """Count rows."""
 
     def counted(self) -> _Counted:
@@ -316,16 +375,20 @@ class _Dense:
 
     def __init__(self, n_codes: int) -> None:
         self._ranges = Ranges(_BINS * n_codes)
+        self._weight = np.zeros(_BINS * n_codes, dtype=np.int64)
 
-    def add(self, place: Ints, value: Floats) -> None:
+    def add(self, place: Ints, value: Floats, weight: Ints | None) -> None:
         """Count rows."""
         self._ranges.add(place, value)
+        if weight is not None:
+            np.add.at(self._weight, place, weight)
 
     def counted(self) -> _Counted:
         """Return the counts of places that occur."""
-        there = np.flatnonzero(self._ranges.count)
-        ends = self._ranges.low[there], self._ranges.high[there]
-        return there, self._ranges.count[there], *ends
+        found = self._ranges
+        there = np.flatnonzero(found.count)
+        counts = found.count[there], self._weight[there]
+        return there, *counts, found.low[there], found.high[there]
 
 
 class _Sparse:
@@ -335,9 +398,12 @@ class _Sparse:
         self._parts: list[_Counted] = []
         self._held = self._after = 0
 
-    def add(self, place: Ints, value: Floats) -> None:
+    def add(self, place: Ints, value: Floats, weight: Ints | None) -> None:
         """Count rows."""
-        self._parts.append(_joined([(place, np.ones_like(place), value, value)]))
+        ones = np.ones_like(place)
+        self._parts.append(
+            _joined([(place, ones, ones if weight is None else weight, value, value)])
+        )
         self._held += self._parts[-1][0].size
         if self._held > 2 * self._after + _MANY_CELLS:
             self._parts = [_joined(self._parts)]
@@ -350,17 +416,18 @@ class _Sparse:
 
 def _joined(parts: Sequence[_Counted]) -> _Counted:
     """Return the counts of all parts together, by place."""
-    if not parts:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
-    place, count, low, high = (np.concatenate(each) for each in zip(*parts, strict=True))
+    no, none = np.zeros(0, dtype=np.int64), np.zeros(0)
+    every = [(no, no, no, none, none), *parts]
+    place, count, weight, low, high = (np.concatenate(each) for each in zip(*every, strict=True))
     if not place.size:
-        return place, count, low, high
+        return place, count, weight, low, high
     order = np.argsort(place)
     place = place[order]
     starts = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
     return (
         place[starts],
         np.add.reduceat(count[order], starts),
+        np.add.reduceat(weight[order], starts),
         np.minimum.reduceat(low[order], starts),
         np.maximum.reduceat(high[order], starts),
     )

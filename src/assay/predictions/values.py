@@ -364,18 +364,60 @@ def read_slices(loaded: Loaded, written: Sequence[str]) -> SliceBits:
     >>> found.names, found.bits
     (('lang=de', 'lang=en'), array([1, 2, 1]))
     """
-    size = len(next(iter(loaded.columns.values())).data)
-    bits, names = np.zeros(size, dtype=np.int64), dict[str, None]()
+    found = {name: _slice_values(loaded.columns[name]) for name in slice_columns(written)}
+    names, of_value = slice_bits(written, lambda name: found[name][0], loaded.source)
+    bits = np.zeros(len(next(iter(loaded.columns.values())).data), dtype=np.int64)
+    for name, (values, place) in found.items():
+        bits |= np.array([of_value[name].get(value, 0) for value in values])[place]
+    return SliceBits(names, bits)
+
+
+def slice_bits(
+    written: Sequence[str], values_of: Callable[[str], Sequence[str]], source: str
+) -> tuple[tuple[str, ...], dict[str, dict[str, int]]]:
+    """Return the names of the slices, and of each column the bits of each of its values.
+
+    Parameters
+    ----------
+    written : sequence of str
+        As in `read_slices`.
+    values_of : callable
+        Returns the texts that occur in a column, as `by_frequency` has them.
+    source : str
+        Where the items come from, for people.
+
+    Examples
+    --------
+    >>> slice_bits(["lang=en", "lang"], lambda _: ["de", "en"], "a table")
+    (('lang=en', 'lang=de'), {'lang': {'en': 1, 'de': 2}})
+    """
+    names, bits = dict[str, None](), dict[str, dict[str, int]]()
     for text in written:
         name, equals, value = (part.strip() for part in text.partition("="))
-        values, place = _slice_values(loaded.columns[name])
+        values = values_of(name)
         wanted = [value] if equals else values
-        _refuse_unknown_slices(name, wanted, values, loaded.source)
+        _refuse_unknown_slices(name, wanted, values, source)
+        of_value = bits.setdefault(name, {})
         for each in wanted:
             if (whole := f"{name}={each}") not in names:
-                bits |= (place == values.index(each)).astype(np.int64) << len(names)
+                of_value[each] = 1 << len(names)
                 names[whole] = None
-    return SliceBits(tuple(names), bits)
+    return tuple(names), bits
+
+
+def by_frequency(texts: Sequence[str], counts: Ints) -> tuple[list[str], Ints]:
+    """Return texts without repetition, the most frequent first, and where each that was given is.
+
+    Examples
+    --------
+    >>> by_frequency(["de", "en", "de"], np.array([1, 3, 1]))
+    (['en', 'de'], array([1, 0, 1]))
+    """
+    values, place = np.unique(texts, return_inverse=True)
+    total = np.zeros(values.size, dtype=np.int64)
+    np.add.at(total, place, counts)
+    order = np.argsort(-total, kind="stable")
+    return values[order].tolist(), np.argsort(order)[place]
 
 
 def _slice_values(column: Column) -> tuple[list[str], Ints]:
@@ -387,10 +429,9 @@ def _slice_values(column: Column) -> tuple[list[str], Ints]:
             f"{column} is of type {column.data.type}, and has no values to slice by"
         ) from error
     texts = [slice_text(value) for value in encoded.dictionary.to_pylist()]
-    values, place = np.unique(texts, return_inverse=True)
-    rows = place[encoded.indices.to_numpy()]
-    order = np.argsort(-np.bincount(rows), kind="stable")
-    return values[order].tolist(), np.argsort(order)[rows]
+    rows = encoded.indices.to_numpy()
+    values, place = by_frequency(texts, np.bincount(rows, minlength=len(texts)))
+    return values, place[rows]
 
 
 def _refuse_unknown_slices(

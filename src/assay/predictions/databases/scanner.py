@@ -22,7 +22,6 @@ from assay.predictions.databases.rows import DatabaseIds, DatabaseRows
 from assay.predictions.databases.translate import Query
 from assay.predictions.databases.words import Words, halves_of, place_of
 from assay.predictions.doubts import Doubt, doubts_of
-from assay.predictions.duckdb.scanner import scaled_sql
 from assay.predictions.engine import Rows, Span, Survey
 from assay.predictions.ids import Ids
 from assay.predictions.roles import Roles
@@ -33,6 +32,7 @@ from assay.predictions.sql.rows import (
     double_sql,
     heap_cases_sql,
     row_sql,
+    scaled_sql,
     spread_sql,
     value_sql,
 )

@@ -241,25 +241,30 @@ class DuckScanner:
             return replace(found, weighed=weighed.cells)
 
     def _weigh(self) -> None:
-        """Find the impressions of an item, and leave out items of weight 0.
+        """Find the impressions of an item, and leave out items of weight 0."""
+        if self._row.weight:
+            self._sql = self._all_rows
+            self.tell_what_is_wrong()
+            self._sql = self._weighed(self._impressions())
 
-        Values that are none are told of all rows, as in memory.
+    def _impressions(self) -> str:
+        """Return the impressions of a row whose weight is above 0, as SQL.
+
+        Weights were looked at before: that of every row is a number, and at least 0.
         """
         weight = self._row.weight
-        if not weight:
-            return
-        self._sql = self._all_rows
-        self.tell_what_is_wrong()
-        rows = self._rows.project(f"{weight} AS weight")
+        every = self._relation.connection.sql(f"FROM {self._all_rows}")
+        rows = every.project(f"{weight} AS weight")
         ((size, total),) = self._fetch(rows.aggregate("count(*), sum(weight)"))
         self._refuse_nothing(size)
         refuse_bad_total(total, f"column {self._roles.weight!r} of {self.source}")
-        factor = factor_exponent(total, size, lambda: _pieces(rows))
-        scaled = scaled_sql(weight, factor)
-        self._sql = (
-            f"(FROM {self._all_rows} SELECT *, greatest(({scaled})::BIGINT, 1) AS {_WEIGHT} "
-            f"WHERE {weight} > 0e0)"
-        )
+        scaled = scaled_sql(weight, factor_exponent(total, size, lambda: _pieces(rows)))
+        return f"greatest(({scaled})::BIGINT, 1)"
+
+    def _weighed(self, impressions: str) -> str:
+        """Return what stands after FROM for rows that count, with their impressions."""
+        told = f"{impressions} AS {_WEIGHT}"
+        return f"(FROM {self._all_rows} SELECT *, {told} WHERE {self._row.weight} > 0e0)"
 
     def judged(self) -> tuple[ScoreCells, tuple[Doubt, ...]]:
         """Count all items by score, without a look at their ids."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from tempfile import TemporaryFile
 from typing import IO
 
@@ -12,32 +13,40 @@ from assay.core.bins import Rule
 from assay.core.profile import ScoreCells
 from assay.errors import PredictionsError
 from assay.predictions.doubts import Doubt
-from assay.predictions.duckdb.readable import reading
+from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import Relation, open_relation
 from assay.predictions.duckdb.scanner import DuckScanner, first_limit, refuse_other_bins
+from assay.predictions.duckdb.slices import BITS as BITS_SQL
+from assay.predictions.duckdb.slices import DuckSlices, find_slices
 from assay.predictions.engine import Listed, Survey
 from assay.predictions.judgements import about
-from assay.predictions.memory import fingerprint_text
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
+from assay.predictions.sql.checks import refuse_bad_rows
 from assay.predictions.sql.deck import duckdb_keyed
 from assay.predictions.sql.rows import RowSql
-from assay.predictions.sql.several import CODE, RANK, Steps, mean_sql, n_codes
+from assay.predictions.sql.several import CODE, RANK, Steps, mean_sql
 from assay.predictions.streamed import (
     AT_ONCE,
+    BITS,
     DIGEST,
     LISTED,
+    WEIGHT,
     FirstPass,
     Judge,
     Ranked,
     UnusableError,
     find_cells,
 )
+from assay.predictions.values import slice_columns
 
 _STEPS, _KEY = "assay_steps", "assay_key"
+_MOST_BITS = 40  # of a code: with the bins of a rank they are numbers of 64 bits
 
 
-def open_duck(scan: Scan, roles: Mapping[str, Roles], show: Sequence[str]) -> DuckScanner:
+def open_duck(
+    scan: Scan, roles: Mapping[str, Roles], show: Sequence[str], slices: Sequence[str] = ()
+) -> DuckScanner:
     """Open predictions of one classifier or several that DuckDB can read.
 
     Parameters
@@ -48,14 +57,17 @@ def open_duck(scan: Scan, roles: Mapping[str, Roles], show: Sequence[str]) -> Du
         Which columns are each classifier's; all name the same column of ids.
     show : sequence of str
         The columns that people see.
+    slices : sequence of str
+        Groups of items, of which codes tell, too.
     """
     refuse_other_bins()
     needed = [column for role in roles.values() for column in role.columns]
+    needed += slice_columns(slices)
     relation = open_relation(scan, list(dict.fromkeys([*needed, *show])), staged=True)
-    if len(roles) == 1:
+    if len(roles) == 1 and not slices:
         (role,) = roles.values()
         return DuckScanner(relation, role, show)
-    return DuckSeveral(relation, roles, show)
+    return DuckSeveral(relation, roles, show, slices)
 
 
 class DuckSeveral(DuckScanner):
@@ -65,42 +77,90 @@ class DuckSeveral(DuckScanner):
     ----------
     relation : Relation
         The rows.
-    roles, show
+    roles, show, slices
         As in `open_duck`.
     """
 
-    def __init__(self, relation: Relation, roles: Mapping[str, Roles], show: Sequence[str]) -> None:
+    def __init__(
+        self,
+        relation: Relation,
+        roles: Mapping[str, Roles],
+        show: Sequence[str],
+        slices: Sequence[str] = (),
+    ) -> None:
         first, *_ = roles.values()
         super().__init__(relation, first, show)
-        self._all = roles
         self._each: dict[str, DuckScanner] = {}
         for name, role in roles.items():
             with about(name):
-                self._each[name] = DuckScanner(relation, role, (), self._ids)
+                alone = replace(role, weight=None)
+                self._each[name] = DuckScanner(relation, alone, (), self._ids)
         self._own = [(role, self._each[name].row) for name, role in roles.items()]
+        self._slices = find_slices(relation, slices) if slices else DuckSlices((), relation.sql)
+        self._all_rows = self._slices.sql
+        bits = len(roles) + len(self._slices.names)
+        if bits > _MOST_BITS:
+            raise PredictionsError(
+                f"{len(roles)} classifiers with {len(self._slices.names)} slices of "
+                f"{relation.label} are more than a code holds",
+                details=f"together they may be {_MOST_BITS}",
+                hint="name fewer slices, or read it all into memory: engine 'memory'",
+            )
         self._row = RowSql(
-            self._row.id, RANK, CODE, is_sure=True, classes=n_codes([*roles.values()])
+            self._row.id, RANK, CODE, is_sure=True, classes=2**bits, weight=self._row.weight
         )
 
     def survey(self, seed: int) -> Survey:
         """Count all items by each score, then by mean rank and code, and list the first cards."""
         with reading(self.source), TemporaryFile(dir=self._relation.folder) as file:
             size, rules = self._size_and_rules()
-            first = self._passed(rules, file, seed, size)
+            columns = self._columns(seed, size)
+            first = self._passed(rules, columns, file)
             found = [self._judged_by(number, first) for number in range(len(rules))]
             steps = [Steps.of(cells, place) for place, (cells, _) in enumerate(found)]
             if [step.cells.rule for step in steps] != rules:
-                first = self._passed([step.cells.rule for step in steps], file, seed, size)
-            ranked = Ranked(steps, [role.has_score for role in self._all.values()])
+                first = self._passed([step.cells.rule for step in steps], columns, file)
+            ranked = Ranked(steps, [role.has_score for role, _ in self._own])
             cells = ranked.count(first.kept(), self._n_codes)
-            if {cells.size, *(step.cells.size for step in steps)} != {size}:
+            if {first.size, *(step.cells.size for step in steps)} != {size}:
                 raise _changed(self.source)
-        self._steps, self._sql = steps, self._all_rows
-        ids, keys = first.listed()
-        cell = find_cells(cells, *ranked.of(keys))
-        listed = Listed(seed, first_limit(size), self._ids.of(pa.chunked_array(ids)), cell)
-        doubts = tuple(doubt for _, odd in found for doubt in odd)
-        return Survey(cells, listed, doubts, fingerprint_text(size, first.word))
+        self._steps, self._sql = steps, ""
+        listed = first.listed()
+        if listed is not None:
+            ids, kept = listed
+            cell = find_cells(cells, *ranked.of(kept))
+        return Survey(
+            cells,
+            None if listed is None else Listed(seed, first_limit(size), self._ids.of(ids), cell),
+            tuple(doubt for _, odd in found for doubt in odd),
+            first.fingerprint,
+            weighed=cells if self._row.weight else None,
+            weights_word=first.weights_word,
+            slices=self._slices.names,
+        )
+
+    def _columns(self, seed: int, size: int) -> dict[str, str]:
+        """Return what the first pass is told of rows beside what classifiers say: SQL and names."""
+        id = self._ids.sql
+        columns = {f"CASE WHEN {id} IS NOT NULL THEN {self._digest} END": DIGEST}
+        if self._slices.names:
+            columns[BITS_SQL] = BITS
+        if not self._row.weight:
+            number = duckdb_keyed(self._digest, seed)
+            columns[f"CASE WHEN {number} <= {first_limit(size)}::UBIGINT THEN {id} END"] = LISTED
+            return columns
+        self._refuse_bad_weights()
+        self._impressions_sql = self._impressions()
+        there = f"{self._row.weight} > 0e0"
+        columns[f"CASE WHEN {there} THEN {self._impressions_sql} ELSE 0 END"] = WEIGHT
+        return columns
+
+    def _refuse_bad_weights(self) -> None:
+        """Raise where a weight is none, or an id is missing."""
+        row = RowSql(self._row.id, "0e0", "0", is_sure=True, weight=self._row.weight)
+        weight = self._roles.weight
+        written = {weight: identifier(weight)} if weight and self._relation.is_text else {}
+        refuse_bad_rows(self._inspected, row, self._roles, written=written)
 
     def _size_and_rules(self) -> tuple[int, list[Rule]]:
         """Return the number of rows, and the bin rule of each classifier."""
@@ -122,15 +182,11 @@ class DuckSeveral(DuckScanner):
                 doubts = one.checked(cells) if first.judges[number].ends else ()
         return cells, tuple(doubt.about(name) for doubt in doubts)
 
-    def _passed(self, rules: Sequence[Rule], file: IO[bytes], seed: int, size: int) -> FirstPass:
+    def _passed(
+        self, rules: Sequence[Rule], around: Mapping[str, str], file: IO[bytes]
+    ) -> FirstPass:
         """Read all rows once, and keep what is needed of each in a file."""
-        number = duckdb_keyed(self._digest, seed)
-        id = self._ids.sql
-        columns = {
-            f"CASE WHEN {id} IS NOT NULL THEN {self._digest} END": DIGEST,
-            f"CASE WHEN {number} <= {first_limit(size)}::UBIGINT THEN {id} END": LISTED,
-        }
-        judges = []
+        columns, judges = dict(around), []
         for (role, row), rule in zip(self._own, rules, strict=True):
             score = columns.setdefault(row.score, f"c{len(columns)}") if role.has_score else None
             says = None
@@ -140,9 +196,9 @@ class DuckSeveral(DuckScanner):
             judges.append(Judge(rule, score, says, role.limit or 0.0))
         file.seek(0)
         file.truncate()
-        first = FirstPass(judges, file)
+        first = FirstPass(judges, file, around.values())
         told = ", ".join(f"{what} AS {name}" for what, name in columns.items())
-        rows = self._relation.connection.sql(f"FROM {self._relation.sql} SELECT {told}")
+        rows = self._relation.connection.sql(f"FROM {self._all_rows} SELECT {told}")
         try:
             with self._polled(), closing(rows.to_arrow_reader(AT_ONCE)) as batches:
                 first.take(batches)
@@ -165,7 +221,7 @@ class DuckSeveral(DuckScanner):
     @property
     def _rows(self) -> duckdb.DuckDBPyRelation:
         """All rows with their mean rank and code, for passes after the first."""
-        if self._sql == self._all_rows:
+        if not self._sql:
             self._sql = self._joined(self._steps)
         return super()._rows
 
@@ -174,8 +230,8 @@ class DuckSeveral(DuckScanner):
         connection = self._relation.connection
         keys, joins, ranks, codes = [], [], [], []
         kind = "USMALLINT" if self._n_codes <= 2**16 else "BIGINT"
-        pairs = zip(self._all.values(), self._each.values(), steps, strict=True)
-        for place, (role, one, step) in enumerate(pairs):
+        pairs = zip(self._own, self._each.values(), steps, strict=True)
+        for place, ((role, _), one, step) in enumerate(pairs):
             key = one.key(one.row.score, step.cells.rule)
             name, keyed = f"{_STEPS}_{place}", f"{_KEY}_{place}"
             # A table has statistics, by which DuckDB joins without a hash table.
@@ -188,7 +244,10 @@ class DuckSeveral(DuckScanner):
             codes.append(f"{name}.code")
             if role.has_score:
                 ranks.append(f"{name}.rank")
-        rows = f"(FROM {self._relation.sql} SELECT *, {', '.join(keys)}) AS assay_rows"
+        if self._slices.names:
+            codes.append(f"{BITS_SQL}::{kind} * {2 ** len(steps)}")
+        counted = self._weighed(self._impressions_sql) if self._row.weight else self._all_rows
+        rows = f"(FROM {counted} SELECT *, {', '.join(keys)}) AS assay_rows"
         told = f"{mean_sql(ranks)} AS {RANK}, {' + '.join(codes)} AS {CODE}"
         return f"(FROM {rows} {' '.join(joins)} SELECT assay_rows.*, {told})"
 
