@@ -128,8 +128,9 @@ def test_who_reads_weights(tmp_path: Path) -> None:
     assert read(Scan(path, engine="memory")).size < SIZE
     named: dict[str, Any] = {"classifiers": {"a": {"score": "p", "threshold": 0.5}}, "id": "id"}
     assert read_predictions(path, sample_weight="views", **named).weighted
-    with pytest.raises(PredictionsError, match=r"(?s)engine 'duckdb'.*one classifier.*leave out"):
-        read_predictions(Scan(path, engine="duckdb"), sample_weight="views", **named)
+    assert read_predictions(Scan(path, engine="duckdb"), sample_weight="views", **named).weighted
+    with pytest.raises(PredictionsError, match=r"(?s)engine 'duckdb'.*second opinions.*leave out"):
+        read_predictions(Scan(path, engine="duckdb"), sample_weight="views", aux=["p"], **named)
     with pytest.raises(PredictionsError, match=r"(?s)engine 'spark'.*Parquet file"):
         read(Scan("a table", engine="spark"))
     with pytest.raises(PredictionsError, match="'view' not found"):

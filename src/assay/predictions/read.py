@@ -222,11 +222,11 @@ def read_predictions(
         The columns that people see when they label an item.
     groups : sequence of str
         With `classifiers`, groups of items that metrics are wanted of: ``lang=de``, or ``lang`` for
-        one a value. They, too, are read into memory.
+        one a value. DuckDB reads them where they lie; others read all into memory.
     sample_weight : str, optional
         The column of weights, finite numbers that are not negative: an item counts as much as its
-        weight, and not at all where that is 0. All is then read into memory, but by DuckDB where
-        it lies if it is one classifier's of yes and no, without `classifiers` and `aux`.
+        weight, and not at all where that is 0. With `aux` all is then read into memory, and with
+        `classifiers`, but by DuckDB.
     aux : sequence of str
         Columns that a model of the outcome may use beside the score: numbers, true and false, or
         categories, which may be missing. With `classifiers`, all is then read into memory.
@@ -660,7 +660,9 @@ def _refuse_engine(scan: Scan, engine: Engine, sample_weight: str) -> None:
     if engine == "spark" or scan.engine not in (None, "memory"):
         raise PredictionsError(
             f"sample_weight={sample_weight!r} is given for the engine {engine!r}",
-            details="it reads weights of one classifier of yes and no, without second opinions",
+            details="it reads no weights beside second opinions"
+            if engine == "duckdb"
+            else "it reads weights of one classifier of yes and no, without second opinions",
             hint="write ids, scores, labels and weights to a Parquet file and give that"
             if engine == "spark"
             else "leave out the engine: all is then read into memory",
