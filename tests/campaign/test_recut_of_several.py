@@ -335,14 +335,55 @@ def test_where_a_model_cannot_be_used_it_says_why(options: dict[str, Any], why: 
         create(table, aux=["judge"], **options)
 
 
-def test_an_engine_that_is_asked_for_says_what_it_cannot(tmp_path: Path) -> None:
+@pytest.mark.parametrize("names", [("a", "b"), ("a",)])
+def test_strata_are_cut_anew_the_same_where_duckdb_reads(
+    names: tuple[str, ...], tmp_path: Path
+) -> None:
+    """The model, the strata, every item and every number, from the first label to the last."""
+    table, truth = population()
+    file = tmp_path / "predictions.parquet"
+    pq.write_table(pa.table(table), file, row_group_size=700)
+    options: dict[str, Any] = {"classifiers": {name: CLASSIFIERS[name] for name in names}}
+    options |= {"aux": ["judge", "lang"], "metrics": ["precision", "recall"]}
+    told = []
+    for engine in ("memory", "duckdb"):
+        campaign = create(assay.Scan(str(file), engine=engine), **options)
+        label(campaign, truth)
+        settings = campaign.settings
+        fingerprints = [part.fingerprint for part in settings.source.parts]
+        told.append((settings.source.model, settings.strata, fingerprints, campaign.estimates()))
+    (model, strata, fingerprints, estimates), (other, *others) = told
+    assert model is not None and model == other
+    assert [strata, fingerprints] == others[:2]
+    assert repr(estimates) == repr(others[2])
+    # Another judge is told apart, and places items otherwise.
+    judge = [*table["judge"][1:], table["judge"][0]]
+    pq.write_table(pa.table({**table, "judge": judge}), file)
+    both = [
+        read_predictions(
+            assay.Scan(str(each), engine="duckdb"),
+            id="url",
+            classifiers=options["classifiers"],
+            aux=options["aux"],
+        )
+        for each in (file, _as_it_was(table, tmp_path))
+    ]
+    changed, before = (each for each in both if isinstance(each, Opinionated))
+    assert changed.fingerprint() == before.fingerprint()
+    assert changed.opinions_digest() != before.opinions_digest()
+    placed = [each.with_model(model).fingerprint() for each in (changed, before)]
+    assert placed[1] == fingerprints[0] != placed[0]
+
+
+def _as_it_was(table: dict[str, Any], folder: Path) -> Path:
+    pq.write_table(pa.table(table), folder / "before.parquet")
+    return folder / "before.parquet"
+
+
+def test_a_column_that_is_not_there_is_told(tmp_path: Path) -> None:
     table, _ = population(100)
     file = tmp_path / "predictions.parquet"
     pq.write_table(pa.table(table), file)
-    scan = assay.Scan(str(file), engine="duckdb")
-    with pytest.raises(PredictionsError, match="'duckdb' takes second opinions for one metric"):
-        create(scan, aux=["judge"], classifiers={"a": ("p_a", 0.5)}, metrics=["precision", "f1"])
-    with pytest.raises(PredictionsError, match="several are asked for"):
-        create(scan, aux=["judge"])
-    with pytest.raises(PredictionsError, match="column 'juge' not found"):
-        create(str(file), aux=["juge"])
+    for given in (str(file), assay.Scan(str(file), engine="duckdb")):
+        with pytest.raises(PredictionsError, match="column 'juge' not found"):
+            create(given, aux=["juge"])

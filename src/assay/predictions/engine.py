@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Event, Thread
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from assay.core.bins import Scale
 from assay.core.cuts import Variable
 from assay.core.deck import Id
+from assay.core.error_model import Values
 from assay.core.profile import ScoreCells
 from assay.core.strata import Side
 from assay.core.types import Bools, Floats, Ints
@@ -83,7 +84,8 @@ class Survey:
     rank and the code; `fingerprint` is then that of all that was read, which cells do not tell.
     Where items have weights, `weighed` are the cells whose weights are the evenest, and
     `weights_word` is the exclusive or of `assay.predictions.arrivals.weight_words`. `slices` are
-    the names of those that the bits of a code behind the classifiers' tell of.
+    the names of those that the bits of a code behind the classifiers' tell of, and `coded` tells
+    whether the cells of one classifier are those of several, too.
     """
 
     cells: ScoreCells
@@ -93,6 +95,15 @@ class Survey:
     weighed: ScoreCells | None = None
     weights_word: int | None = None
     slices: tuple[str, ...] = ()
+    coded: bool = False
+
+
+@runtime_checkable
+class OpinionsOfSeveral(Protocol):
+    """An engine that tells what columns for a model say, of classifiers that have names."""
+
+    def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
+        """Return what is said of some items: by every column, by the scores, by the mean rank."""
 
 
 class Scanner(Protocol):

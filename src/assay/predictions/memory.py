@@ -163,6 +163,25 @@ def fingerprint_text(size: int, total: int) -> str:
 _BY_MODEL = ":model-"  # what follows the fingerprint of several where they are cut by a model
 
 
+def by_model(fingerprint: str, word: int) -> str:
+    """Return the fingerprint of the same predictions by a model.
+
+    Parameters
+    ----------
+    fingerprint : str
+        Of the predictions, by another model or none.
+    word : int
+        The exclusive or of h(d(id) xor h(log odds)) of all items.
+
+    Examples
+    --------
+    >>> by_model("assay-predictions-1:2:03", 7) == by_model("assay-predictions-1:2:03:model-1", 7)
+    True
+    """
+    seen = sha256(np.uint64(word).tobytes()).hexdigest()[:8]
+    return f"{fingerprint.partition(_BY_MODEL)[0]}{_BY_MODEL}{seen}"
+
+
 @dataclass(frozen=True, eq=False)
 class Judged:
     """The rows of one classifier's predictions: ids, scores, what it says, and what people see.
@@ -466,8 +485,7 @@ class MemoryPredictions:
         log_odds, fingerprint = self._opinions.log_odds(model, self._ids.digest), None
         if self.classifiers != UNNAMED:  # otherwise it is made of the scores
             words = deck.mix(self._ids.digest ^ deck.mix(log_odds.view(np.uint64)))
-            seen = sha256(np.bitwise_xor.reduce(words).tobytes()).hexdigest()[:8]
-            fingerprint = f"{self.fingerprint().partition(_BY_MODEL)[0]}{_BY_MODEL}{seen}"
+            fingerprint = by_model(self.fingerprint(), int(np.bitwise_xor.reduce(words)))
         return MemoryPredictions(
             source=self.source,
             ids=self._ids,

@@ -229,7 +229,8 @@ def read_predictions(
         `classifiers`, but by DuckDB.
     aux : sequence of str
         Columns that a model of the outcome may use beside the score: numbers, true and false, or
-        categories, which may be missing. With `classifiers`, all is then read into memory.
+        categories, which may be missing. With `classifiers`, all is then read into memory, but by
+        DuckDB.
     model : mapping, optional
         What `assay.core.error_model.Model.to_dict` returned: its log odds take the place of the
         score in everything but the predicted label.
@@ -317,19 +318,23 @@ def read_predictions(
     if engine != "memory" and _can_stay(
         scan, engine, roles, groups, aux, sample_weight=sample_weight
     ):
-        roles = {name: replace(role, id=id, weight=sample_weight) for name, role in roles.items()}
+        more: dict[str, Any] = {"id": id, "weight": sample_weight, "aux": tuple(aux)}
+        roles = {name: replace(role, **more) for name, role in roles.items()}
         (name, role), *further = roles.items()
         with nullcontext() if further else about(name):
-            return ScannedPredictions(
+            scanned = ScannedPredictions(
                 open_scanner(scan, engine, roles, show, groups),
                 threshold=None if further or role.model is not None else role.limit,
                 seed=seed,
                 check_ids=scan.check_ids,
                 classifiers=tuple(roles),
                 classes=_classes_of(roles),
-                reopen=partial(_reopened, scan, engine, roles, show) if aux else None,
+                reopen=partial(_reopened, scan, engine, roles, show, slices=groups)
+                if aux
+                else None,
                 bind=bind and bool(aux),
             )
+        return scanned if fitted is None or role.model else scanned.with_model(fitted)
     # The order of the columns is that in which errors name them.
     before = [id] if classifiers is not None else roles[UNNAMED[0]].columns
     around = [name for name in (*before, sample_weight) if name is not None]
@@ -347,8 +352,10 @@ def _reopened(
     roles: Mapping[str, Roles],
     show: Sequence[str],
     model: Model | None,
+    *,
+    slices: Sequence[str],
 ) -> Scanner:
-    """Open predictions by a model, or without one to see what it takes.
+    """Open predictions by a model, or of one classifier without one to see what it takes.
 
     Parameters
     ----------
@@ -356,11 +363,14 @@ def _reopened(
         As in `open_scanner`.
     model : Model, optional
         What takes the score's place.
+    slices : sequence of str
+        As in `open_scanner`.
     """
-    ((name, role),) = roles.items()
-    said = [column for column in (role.score, *role.aux) if column is not None]
-    changed = {name: replace(role, model=model)}
-    return open_scanner(scan, engine, changed, said if model is None else show)
+    if model is None:
+        (role,) = roles.values()
+        show = [column for column in (role.score, *role.aux) if column is not None]
+    changed = {name: replace(role, model=model) for name, role in roles.items()}
+    return open_scanner(scan, engine, changed, show, slices)
 
 
 def from_arrays(
@@ -463,7 +473,8 @@ def _can_stay(
         _refuse_engine(scan, engine, sample_weight)
         return False
     several_classes = len(roles) > 1 and any(role.classes for role in roles.values())
-    if (not groups or in_duckdb) and not several_classes and (not aux or tuple(roles) == UNNAMED):
+    takes_all = in_duckdb or (not groups and (not aux or tuple(roles) == UNNAMED))
+    if takes_all and not several_classes:
         return True
     if groups and (scan.engine is not None or engine == "spark"):
         raise PredictionsError(

@@ -31,7 +31,7 @@ from assay.predictions.arrivals import ArrivalTimes, Fetched, first_to_arrive, w
 from assay.predictions.class_values import ranked_classes
 from assay.predictions.contract import Card, ClassScores, Found, IdKind
 from assay.predictions.doubts import Doubt
-from assay.predictions.engine import Scanner, Span, Survey
+from assay.predictions.engine import OpinionsOfSeveral, Scanner, Span, Survey
 from assay.predictions.ids import Ids
 from assay.predictions.memory import TOP, checked_counts, first_cards, first_shares, limits
 from assay.predictions.opinions import bound_seed
@@ -151,7 +151,7 @@ class ScannedPredictions:
     @property
     def _counts_ranks(self) -> bool:
         """Whether the engine itself counts by mean rank and code."""
-        return len(self.classifiers) > 1 or bool(self._survey.slices)
+        return len(self.classifiers) > 1 or self._survey.coded
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
@@ -179,6 +179,8 @@ class ScannedPredictions:
 
     def opinions(self, ids: Sequence[deck.Id]) -> dict[str, Values]:
         """Return what the score and every column for a model say of some items: a pass."""
+        if isinstance(self._scanner, OpinionsOfSeveral):
+            return self._scanner.opinions(ids)
         shown = self._opened(None).show(ids)
         return {name: [each[name] for each in shown] for name in (shown[0] if shown else ())}
 
@@ -246,7 +248,7 @@ class ScannedPredictions:
         """Return the distribution of the rank among the items with each heap's codes."""
         said = self._survey.cells.said
         profiles = [self._profile_ranks(np.isin(said, list(heap))) for heap in heaps]
-        return [replace(profile, scale="probability") for profile in profiles]
+        return [replace(profile, scale=self._rank_scale) for profile in profiles]
 
     def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
         """Return the number of items in each part of the strata that the heaps are cut into."""
@@ -407,11 +409,18 @@ class ScannedPredictions:
         ranks = rank(self._survey.cells.low, self._scores)
         return replace(self._survey.cells, low=ranks, high=ranks)
 
+    @property
+    def _rank_scale(self) -> Scale:
+        """What values of classifiers that have names are: log odds of a model, or ranks."""
+        by_model = self._counts_ranks and self._survey.cells.rule == "margin"
+        return "margin" if by_model else "probability"
+
     def _profile_ranks(self, inside: Bools) -> Profile:
         """Return the ranks' distribution among the items of some cells."""
         cells = self._rank_cells.by_weight
         low, high, count = cells.low[inside], cells.high[inside], cells.count[inside]
-        starts = np.flatnonzero(np.diff(bins_of(low, "probability"), prepend=np.iinfo(int).min))
+        bins = bins_of(low, self._rank_scale)
+        starts = np.flatnonzero(np.diff(bins, prepend=np.iinfo(int).min))
         return Profile.of_ranges(
             low=np.minimum.reduceat(low, starts),
             high=np.maximum.reduceat(high, starts),

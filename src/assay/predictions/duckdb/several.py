@@ -7,12 +7,18 @@ from tempfile import TemporaryFile
 from typing import IO
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 
 from assay.core.bins import Rule
+from assay.core.deck import Id
+from assay.core.error_model import RANK as MEAN_RANK
+from assay.core.error_model import Model, Values
 from assay.core.profile import ScoreCells
+from assay.core.strata import UNNAMED
 from assay.errors import PredictionsError
 from assay.predictions.doubts import Doubt
+from assay.predictions.duckdb.loading import fetch_shown
 from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import Relation, open_relation
 from assay.predictions.duckdb.scanner import DuckScanner, first_limit, refuse_other_bins
@@ -20,11 +26,14 @@ from assay.predictions.duckdb.slices import BITS as BITS_SQL
 from assay.predictions.duckdb.slices import DuckSlices, find_slices
 from assay.predictions.engine import Listed, Survey
 from assay.predictions.judgements import about
-from assay.predictions.roles import Roles
+from assay.predictions.memory import by_model
+from assay.predictions.roles import Roles, score_name
 from assay.predictions.scan import Scan
 from assay.predictions.sql.checks import refuse_bad_rows
-from assay.predictions.sql.deck import duckdb_keyed
-from assay.predictions.sql.rows import RowSql
+from assay.predictions.sql.deck import duckdb_keyed, duckdb_mix
+from assay.predictions.sql.model import model_sql
+from assay.predictions.sql.opinions import duckdb_row_word, refuse_other_words
+from assay.predictions.sql.rows import RowSql, family_of
 from assay.predictions.sql.several import CODE, RANK, Steps, mean_sql
 from assay.predictions.streamed import (
     AT_ONCE,
@@ -65,7 +74,9 @@ def open_duck(
     needed += slice_columns(slices)
     relation = open_relation(scan, list(dict.fromkeys([*needed, *show])), staged=True)
     if len(roles) == 1 and not slices:
-        (role,) = roles.values()
+        ((name, role),) = roles.items()
+        if name not in UNNAMED and role.aux:
+            return DuckSeveral(relation, roles, show)
         return DuckScanner(relation, role, show)
     return DuckSeveral(relation, roles, show, slices)
 
@@ -89,11 +100,12 @@ class DuckSeveral(DuckScanner):
         slices: Sequence[str] = (),
     ) -> None:
         first, *_ = roles.values()
-        super().__init__(relation, first, show)
+        super().__init__(relation, replace(first, model=None), show)
+        self._model = first.model
         self._each: dict[str, DuckScanner] = {}
         for name, role in roles.items():
             with about(name):
-                alone = replace(role, weight=None)
+                alone = replace(role, weight=None, aux=(), model=None)
                 self._each[name] = DuckScanner(relation, alone, (), self._ids)
         self._own = [(role, self._each[name].row) for name, role in roles.items()]
         self._slices = find_slices(relation, slices) if slices else DuckSlices((), relation.sql)
@@ -125,6 +137,9 @@ class DuckSeveral(DuckScanner):
             if {first.size, *(step.cells.size for step in steps)} != {size}:
                 raise _changed(self.source)
         self._steps, self._sql = steps, ""
+        if self._model is not None:
+            with reading(self.source):
+                return self._placed_by(self._model, self._fingerprint(first, seed))
         listed = first.listed()
         if listed is not None:
             ids, kept = listed
@@ -133,11 +148,84 @@ class DuckSeveral(DuckScanner):
             cells,
             None if listed is None else Listed(seed, first_limit(size), self._ids.of(ids), cell),
             tuple(doubt for _, odd in found for doubt in odd),
-            first.fingerprint,
+            self._fingerprint(first, seed),
             weighed=cells if self._row.weight else None,
             weights_word=first.weights_word,
             slices=self._slices.names,
+            coded=True,
         )
+
+    def _fingerprint(self, first: FirstPass, seed: int) -> str:
+        """Return the fingerprint of all that was read; of one classifier that of its cells."""
+        if not self._is_one:
+            return first.fingerprint
+        (one,) = self._each.values()
+        return one.survey(seed).cells.fingerprint()
+
+    @property
+    def _is_one(self) -> bool:
+        return len(self._each) == 1 and not self._slices.names
+
+    def _placed_by(self, model: Model, fingerprint: str) -> Survey:
+        """Count all items by a model's log odds and code: two passes."""
+        odds = f"({self._log_odds(model)} + 0e0)"  # -0.0 becomes 0.0
+        self._row = replace(self._row, score=odds)
+        cells = self._cells_of(odds, "margin")
+        refuse_other_words()
+        word = duckdb_mix(f"xor({self._digest}, hash({odds}))")
+        ((found,),) = self._fetch(self._rows.aggregate(f"bit_xor({word})"))
+        told = by_model(fingerprint, int(found))
+        return Survey(cells, fingerprint=told, slices=self._slices.names, coded=True)
+
+    def _model_columns(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Return what a model may take, as SQL, and the types: columns, scores, the mean rank."""
+        names = {name: identifier(name) for name in self._roles.aux}
+        types = {name: self._relation.types[name] for name in names}
+        for name, sql in {**self._scores(), MEAN_RANK: RANK}.items():
+            names[name], types[name] = sql, "DOUBLE"
+        return names, types
+
+    def _scores(self) -> dict[str, str]:
+        """Return the scores of classifiers that have some, as SQL."""
+        pairs = zip(self._each, self._own, strict=True)
+        return {
+            score_name(name): f"({row.score})"
+            for name, (role, row) in pairs
+            if role.has_score or self._is_one
+        }
+
+    def _log_odds(self, model: Model) -> str:
+        """Return what takes the mean rank's place: the log odds by the model of the row's fold."""
+        names, types = self._model_columns()
+        first, second = model_sql(model, names, types, says=f"{CODE}::BIGINT", dialect="duckdb")
+        number = duckdb_keyed(self._digest, model.seed)
+        return f"CASE WHEN {number} < {2**63}::UBIGINT THEN {first} ELSE {second} END"
+
+    def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
+        """Return what is said of some items: by every column, by the scores, by the mean rank."""
+        shown = fetch_shown(self._relation, self._roles.id, ids, self._roles.aux)
+        told: dict[str, Values] = {name: [each[name] for each in shown] for name in self._roles.aux}
+        numbers = {**self._scores(), MEAN_RANK: RANK}
+        columns = [f"({sql})::DOUBLE AS c{place}" for place, sql in enumerate(numbers.values())]
+        with reading(self.source):
+            rows = self._rows.project(", ".join([f"{self._ids.sql} AS id", *columns]))
+            found, *values = self._arrow(self._only(ids, rows)).columns
+        held = self._ids.of(found)
+        place = {id: row for row, id in enumerate(held.at(np.arange(len(held))))}
+        order = np.array([place[id] for id in ids], dtype=np.int64)
+        for name, column in zip(numbers, values, strict=True):
+            told[name] = np.asarray(column)[order] + 0.0
+        return told
+
+    def opinions_digest(self) -> int:
+        """Return 64 bits that change when what a column for a model or a score says does."""
+        names, types = self._model_columns()
+        told = [(names[name], family_of(types[name])) for name in names if name != MEAN_RANK]
+        word = duckdb_row_word(self._digest, told)
+        rows = self._relation.connection.sql(f"FROM {self._relation.sql}")
+        with reading(self.source):
+            ((found,),) = self._fetch(rows.aggregate(f"bit_xor({word})"))
+        return int(found or 0)
 
     def _columns(self, seed: int, size: int) -> dict[str, str]:
         """Return what the first pass is told of rows beside what classifiers say: SQL and names."""

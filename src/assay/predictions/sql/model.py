@@ -30,7 +30,7 @@ def model_sql(
     types : mapping of str to str
         Of each column its type, as the engine names it.
     says : str
-        What the classifier says, 0 or 1.
+        What the classifier says, 0 or 1, or of several the code.
     dialect : {"duckdb", "spark"}
         Whose SQL it is.
 
@@ -43,7 +43,7 @@ def model_sql(
     [(2.0, 3.5)]
     """
     numbers = [
-        says_sql(says) if each.column == SAID else _input(each, names, types, dialect)
+        says_sql(says, each.bit) if each.column == SAID else _input(each, names, types, dialect)
         for each in model.inputs
     ]
     sums = []
@@ -58,9 +58,15 @@ def model_sql(
     return sums
 
 
-def says_sql(says: str) -> str:
-    """Return what the classifier says as a number."""
-    return f"CAST({says} AS DOUBLE)"
+def says_sql(says: str, bit: int = 0) -> str:
+    """Return what a classifier says as a number: a bit of the code.
+
+    Examples
+    --------
+    >>> says_sql("code", 2)
+    '(CAST(code & 4 AS DOUBLE) / 4e0)'
+    """
+    return f"(CAST({says} & {1 << bit} AS DOUBLE) / {1 << bit}e0)"
 
 
 def _input(
