@@ -16,6 +16,7 @@ from assay.core.strata import Strata
 from assay.errors import PredictionsError
 from assay.predictions import Predictions, read_predictions
 from assay.predictions import streamed as streamed_module
+from assay.predictions.memory import MemoryPredictions
 from assay.predictions.scan import Engine, Scan
 from assay.predictions.scanned import ScannedPredictions
 
@@ -77,7 +78,8 @@ def _strata(found: Predictions) -> Strata:
 
 
 def _check_same(found: Predictions, meant: Predictions) -> None:
-    assert isinstance(found, ScannedPredictions) and not isinstance(meant, ScannedPredictions)
+    assert isinstance(found, ScannedPredictions)
+    assert isinstance(meant, MemoryPredictions)
     for each in ("size", "positives", "weighted", "groups", "classifiers", "score_range"):
         assert getattr(found, each) == getattr(meant, each), each
     assert found.cells() == meant.cells()
@@ -134,7 +136,8 @@ def test_with_a_counter_for_cells_that_occur_alone(
 
 def test_other_weights_and_other_slices_are_told_apart(rows: Path, tmp_path: Path) -> None:
     table = _table()
-    weights, day = table["views"].to_pylist(), table["day"].to_pylist()
+    weights: list[Any] = table["views"].to_pylist()
+    day: list[Any] = table["day"].to_pylist()
     place = next(place for place, weight in enumerate(weights) if weight)
     weights[place], day[place] = 2 * weights[place], (day[place] + 1) % 3
     for name, values, options in (
