@@ -3,8 +3,9 @@
 As a program it prints figures as JSON. Predictions in 64 Parquet files are counted, cut into ten
 strata and drawn from, and a fifth of them likewise. Spark's event log tells how many jobs read
 data, and how much came back to the driver. Then the predictions are counted once more, or drawn
-from, and one of the workers is killed in the middle of it. All is compared with what numpy draws in
-memory.
+from, and one of the workers is killed in the middle of it; another takes its place, and the fifth
+is counted and drawn from with weights, and then for two classifiers, each with a worker killed. All
+is compared with what numpy draws in memory.
 
 It is a program of its own because a Python process can have one Spark only.
 """
@@ -28,10 +29,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from assay.core.cells import cut_heaps
 from assay.core.deck import Id
-from assay.core.strata import Strata
+from assay.core.strata import UNNAMED, Strata
 from assay.core.stratify import stratify
-from assay.predictions import Predictions, from_arrays
+from assay.predictions import Predictions, from_arrays, read_predictions
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.scanned import ScannedPredictions
@@ -48,13 +50,25 @@ MOST_SECONDS = 900
 KILLED_AFTER = 24  # of the 64 tasks
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for a Java that lives for minutes
 ROLES = Roles(score="p", predicted="said", id="id", threshold=None, positive=None)
+# What is read with a worker killed, beside that.
+FURTHER: dict[str, dict[str, Any]] = {
+    "weights": {"score": "p", "predicted": "said", "sample_weight": "weight"},
+    "two classifiers": {
+        "classifiers": {
+            "it": {"score": "p", "predicted": "said"},
+            "other": {"score": "q", "threshold": 0.5},
+        }
+    },
+}
+
+Worker = subprocess.Popen[bytes]
 
 # The shell ends the server when its standard input does, and that is when this process does.
 RUN_WHILE_STDIN_IS_OPEN = '"$@" & read -r _; kill -TERM $!; wait $!'
 
 
-def make(folder: Path, rows: int) -> Predictions:
-    """Write predictions, and return them."""
+def make(folder: Path, rows: int) -> dict[str, Any]:
+    """Write predictions, and return their columns."""
     folder.mkdir()
     rng = np.random.default_rng(1)
     score = rng.beta(0.3, 0.6, rows).astype(np.float32)
@@ -62,11 +76,13 @@ def make(folder: Path, rows: int) -> Predictions:
         "id": rng.permutation(rows) * 7_919 - rows,
         "p": score,
         "said": rng.random(rows) < score,
+        "q": np.sqrt(rng.random(rows) * score),
+        "weight": rng.lognormal(0.0, 1.5, rows),
     }
     for file, part in enumerate(np.array_split(np.arange(rows), FILES)):
         table = pa.table({name: column[part] for name, column in columns.items()})
         pq.write_table(table, folder / f"{file:02}.parquet")
-    return from_arrays(y_score=columns["p"], y_pred=columns["said"], ids=columns["id"])
+    return columns
 
 
 @contextmanager
@@ -99,8 +115,14 @@ def server(name: str, *options: str, folder: Path) -> Iterator[subprocess.Popen[
 
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """Start a master and two workers; return its URL, and the shells that the workers run in."""
+def cluster(folder: Path) -> Iterator[tuple[str, list[Worker], Callable[[], Worker]]]:
+    """Start a master and two workers.
+
+    Returns
+    -------
+    str, list of Popen, callable
+        The master's URL, the shells that the workers run in, and what starts another worker.
+    """
     with socket.socket() as free:
         free.bind((HOST, 0))
         port = free.getsockname()[1]
@@ -111,11 +133,11 @@ def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]
         wait_for(lambda: listens(port), "the master")
         options = ["--cores", "1", "--memory", "1g", "--webui-port", "0"]
         options += ["--work-dir", str(folder / "work"), url]
-        workers = [
-            servers.enter_context(server("worker.Worker", *options, folder=folder))
-            for _ in range(2)
-        ]
-        yield url, workers
+
+        def more() -> subprocess.Popen[bytes]:
+            return servers.enter_context(server("worker.Worker", *options, folder=folder))
+
+        yield url, [more(), more()], more
 
 
 def listens(port: int) -> bool:
@@ -179,7 +201,30 @@ def cut_and_deal(predictions: Predictions, seed: int = SEED) -> tuple[Strata, li
     return strata, [[card.id for card in cards] for cards in decks]
 
 
-def kill_in_mid_job(spark: "SparkSession", shell: subprocess.Popen[bytes]) -> str:
+def dealt(predictions: Predictions) -> list[object]:
+    """Return what is read of the predictions: strata by the sides, or else by codes, and cards."""
+    if predictions.classifiers == UNNAMED:
+        strata, cards = cut_and_deal(predictions)
+        return [predictions.fingerprint(), strata, cards]
+    codes = [(code,) for code in predictions.cells()]
+    profiles = predictions.profile_heaps(codes)
+    heaps = tuple(cut_heaps(profiles, codes, [3] * len(codes), method="perc"))
+    strata = Strata(predictions.classifiers, heaps, predictions.count_parts(heaps))
+    counts = [CARDS] * strata.n_strata
+    decks = predictions.deal(strata, scale="probability", seed=SEED, counts=counts)
+    return [predictions.fingerprint(), strata, decks]
+
+
+@contextmanager
+def killing(spark: "SparkSession", shell: Worker, killed: list[str]) -> Iterator[None]:
+    """Kill a worker in the middle of what is done meanwhile."""
+    killer = Thread(target=lambda: killed.append(kill_in_mid_job(spark, shell)))
+    killer.start()
+    yield
+    killer.join()
+
+
+def kill_in_mid_job(spark: "SparkSession", shell: Worker) -> str:
     """Kill a worker and its executor once some tasks of the running job are done; say when."""
     tracker = spark.sparkContext.statusTracker()
     progress = ""
@@ -200,6 +245,12 @@ def kill_in_mid_job(spark: "SparkSession", shell: subprocess.Popen[bytes]) -> st
     for process in [*children(worker), worker]:
         os.kill(process, signal.SIGKILL)
     return progress
+
+
+def executors(spark: "SparkSession") -> int:
+    """Return how many there are at work."""
+    tracker: Any = spark.sparkContext._jsc
+    return len(tracker.sc().statusTracker().getExecutorInfos()) - 1  # the driver is one
 
 
 def children(process: int) -> list[int]:
@@ -251,8 +302,8 @@ def logged(folder: Path) -> dict[str, dict[str, int]]:
 def measure(rows: int, folder: Path, killed_in: str) -> dict[str, Any]:
     """Return all figures."""
     (folder / "events").mkdir()
-    memory = make(folder / "whole", rows)
-    make(folder / "fifth", rows // 5)
+    whole_rows, fifth_rows = make(folder / "whole", rows), make(folder / "fifth", rows // 5)
+    memory = from_arrays(y_score=whole_rows["p"], y_pred=whole_rows["said"], ids=whole_rows["id"])
     seconds: dict[str, float] = {}
 
     @contextmanager
@@ -263,7 +314,8 @@ def measure(rows: int, folder: Path, killed_in: str) -> dict[str, Any]:
         seconds[name] = round(time.perf_counter() - start, 2)
 
     start = time.perf_counter()
-    with cluster(folder) as (url, workers):
+    killed: list[str] = []
+    with cluster(folder) as (url, workers, another):
         spark = session(url, folder)
         seconds["start"] = round(time.perf_counter() - start, 2)
         with group("open"):  # tries the arithmetic
@@ -276,13 +328,16 @@ def measure(rows: int, folder: Path, killed_in: str) -> dict[str, Any]:
             whole = read(spark, f"{folder}/whole")
         with group("draw"):
             strata, drawn = cut_and_deal(whole)
-        with group(f"{killed_in} with a worker killed"):
-            killed: list[str] = []
-            killer = Thread(target=lambda: killed.append(kill_in_mid_job(spark, workers[1])))
-            killer.start()
+        with group(f"{killed_in} with a worker killed"), killing(spark, workers.pop(), killed):
             again = read(spark, f"{folder}/whole") if killed_in == "survey" else whole
             drawn_again = cut_and_deal(whole) if killed_in == "draw" else (strata, drawn)
-            killer.join()
+        further = {}
+        for name, options in FURTHER.items():
+            workers.append(another())
+            wait_for(lambda: executors(spark) == 2, "another executor")
+            with group(f"{name} with a worker killed"), killing(spark, workers.pop(0), killed):
+                scan = Scan(f"{folder}/fifth", spark=spark)
+                further[name] = dealt(read_predictions(scan, id="id", seed=SEED, **options))
         spark.stop()
     return {
         "seconds": seconds,
@@ -295,6 +350,11 @@ def measure(rows: int, folder: Path, killed_in: str) -> dict[str, Any]:
             "fingerprint with a worker killed": again.fingerprint() == memory.fingerprint(),
             "strata and cards": (strata, drawn) == cut_and_deal(memory),
             "strata and cards with a worker killed": (strata, drawn) == drawn_again,
+            **{
+                f"{name} with a worker killed": found
+                == dealt(read_predictions(fifth_rows, id="id", seed=SEED, **FURTHER[name]))
+                for name, found in further.items()
+            },
         },
         "same cards by another seed": drawn == cut_and_deal(memory, SEED + 1)[1],
     }
