@@ -3,12 +3,14 @@
 import os
 import pwd
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -187,6 +189,29 @@ QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 @pytest.fixture(scope="session")
+def spark_connect_url(request: pytest.FixtureRequest) -> str:
+    """The Spark of our own as a server of Spark Connect, on loopback: it is the same Java."""
+    if find_spec("grpc") is None:
+        pytest.skip("the client of Spark Connect is not installed: pip install 'pyspark[connect]'")
+    spark: SparkSession = request.getfixturevalue("spark")
+    return f"sc://127.0.0.1:{spark.conf.get('spark.connect.grpc.binding.port')}"
+
+
+def _connect_settings() -> dict[str, str]:
+    """Return what lets a session be a server of Spark Connect, where there is a client to try."""
+    if find_spec("grpc") is None:
+        return {}
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    return {
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+    }
+
+
+@pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     """A Spark of our own: two threads, loopback only. Its Java ends with the Python process."""
     if not shutil.which("java") and "JAVA_HOME" not in os.environ:
@@ -199,9 +224,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
         # PySpark warns of a pandas newer than itself, which nothing here hands to it.
         warnings.simplefilter("ignore", FutureWarning)
         pyspark = pytest.importorskip("pyspark.sql", reason="PySpark is not installed")
+        builder = pyspark.SparkSession.builder.master("local[2]")
+        for name, value in _connect_settings().items():
+            builder = builder.config(name, value)
         session: SparkSession = (
-            pyspark.SparkSession.builder.master("local[2]")
-            .config("spark.driver.host", "127.0.0.1")
+            builder.config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.driver.memory", "1g")
             .config("spark.driver.extraJavaOptions", QUICK_JAVA)

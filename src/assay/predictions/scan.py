@@ -36,8 +36,9 @@ class Scan:
         of PostgreSQL, ClickHouse or SQLite, memory for tables in memory and for files of up to
         64 MB, DuckDB for everything larger. The draw is the same on all four.
     spark : session or str, optional
-        The Spark to use: a session, a URL such as ``spark://host:7077`` or ``sc://host:15002``.
-        When left out, the active session.
+        The Spark to use: a session, a URL such as ``sc://host:15002`` (Spark Connect) or
+        ``spark://host:7077``. When left out, the active session, or else the one that the
+        environment's ``SPARK_REMOTE`` names.
     check_ids : bool
         Look at every id for repetitions. Without it DuckDB and Spark look at those drawn only.
     encoding : str, optional
@@ -111,7 +112,7 @@ class Scan:
             "table": self.table,
             "where": self.where,
             "engine": self.engine,
-            "spark": self.spark,
+            "spark": _without_token(self.spark) if isinstance(self.spark, str) else self.spark,
             "encoding": self.encoding,
         }
         return {name: value for name, value in told.items() if value is not None}
@@ -142,6 +143,17 @@ def _absolute(path: str) -> str:
     if path.startswith(SQLITE):
         return f"{SQLITE}{Path(path.removeprefix(SQLITE)).absolute()}"
     return path if is_remote(path) or is_query(path) else str(Path(path).absolute())
+
+
+def _without_token(url: str) -> str:
+    """Return a URL of Spark Connect without its token, and any other as it is.
+
+    Examples
+    --------
+    >>> _without_token("sc://host:443/;use_ssl=true;token=secret;user_id=ann")
+    'sc://host:443/;use_ssl=true;user_id=ann'
+    """
+    return re.sub(r";token=[^;]*", "", url) if url.startswith("sc://") else url
 
 
 def _without_password(path: str) -> str:

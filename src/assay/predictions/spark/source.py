@@ -1,5 +1,6 @@
 """Source of rows in Spark: the session, and what it reads."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,7 +35,8 @@ _CSV: dict[str, Any] = {
     "columnPruning": False,
     "enforceSchema": False,
 }
-_SESSIONS = "a session, or a URL such as 'local[2]', 'spark://host:7077' or 'sc://host:15002'"
+_SESSIONS = "a session, or a URL such as 'sc://host:15002', 'spark://host:7077' or 'local[2]'"
+_REMOTE = "SPARK_REMOTE"  # where Spark's own programs look for the URL of Spark Connect
 
 _remote: dict[str, Any] = {}  # the sessions by Spark Connect that were opened by their URL
 
@@ -164,9 +166,12 @@ def _session(spark: object) -> "SparkSession":
     if isinstance(spark, str):
         return _session_at(spark)
     session: Any = SparkSession.getActiveSession() if spark is None else spark
+    if session is None and os.environ.get(_REMOTE):
+        return _remote_session(os.environ[_REMOTE])
     if session is None:
         raise PredictionsError(
-            "there is no active Spark session", hint=f"say which Spark: spark= {_SESSIONS}"
+            "there is no active Spark session",
+            hint=f"say which Spark: spark= {_SESSIONS}; or set {_REMOTE} to such a URL",
         )
     # Not by its class: that of a remote session is none of pyspark.sql.
     if not hasattr(session, "createDataFrame"):
