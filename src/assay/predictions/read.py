@@ -35,6 +35,7 @@ from assay.predictions.classes import (
 )
 from assay.predictions.column import Loaded
 from assay.predictions.contract import ClassScores, Predictions
+from assay.predictions.databases.sqlite import file_of
 from assay.predictions.databases.which import find_database
 from assay.predictions.doubts import doubts_of
 from assay.predictions.duckdb.databases import is_database, is_query
@@ -99,9 +100,9 @@ def engine_of(scan: Scan, id: str | None) -> Engine:
         return scan.engine
     if scan.path is None or id is None:
         return "memory"
-    if find_database(scan.path) is not None:
-        return "database"
-    return "memory" if _bytes(scan.path) <= _SMALL else "duckdb"
+    if _bytes(scan.path) <= _SMALL:
+        return "memory"
+    return "duckdb" if find_database(scan.path) is None else "database"
 
 
 def open_scanner(
@@ -141,6 +142,7 @@ def open_scanner(
 
 def _bytes(path: str) -> float:
     """Return the size of the files that a path means; infinite where that is not told easily."""
+    path = file_of(path)
     if is_remote(path) or is_query(path) or is_database(path) or format_of(path):
         return inf
     if (one := Path(path)).is_file():  # to open DuckDB takes longer than to read a small file

@@ -32,9 +32,9 @@ class Scan:
     where : str, optional
         An SQL condition on the rows that make up the population: ``lang = 'en'``.
     engine : {"memory", "duckdb", "spark", "database"}, optional
-        What reads them. When left out: Spark for what is Spark's, the database itself for a table
-        of PostgreSQL, ClickHouse or SQLite, memory for tables in memory and for files of up to
-        64 MB, DuckDB for everything larger. The draw is the same on all four.
+        What reads them. When left out: Spark for what is Spark's, memory for tables in memory and
+        for files of up to 64 MB, the database itself for a table of PostgreSQL, ClickHouse or
+        SQLite, DuckDB for everything else. The draw is the same on all four.
     spark : session or str, optional
         The Spark to use: a session, a URL such as ``sc://host:15002`` (Spark Connect) or
         ``spark://host:7077``. When left out, the active session, or else the one that the

@@ -43,7 +43,7 @@ from assay.predictions.values import refuse_bad_total
 # number, halves to the even one. No two databases have the same function for this.
 _ROUND = 6755399441055744.0
 
-_ITEM = RowSql("id", "score", "says")
+_ITEM = RowSql("id", "value", "says")
 
 
 def rounded_sql(value: str) -> str:
@@ -225,7 +225,7 @@ class DatabaseScanner:
         return self._rows.database.connected(self.source)
 
     def _items(self, *, shown: bool = False, inside: str = "") -> Words:
-        """Return every item's id, score, what it says, its impressions and what is shown of it.
+        """Return every item's id, score (its value), what it says, its impressions, what is shown.
 
         Parameters
         ----------
@@ -236,7 +236,7 @@ class DatabaseScanner:
         """
         show = self._show if shown else ()
         rows = Query(self._rows.select([*self._roles.columns, *show], inside))
-        told = {"id": self._ids.sql, "score": self._row.score, "says": self._row.says}
+        told = {"id": self._ids.sql, "value": self._row.score, "says": self._row.says}
         if self._weight:
             told["weight"] = self._weight
         told |= {f"shown_{place}": self._rows.names[name] for place, name in enumerate(show)}
@@ -257,10 +257,13 @@ class DatabaseScanner:
             As in `_items`.
         """
         items = self._items(shown=shown, inside=inside)
-        value = f"{value_sql(_ITEM, variable, scale, self._roles.limit)} AS value"
-        keep = ["value" if name == "score" else name for name in items.keep]
-        columns = [value if name == "value" else name for name in keep]
-        return Words(items.query.select(*columns), keep)
+        if variable == "score":
+            return items
+        by = f"{value_sql(_ITEM, variable, scale, self._roles.limit)} AS by_variable"
+        names = ["by_variable" if name == "value" else name for name in items.keep]
+        query = items.query.select(*(by if name == "by_variable" else name for name in names))
+        columns = ["by_variable AS value" if name == "by_variable" else name for name in names]
+        return Words(query.select(*columns), items.keep)
 
     def _heaped(self, spans: Sequence[Span], items: Words) -> Words:
         """Return items with the heap of what each says, where spans are of heaps."""

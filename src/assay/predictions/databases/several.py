@@ -44,7 +44,7 @@ class DatabaseSeveral(DatabaseScanner):
             with about(name):
                 self._each[name] = DatabaseScanner(rows, role, (), self._ids)
         self._row = RowSql(
-            *(self._row.id, "score", "says"), is_sure=True, classes=n_codes([*roles.values()])
+            *(self._row.id, "value", "says"), is_sure=True, classes=n_codes([*roles.values()])
         )
         self._steps: list[Steps] = []
 
@@ -86,9 +86,9 @@ class DatabaseSeveral(DatabaseScanner):
         kept = ["id", *(f"shown_{place}" for place in range(len(show)))]
         said = [f"says_{place}" for place in range(len(self._steps))]
         query = items.query.select(*kept, *said, *keys)
-        value, code = f"{mean_sql(ranks)} AS score", f"{' + '.join(codes)} AS says"
+        value, code = f"{mean_sql(ranks)} AS value", f"{' + '.join(codes)} AS says"
         query = query.select("id", value, code, *kept[1:]).with_lists(lists)
-        return Words(query, ["id", "score", "says", *kept[1:]])
+        return Words(query, ["id", "value", "says", *kept[1:]])
 
     def _of_each(self, show: Sequence[str], inside: str = "") -> Words:
         """Return every item's id, and what each classifier says of it."""
