@@ -158,6 +158,7 @@ def main() -> None:
     parquet = make_rows(folder / f"{given.millions}.parquet", given.millions)
     if given.postgres:
         fill_postgres(given.postgres, parquet)
+        time.sleep(2.0)  # until the server has seen its processes end
         measure("PostgreSQL", given.postgres, server_of(given.postgres))
     measure("SQLite", fill_sqlite(folder, parquet), None)
     measure("ClickHouse", fill_clickhouse(folder, parquet), None)

@@ -11,6 +11,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from assay.predictions.databases.clickhouse import identifier
 from assay.predictions.scan import Scan
 
 DATABASES = ("postgres", "clickhouse", "sqlite")
@@ -33,11 +34,21 @@ def _read(path: str) -> "pa.Table":
     return table
 
 
+def _columns(table: "pa.Table", quoted: Callable[[str], str], kind: Callable[[Any], str]) -> str:
+    return ", ".join(f"{quoted(field.name)} {kind(field.type)}" for field in table.schema)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
 def _postgres(request: pytest.FixtureRequest, table: "pa.Table", name: str) -> str:
     import psycopg
 
     dsn: str = request.getfixturevalue("postgres_dsn")
-    columns = ", ".join(f'"{field.name}" {_postgres_type(field.type)}' for field in table.schema)
+    columns = ", ".join(
+        f"{_quoted(field.name)} {_postgres_type(field.type)}" for field in table.schema
+    )
     with psycopg.connect(dsn, autocommit=True) as server:
         server.execute(f"CREATE TABLE {name} ({columns})".encode())
         with server.cursor() as cursor, cursor.copy(f"COPY {name} FROM STDIN".encode()) as rows:
@@ -67,7 +78,9 @@ def _postgres_type(kind: "pa.DataType") -> str:
 def _sqlite(request: pytest.FixtureRequest, table: "pa.Table", name: str) -> str:
     folder: Path = request.getfixturevalue("tmp_path_factory").mktemp("sqlite")
     path = folder / "preds.sqlite"
-    columns = ", ".join(f'"{field.name}" {_sqlite_type(field.type)}' for field in table.schema)
+    columns = ", ".join(
+        f"{_quoted(field.name)} {_sqlite_type(field.type)}" for field in table.schema
+    )
     with sqlite3.connect(path) as file:
         file.execute(f"CREATE TABLE {name} ({columns})")
         marks = ", ".join("?" * table.num_columns)
@@ -94,7 +107,9 @@ def _clickhouse(request: pytest.FixtureRequest, table: "pa.Table", name: str) ->
     import clickhouse_connect
 
     client = clickhouse_connect.get_client(dsn=url)
-    columns = ", ".join(f"`{field.name}` {_clickhouse_type(field.type)}" for field in table.schema)
+    columns = ", ".join(
+        f"{identifier(field.name)} {_clickhouse_type(field.type)}" for field in table.schema
+    )
     client.command(f"CREATE TABLE {name} ({columns}) ENGINE = MergeTree ORDER BY tuple()")
     client.insert_arrow(name, table)
     client.close()
@@ -112,7 +127,7 @@ def _clickhouse_type(kind: "pa.DataType") -> str:
         pa.bool_(): "Bool",
         pa.date32(): "Date32",
     }
-    plain = str(kind).replace("uint", "UInt").replace("int", "Int").replace("UInt", "UInt")
+    plain = str(kind).replace("uint", "UInt") if "uint" in str(kind) else str(kind).title()
     return f"Nullable({names.get(kind, plain if pa.types.is_integer(kind) else 'String')})"
 
 

@@ -1,0 +1,343 @@
+"""Databases that count a table where it lies: what they are asked, refuse and tell."""
+
+import hashlib
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+import assay
+from assay.cli import app
+from assay.errors import MissingDependencyError, PredictionsError
+from assay.predictions import read_predictions
+from assay.predictions.databases import check
+from assay.predictions.databases.scanner import DatabaseScanner
+from assay.predictions.databases.sqlite import Sqlite
+from assay.predictions.read import engine_of
+from assay.predictions.scan import Scan
+from assay.predictions.scanned import ScannedPredictions
+from tests.predictions.contract import scan_by
+from tests.predictions.database_tables import DATABASES
+
+SIZE = 400
+RNG = np.random.default_rng(3)
+TABLE = pa.table(
+    {
+        "id": np.arange(SIZE),
+        "p": RNG.beta(0.5, 0.5, SIZE),
+        "lang": ["en" if each else "it's" for each in RNG.random(SIZE) < 0.5],
+        "topic": RNG.choice(["a", "b", "c"], SIZE),
+        'odd "`\\ name': [f"text {row}" for row in range(SIZE)],
+    }
+)
+ROLES: dict[str, Any] = {"id": "id", "score": "p", "threshold": 0.5}
+
+
+@pytest.fixture(params=DATABASES)
+def scan(request: pytest.FixtureRequest) -> Scan:
+    return scan_by(request, request.param, TABLE)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A file of SQLite that many small tests ask for."""
+    path = tmp_path / "preds.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE preds (id INTEGER, p REAL, lang TEXT)")
+        rows = zip(*(TABLE[name].to_pylist() for name in ("id", "p", "lang")), strict=True)
+        connection.executemany("INSERT INTO preds VALUES (?, ?, ?)", rows)
+    connection.close()
+    return path
+
+
+def _first_items(source: object, **more: Any) -> list[tuple[object, object]]:
+    campaign = assay.create_campaign(source, **ROLES, metric="precision", budget=40, seed=5, **more)
+    return [(item.id, dict(item.shown)) for item in campaign.ask(40)]
+
+
+def test_a_campaign_asks_for_the_same_items_in_the_same_order(scan: Scan) -> None:
+    show = ['odd "`\\ name', "lang"]
+    where = "lang = 'it''s' -- as the database has it"
+    english = TABLE.filter(pa.array([lang == "it's" for lang in TABLE["lang"].to_pylist()]))
+    found = _first_items(Scan(scan.source, scan.table, where, "database"), show=show)
+    assert found == _first_items(english, show=show)
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_a_copy_of_the_table_is_the_same(engine: Any, scan: Scan) -> None:
+    copied = Scan(scan.source, scan.table, "lang = 'en'", engine)
+    there = Scan(scan.source, scan.table, "lang = 'en'", "database")
+    found, counted = (read_predictions(each, **ROLES) for each in (copied, there))
+    assert isinstance(counted, ScannedPredictions)
+    assert isinstance(counted._scanner, DatabaseScanner)
+    assert found.fingerprint() == counted.fingerprint()
+
+
+def test_what_is_not_counted_there_is_copied(scan: Scan) -> None:
+    """Classes and second opinions: by default the table is copied; if not, it is refused."""
+    by_default = Scan(scan.source, scan.table)
+    classes = assay.predictions.find_classes(by_default, predicted="topic")
+    found = read_predictions(by_default, id="id", predicted="topic", classes=classes)
+    assert (
+        found.cells()
+        == read_predictions(TABLE, id="id", predicted="topic", classes=classes).cells()
+    )
+    with pytest.raises(PredictionsError, match=r"more classes(?s:.*)leave out the engine"):
+        read_predictions(scan, id="id", predicted="topic", classes=classes)
+    assert read_predictions(by_default, **ROLES, aux=["lang"]).size == SIZE
+    with pytest.raises(PredictionsError, match=r"second opinions(?s:.*)leave out the engine"):
+        read_predictions(scan, **ROLES, aux=["lang"])
+
+
+def test_tables_and_conditions_that_are_none(scan: Scan) -> None:
+    near = f"{str(scan.table)[:-1]}"
+    for table, where, told in (
+        (near, None, f"table '{near}' not found(?s:.*)did you mean '{scan.table}'"),
+        (None, None, "no table of (?s:.*)tables: "),
+        (scan.table, "lnag = 'en'", "where=\"lnag = 'en'\" cannot be used(?s:.*)lnag(?s:.*)id, p"),
+        (scan.table, "id < 0", "where='id < 0' leaves no row"),
+        (scan.table, "true); DROP TABLE x; SELECT (1", "cannot be used"),
+    ):
+        with pytest.raises(PredictionsError, match=told):
+            read_predictions(Scan(scan.source, table, where, "database"), **ROLES)
+
+
+# Whether it computes what numpy does.
+
+
+def _overflowing(a: str, n: str) -> str:
+    """Shift as a product that is rounded to float64, as SQLite's are when they overflow."""
+    return f"CAST(({a}) * {2.0 ** int(n)!r} AS INTEGER)"
+
+
+WRONG: dict[str, Mapping[str, Callable[..., str]]] = {
+    "number of integer ids": {"left_by": _overflowing},
+    "digest of string ids": {"text_word": lambda a: f"length({a})"},
+    "bits of a number": {"float_word": lambda a: f"CAST({a} AS INTEGER)"},
+    "digest of integer ids": {"xor_bits": lambda a, b: f"(({a}) | ({b}))"},
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_database_that_computes_otherwise_is_refused(
+    what: str, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "_tried", set())
+    check.refuse_other_arithmetic(Sqlite(str(file)))
+    monkeypatch.setattr(check, "_tried", set())
+    monkeypatch.setattr(Sqlite, "functions", {**Sqlite.functions, **WRONG[what]})
+    with pytest.raises(PredictionsError, match=f"otherwise than numpy: .*{what}(?s:.*)'duckdb'"):
+        read_predictions(Scan(file, "preds", engine="database"), **ROLES)
+
+
+def test_halves_that_are_rounded_otherwise_are_refused(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "_tried", set())
+    monkeypatch.setattr(check, "rounded_sql", lambda value: f"CAST(round({value}) AS BIGINT)")
+    with pytest.raises(PredictionsError, match="otherwise than numpy: nearest whole number"):
+        check.refuse_other_arithmetic(Sqlite(str(file)))
+
+
+def test_a_number_that_sqlite_misreads_is_given_by_a_function(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = Sqlite(str(file))
+    with database.connected():
+        assert database.double("5.0000000000000000e-01") == "5.0000000000000000e-01"
+        read = database.fetch
+
+        def misread(sql: str) -> list[Any]:
+            return [(0.5000000000000001,)] if sql == "SELECT 5.0000000000000000e-01" else read(sql)
+
+        monkeypatch.setattr(database, "fetch", misread)
+        given = database.double("5.0000000000000000e-01")
+        assert read(f"SELECT {given}") == [(0.5,)]
+
+
+# PostgreSQL
+
+
+def test_reading_rights_are_enough_in_postgres(request: pytest.FixtureRequest) -> None:
+    import psycopg
+
+    scan = scan_by(request, "postgres", TABLE)
+    with psycopg.connect(str(scan.source), autocommit=True) as server:
+        server.execute("CREATE ROLE reader LOGIN")
+        server.execute(f"GRANT SELECT ON {scan.table} TO reader".encode())
+        server.execute("REVOKE TEMPORARY ON DATABASE postgres FROM PUBLIC")
+        try:
+            url = str(scan.source).partition("&user=")[0] + "&user=reader"
+            assert _first_items(Scan(url, scan.table, engine="database")) == _first_items(TABLE)
+        finally:
+            server.execute("GRANT TEMPORARY ON DATABASE postgres TO PUBLIC")
+            server.execute("DROP OWNED BY reader; DROP ROLE reader")
+
+
+def test_an_old_postgres_is_refused(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scan = scan_by(request, "postgres", TABLE)
+    monkeypatch.setattr("assay.predictions.databases.postgres._OLDEST", 99)
+    with pytest.raises(PredictionsError, match=r"is of PostgreSQL \d+(?s:.*)99(?s:.*)'duckdb'"):
+        read_predictions(scan, **ROLES)
+
+
+# SQLite
+
+
+def test_a_file_of_sqlite_is_known_by_its_first_bytes(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.db").touch()
+    assert engine_of(Scan(file, "preds"), "id") == "memory"  # small files are read
+    before = hashlib.sha256(file.read_bytes()).hexdigest()
+    for source in (file, f"sqlite:///{file}"):
+        for engine in (None, "database"):
+            found = read_predictions(Scan(source, "preds", engine=engine), **ROLES)
+            assert found.fingerprint() == read_predictions(TABLE, **ROLES).fingerprint()
+    assert hashlib.sha256(file.read_bytes()).hexdigest() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.db", "preds.db"]
+    with pytest.raises(PredictionsError, match=r"'none\.sqlite' not found"):
+        read_predictions(Scan("sqlite:///none.sqlite", "preds", engine="database"), **ROLES)
+
+
+def test_large_files_of_sqlite_are_counted(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.predictions.read._SMALL", 1_000)
+    assert engine_of(Scan(file, "preds"), "id") == "database"
+    assert engine_of(Scan(f"sqlite:///{file}", "preds"), "id") == "database"
+    assert engine_of(Scan("clickhouse://host/db", "preds"), "id") == "database"
+    assert engine_of(Scan("postgresql://host/db", "preds"), "id") == "database"
+    assert engine_of(Scan("postgresql://host/db", "preds"), None) == "memory"
+
+
+def test_a_value_of_another_type_is_a_missing_one(file: Path) -> None:
+    for column, value, told in (
+        ("p", "'much'", "1 of 400 scores in column 'p'"),
+        ("p", "X'00'", "1 of 400 scores in column 'p'"),
+        ("id", "1.5", "1 of 400 ids in column 'id'"),
+    ):
+        with sqlite3.connect(file) as connection:
+            (kept,) = connection.execute(f"SELECT {column} FROM preds WHERE rowid = 9").fetchone()
+            connection.execute(f"UPDATE preds SET {column} = {value} WHERE rowid = 9")
+        with pytest.raises(PredictionsError, match=told):
+            read_predictions(Scan(file, "preds", engine="database"), **ROLES)
+        with sqlite3.connect(file) as connection:
+            connection.execute(f"UPDATE preds SET {column} = ? WHERE rowid = 9", [kept])
+        connection.close()
+
+
+def test_columns_without_a_type(file: Path) -> None:
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE VIEW seen AS SELECT id + 0 AS id, p * 1.0 AS p FROM preds")
+        connection.execute("CREATE TABLE loose (id, p NUMERIC)")
+        connection.execute("INSERT INTO loose SELECT id, p FROM preds")
+    connection.close()
+    expected = read_predictions(TABLE, **ROLES).fingerprint()
+    for table in ("seen", "loose"):
+        found = read_predictions(Scan(file, table, engine="database"), **ROLES)
+        assert found.fingerprint() == expected
+
+
+def test_from_the_command_line(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(file.parent)
+    words = ["create", "preds.db", "--table", "preds", "--engine", "database", "--id", "id"]
+    words += ["--score", "p", "--threshold", "0.5", "--within", "0.1", "--name", "spam"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    campaign = assay.load_campaign("spam", storage=f"sqlite:///{file.parent / 'assay.db'}")
+    assert campaign.settings.source.rows == SIZE
+    wrong = CliRunner().invoke(app, [*words[:3], "perds", *words[4:-1], "spam2"])
+    assert "did you mean 'preds'?" in wrong.output
+
+
+# ClickHouse
+
+
+class _Server(BaseHTTPRequestHandler):
+    """ClickHouse's HTTP, as far as a driver needs it, in front of chDB."""
+
+    engine: Any = None
+
+    def answer(self) -> None:
+        """Answer a query."""
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+        given = parse_qs(urlsplit(self.path).query)
+        query = given.get("query", [""])[0] + body
+        if "default_format" in given and "FORMAT" not in query:
+            query += f" FORMAT {given['default_format'][0]}"
+        try:
+            answer = self.engine.query(query, "Native").bytes()
+            self.send_response(200)
+        except RuntimeError as error:
+            answer = str(error).encode()
+            self.send_response(500)
+            self.send_header("X-ClickHouse-Exception-Code", "62")
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def http_url(clickhouse_url: str) -> Iterator[str]:
+    """The same ClickHouse, by HTTP on loopback."""
+    chdb: Any = import_module("chdb")
+
+    engine = chdb.connect(clickhouse_url.removeprefix("chdb://"))
+    methods = {"do_GET": _Server.answer, "do_POST": _Server.answer}
+    handler = type("Server", (_Server,), {"engine": engine, **methods})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"clickhouse://127.0.0.1:{server.server_address[1]}/default"
+        server.shutdown()
+        thread.join()
+    engine.close()
+
+
+def test_clickhouse_by_http(http_url: str, request: pytest.FixtureRequest) -> None:
+    scan = scan_by(request, "clickhouse", TABLE)
+    found = _first_items(Scan(http_url, scan.table, engine="database"), show=["lang"])
+    assert found == _first_items(TABLE, show=["lang"])
+
+
+def test_no_password_of_clickhouse_is_kept_or_told() -> None:
+    pytest.importorskip("clickhouse_connect", reason="clickhouse-connect is not installed")
+    url = "clickhouse://ann:secret@127.0.0.1:1/db"
+    assert Scan(url, "preds").to_dict()["source"] == "clickhouse://ann@127.0.0.1:1/db"
+    with pytest.raises(PredictionsError, match=r"clickhouse://127.0.0.1:1/db cannot be") as caught:
+        read_predictions(Scan(url, "preds"), **ROLES)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "module", "extra"),
+    [
+        ("clickhouse://host/db", "clickhouse_connect", "clickhouse"),
+        ("postgresql://host/db", "psycopg", "postgres"),
+    ],
+)
+def test_drivers_that_are_missing(
+    source: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingDependencyError, match=rf"pip install 'assay-eval\[{extra}\]'"):
+        read_predictions(Scan(source, "preds"), **ROLES)
+
+
+def test_an_engine_for_tables_reads_no_files(tmp_path: Path) -> None:
+    for source in (tmp_path / "a.parquet", TABLE):
+        with pytest.raises(PredictionsError, match="engine 'database' is given for"):
+            read_predictions(Scan(source, engine="database"), **ROLES)
