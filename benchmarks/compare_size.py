@@ -69,6 +69,7 @@ def begin(old: object, new: object) -> assay.Campaign:
 def bare_join(old: Path, new: Path) -> None:
     """Join the ids, and sum them, so that both columns are read."""
     with duckdb.connect(config={"threads": THREADS}) as connection:
+        connection.execute("SET enable_progress_bar = false")
         rows = f"'{old}' AS old FULL OUTER JOIN '{new}' AS new ON old.id = new.id"
         connection.sql(f"FROM {rows} SELECT count(*), sum(old.id), sum(new.id)").fetchall()
 

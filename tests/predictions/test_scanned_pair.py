@@ -13,7 +13,6 @@ from assay.predictions import MemoryPredictions, Scan, parts_in, read_prediction
 from assay.predictions.duckdb import pair as duckdb_pair
 from assay.predictions.pair import ScannedPair
 from assay.predictions.scan import Engine
-from assay.predictions.sql import pair_sides
 from assay.predictions.union import as_it_is_now
 from tests.predictions.contract_layouts import LAYOUTS
 from tests.predictions.pair_population import WEEKS, check_pair, read, strata_of, weeks
@@ -86,15 +85,6 @@ def test_nobody_is_called_yes_in_one_of_them(tmp_path: Path) -> None:
     found = read(_scans(_written((low, new), tmp_path)))
     check_pair(found, read((low, new)))
     assert not any(code & 1 for code in found.cells())
-
-
-def test_an_engine_that_gives_arrays_only_is_asked_in_pieces(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tables = weeks()
-    monkeypatch.setattr(pair_sides, "_AT_ONCE", 100)
-    monkeypatch.setattr(pair_sides, "Keyed", type("Nobody", (), {}))
-    check_pair(read(_scans(_written(tables, tmp_path))), read(tables))
 
 
 def test_more_memory_is_taken_where_the_join_needs_it(

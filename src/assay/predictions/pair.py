@@ -151,6 +151,11 @@ class ScannedPair(ScannedPredictions):
         Of the cards that the first pass of each may have brought along.
     shows : bool
         Whether people see anything of an item.
+
+    Attributes
+    ----------
+    joined_by : Join
+        The engine that joins them.
     """
 
     def __init__(
@@ -167,8 +172,9 @@ class ScannedPair(ScannedPredictions):
                 )
         self.parts, self._shows = parts, shows
         sides = side_of(parts[0], 0), side_of(parts[1], 1)
+        self.joined_by = join_in_engine(sides)
         super().__init__(
-            PairScanner(sides, names, join_in_engine(sides), shows=shows),
+            PairScanner(sides, names, self.joined_by, shows=shows),
             threshold=None,
             seed=seed,
             check_ids=False,

@@ -1,6 +1,6 @@
 """Predictions in a table of a database, counted and filtered there; what is drawn leaves it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
 from math import isfinite
@@ -12,7 +12,7 @@ from assay.core.bins import Rule, Scale, scale_of
 from assay.core.cuts import Variable
 from assay.core.deck import Id
 from assay.core.profile import ScoreCells, evenest
-from assay.core.types import Floats, Ints
+from assay.core.types import Bools, Floats, Ints
 from assay.core.types import Words as Words64
 from assay.core.weights import factor_exponent
 from assay.errors import PredictionsError
@@ -184,6 +184,14 @@ class DatabaseScanner:
                 for inside in self._ids.inside(ids)
             ]
             return self._taken(*parts)
+
+    def pieces(self) -> Iterator[tuple[Ids, Floats, Bools | Ints]]:
+        """Return every row's id, score and label, piece by piece."""
+        items = self._judged("score", "margin")
+        for piece in self._rows.pieces(items.query):
+            ids, values, says = zip(*piece, strict=True)
+            said = np.array(says, dtype=np.int64) == 1
+            yield self._ids.of(ids), np.array(values, dtype=np.float64) + 0.0, said
 
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
         """Return what people see of the items with these ids, in their order."""

@@ -21,11 +21,12 @@ from assay.predictions.ids import Ids
 from assay.predictions.memory import TOP
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
 from assay.predictions.sql.pair import N_CODES, value_sql
-from assay.predictions.sql.pair_sides import Side
+from assay.predictions.sql.pair_sides import ScannedSide, Side, Streaming
 from assay.predictions.sql.rows import case_sql, heap_sql
 
 _MEMORY = "700MB"  # the join takes as much, and writes to a temporary file what is beyond
 _SIDES = ("old", "new")
+_TYPES = {"int64": "BIGINT", "uint64": "UBIGINT", None: "VARCHAR"}
 _BITS = 12  # of a bin of a rank, behind its code
 
 # The sides come as streams, whose lengths DuckDB does not know. It would take any of them for the
@@ -38,6 +39,9 @@ Answer = TypeVar("Answer")
 class DuckPair:
     """A `Join` in a DuckDB of its own.
 
+    What another DuckDB reads comes as a stream, each time that something is asked. Other sides are
+    copied once: an id and a key a row.
+
     Parameters
     ----------
     sides : pair of Side
@@ -48,6 +52,11 @@ class DuckPair:
         refuse_other_bins()
         self._sides = sides
         self._source = " and ".join(side.part.source for side in sides)
+        self._streams = {
+            name: side.part.scanner
+            for name, side in zip(_SIDES, sides, strict=True)
+            if isinstance(side, ScannedSide) and isinstance(side.part.scanner, Streaming)
+        }
         folder = Path(mkdtemp(prefix="assay-"))
         self._connection = connection = duckdb.connect(
             config={
@@ -59,9 +68,13 @@ class DuckPair:
         weakref.finalize(self, release, connection, folder)
         connection.execute(
             "SET perfect_ht_threshold = 17; SET preserve_insertion_order = false; "
+            "SET enable_progress_bar = false; "
             f"SET disabled_optimizers = '{_AS_WRITTEN}'; SET memory_limit = '{_MEMORY}'"
         )
         with reading(self._source):
+            for name, side in zip(_SIDES, sides, strict=True):
+                if name not in self._streams:
+                    self._copy(name, side)
             self._missing = [
                 self._make_steps(name, side) for name, side in zip(_SIDES, sides, strict=True)
             ]
@@ -122,9 +135,21 @@ class DuckPair:
         held = Ids(np.asarray(ids) if kind == "integer" else ids.cast(pa.large_string()))
         return Rows(held, np.asarray(found["value"]), np.asarray(found["says"]).astype(np.int64))
 
+    def _copy(self, name: str, side: Side) -> None:
+        """Copy a side into a table of that name."""
+        kind = _TYPES[None if side.ids_type is None else str(side.ids_type)]
+        self._connection.execute(f"CREATE TABLE {name} (id {kind}, key INTEGER)")
+        for piece in side.pieces():
+            self._connection.from_arrow(pa.Table.from_batches([piece])).insert_into(name)
+
     def _make_steps(self, name: str, side: Side) -> str:
         """Make the table of what a cell adds to an item, and return the key of no cell at all."""
-        connection, steps, keys = self._connection, side.steps, side.keys
+        connection, steps, stream = self._connection, side.steps, self._streams.get(name)
+        keys: pa.Array[Any] = (
+            pa.array(np.arange(side.cells.bin.size), pa.int32())
+            if stream is None
+            else stream.keys_of(side.cells)
+        )
         missing = _free(np.asarray(keys).astype(np.int64))
         every = pa.concat_arrays([keys, pa.array([missing], keys.type)])
         columns = {
@@ -141,16 +166,15 @@ class DuckPair:
     def _common_type(self) -> str:
         """Return the type that holds the ids of both; raise where there is none."""
         either = {side.ids_type for side in self._sides}
-        if either == {None}:
-            return "VARCHAR"
         if len(either) > 1:
             ends = []
             for name, side in zip(_SIDES, self._sides, strict=True):
-                with self._streams():
+                with self._read():
                     ids = self._connection.table(name).aggregate("min(id), max(id)").fetchall()
                 ends.append(Ids(np.array(ids[0], dtype=side.ids_type)))
             either = {np.asarray(Ids.concatenated(ends).values).dtype}
-        return "UBIGINT" if either == {np.dtype(np.uint64)} else "BIGINT"
+        (kind,) = either
+        return _TYPES[None if kind is None else str(kind)]
 
     def _joined(
         self,
@@ -172,8 +196,15 @@ class DuckPair:
             for name, missing in zip(_SIDES, self._missing, strict=True)
         ]
         ids = [f"CAST({name}.id AS {self._id_type})" for name in _SIDES]
+        number = duckdb_keyed(duckdb_digest("id", self._sides[0].part.id_kind), seed)
+        old, new = (
+            name
+            if limit is None or name in self._streams
+            else f"(FROM {name} WHERE {number} <= {limit}) AS {name}"
+            for name in _SIDES
+        )
         rows = (
-            f"FROM old FULL OUTER JOIN new ON {' = '.join(ids)} "
+            f"FROM {old} FULL OUTER JOIN {new} ON {' = '.join(ids)} "
             f"SELECT coalesce({', '.join(ids)}) AS id, {', '.join(keys)}"
         )
         joins = " ".join(f"JOIN steps_{name} ON steps_{name}.key = key_{name}" for name in _SIDES)
@@ -185,18 +216,17 @@ class DuckPair:
         sql = f"FROM ({rows}) {joins} SELECT {told}"
         with reading(self._source):
             try:
-                with self._streams(seed, limit):
+                with self._read(seed, limit):
                     return ask(self._connection.sql(sql))
             except duckdb.OutOfMemoryException:
                 self._connection.execute("RESET memory_limit")
-                with self._streams(seed, limit):
+                with self._read(seed, limit):
                     return ask(self._connection.sql(sql))
 
     @contextmanager
-    def _streams(self, seed: int = 0, limit: int | None = None) -> Iterator[None]:
-        """Let both sides be read, once, and tell how far the reading is."""
-        total = sum(side.cells.size for side in self._sides)
-        read = 0
+    def _read(self, seed: int = 0, limit: int | None = None) -> Iterator[None]:
+        """Let streams be read, once, and tell how far the reading is."""
+        total, read = 1, 0
 
         def batches(reader: "pa.RecordBatchReader") -> Iterator["pa.RecordBatch"]:
             nonlocal read
@@ -205,14 +235,16 @@ class DuckPair:
                 yield batch
 
         for name, side in zip(_SIDES, self._sides, strict=True):
-            reader = side.rows(seed=seed, limit=limit)
-            stream = pa.RecordBatchReader.from_batches(reader.schema, batches(reader))
-            self._connection.register(name, stream)
+            if name in self._streams:
+                total += side.cells.size
+                reader = self._streams[name].keyed(side.cells, seed=seed, limit=limit)
+                stream = pa.RecordBatchReader.from_batches(reader.schema, batches(reader))
+                self._connection.register(name, stream)
         try:
             with polled(lambda: read / total if limit is None else -1.0):
                 yield
         finally:
-            for name in _SIDES:
+            for name in self._streams:
                 self._connection.unregister(name)
 
 

@@ -1,6 +1,6 @@
 """Predictions in Spark: counted and filtered where they lie, on however many machines."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,7 @@ from assay.core.cuts import Variable
 from assay.core.deck import Id
 from assay.core.error_model import Model
 from assay.core.profile import ScoreCells, evenest
-from assay.core.types import Floats, Ints
+from assay.core.types import Bools, Floats, Ints
 from assay.core.weights import factor_exponent
 from assay.errors import PredictionsError
 from assay.predictions.class_values import rows_of_lists
@@ -56,7 +56,7 @@ from assay.predictions.tables import shown_values
 from assay.predictions.values import refuse_bad_total
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 # Items by bin and label, counted by Spark in one pass over the data.
 #
@@ -385,6 +385,25 @@ class SparkScanner:
     def refuse_repeated_ids(self) -> None:
         """Look at every id, and raise where one repeats."""
         self._ids.refuse_repeated()
+
+    @property
+    def session(self) -> "SparkSession":
+        """The Spark that reads the rows."""
+        return self._rows.frame.sparkSession
+
+    def fetch(self, frame: "DataFrame") -> "pa.Table":
+        """Run what was asked of the rows, and bring the answer here."""
+        return self._rows.fetch(frame)
+
+    def judged_items(self) -> "DataFrame":
+        """Return every item's id, score (as value) and what it says."""
+        return self._judged("score", "margin").select("id", "value", "says")
+
+    def pieces(self) -> Iterator[tuple[Ids, Floats, Bools | Ints]]:
+        """Return every row's id, score and label, in one piece."""
+        found = self.fetch(self.judged_items())
+        values, says = (found[name].to_numpy() for name in ("value", "says"))
+        yield self._ids.of(found["id"]), values + 0.0, says.astype(np.int64) == 1
 
     def _judged(self, variable: Variable, scale: Scale) -> "DataFrame":
         """Return every item's id, value, what it says and what is shown of it."""

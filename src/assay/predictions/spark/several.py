@@ -164,7 +164,7 @@ class SparkSeveral(SparkScanner):
             codes.append(f"{step.cells.classes**place}L * says_{place}")
             if not role.has_score:
                 continue
-            lowest, by_bin = _by_bin(step)
+            lowest, by_bin = ranks_by_bin(step)
             told[f"ranks_{place}"] = pa.array([by_bin], pa.list_(pa.float64()))
             bin = spark_bin(f"score_{place}", step.cells.rule)
             ranks.append(f"get(ranks_{place}, {bin} - ({lowest}))")
@@ -219,7 +219,7 @@ class _Counted:
         return self._one.judged_by(self._groups)
 
 
-def _by_bin(step: Steps) -> tuple[int, Floats]:
+def ranks_by_bin(step: Steps) -> tuple[int, Floats]:
     """Return the lowest bin of a classifier, and the rank of it and every bin above."""
     cells = step.cells
     lowest = int(cells.bin.min())

@@ -20,7 +20,7 @@ from assay.errors import PredictionsError
 from assay.predictions.contract import IdKind, Predictions, joint_fingerprint, listed
 from assay.predictions.engine import Listed, Rows, Span, Survey
 from assay.predictions.ids import Ids, places_among
-from assay.predictions.sql.pair_sides import Side, numbers, place_of
+from assay.predictions.sql.pair_sides import ScannedSide, Side, numbers, place_of
 from assay.predictions.sql.rows import double_sql
 
 N_CODES = 16
@@ -44,10 +44,26 @@ class Join(Protocol):
 
 
 def join_in_engine(sides: tuple[Side, Side]) -> Join:
-    """Return the engine that joins two sides: DuckDB, to which rows come from anywhere."""
+    """Return the engine that joins two sides, and tell what is moved to it.
+
+    Spark, where the larger side is; otherwise DuckDB, to which rows come from anywhere.
+    """
+    larger, smaller = sorted(sides, key=lambda side: -side.cells.size)
+    equal = larger.cells.size == smaller.cells.size
+    home = smaller if equal and _is_of_spark(smaller) else larger
+    if _is_of_spark(home):
+        from assay.predictions.spark.pair import spark_pair
+
+        return spark_pair(sides, home)
     from assay.predictions.duckdb.pair import DuckPair
 
     return DuckPair(sides)
+
+
+def _is_of_spark(side: Side) -> bool:
+    """Tell whether Spark reads a side; nothing of Spark is loaded for it."""
+    scanner = side.part.scanner if isinstance(side, ScannedSide) else None
+    return type(scanner).__module__.startswith("assay.predictions.spark.")
 
 
 def value_sql(ranks: str, code: str) -> str:

@@ -4,8 +4,6 @@ The key stands for the cell of the row's score and label, in which the side was 
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from math import inf
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -17,13 +15,11 @@ from assay.core.deck import Id
 from assay.core.profile import ScoreCells
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.errors import PredictionsError
-from assay.predictions.engine import Listed, Rows, Span
+from assay.predictions.engine import Listed, Rows
 from assay.predictions.ids import Ids
-from assay.predictions.memory import TOP, MemoryPredictions
+from assay.predictions.memory import MemoryPredictions
 from assay.predictions.scanned import ScannedPredictions
 from assay.predictions.sql.several import Steps
-
-_AT_ONCE = 2_000_000  # rows of an engine that gives arrays only
 
 Read = ScannedPredictions | MemoryPredictions
 """One of the two sets, as it was read."""
@@ -31,10 +27,13 @@ Read = ScannedPredictions | MemoryPredictions
 IdsType: TypeAlias = "np.dtype[Any] | None"
 """Whether integers have a sign; None of strings."""
 
+Judged: TypeAlias = tuple[Ids, Floats, Bools | Ints]
+"""Ids, scores and labels of some rows."""
+
 
 @runtime_checkable
-class Keyed(Protocol):
-    """An engine that gives ids and keys piece by piece, so that it need not hold them all."""
+class Streaming(Protocol):
+    """An engine from which DuckDB can read ids and keys as often as need be."""
 
     def keys_of(self, cells: ScoreCells) -> "pa.Array[Any]":
         """Return the key of each cell."""
@@ -43,6 +42,14 @@ class Keyed(Protocol):
         self, cells: ScoreCells, *, seed: int = 0, limit: int | None = None
     ) -> "pa.RecordBatchReader":
         """Return the columns id and key, of rows whose number lies at or below a limit if any."""
+
+
+@runtime_checkable
+class Travelling(Protocol):
+    """An engine whose rows can be moved to another."""
+
+    def pieces(self) -> Iterator[Judged]:
+        """Return every row's id, score and label, piece by piece."""
 
 
 class Side:
@@ -66,7 +73,7 @@ class Side:
     listed: Listed | None = None
 
     def __init__(self, part: Read, cells: ScoreCells, place: int) -> None:
-        self.part, self.cells = part, cells
+        self.part, self.cells, self.place = part, cells, place
         alone = Steps.of(cells, place)
         self.steps = Steps(cells, alone.rank, alone.code + (cells.classes**2 << place))
 
@@ -75,30 +82,15 @@ class Side:
         """Whether integers have a sign; None of strings."""
         raise NotImplementedError
 
-    @property
-    def keys(self) -> "pa.Array[Any]":
-        """The key of each cell: its place, if the engine has none of its own."""
-        return pa.array(np.arange(self.cells.bin.size), pa.int32())
+    def pieces(self) -> Iterator["pa.RecordBatch"]:
+        """Return the id of every row and the place of its cell, in the columns id and key."""
+        for ids, score, said in self._judged():
+            held: Any = ids.values
+            key = pa.array(self.cell_of(score, said), pa.int32())
+            yield pa.record_batch({"id": pa.array(held), "key": key})
 
-    def rows(self, *, seed: int = 0, limit: int | None = None) -> "pa.RecordBatchReader":
-        """Return the id and the key of every row, or of those whose number is not above a limit."""
-        pieces = (self._keyed(*piece) for piece in self._pieces(seed, limit))
-        first = next(pieces)
-
-        def every() -> Iterator["pa.RecordBatch"]:
-            yield first
-            yield from pieces
-
-        return pa.RecordBatchReader.from_batches(first.schema, every())
-
-    def _pieces(self, seed: int, limit: int | None) -> Iterator[tuple[Ids, Floats, Bools | Ints]]:
-        """Return ids, scores and labels, piece by piece; one piece at least."""
+    def _judged(self) -> Iterator[Judged]:
         raise NotImplementedError
-
-    def _keyed(self, ids: Ids, score: Floats, said: Bools | Ints) -> "pa.RecordBatch":
-        key = pa.array(self.cell_of(score, said), pa.int32())
-        held: Any = ids.values
-        return pa.record_batch({"id": pa.array(held), "key": key})
 
     def cell_of(self, score: Floats, said: Bools | Ints) -> Ints:
         """Return the place of each item's cell among the cells."""
@@ -131,10 +123,9 @@ class MemorySide(Side):
         """Whether integers have a sign; None of strings."""
         return _type_of(self.part.judged.ids)
 
-    def _pieces(self, seed: int, limit: int | None) -> Iterator[tuple[Ids, Floats, Bools | Ints]]:
+    def _judged(self) -> Iterator[Judged]:
         held = self.part.judged
-        low = np.flatnonzero(numbers(held.ids, seed) <= np.uint64(TOP if limit is None else limit))
-        yield held.ids.take(low), held.score[low], held.predicted[low]
+        yield held.ids, held.score, held.predicted
 
     def find(self, ids: Sequence[Id]) -> Rows:
         """Return the rows with these ids."""
@@ -168,29 +159,32 @@ class ScannedSide(Side):
         """Whether integers have a sign; None of strings."""
         if self.listed is not None:
             return _type_of(self.listed.ids)
-        return None if self.part.id_kind == "string" else np.dtype(np.int64)
+        if self.part.id_kind == "string":
+            return None
+        smallest = self.part.scanner.find([], variable="score", scale="margin").ids
+        return _type_of(smallest)
 
-    @property
-    def keys(self) -> "pa.Array[Any]":
-        """The key of each cell."""
+    def pieces(self) -> Iterator["pa.RecordBatch"]:
+        """Return the id of every row and the place of its cell, in the columns id and key."""
         scanner = self.part.scanner
-        return scanner.keys_of(self.cells) if isinstance(scanner, Keyed) else super().keys
+        if not isinstance(scanner, Streaming):
+            yield from super().pieces()
+            return
+        keys = np.asarray(scanner.keys_of(self.cells)).astype(np.int64)
+        order = np.argsort(keys)
+        for batch in scanner.keyed(self.cells):
+            own = np.asarray(batch.column(1)).astype(np.int64)
+            place = pa.array(order[np.searchsorted(keys[order], own)], pa.int32())
+            yield pa.record_batch({"id": batch.column(0), "key": place})
 
-    def rows(self, *, seed: int = 0, limit: int | None = None) -> "pa.RecordBatchReader":
-        """Return the id and the key of every row, or of those whose number is not above a limit."""
+    def _judged(self) -> Iterator[Judged]:
         scanner = self.part.scanner
-        if isinstance(scanner, Keyed):
-            return scanner.keyed(self.cells, seed=seed, limit=limit)
-        return super().rows(seed=seed, limit=limit)
-
-    def _pieces(self, seed: int, limit: int | None) -> Iterator[tuple[Ids, Floats, Bools | Ints]]:
-        """Ask for rows by ranges of the score, none of which holds too many."""
-        every, scanner = self.cells.profile(None), self.part.scanner
-        ends = np.flatnonzero(np.diff(np.cumsum(every.count) // _AT_ONCE)) + 1
-        for low, high in pairwise([-inf, *every.low[ends].tolist(), inf]):
-            span = Span(None, low, high, TOP if limit is None else limit)
-            rows = scanner.rows([span], variable="score", scale="margin", seed=seed)
-            yield rows.ids, rows.values, rows.predicted
+        if not isinstance(scanner, Travelling):
+            raise PredictionsError(
+                f"{self.part.source} cannot be joined with other predictions where it lies",
+                hint="write ids, scores and labels to a Parquet file and give that",
+            )
+        yield from scanner.pieces()
 
     def find(self, ids: Sequence[Id]) -> Rows:
         """Return the rows with these ids."""

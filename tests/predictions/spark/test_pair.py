@@ -1,0 +1,73 @@
+"""Two weeks in Spark, or one there and one elsewhere: the same as in memory, item by item."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assay.errors import PredictionsError
+from assay.predictions import Scan
+from assay.predictions.duckdb.pair import DuckPair
+from assay.predictions.pair import ScannedPair
+from assay.predictions.spark.pair import SparkPair
+from tests.predictions.pair_population import check_pair, read, weeks
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def _written(tables: Any, folder: Path) -> list[str]:
+    paths = [str(folder / "old.parquet"), str(folder / "new.parquet")]
+    for path, table in zip(paths, tables, strict=True):
+        pq.write_table(table, path)
+    return paths
+
+
+def _join(found: object) -> object:
+    assert isinstance(found, ScannedPair)
+    return found.joined_by
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "items", "strings"),
+    [("odds", "margin", "some in both", False), ("rare", "votes", "disjoint", True)],
+)
+def test_both_in_spark(
+    one: str, other: str, items: str, *, strings: bool, spark: "SparkSession", tmp_path: Path
+) -> None:
+    tables = weeks(items, strings=strings)
+    old, new = (spark.read.parquet(path) for path in _written(tables, tmp_path))
+    found = read([old.repartition(5), new], one, other)
+    assert isinstance(_join(found), SparkPair)
+    meant = read(tables, one, other)
+    check_pair(found, meant, other=None if strings else read(weeks()))
+
+
+def test_the_smaller_side_travels(spark: "SparkSession", tmp_path: Path) -> None:
+    tables = weeks()  # of 900 and 1,100 rows
+    old, new = _written(tables, tmp_path)
+    there = read([Scan(old, engine="duckdb"), Scan(new, spark=spark)])
+    assert isinstance(_join(there), SparkPair)
+    check_pair(there, read(tables))
+    here = read([Scan(old, spark=spark), Scan(new, engine="duckdb")])
+    assert isinstance(_join(here), DuckPair)
+    check_pair(here, read(tables))
+
+
+def test_what_is_in_memory_travels_to_spark(spark: "SparkSession", tmp_path: Path) -> None:
+    tables = weeks(strings=True)
+    old, _ = _written(tables, tmp_path)
+    smaller = tables[1].slice(0, 500)
+    found = read([Scan(old, spark=spark), smaller])
+    assert isinstance(_join(found), SparkPair)
+    check_pair(found, read([tables[0], smaller]))
+
+
+def test_an_id_that_repeats_is_told(spark: "SparkSession", tmp_path: Path) -> None:
+    """However often: in a join it would multiply."""
+    old, new = weeks()
+    paths = _written((old, pa.concat_tables([new, new.slice(3, 2), new.slice(3, 1)])), tmp_path)
+    with pytest.raises(PredictionsError, match=r"of .*new.parquet has ids that .* once: 2"):
+        read([Scan(path, spark=spark) for path in paths])
