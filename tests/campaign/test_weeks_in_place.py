@@ -11,6 +11,7 @@ import pytest
 
 import assay
 from assay.predictions.scan import Engine
+from tests.predictions.database_tables import in_database
 
 SIZE = 6_000
 RNG = np.random.default_rng(23)
@@ -117,6 +118,33 @@ def test_a_small_file_beside_a_large_one(
         return assay.Scan(files(name), engine=engine)
 
     assert compared(where, f"sqlite:///{tmp_path}/labels.db") == meant["compare"]
+
+
+@pytest.mark.filterwarnings("ignore:.* rows of .* are moved to DuckDB")
+@pytest.mark.parametrize("work", WORKS)
+def test_a_week_in_postgresql_and_one_in_a_file(
+    work: str,
+    meant: dict[str, list[Any]],
+    files: Callable[[str], Path],
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+) -> None:
+    def where(name: str) -> object:
+        if name == "1":
+            return in_database(request, "postgres", files(name))
+        return assay.Scan(files(name), engine="duckdb")
+
+    assert WORKS[work](where, f"sqlite:///{tmp_path}/labels.db") == meant[work]
+
+
+@pytest.mark.parametrize("work", ["follow", "extend"])
+def test_in_spark_it_goes_as_in_memory(
+    work: str, meant: dict[str, list[Any]], files: Callable[[str], Path], tmp_path: Path, spark: Any
+) -> None:
+    found = WORKS[work](
+        lambda name: assay.Scan(str(files(name)), spark=spark), f"sqlite:///{tmp_path}/labels.db"
+    )
+    assert found == meant[work]
 
 
 def test_more_cards_are_read_from_both_and_a_file_that_changed_is_refused(

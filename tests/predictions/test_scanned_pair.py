@@ -9,12 +9,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.errors import PredictionsError
-from assay.predictions import MemoryPredictions, Scan, parts_in, read_predictions
+from assay.predictions import (
+    MemoryPredictions,
+    Scan,
+    parts_in,
+    read_predictions,
+    telling_notes,
+)
 from assay.predictions.duckdb import pair as duckdb_pair
 from assay.predictions.pair import ScannedPair
 from assay.predictions.scan import Engine
 from assay.predictions.union import as_it_is_now
 from tests.predictions.contract_layouts import LAYOUTS
+from tests.predictions.database_tables import in_database
 from tests.predictions.pair_population import WEEKS, check_pair, read, strata_of, weeks
 from tests.predictions.several_population import CLASSIFIERS
 
@@ -58,6 +65,25 @@ def test_one_of_the_two_in_memory(engines: tuple[Engine, Engine], tmp_path: Path
         engine == "memory" for engine in engines
     ]
     check_pair(found, read(tables), other=read(weeks(), "odds", "margin"))
+
+
+@pytest.mark.parametrize("where", [("postgres", "duckdb"), ("sqlite", "postgres")])
+def test_tables_of_databases(
+    where: tuple[str, str], request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    tables = weeks(strings=True)
+    paths = _written(tables, tmp_path)
+    scans = [
+        Scan(path, engine="duckdb") if kind == "duckdb" else in_database(request, kind, table)
+        for kind, path, table in zip(where, paths, tables, strict=True)
+    ]
+    notes: list[str] = []
+    with telling_notes(notes.append):
+        found = read(scans, "rare", "margin")
+    sizes = [size for size, kind in zip(("900", "1,100"), where, strict=True) if kind != "duckdb"]
+    assert [text.split(" rows of ")[0] for text in notes] == sizes
+    assert all(text.endswith(" are moved to DuckDB") for text in notes)
+    check_pair(found, read(tables, "rare", "margin"))
 
 
 @pytest.mark.parametrize("layout", ["64 files", "shuffled", "CSV", "JSON lines"])

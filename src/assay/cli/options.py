@@ -12,7 +12,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 from assay.campaign import Campaign, load_campaign
-from assay.cli.output import progress_bar
+from assay.cli.output import progress_bar, say_note
 from assay.core.metrics import METRICS
 from assay.core.targets import refuse_bad_names
 from assay.errors import InputError, StorageError
@@ -429,7 +429,7 @@ def other_scan(
 def reading(what: str) -> Iterator[None]:
     """Show, on a terminal, how far the reading is; it pulses where that cannot be told."""
     shown = progress_bar(f"reading {printable(what)}", pulses=True)
-    from assay.predictions import telling_progress  # takes long to load, and few need it
+    from assay.predictions import telling_notes, telling_progress  # take long to load
 
-    with shown as progress, telling_progress(progress):
+    with shown as progress, telling_progress(progress), telling_notes(say_note):
         yield

@@ -33,6 +33,11 @@ def emit(document: dict[str, Any]) -> None:
     typer.echo(json.dumps(document, allow_nan=False, indent=2))
 
 
+def say_note(text: str) -> None:
+    """Print, beside what a command answers, what it is about to do."""
+    console(stderr=True).print(Text(printable(text), "dim"), soft_wrap=True)
+
+
 def say_next(screen: Console, command: str) -> None:
     """Print the command to type next, in one piece to be copied."""
     line = Text.assemble(("next: ", "dim"), (printable(command), "bold"))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     )
     from assay.predictions.doubts import Doubt
     from assay.predictions.duckdb.joined import joined_with
-    from assay.predictions.engine import telling_progress
+    from assay.predictions.engine import telling_notes, telling_progress
     from assay.predictions.given_classes import Given, read_given
     from assay.predictions.judgements import Classifiers, as_mappings
     from assay.predictions.keys import IdColumns, key_name, shown_with
@@ -79,7 +79,7 @@ else:
             ),
             "doubts": "Doubt",
             "duckdb.joined": "joined_with",
-            "engine": "telling_progress",
+            "engine": "telling_notes telling_progress",
             "given_classes": "Given read_given",
             "judgements": "Classifiers as_mappings",
             "keys": "IdColumns key_name shown_with",
@@ -166,5 +166,6 @@ __all__ = [
     "slice_text",
     "sorted_texts",
     "stays_in_place",
+    "telling_notes",
     "telling_progress",
 ]

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Event, Thread
 from typing import Protocol, runtime_checkable
+from warnings import warn
 
 from assay.core.bins import Scale
 from assay.core.cuts import Variable
@@ -19,6 +20,7 @@ from assay.core.error_model import Values
 from assay.core.profile import ScoreCells
 from assay.core.strata import Side
 from assay.core.types import Bools, Floats, Ints
+from assay.errors import AssayWarning
 from assay.predictions.contract import IdKind
 from assay.predictions.doubts import Doubt
 from assay.predictions.ids import Ids
@@ -196,6 +198,35 @@ def telling_progress(tell: Tell | None) -> Iterator[None]:
         yield
     finally:
         _tell.reset(token)
+
+
+_note: ContextVar[Callable[[str], None] | None] = ContextVar("assay_notes", default=None)
+
+
+@contextmanager
+def telling_notes(tell: Callable[[str], None]) -> Iterator[None]:
+    """Let somebody know at once of what engines do meanwhile that takes its time.
+
+    Examples
+    --------
+    >>> with telling_notes(print):
+    ...     note("7 rows of old.parquet are moved to Spark")
+    7 rows of old.parquet are moved to Spark
+    """
+    token = _note.set(tell)
+    try:
+        yield
+    finally:
+        _note.reset(token)
+
+
+def note(text: str) -> None:
+    """Tell what an engine is about to do; where nobody listens, it is a warning."""
+    tell = _note.get()
+    if tell is None:
+        warn(text, AssayWarning, stacklevel=2)
+    else:
+        tell(text)
 
 
 @contextmanager

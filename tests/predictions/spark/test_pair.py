@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.errors import PredictionsError
-from assay.predictions import Scan
+from assay.errors import AssayWarning, PredictionsError
+from assay.predictions import Scan, telling_notes
 from assay.predictions.duckdb.pair import DuckPair
 from assay.predictions.pair import ScannedPair
 from assay.predictions.spark.pair import SparkPair
@@ -48,10 +48,14 @@ def test_both_in_spark(
 def test_the_smaller_side_travels(spark: "SparkSession", tmp_path: Path) -> None:
     tables = weeks()  # of 900 and 1,100 rows
     old, new = _written(tables, tmp_path)
-    there = read([Scan(old, engine="duckdb"), Scan(new, spark=spark)])
+    notes: list[str] = []
+    with telling_notes(notes.append):
+        there = read([Scan(old, engine="duckdb"), Scan(new, spark=spark)])
+    assert notes == [f"900 rows of {old} are moved to Spark"]
     assert isinstance(_join(there), SparkPair)
     check_pair(there, read(tables))
-    here = read([Scan(old, spark=spark), Scan(new, engine="duckdb")])
+    with pytest.warns(AssayWarning, match="^900 rows of .*old.parquet are moved to DuckDB$"):
+        here = read([Scan(old, spark=spark), Scan(new, engine="duckdb")])
     assert isinstance(_join(here), DuckPair)
     check_pair(here, read(tables))
 
@@ -60,7 +64,8 @@ def test_what_is_in_memory_travels_to_spark(spark: "SparkSession", tmp_path: Pat
     tables = weeks(strings=True)
     old, _ = _written(tables, tmp_path)
     smaller = tables[1].slice(0, 500)
-    found = read([Scan(old, spark=spark), smaller])
+    with pytest.warns(AssayWarning, match="^500 rows of .*Table.* are moved to Spark"):
+        found = read([Scan(old, spark=spark), smaller])
     assert isinstance(_join(found), SparkPair)
     check_pair(found, read([tables[0], smaller]))
 

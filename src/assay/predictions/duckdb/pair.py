@@ -21,7 +21,7 @@ from assay.predictions.ids import Ids
 from assay.predictions.memory import TOP
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
 from assay.predictions.sql.pair import N_CODES, value_sql
-from assay.predictions.sql.pair_sides import ScannedSide, Side, Streaming
+from assay.predictions.sql.pair_sides import ScannedSide, Side, Streaming, tell_of_move
 from assay.predictions.sql.rows import case_sql, heap_sql
 
 _MEMORY = "700MB"  # the join takes as much, and writes to a temporary file what is beyond
@@ -137,6 +137,8 @@ class DuckPair:
 
     def _copy(self, name: str, side: Side) -> None:
         """Copy a side into a table of that name."""
+        if isinstance(side, ScannedSide):
+            tell_of_move(side, "DuckDB")
         kind = _TYPES[None if side.ids_type is None else str(side.ids_type)]
         self._connection.execute(f"CREATE TABLE {name} (id {kind}, key INTEGER)")
         for piece in side.pieces():

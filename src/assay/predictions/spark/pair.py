@@ -20,7 +20,7 @@ from assay.predictions.spark.columns import NEVER, spark_bin, with_place, word_o
 from assay.predictions.spark.scanner import SparkScanner, grouped, merged_by
 from assay.predictions.spark.several import ranks_by_bin
 from assay.predictions.sql.pair import IN_BOTH, N_CODES, value_sql
-from assay.predictions.sql.pair_sides import ScannedSide, Side
+from assay.predictions.sql.pair_sides import ScannedSide, Side, tell_of_move
 from assay.predictions.sql.rows import case_sql, heap_sql
 
 if TYPE_CHECKING:
@@ -108,6 +108,7 @@ class SparkPair:
         scanner = side.part.scanner if isinstance(side, ScannedSide) else None
         if isinstance(scanner, SparkScanner) and scanner.session is self._home.session:
             return _ranked(scanner.judged_items(), side)
+        tell_of_move(side, "Spark")
         pieces = [
             pa.record_batch(
                 {

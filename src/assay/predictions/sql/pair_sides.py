@@ -15,7 +15,7 @@ from assay.core.deck import Id
 from assay.core.profile import ScoreCells
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.errors import PredictionsError
-from assay.predictions.engine import Listed, Rows
+from assay.predictions.engine import Listed, Rows, note
 from assay.predictions.ids import Ids
 from assay.predictions.memory import MemoryPredictions
 from assay.predictions.scanned import ScannedPredictions
@@ -204,6 +204,11 @@ def side_of(part: Read, place: int) -> Side:
     if isinstance(part, MemoryPredictions):
         return MemorySide(part, place)
     return ScannedSide(part, place)
+
+
+def tell_of_move(side: Side, engine: str) -> None:
+    """Tell that the rows of a side are moved: an id, a score and a label of each."""
+    note(f"{side.cells.size:,} rows of {side.part.source} are moved to {engine}")
 
 
 def numbers(ids: Ids, seed: int) -> Words:
