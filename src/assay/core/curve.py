@@ -497,18 +497,19 @@ class _Walk:
         """Draw with one size of the walk, from the last cell back to the first."""
         number, last = self.rates.size, self.cells.gap.size - 1
         moves = _moves(number, _WALKS[s], self.cells.gap)
-        row, drawn = np.arange(number), np.empty((draws, last + 1))
-        point = np.zeros(draws, dtype=np.int64)
+        drawn, point = np.empty((draws, last + 1)), np.zeros(draws, dtype=np.int64)
         for c in range(last, -1, -1):
-            # Row r: the chances of this cell's points where the next cell's point is r.
-            ways = np.ones((number, number)) if c == last else moves[float(self.cells.gap[c + 1])].T
-            table = (self.forward[s, c] * ways).cumsum(axis=-1)
+            # Row r: the chances of this cell's points where the next cell's point is r. Rows are
+            # made for the points that draws stand at, which are few of all.
+            stands, row = np.unique(point, return_inverse=True)
+            ways = 1.0 if c == last else moves[float(self.cells.gap[c + 1])][:, stands].T
+            table = np.cumsum(self.forward[s, c] * np.broadcast_to(ways, (stands.size, number)), -1)
             # A point that no way leads from has no chances, and is never where a draw stands.
             table /= np.maximum(table[:, -1:], np.finfo(np.float64).tiny)
-            # All rows as one ascending line: row r lies between r and r + 1.
-            line = (table + row[:, None]).ravel()
+            # All rows as one ascending line: that of point r lies between r and r + 1.
+            line = (table + stands[:, None]).ravel()
             place = np.searchsorted(line, point + rng.random(draws), side="right")
-            point = np.minimum(place - point * number, number - 1)
+            point = np.minimum(place - row * number, number - 1)
             drawn[:, c] = self.rates[point]
         return drawn
 

@@ -8,7 +8,7 @@ knows about items, files or people, and all randomness comes in through `rng`.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -107,12 +107,20 @@ class State:
         streak = np.zeros(tallies.N.shape[:-1], dtype=np.int64)
         return cls(tallies, np.zeros_like(tallies.N), room, 0, streak)
 
+    def changed(self, **fields: Any) -> Self:
+        """Return the state with some fields changed: `replace`, in a fifth of the time.
+
+        A simulation changes millions of states.
+        """
+        new = object.__new__(type(self))
+        vars(new).update(vars(self), **fields)
+        return new
+
     def take(self, which: Bools) -> Self:
         """Return the state of some of the evaluations side by side."""
         if which.all():
             return self
-        return replace(
-            self,
+        return self.changed(
             tallies=self.tallies.take(which),
             dealt=self.dealt[which],
             room=self.room[which],
@@ -148,8 +156,8 @@ class State:
 
     def deal(self, counts: Ints) -> Self:
         """Return the state after a round of `counts` cards went out."""
-        return replace(
-            self, dealt=self.dealt + counts, room=self.room - counts, rounds=self.rounds + 1
+        return self.changed(
+            dealt=self.dealt + counts, room=self.room - counts, rounds=self.rounds + 1
         )
 
 
@@ -230,7 +238,7 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
         )
     if state.possible is not None or not design.replacement:
         plain, value = np.clip(plain, least, most), np.clip(value, least, most)
-    moments = replace(moments, value=value)
+    moments = Moments(value, moments.variance, moments.defined, moments.bounded)
     evidence = Evidence(
         tallies,
         metric,

@@ -12,6 +12,7 @@ all have their answers. The budget is of answers that people give.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import ceil
 from typing import TypeVar, cast
 
@@ -279,8 +280,9 @@ class Evaluation:
         else:
             seen = tuple(view.seen(there) for view in self._views)
         looks = self._look(state).looks
-        for view, now, (mine, metric) in zip(self._views, looks, seen, strict=True):
-            size, items = view.gather(self.sizes).sum(), view.gather(self._items).sum()
+        for view, now, (mine, metric), (size, items) in zip(
+            self._views, looks, seen, self._about, strict=True
+        ):
             found.append(
                 Standing(
                     view.name,
@@ -289,12 +291,20 @@ class Evaluation:
                     metric,
                     mine,
                     now,
-                    float(size),
-                    int(items),
+                    size,
+                    items,
                     mine.once if self._strata.weighted else None,
                 )
             )
         return tuple(found)
+
+    @cached_property
+    def _about(self) -> list[tuple[float, int]]:
+        """The size that each target is about, and its items."""
+        return [
+            (float(view.gather(self.sizes).sum()), int(view.gather(self._items).sum()))
+            for view in self._views
+        ]
 
     def _look(self, state: State) -> JointLook:
         # The reason to stop, the next round and the report rest on the same answers, and sixty

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -120,7 +121,7 @@ class Ratio:
     both: Classes | None = None
     said: Bools | None = None
 
-    @property
+    @cached_property
     def bends(self) -> bool:
         """Whether its denominator depends on the totals."""
         return bool(self.b.any())
@@ -274,11 +275,20 @@ class Ratio:
         slants = self.a[self.b != 0] / self.b[self.b != 0]
         return float(slants.min()), float(np.ptp(slants)) or 1.0
 
+    @cached_property
+    def _fixed(self) -> bool:
+        """Whether D is a number above 0, whatever the totals are: it need not be worked out."""
+        return self.both is None and not self.bends and bool(np.all(np.asarray(self.b0) > 0))
+
     def _base(self, T: Floats) -> Floats:
+        if self._fixed:
+            return np.asarray(self.b0 + np.zeros(T.shape[:-1]))
         return np.asarray(self.b0 + (self.b * T).sum(axis=-1))
 
     def _share(self, T: Floats) -> Floats:
         """Return the numerator over D, 0 where there is none."""
+        if self._fixed:
+            return np.asarray(self.numerator(T) / self.b0)
         top, bottom = self.numerator(T), self.denominator(T)
         return np.asarray(np.where(bottom > 0, top, 0.0) / np.where(bottom > 0, bottom, 1.0))
 

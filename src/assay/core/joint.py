@@ -213,7 +213,8 @@ class View:
 
     def gather(self, counts: Floats) -> Floats:
         """Return counts by part (..., C) as counts by stratum of the view (..., V)."""
-        return np.asarray(np.add.reduceat(counts[..., self.parts], self.starts, axis=-1))
+        of_parts = counts.take(self.parts, axis=-1)  # half as long as by an index
+        return np.asarray(np.add.reduceat(of_parts, self.starts, axis=-1))
 
     @cached_property
     def strata(self) -> Ints:
@@ -247,7 +248,7 @@ class View:
         dealt = state.dealt[..., self.stratum]
         waiting = None if state.open is None else self.gather(state.open)
         room = mine.N - dealt
-        return replace(state, tallies=mine, dealt=dealt, room=room, first=None, open=waiting)
+        return state.changed(tallies=mine, dealt=dealt, room=room, first=None, open=waiting)
 
     def seen(self, state: State) -> tuple[State, Metric]:
         """Return the evaluation as this target sees it, and the metric of what it sees.

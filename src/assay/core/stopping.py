@@ -45,6 +45,11 @@ class Reason(IntEnum):
         return {Reason.AT_LEAST: True, Reason.BELOW: False}.get(self)
 
 
+# As plain numbers: to look a reason up by its name takes as long as to compare an array with it.
+_GO_ON, _GOAL_MET = int(Reason.GO_ON), int(Reason.GOAL_MET)
+_BUDGET_SPENT, _EXHAUSTED = int(Reason.BUDGET_SPENT), int(Reason.EXHAUSTED)
+
+
 def count_streak(streak: Ints, half_width: Floats, within: float | None) -> Ints:
     """Return how many rounds in a row the half-width has been within the target (paper 1's t).
 
@@ -72,11 +77,11 @@ def reasons(
     room : array, shape (..., H)
         Items that have not been looked at; without any, the population is exhausted.
     """
-    result = np.full(np.shape(streak), Reason.GO_ON, dtype=np.int64)
+    result = np.zeros(np.shape(streak), dtype=np.int64) + _GO_ON
     if budget is not None:
-        result = np.where(answers >= budget, Reason.BUDGET_SPENT, result)
-    result = np.where((room <= 0).all(axis=-1), Reason.EXHAUSTED, result)
-    return np.where(streak >= rounds_in_a_row, Reason.GOAL_MET, result)
+        result = np.where(answers >= budget, _BUDGET_SPENT, result)
+    result = np.where((room <= 0).all(axis=-1), _EXHAUSTED, result)
+    return np.where(streak >= rounds_in_a_row, _GOAL_MET, result)
 
 
 def settle(reason: Ints, verdict: Ints) -> Ints:

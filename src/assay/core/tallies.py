@@ -72,8 +72,7 @@ class Tallies:
             Sizes, labels, outcomes among them, and items that could not be judged.
         """
         new = object.__new__(cls)
-        for name, counts in (("N", N), ("n", n), ("x", x), ("u", u)):
-            object.__setattr__(new, name, counts)
+        vars(new).update(N=N, n=n, x=x, u=u)
         return new
 
     def add(self, n: ArrayLike, x: ArrayLike, u: ArrayLike = 0) -> Self:

@@ -45,6 +45,8 @@ def movement(tallies: Tallies, metric: Metric) -> Floats:
     >>> movement(tallies, ratio("precision", tallies.N, np.array([True]))).round(2)
     np.float64(0.15)
     """
+    if not tallies.u.any():
+        return np.zeros(tallies.u.shape[:-1])
     value = metric.value(plain_totals(tallies.N, tallies.n, tallies.x))
     least, most = swing(tallies, metric)
     none = (tallies.u == 0).all(axis=-1)

@@ -147,7 +147,7 @@ def replay(
         counts = plan(design, goal, metric, state, rng=rng, asked=asked)
         streak = np.zeros_like(state.streak)
         streak[seen] = now.streak
-        state, middle[seen] = replace(state, streak=streak), (now.low + now.high) / 2
+        state, middle[seen] = state.changed(streak=streak), (now.low + now.high) / 2
         if watch is not None:
             watch(state, now)
         over = np.zeros(running.size, dtype=np.bool_)
@@ -352,7 +352,7 @@ def label_cards(
     else:
         good = outcomes - tallies.x
         found = _drawn(good, judgeable - tallies.n - good, judged, rng)
-    after = replace(state.deal(counts), tallies=tallies.add(judged, found, counts - judged))
+    after = state.deal(counts).changed(tallies=tallies.add(judged, found, counts - judged))
     return after, judged, found
 
 

@@ -164,7 +164,7 @@ def session(url: str, folder: Path) -> "SparkSession":
         "spark.driver.bindAddress": HOST,
         "spark.driver.memory": "1g",
         "spark.driver.extraJavaOptions": QUICK_JAVA,
-        "spark.executor.extraJavaOptions": "-XX:+UseSerialGC",
+        "spark.executor.extraJavaOptions": QUICK_JAVA,
         "spark.executor.memory": "640m",
         "spark.cores.max": "2",
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",

@@ -6,6 +6,7 @@ seeds where half of the campaigns have a threshold, and means of the share of th
 vary less, are outside 0.15 less often.
 """
 
+import functools
 import json
 from typing import Any
 
@@ -57,6 +58,13 @@ def simulated(truth: Bools, question: str = QUESTION) -> tuple[float, float]:
     assert told is not None
     assert told.share_of_best is not None
     return told.certified, told.share_of_best
+
+
+@pytest.fixture(autouse=True)
+def no_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing here is about intervals at a threshold, which take most of the time."""
+    task = functools.partial(ThresholdTask, intervals=0)
+    monkeypatch.setattr("assay.simulation.threshold_study.ThresholdTask", task)
 
 
 @pytest.fixture(scope="module")
