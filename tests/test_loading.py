@@ -39,16 +39,13 @@ HEAVY = (
 STEPS = {
     "import assay": ("", set[str]()),
     "import assay.cli": ("import assay.cli", {"typer"}),
-    "a worker process": ("import assay.simulation.workers", {"numpy", "scipy.special"}),
+    "a worker process": ("import assay.simulation.workers", {"numpy"}),
     "assay --help": ("run('--help')", {"typer", "rich.console"}),
     "assay status": (
         "run('status', 'spam')",
-        {"typer", "rich.console", "sqlalchemy", "numpy", "scipy.special"},
+        {"typer", "rich.console", "sqlalchemy", "numpy"},
     ),
-    "assay status, all": (
-        "run('status')",
-        {"typer", "rich.console", "sqlalchemy", "numpy", "scipy.special"},
-    ),
+    "assay status, all": ("run('status')", {"typer", "rich.console", "sqlalchemy", "numpy"}),
 }
 SCRIPT = """
 import sys

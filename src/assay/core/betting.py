@@ -31,14 +31,15 @@ References
 """
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Self
 
 import numpy as np
-from scipy.special import ndtri
 
 from assay.core.allocation import explore
 from assay.core.forecast import wilson_labels
 from assay.core.forms import Ratio
+from assay.core.special import quantile
 from assay.core.stratified import rarer
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
@@ -67,8 +68,12 @@ _TINY = 1e-12  # keeps a division by what is never quite 0 finite
 
 # phi(z)/w at w = exp(-gap), for gaps up to _DESPAIR; a stake need not be more exact than this.
 _GAPS = np.linspace(0.0, _DESPAIR, 1001)
-_Z = ndtri(np.exp(-_GAPS[1:]))
-_BOLDNESS = np.append(0.0, np.exp(_GAPS[1:] - _Z**2 / 2) / np.sqrt(2 * np.pi))
+
+
+@cache
+def _boldness() -> Floats:
+    z = np.array([quantile(share) for share in np.exp(-_GAPS[1:]).tolist()])
+    return np.append(0.0, np.exp(_GAPS[1:] - z**2 / 2) / np.sqrt(2 * np.pi))
 
 
 def boldness(gap: Floats) -> Floats:
@@ -79,7 +84,7 @@ def boldness(gap: Floats) -> Floats:
     gap : array
         The logarithm of the goal over the wealth; nothing is staked where it is 0 or less.
     """
-    stakes = np.interp(gap + _MARGIN, _GAPS, _BOLDNESS)
+    stakes = np.interp(gap + _MARGIN, _GAPS, _boldness())
     return np.where(gap > 0, stakes, 0.0)
 
 

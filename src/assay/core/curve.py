@@ -21,8 +21,8 @@ from math import ceil, log, sqrt
 from typing import Self
 
 import numpy as np
-from scipy.special import expit
 
+from assay.core.special import expit
 from assay.core.types import Bools, Floats, Ints
 
 DRAWS = 2000

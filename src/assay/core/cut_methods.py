@@ -24,12 +24,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from scipy.special import expit
 
 from assay.core.bins import scale_of
 from assay.core.clustering import equal_root_parts, gaussian_mixture, kmeans
 from assay.core.cuts import Cuts
 from assay.core.profile import Profile
+from assay.core.special import expit
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError, did_you_mean
 

@@ -27,8 +27,8 @@ from itertools import combinations
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
-from scipy.special import expit
 
+from assay.core.special import expit
 from assay.core.types import Bools, Floats, Ints
 
 FOLDS = 2

@@ -22,11 +22,11 @@ References
 """
 
 import numpy as np
-from scipy.special import ndtri
 
 from assay.core.forecast import by_place
 from assay.core.forms import Ratio
 from assay.core.metrics import METRICS
+from assay.core.special import z_of
 from assay.core.tallies import Tallies, plain_totals
 from assay.core.types import Floats
 
@@ -84,7 +84,7 @@ def of_all_items(
     confidence : float
     """
     low, value, high = ends
-    z, N = float(ndtri((1 + confidence) / 2)), tallies.N
+    z, N = z_of(confidence), tallies.N
     T = plain_totals(N, tallies.n, tallies.x)
     way = np.where(metric.rises(T), 1.0, -1.0)
     moved_by_all = (np.abs(metric.gradient(T)) * N).sum(axis=-1)

@@ -3,9 +3,9 @@
 from math import inf
 
 import numpy as np
-from scipy.special import ndtri
 
 from assay.core.metrics import METRICS, canonical_metric
+from assay.core.special import z_of
 from assay.core.types import Bools, Floats
 
 
@@ -28,7 +28,7 @@ def labels_needed(variance: Floats, within: float, confidence: float) -> Floats:
     >>> round(float(labels_needed(np.array(0.25), within=0.03, confidence=0.95)))
     1067
     """
-    return np.asarray(ndtri((1 + confidence) / 2) ** 2 * variance / within**2)
+    return np.asarray(z_of(confidence) ** 2 * variance / within**2)
 
 
 def labels_at_width(labels: float, half_width: float, within: float, items: float) -> float:
@@ -218,7 +218,7 @@ def wilson_labels(value: Floats, within: float, confidence: float) -> Floats:
 
     The larger root of within^2 (n + z^2)^2 = z^2 s n + z^4/4, with s = value (1 - value).
     """
-    z2, s, d2 = float(ndtri((1 + confidence) / 2)) ** 2, value * (1 - value), within**2
+    z2, s, d2 = z_of(confidence) ** 2, value * (1 - value), within**2
     root = np.sqrt(np.maximum(s**2 - 4 * s * d2 + d2, 0.0))
     return np.asarray(z2 * np.maximum(s - 2 * d2 + root, 0.0) / (2 * d2))
 

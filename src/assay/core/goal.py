@@ -6,9 +6,8 @@ from functools import partial
 from math import ceil
 from typing import Any, NoReturn, Self
 
-from scipy.special import ndtri
-
 from assay.core.floors import ThresholdQuestion
+from assay.core.special import z_of
 from assay.core.targets import Target
 from assay.core.types import between, known_names, whole
 from assay.errors import DesignError
@@ -253,7 +252,7 @@ class Goal:
     def _worst_case(self, within: float | None) -> int:
         if within is None and self.at_least is None and self.budget is not None:
             return self.budget
-        needed = ceil(ndtri((1 + self._each) / 2) ** 2 / (4 * (within or 0.02) ** 2))
+        needed = ceil(z_of(self._each) ** 2 / (4 * (within or 0.02) ** 2))
         return needed if self.budget is None else min(needed, self.budget)
 
     def to_dict(self) -> dict[str, Any]:

@@ -22,11 +22,11 @@ from dataclasses import dataclass
 from math import hypot
 
 import numpy as np
-from scipy.special import betaincinv, ndtri
 
 from assay.core.betting import Bets
 from assay.core.estimate import Moments
 from assay.core.forms import Metric
+from assay.core.special import betaincinv, z_of
 from assay.core.stratified import ValueTests, extra_outcomes
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
@@ -75,7 +75,7 @@ def normal(value: Floats, variance: Floats, n: Floats, confidence: float) -> End
     >>> normal(np.array(0.9), np.array(0.0009), np.array(100.0), 0.95)
     (array(0.84120108), array(0.95879892))
     """
-    reach = ndtri((1 + confidence) / 2) * np.sqrt(variance)
+    reach = z_of(confidence) * np.sqrt(variance)
     none = n == 0
     low, high = np.maximum(value - reach, 0.0), np.minimum(value + reach, 1.0)
     return np.asarray(np.where(none, 0.0, low)), np.asarray(np.where(none, 1.0, high))
@@ -96,7 +96,7 @@ def wilson(value: Floats, variance: Floats, n: Floats, confidence: float) -> End
     (np.float64(0.963), array(1.))
     """
     size = effective_size(value, variance, n)
-    z2 = ndtri((1 + confidence) / 2) ** 2
+    z2 = z_of(confidence) ** 2
     centre = (size * value + z2 / 2) / (size + z2)
     reach = np.sqrt(z2 * size * value * (1 - value) + z2**2 / 4) / (size + z2)
     # At 0 and 1 the formula gives exactly 0 and 1; rounding must not spoil that.

@@ -22,7 +22,6 @@ from functools import cached_property
 from typing import cast
 
 import numpy as np
-from scipy.special import ndtri
 
 from assay.core import allocation as allocate
 from assay.core.design import Design
@@ -33,6 +32,7 @@ from assay.core.joint_allocation import compromise_allocation, joint_allocation
 from assay.core.matrix import Matrix
 from assay.core.matrix_gap import MatrixGap
 from assay.core.ranking import InTop, gap
+from assay.core.special import z_of
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
 from assay.core.targets import EVERYWHERE, Within
@@ -501,7 +501,7 @@ class Joint:
             if within is None:
                 allowed[t] = slopes.sum() ** 2 / 4 / self._affords
             else:
-                allowed[t] = (within / float(ndtri((1 + view.goal.confidence) / 2))) ** 2
+                allowed[t] = (within / z_of(view.goal.confidence)) ** 2
         allowed = np.maximum(allowed, _TINY**2) + (spread / sizes).sum(axis=-1)
         return float(joint_allocation(spread, allowed, 0.0, sizes).n.sum())
 

@@ -28,10 +28,10 @@ from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from assay.core.betting import boldness
 from assay.core.rungs import Chain, Rungs
+from assay.core.special import ndtr, ndtri
 from assay.core.tallies import Tallies
 from assay.core.types import Floats, Ints
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtri, xlogy
 
 from assay.core.allocation import explore
+from assay.core.special import xlogy, z_of
 from assay.core.types import Bools, Floats, Ints
 
 _SECANTS, _TURNS = 20, 80  # after so many secants only halves are taken
@@ -184,12 +184,13 @@ def _walk(s: Sample, confidence: float, *, sign: int, beyond: Floats | None) -> 
 
     With `beyond`, on the way there where it is known on which side of that value of E it lies.
     """
-    z = float(ndtri((1 + confidence) / 2))
+    z = z_of(confidence)
     shape = s.w.shape
     s = Sample(*(each.reshape(-1, shape[-1]) for each in (s.w, s.n, s.x, s.left)))
     total = s.n.sum(axis=-1)
     p = s.x / s.n
-    best = (xlogy(s.x, p) + xlogy(s.n - s.x, 1 - p)).sum(axis=-1)
+    with np.errstate(divide="ignore"):
+        best = (xlogy(s.x, p) + xlogy(s.n - s.x, 1 - p)).sum(axis=-1)
 
     def excess(t: Floats, which: Ints) -> Floats:
         one = s if which.size == total.size else s.take(which)
@@ -205,7 +206,8 @@ def _walk(s: Sample, confidence: float, *, sign: int, beyond: Floats | None) -> 
     guess = np.log(z / np.maximum(np.sqrt(spread) * total, _TINY))
     # Without anything to vary there is no way to go.
     reach = np.where((s.w * s.x).sum(axis=-1) > 0, _REACH, 0.0)
-    t = find_root(excess, -reach, reach, np.clip(guess, -reach, reach), slope=2.0)
+    with np.errstate(divide="ignore"):  # outcomes at a rate of 0: their log likelihood is -inf
+        t = find_root(excess, -reach, reach, np.clip(guess, -reach, reach), slope=2.0)
     return _rates(s, sign * total * np.exp(t)).reshape(shape)
 
 

@@ -29,9 +29,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri
 
 from assay.core.metrics import METRICS, canonical_metric
+from assay.core.special import z_of
 from assay.core.subgroups import Domain, Share
 from assay.core.types import Bools, Floats, Ints
 
@@ -131,7 +131,7 @@ def as_contrast(share: Domain, reach: float, confidence: float) -> Domain:
     A share of its range says nothing of its effective size: it has none here but the labels.
     """
     value, variance = reach * (2 * share.value - 1), (2 * reach) ** 2 * share.variance
-    wide = -ndtri((1 - confidence) / 2) * np.sqrt(variance)
+    wide = z_of(confidence) * np.sqrt(variance)
     known = share.effective > 0
     return replace(
         share,

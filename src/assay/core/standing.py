@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from scipy.special import ndtri
 
 from assay.core.betting import Bets
 from assay.core.design import Design
@@ -13,6 +12,7 @@ from assay.core.engine import Look, State, look
 from assay.core.first_phase import part_variance
 from assay.core.forms import Metric, Ratio
 from assay.core.goal import Goal
+from assay.core.special import z_of
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies, plain_totals
 from assay.core.types import Floats
@@ -155,7 +155,7 @@ class Standing:
         told = self.tallies
         T = plain_totals(told.N, told.n, told.x)
         variance = part_variance(self.goal.metric, self.metric, told.N, T, self.goal.sampled)
-        return float(ndtri((1 + self.goal.confidence) / 2) * np.sqrt(variance))
+        return float(z_of(self.goal.confidence) * np.sqrt(variance))
 
     @property
     def worst_case(self) -> tuple[float, float]:

@@ -10,7 +10,6 @@ from math import isqrt
 from typing import Protocol
 
 import numpy as np
-from scipy.special import chdtrc
 
 from assay.core.cells import Heap, Part, cut_heaps, merge_cells
 from assay.core.cut_methods import Facing, canonical_method, cut, spread_of
@@ -21,6 +20,7 @@ from assay.core.joint import Joint, Parts
 from assay.core.metrics import METRICS, sides, top_of
 from assay.core.profile import Profile
 from assay.core.ranking import tops_of
+from assay.core.special import chdtrc
 from assay.core.strata import Side, Strata
 from assay.core.targets import Groups
 from assay.core.types import Floats, Ints
@@ -565,4 +565,4 @@ def chance_of_spread(N: Floats, n: Floats, layer: Ints) -> float:
         left = (size.sum() - 1) / (size.sum() - labels.sum())
         statistic += float(((labels - expected) ** 2 / expected).sum() * left)
         freedom += len(size) - 1
-    return float(chdtrc(freedom, statistic)) if freedom else 1.0
+    return chdtrc(freedom, statistic) if freedom else 1.0

@@ -41,9 +41,9 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
-from scipy.special import betaincinv
 
 from assay.core.metrics import METRICS, canonical_metric
+from assay.core.special import betaincinv
 from assay.core.types import Bools, Floats, Ints
 
 _EXTRA = 1.0  # labels of each kind that are added for the variance

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from assay.core import deck
 from assay.core.types import Ints, Words
 from assay.errors import PredictionsError
-from assay.predictions.column import Arrow, Column, examples, first_few, is_text
+from assay.predictions.column import Arrow, Column, examples, first_few, is_text, to_numpy
 from assay.predictions.contract import IdKind
 
 Texts: TypeAlias = "pa.Array[Any]"
@@ -146,9 +146,9 @@ def read_ids(column: Column) -> Ids:
         )
     data = _integers_or_text(column.data) if column.untyped else column.data
     if pa.types.is_uint64(data.type):
-        ids = Ids(data.to_numpy())
+        ids = Ids(to_numpy(data))
     elif pa.types.is_integer(data.type):
-        ids = Ids(data.to_numpy().astype(np.int64, copy=False))
+        ids = Ids(to_numpy(data).astype(np.int64, copy=False))
     elif is_text(data.type):
         ids = Ids(pa.concat_arrays(data.cast(pa.large_string()).chunks))
     else:

@@ -18,6 +18,7 @@ from assay.predictions.column import (
     first_few,
     is_text,
     not_numbers,
+    to_numpy,
 )
 from assay.predictions.doubts import Outside
 from assay.predictions.ids import Ids
@@ -64,7 +65,7 @@ def read_numbers(column: Column, ids: Ids, what: str) -> Floats:
             details=f"a {what} is a number",
             hint="is another column meant? Text that holds numbers must be converted first",
         )
-    numbers: Floats = data.cast(pa.float64(), safe=False).to_numpy()
+    numbers: Floats = to_numpy(data.cast(pa.float64(), safe=False))
     return numbers
 
 
@@ -205,7 +206,7 @@ def read_predicted(column: Column, positive: object, ids: Ids) -> Bools:
             hint="mend or drop these rows",
         )
     if positive is None and pa.types.is_boolean(column.data.type):
-        says_yes: Bools = np.asarray(column.data)
+        says_yes: Bools = to_numpy(column.data)
         return says_yes
     values, place = distinct_values(column)
     means = _meaning(column, positive)
@@ -303,7 +304,7 @@ def distinct_values(column: Column) -> tuple[list[object], Ints]:
             f"the predicted labels in {column} are of type {column.data.type}",
             details="they must be true and false, or 0 and 1, or what positive= is one of",
         ) from error
-    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
+    return encoded.dictionary.to_pylist(), to_numpy(encoded.indices)
 
 
 def _listed(values: list[object]) -> str:
@@ -429,7 +430,7 @@ def _slice_values(column: Column) -> tuple[list[str], Ints]:
             f"{column} is of type {column.data.type}, and has no values to slice by"
         ) from error
     texts = [slice_text(value) for value in encoded.dictionary.to_pylist()]
-    rows = encoded.indices.to_numpy()
+    rows = to_numpy(encoded.indices)
     values, place = by_frequency(texts, np.bincount(rows, minlength=len(texts)))
     return values, place[rows]
 

@@ -1,16 +1,16 @@
 """One transaction on the store: the few questions that are ever asked of it, by subject."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain, count
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.schema import CreateTable, DropTable
 
@@ -557,13 +557,24 @@ _CLAIMED = (
     .where(_claim.item_id.in_(sa.bindparam("which", expanding=True)))
 )
 _SPAN = ("since", "until")
-_CLAIM = {
-    name: (made := insert(schema.claim)).on_conflict_do_update(
+
+
+@cache
+def _claim_in(dialect: str) -> sa.Insert:
+    """Return the statement that claims an item, or goes on with a claim; both dialects have it."""
+    insert: Callable[[sa.Table], Any] = sqlite.insert
+    if dialect == "postgresql":
+        from sqlalchemy.dialects import postgresql  # few need it
+
+        insert = postgresql.insert
+    made = insert(schema.claim)
+    statement: sa.Insert = made.on_conflict_do_update(
         index_elements=["campaign_id", "item_id", "reviewer"],
         set_={each: made.excluded[each] for each in _SPAN},
     )
-    for name, insert in (("sqlite", sqlite.insert), ("postgresql", postgresql.insert))
-}
+    return statement
+
+
 _END = (
     schema.claim.update()
     .where(_claim.campaign_id == sa.bindparam("campaign"))
@@ -591,7 +602,7 @@ class Claims(Connected):
         span = dict(zip(_SPAN, (self.now, self.now + lease), strict=True))
         rows = [{"campaign_id": campaign, **vars(claim), **span} for claim in claims]
         if rows:
-            self._connection.execute(_CLAIM[self._connection.dialect.name], rows)
+            self._connection.execute(_claim_in(self._connection.dialect.name), rows)
 
     def give_back(self, campaign: int, claims: Iterable[Claim]) -> None:
         """End claims."""

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Protocol, Self
 
 import numpy as np
-from scipy.special import betaln, expit, logit
 
 from assay.core.bins import Scale
 from assay.core.design import Design, fitted
@@ -14,6 +13,7 @@ from assay.core.forecast import labels_needed, random_variance
 from assay.core.goal import Goal
 from assay.core.metrics import canonical_metric
 from assay.core.profile import Profile
+from assay.core.special import expit
 from assay.core.strata import Side
 from assay.core.stratify import sides_to_cut
 from assay.core.types import Floats
@@ -308,6 +308,7 @@ def rate_curve(position: Floats, labels: Floats, positives: Floats) -> tuple[Flo
         return strength * middle, strength * (1 - middle)
 
     from scipy.optimize import minimize  # takes long to load, and few commands need it
+    from scipy.special import betaln, logit
 
     def loss(point: Floats) -> float:
         a, b = parameters(point)

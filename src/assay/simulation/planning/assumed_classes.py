@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from scipy.special import expit
 
 from assay.core.bins import Scale
 from assay.core.cells import Heap, assign_strata
@@ -20,6 +19,7 @@ from assay.core.forecast import labels_needed
 from assay.core.goal import Goal
 from assay.core.joint import Joint
 from assay.core.profile import ScoreCells
+from assay.core.special import expit
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of, random_strata
 from assay.core.types import Floats, Ints

@@ -1,0 +1,75 @@
+"""Special functions: those of scipy, and those that every look needs without it.
+
+To load ``scipy.special`` takes a quarter of a second, more than all else that tells where a
+campaign stands. It is loaded when one of its functions is first used. A normal quantile is Python's
+own, and x log y is numpy's.
+"""
+
+from functools import lru_cache
+from math import inf
+from statistics import NormalDist
+
+import numpy as np
+
+from assay.core.types import Floats
+
+quantile = NormalDist().inv_cdf
+
+
+@lru_cache(maxsize=1_000)
+def z_of(confidence: float) -> float:
+    """Return the standard errors that a normal interval of a confidence reaches to either side.
+
+    Examples
+    --------
+    >>> round(z_of(0.95), 6), z_of(0.0), z_of(1.0)
+    (1.959964, 0.0, inf)
+    """
+    upper = (1 + confidence) / 2
+    return quantile(upper) if upper < 1 else inf
+
+
+def xlogy(x: Floats, y: Floats) -> Floats:
+    """Return x log(y), 0 where x is 0; the caller ignores divisions by 0.
+
+    Examples
+    --------
+    >>> xlogy(np.array([0.0, 2.0]), np.array([0.0, 1.0]))
+    array([0., 0.])
+    """
+    return np.asarray(x * np.log(np.where(x != 0, y, 1.0)))
+
+
+def ndtri(share: Floats) -> Floats:
+    """Return the normal quantiles of shares, as scipy does."""
+    from scipy.special import ndtri as of_scipy
+
+    return np.asarray(of_scipy(share))
+
+
+def ndtr(z: Floats) -> Floats:
+    """Return the normal distribution's shares below z, as scipy does."""
+    from scipy.special import ndtr as of_scipy
+
+    return np.asarray(of_scipy(z))
+
+
+def expit(log_odds: Floats) -> Floats:
+    """Return the chances that log odds stand for, as scipy does."""
+    from scipy.special import expit as of_scipy
+
+    return np.asarray(of_scipy(log_odds))
+
+
+def betaincinv(a: Floats, b: Floats, share: float) -> Floats:
+    """Return the quantile of beta distributions, as scipy does."""
+    from scipy.special import betaincinv as of_scipy
+
+    return np.asarray(of_scipy(a, b, share))
+
+
+def chdtrc(freedom: int, statistic: float) -> float:
+    """Return the share of a chi-squared distribution above a value, as scipy does."""
+    from scipy.special import chdtrc as of_scipy
+
+    return float(of_scipy(freedom, statistic))
