@@ -8,8 +8,10 @@ own, and x log y is numpy's.
 from functools import lru_cache
 from math import inf
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.core.types import Floats
 
@@ -54,7 +56,7 @@ def ndtr(z: Floats) -> Floats:
     return np.asarray(of_scipy(z))
 
 
-def expit(log_odds: Floats) -> Floats:
+def expit(log_odds: NDArray[np.floating[Any]]) -> Floats:
     """Return the chances that log odds stand for, as scipy does."""
     from scipy.special import expit as of_scipy
 

@@ -35,12 +35,11 @@ def to_numpy(data: "Arrow | pa.Array[Any]") -> NDArray[Any]:
     if data.null_count or not (pa.types.is_integer(kind) or kind in (pa.float32(), pa.float64())):
         return np.asarray(data.to_numpy(zero_copy_only=False))
     dtype = np.dtype(_NUMPY.get(str(kind), str(kind)))
-    chunks = data.chunks if isinstance(data, pa.ChunkedArray) else [data]
-    parts = [
-        np.frombuffer(values, dtype, len(chunk), chunk.offset * dtype.itemsize)
-        for chunk in chunks
-        if len(chunk) and (values := chunk.buffers()[1]) is not None
-    ]
+    parts: list[NDArray[Any]] = []
+    for chunk in data.chunks if isinstance(data, pa.ChunkedArray) else [data]:
+        values: Any = chunk.buffers()[1]
+        if len(chunk):
+            parts.append(np.frombuffer(values, dtype, len(chunk), chunk.offset * dtype.itemsize))
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.empty(0, dtype)
