@@ -94,7 +94,7 @@ def compare(
         str,
         typer.Argument(
             metavar="OLD",
-            help="The earlier predictions: a file, a pattern, a folder, a SELECT.",
+            help="The earlier predictions: a file, a pattern, a folder, a database, a SELECT.",
             show_default=False,
         ),
     ],
@@ -108,6 +108,10 @@ def compare(
     score_of: options.ScoreOfClass = None,
     scale: options.ScaleName = None,
     show: options.Shown = None,
+    where: options.Where = None,
+    table: options.TableNames = None,
+    engine: options.EngineName = None,
+    spark: options.SparkUrl = None,
     sample_weight: options.WeightColumn = None,
     slices: options.SliceColumns = None,
     aux: options.AuxColumns = None,
@@ -157,10 +161,10 @@ def compare(
 ) -> None:
     """Start a campaign for the difference between two model versions, or two weeks."""
     with telling_errors(as_json=as_json):
+        scans = options.two_scans((old, new), engine=engine, where=where, tables=table, spark=spark)
         make = partial(
             compare_campaign,
-            old,
-            new,
+            *scans,
             id=id_column,
             score=score,
             predicted=predicted,

@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -23,6 +23,7 @@ from assay.predictions import (
     STAR,
     Engine,
     Scan,
+    has_tables,
 )
 from assay.results import printable
 
@@ -423,6 +424,46 @@ def other_scan(
     if engine is None and where is None and table is None and spark is None:
         return file
     return scan_of(file, engine=engine, where=where, table=table, spark=spark, check_ids=False)
+
+
+TableNames = Annotated[
+    list[str] | None,
+    about_data(
+        "The table of a database; twice, where OLD and NEW are different ones.",
+        "--table",
+        metavar="TABLE",
+    ),
+]
+
+
+def two_scans(
+    files: tuple[str, str],
+    *,
+    engine: str | None,
+    where: str | None,
+    tables: Sequence[str] | None,
+    spark: str | None,
+) -> list[Scan | str]:
+    """Return two sets of predictions, both read in the same way.
+
+    Parameters
+    ----------
+    files : pair of str
+        The earlier and the later.
+    engine, where, spark
+        As in `scan_of`.
+    tables : sequence of str, optional
+        One for all that are databases, or one for each of the two.
+    """
+    given = list(tables or ())
+    if len(given) > 2:
+        raise typer.BadParameter(f"{len(given)} tables are named, of two sets of predictions")
+    if len(given) < 2:
+        given = [given[0] if given and has_tables(file) else "" for file in files]
+    return [
+        other_scan(file, engine=engine, where=where, table=table or None, spark=spark) or file
+        for file, table in zip(files, given, strict=True)
+    ]
 
 
 @contextmanager

@@ -52,6 +52,10 @@ def follow(
     show: options.Shown = None,
     sample_weight: options.WeightColumn = None,
     aux: options.AuxColumns = None,
+    where: options.Where = None,
+    table: options.TableName = None,
+    engine: options.EngineName = None,
+    spark: options.SparkUrl = None,
     previous: Annotated[
         str | None,
         options.about_data(
@@ -128,13 +132,15 @@ def follow(
             "question": question,
             "seed": seed,
         }
+        lying = {"where": where, "table": table, "engine": engine, "spark": spark}
         warnings: list[str] = []
         if file is None or period is None:
-            _refuse_beside_nothing(of_period)
+            _refuse_beside_nothing({**of_period, **lying})
         else:
             url, of_period["floor"] = options.storage_url(storage), floor
             with options.reading(file), collecting_warnings() as warnings:
-                follow_campaign(file, series=series, period=period, storage=url, **of_period)
+                scan = options.other_scan(file, **lying)
+                follow_campaign(scan, series=series, period=period, storage=url, **of_period)
         found = trend(
             series, floor=floor if file is None else None, storage=options.existing(storage)
         )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         joint_fingerprint,
         listed,
     )
+    from assay.predictions.databases.which import has_tables
     from assay.predictions.doubts import Doubt
     from assay.predictions.duckdb.joined import joined_with
     from assay.predictions.engine import telling_notes, telling_progress
@@ -77,6 +78,7 @@ else:
                 "RANKED Card ClassScored ClassScores Found IdKind Predictions Ranking "
                 "Weighing joint_fingerprint listed"
             ),
+            "databases.which": "has_tables",
             "doubts": "Doubt",
             "duckdb.joined": "joined_with",
             "engine": "telling_notes telling_progress",
@@ -147,6 +149,7 @@ __all__ = [
     "fits_pattern",
     "fold_of",
     "from_arrays",
+    "has_tables",
     "is_of_classes",
     "joined_with",
     "joint_fingerprint",

@@ -2,6 +2,7 @@
 
 from assay.predictions.databases.database import Database
 from assay.predictions.databases.postgres import Postgres, is_postgres
+from assay.predictions.duckdb.databases import is_database
 
 
 def find_database(path: str) -> Database | None:
@@ -24,3 +25,14 @@ def find_database(path: str) -> Database | None:
     if is_clickhouse(path):
         return ClickHouse(path)
     return Sqlite(path) if is_sqlite(path) else None
+
+
+def has_tables(path: str) -> bool:
+    """Tell whether a path is that of a database, one of whose tables is meant.
+
+    Examples
+    --------
+    >>> has_tables("postgresql://host/db"), has_tables("preds.duckdb"), has_tables("preds.csv")
+    (True, True, False)
+    """
+    return is_database(path) or find_database(path) is not None
