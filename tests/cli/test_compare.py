@@ -1,7 +1,9 @@
 """``assay compare``, and what ``assay status`` says of a difference."""
 
 import json
+import sqlite3
 from collections.abc import Callable
+from csv import DictReader
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,33 @@ def test_a_comparison_says_what_is_in_both_and_what_is_known(run: Fixture) -> No
     assert "384 items" in status  # one that is in both weeks is one item
     assert " than old" in status
     assert run("verify", "weeks").exit_code == 0
+
+
+@pytest.mark.usefixtures("weeks")
+def test_tables_of_a_database_are_compared_and_followed(run: Fixture, folder: Path) -> None:
+    with sqlite3.connect(folder / "weeks.sqlite") as database:
+        for week in ("week1", "week2"):
+            lines = (folder / f"{week}.csv").read_text().splitlines()
+            rows = [(row["id"], float(row["p"]), row["said"]) for row in DictReader(lines)]
+            database.execute(f"CREATE TABLE {week} (id TEXT, p DOUBLE, said TEXT)")
+            database.executemany(f"INSERT INTO {week} VALUES (?, ?, ?)", rows)
+    database.close()
+    words = ["weeks.sqlite", "weeks.sqlite", *COLUMNS, "--budget", "20", "--engine", "database"]
+    result = run("compare", *words, "--table", "week1", "--table", "week2")
+    assert result.exit_code == 0, result.output
+    assert "256 in both, 64 in old only, 64 in new only" in " ".join(result.stdout.split())
+    moved = "320 rows of table {} of weeks.sqlite are moved to DuckDB"
+    assert result.stderr.splitlines() == [moved.format(week) for week in ("week1", "week2")]
+    mixed = [*words[:1], "week2.csv", *words[2:-2], "--table", "week1", "--name", "mixed"]
+    assert run("compare", *mixed).exit_code == 0
+    failed = run("compare", *words, *["--table", "week1"] * 3, "--name", "three")
+    assert "3 tables are named" in " ".join(failed.stderr.split())
+    given = ["--series", "s", "--engine", "database"]
+    first = ["weeks.sqlite", "--table", "week1", "--period", "w1", *COLUMNS, "--budget", "9"]
+    assert run("follow", *first, *given).exit_code == 0
+    assert (
+        run("follow", "weeks.sqlite", "--table", "week2", "--period", "w2", *given).exit_code == 0
+    )
 
 
 @pytest.mark.usefixtures("weeks")

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError
 from assay.predictions import (
     MemoryPredictions,
@@ -222,3 +223,19 @@ def test_strata_tell_which_items_each_was_applied_to(tmp_path: Path) -> None:
     assert found.are_alike("precision") is False
     same = read(_scans(_written((weeks()[0],) * 2, tmp_path)))
     assert same.are_alike("precision") is True
+
+
+@pytest.mark.parametrize(
+    ("beside", "told"),
+    [
+        ({"aux": ["c"]}, "compared with aux="),
+        ({"sample_weight": "c"}, "compared with sample_weight="),
+        ({"classes": Vocabulary(("a", "b", "c"))}, "more classes than yes and no are in Spark"),
+    ],
+)
+def test_what_is_compared_in_memory_is_not_taken_from_a_cluster(
+    beside: dict[str, Any], told: str
+) -> None:
+    lying = Scan("preds.parquet", spark="spark://host:7077")
+    with pytest.raises(PredictionsError, match=told):
+        read([lying, weeks()[1]], **beside)

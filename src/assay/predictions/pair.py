@@ -479,6 +479,15 @@ def parts_in(predictions: Predictions) -> tuple[Predictions, ...]:
 
 def _in_memory(scan: Scan, classes: Vocabulary | None, **columns: Any) -> MemoryPredictions:
     """Read one of the two. It may have no probabilities of classes that the other has."""
+    if scan.is_of_spark:
+        beside = [name for name in ("aux", "sample_weight") if columns.get(name)]
+        raise PredictionsError(
+            f"predictions that Spark reads are to be compared with {beside[0]}="
+            if beside
+            else "predictions of more classes than yes and no are in Spark, and are to be compared",
+            details="such a comparison reads ids, scores and labels of both into memory",
+            hint="write these columns to a Parquet file, and compare that",
+        )
     lasting = scan if isinstance(scan.source, Predictions) else replace(scan, engine="memory")
     pattern = columns.get("probabilities") or ""
     if classes is not None and STAR in pattern and lasting is not scan:
@@ -490,7 +499,8 @@ def _in_memory(scan: Scan, classes: Vocabulary | None, **columns: Any) -> Memory
     if not isinstance(found, MemoryPredictions):
         raise PredictionsError(
             f"{found.source} lies where {type(found).__name__} reads it",
-            details="what is compared is read into memory: ids, scores and predicted labels",
+            details="with second opinions, weights or more classes than yes and no, what is "
+            "compared is read into memory",
             hint="write these columns to a Parquet file, and compare that",
         )
     return found
