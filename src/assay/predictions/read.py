@@ -314,7 +314,18 @@ def read_predictions(
         if id is not None:
             refuse_no_column("id", id)
     refuse_bad_show(show)
-    engine = _copied_if_need_be(scan, engine_of(scan, id), roles)
+    engine = engine_of(scan, id)
+    if engine == "database":
+        several = sample_weight is not None and tuple(roles) != UNNAMED
+        engine = _copied_if_need_be(
+            scan,
+            {
+                "more classes than yes and no": any(role.classes for role in roles.values()),
+                "second opinions": bool(aux),
+                "targets of slices": bool(groups),
+                "several targets and weights": several,
+            },
+        )
     if sample_weight is not None:
         refuse_no_column("sample_weight", sample_weight)
     if engine != "memory" and _can_stay(
@@ -436,15 +447,22 @@ def from_arrays(
     return _in_memory(loaded, dict.fromkeys(UNNAMED, roles), id, (), weight)
 
 
-def _copied_if_need_be(scan: Scan, engine: Engine, roles: Mapping[str, Roles]) -> Engine:
-    """Return DuckDB, which copies a table, where its own database does not count it."""
-    beyond = [role for role in roles.values() if role.classes is not None or role.aux]
-    if engine != "database" or not beyond:
-        return engine
+def _copied_if_need_be(scan: Scan, beyond: Mapping[str, bool]) -> Engine:
+    """Return DuckDB, which copies a table, where its own database does not count it.
+
+    Parameters
+    ----------
+    scan : Scan
+        Where the table is.
+    beyond : mapping of str to bool
+        What a database does not count, and whether it is asked for.
+    """
+    asked = [what for what, is_asked in beyond.items() if is_asked]
+    if not asked:
+        return "database"
     if scan.engine is not None:
-        what = "second opinions" if beyond[0].classes is None else "more classes than yes and no"
         raise PredictionsError(
-            f"engine 'database' does not count predictions with {what}",
+            f"engine 'database' does not count predictions with {asked[0]}",
             hint="leave out the engine: the table is then copied, and DuckDB counts the copy",
         )
     return "duckdb"

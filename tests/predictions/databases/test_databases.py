@@ -93,9 +93,16 @@ def test_what_is_not_counted_there_is_copied(scan: Scan) -> None:
     )
     with pytest.raises(PredictionsError, match=r"more classes(?s:.*)leave out the engine"):
         read_predictions(scan, id="id", predicted="topic", classes=classes)
-    assert read_predictions(by_default, **ROLES, aux=["lang"]).size == SIZE
-    with pytest.raises(PredictionsError, match=r"second opinions(?s:.*)leave out the engine"):
-        read_predictions(scan, **ROLES, aux=["lang"])
+    two = {"a": ("p", 0.5), "b": ("p", 0.7)}
+    for what, options in (
+        ("second opinions", {**ROLES, "aux": ["lang"]}),
+        ("targets of slices", {"id": "id", "classifiers": two, "groups": ["lang=en"]}),
+        ("several targets and weights", {"id": "id", "classifiers": two, "sample_weight": "p"}),
+    ):
+        expected = read_predictions(TABLE, **options).fingerprint()
+        assert read_predictions(by_default, **options).fingerprint() == expected
+        with pytest.raises(PredictionsError, match=f"{what}(?s:.*)leave out the engine"):
+            read_predictions(scan, **options)
 
 
 def test_tables_and_conditions_that_are_none(scan: Scan) -> None:

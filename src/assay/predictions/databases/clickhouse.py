@@ -23,8 +23,13 @@ from assay.predictions.databases.database import (
 
 _VARIABLE = "CLICKHOUSE_PASSWORD"
 _SECONDS = 24 * 3600  # that a query may take
-# Text becomes the nearest number; a query may be longer than 256 kB.
-_SETTINGS = {"precise_float_parsing": 1, "max_query_size": 2**26}
+# Text becomes the nearest number; a query may be longer than 256 kB; and columns are computed for
+# all rows at once, in a tenth of the time that it takes to look where a CASE needs them.
+_SETTINGS = {
+    "precise_float_parsing": 1,
+    "max_query_size": 2**26,
+    "short_circuit_function_evaluation": "disable",
+}
 
 _INTEGERS = {"Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32"}
 _TEXT = "String"
@@ -101,17 +106,15 @@ class ClickHouse(Database):
     def open(self) -> None:
         """Connect to the server, or open the folder."""
         driver = _driver()
-        if self.url.startswith("chdb:"):
-            self._client = driver.get_client(dsn=self.url, settings=_SETTINGS)
-            return
         parts = urlsplit(self.url)
-        self._client = driver.get_client(
-            dsn=self.url,
-            password=(parts.password and "") or os.environ.get(_VARIABLE, ""),
-            secure=parts.scheme == "clickhouses",
-            settings=_SETTINGS,
-            send_receive_timeout=_SECONDS,
-        )
+        given: dict[str, Any] = {"dsn": self.url}
+        if parts.scheme != "chdb":
+            given["password"] = "" if parts.password else os.environ.get(_VARIABLE, "")
+            given |= {"secure": parts.scheme == "clickhouses", "send_receive_timeout": _SECONDS}
+        try:
+            self._client = driver.get_client(**given, settings=_SETTINGS)
+        except driver.driver.exceptions.ProgrammingError:
+            self._client = driver.get_client(**given)  # who may only read may not set anything
 
     def close(self) -> None:
         """End the connection."""
