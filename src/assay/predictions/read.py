@@ -125,12 +125,12 @@ def open_scanner(
     show : sequence of str
         The columns that people see.
     slices : sequence of str
-        Groups of items that targets are of, for DuckDB.
+        Groups of items that targets are of, for DuckDB and Spark.
     """
     if engine == "spark":
         from assay.predictions.spark.several import open_spark
 
-        return open_spark(scan, roles, show)
+        return open_spark(scan, roles, show, slices)
     if engine == "database":
         from assay.predictions.databases.several import open_table
 
@@ -488,15 +488,17 @@ def _can_stay(
     roles, groups, aux, sample_weight
         The columns of each classifier, the slices, the second opinions, and the weights.
     """
-    in_duckdb = engine == "duckdb"
-    if sample_weight is not None and (aux or (tuple(roles) != UNNAMED and not in_duckdb)):
+    in_duckdb, in_spark = engine == "duckdb", engine == "spark"
+    takes_weights = tuple(roles) == UNNAMED or in_duckdb or in_spark
+    if sample_weight is not None and (aux or not takes_weights):
         _refuse_engine(scan, engine, sample_weight)
         return False
     several_classes = len(roles) > 1 and any(role.classes for role in roles.values())
-    takes_all = in_duckdb or (not groups and (not aux or tuple(roles) == UNNAMED))
+    takes_aux = not aux or tuple(roles) == UNNAMED
+    takes_all = in_duckdb or (takes_aux and (in_spark or not groups))
     if takes_all and not several_classes:
         return True
-    if groups and (scan.engine is not None or engine == "spark"):
+    if groups and not in_spark and scan.engine is not None:
         raise PredictionsError(
             f"engine {engine!r} reads all items alike, and metrics of {groups[0]!r} are asked for",
             details="a design with targets of slices takes the predictions in memory",
@@ -692,7 +694,7 @@ def _refuse_engine(scan: Scan, engine: Engine, sample_weight: str) -> None:
         raise PredictionsError(
             f"sample_weight={sample_weight!r} is given for the engine {engine!r}",
             details="it reads no weights beside second opinions"
-            if engine == "duckdb"
+            if engine in ("duckdb", "spark")
             else "it reads weights of one classifier of yes and no, without second opinions",
             hint="write ids, scores, labels and weights to a Parquet file and give that"
             if engine == "spark"

@@ -4,8 +4,8 @@ As a program it prints figures as JSON. Predictions in 64 Parquet files are coun
 strata and drawn from, and a fifth of them likewise. Spark's event log tells how many jobs read
 data, and how much came back to the driver. Then the predictions are counted once more, or drawn
 from, and one of the workers is killed in the middle of it; another takes its place, and the fifth
-is counted and drawn from with weights, and then for two classifiers, each with a worker killed. All
-is compared with what numpy draws in memory.
+is counted and drawn from for two classifiers with weights, with a worker killed, too. All is
+compared with what numpy draws in memory.
 
 It is a program of its own because a Python process can have one Spark only.
 """
@@ -52,12 +52,12 @@ QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for a Java that lives
 ROLES = Roles(score="p", predicted="said", id="id", threshold=None, positive=None)
 # What is read with a worker killed, beside that.
 FURTHER: dict[str, dict[str, Any]] = {
-    "weights": {"score": "p", "predicted": "said", "sample_weight": "weight"},
-    "two classifiers": {
+    "two classifiers with weights": {
         "classifiers": {
             "it": {"score": "p", "predicted": "said"},
             "other": {"score": "q", "threshold": 0.5},
-        }
+        },
+        "sample_weight": "weight",
     },
 }
 

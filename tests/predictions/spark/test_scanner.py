@@ -567,6 +567,7 @@ def test_a_table_of_another_format_is_not_a_folder_of_files(
     pq.write_table(population("integer").table, tmp_path / "a.parquet")
     (tmp_path / log).parent.mkdir()
     (tmp_path / log).write_text("{}")
-    with pytest.raises(PredictionsError, match="this Spark has no reader for") as caught:
-        open_spark(Scan(str(tmp_path), spark=spark), roles(), ())
-    assert "the package of" in str(caught.value)
+    for path in (str(tmp_path), tmp_path.as_uri()):  # the latter only Spark looks at
+        with pytest.raises(PredictionsError, match="this Spark has no reader for") as caught:
+            open_spark(Scan(path, spark=spark), roles(), ())
+        assert "the package of" in str(caught.value)

@@ -37,6 +37,7 @@ from assay.predictions.spark.weights import (
     impressions_of,
     summed,
     summed_by_exponent,
+    weights_word,
     with_weight_word,
 )
 from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows_of, usable_sql
@@ -237,7 +238,8 @@ class SparkScanner:
             items = with_digest(self._judged("score", "margin"), "id", self.id_kind)
             cells = self._counted(items, {"digest": "bit_xor"})
             return Survey(cells, doubts=self._checked(cells))
-        self._items = impressions_of(self._every, self._factor())
+        exponent, _ = self._factor()
+        self._items = impressions_of(self._every, exponent)
         items = with_digest(self._judged("score", "margin"), "id", self.id_kind)
         sums = {"digest": "bit_xor", "weight": "sum", WEIGHT_WORD: "bit_xor"}
         groups = self._grouped(with_weight_word(items), sums)
@@ -246,26 +248,27 @@ class SparkScanner:
             cells,
             doubts=self._checked(cells),
             weighed=_evenest(groups, self._roles.n_classes, lambda cells: cells.by_weight),
-            weights_word=int(np.bitwise_xor.reduce(groups[f"bit_xor({WEIGHT_WORD})"].to_numpy()))
-            % 2**64,
+            weights_word=weights_word(groups),
         )
 
-    def _factor(self) -> int:
-        """Return the power of two that makes impressions of weights: a job, or two.
+    def _factor(self) -> tuple[int, int]:
+        """Return the power of two that makes impressions of weights, and the items above 0.
 
+        A job, or two.
         What is wrong with a row is told of all, also of those of weight 0, as in memory.
         """
         row = self._row
         good = f"{usable_sql(row)} AND {row.weight} BETWEEN 0e0 AND {double_sql(LARGEST)}"
         rows = self._rows.frame.selectExpr(
-            "count(*)", f"sum({row.weight})", f"count_if(NOT coalesce({good}, FALSE))"
+            *("count(*)", f"sum({row.weight})", f"count_if({row.weight} > 0e0)"),
+            f"count_if(NOT coalesce({good}, FALSE))",
         )
-        size, total, bad = (column[0].as_py() for column in self._rows.fetch(rows).columns)
+        size, total, above, bad = (column[0].as_py() for column in self._rows.fetch(rows).columns)
         if bad:
             self._tell_what_is_wrong()
         self._refuse_nothing(size)
         refuse_bad_total(total, f"column {self._roles.weight!r} of {self.source}")
-        return factor_exponent(total, size, lambda: [self._rows_summed()])
+        return factor_exponent(total, size, lambda: [self._rows_summed()]), above
 
     def _rows_summed(self) -> Floats:
         """Return some numbers whose exact sum is that of all weights."""

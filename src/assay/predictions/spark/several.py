@@ -26,15 +26,23 @@ from assay.predictions.spark.columns import (
     mixed,
     refuse_other_arithmetic,
     spark_bin,
+    with_digest,
     word_of,
 )
 from assay.predictions.spark.opinions import with_bits
 from assay.predictions.spark.scanner import SparkScanner, grouped, merged_by
+from assay.predictions.spark.slices import BITS, rows_with_slices
 from assay.predictions.spark.source import (
     SparkRows,
     column_name,
     open_rows,
     reading_with_spark,
+)
+from assay.predictions.spark.weights import (
+    WEIGHT_WORD,
+    impressions_of,
+    weights_word,
+    with_weight_word,
 )
 from assay.predictions.sql.deck import spark_text_digest
 from assay.predictions.sql.rows import RowSql
@@ -43,11 +51,14 @@ from assay.predictions.sql.several import Steps, mean_sql, n_codes, steps_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_MOST_CODES = 2**40  # with the bins of a rank they are numbers of 64 bits
 # A word in pieces of so many bits: the sum of some 10^12 pieces fits into a BIGINT.
 _PIECES = {"lowest": (0, 22), "middle": (22, 21), "highest": (43, 21)}
 
 
-def open_spark(scan: Scan, roles: Mapping[str, Roles], show: Sequence[str]) -> SparkScanner:
+def open_spark(
+    scan: Scan, roles: Mapping[str, Roles], show: Sequence[str], slices: Sequence[str] = ()
+) -> SparkScanner:
     """Open predictions of one classifier or several that Spark can read.
 
     The session is used as it is: none of its settings are changed, and no views are made in it.
@@ -60,16 +71,18 @@ def open_spark(scan: Scan, roles: Mapping[str, Roles], show: Sequence[str]) -> S
         Which columns are each classifier's; all name the same column of ids.
     show : sequence of str
         The columns that people see.
+    slices : sequence of str
+        Groups of items, of which codes tell, too.
     """
     first, *_ = roles.values()
     rows = open_rows(scan)
     with reading_with_spark(rows.source):
         rows = _with_key(rows, first.id)
         refuse_other_arithmetic(rows.frame.sparkSession)
-        if len(roles) == 1:
+        if len(roles) == 1 and not slices:
             (role,) = roles.values()
             return SparkScanner(rows, role, show)
-        return SparkSeveral(rows, roles, show)
+        return SparkSeveral(rows, roles, show, slices)
 
 
 def _with_key(rows: SparkRows, id: str | None) -> SparkRows:
@@ -90,21 +103,35 @@ class SparkSeveral(SparkScanner):
     ----------
     rows : SparkRows
         The rows.
-    roles, show
+    roles, show, slices
         As in `open_spark`.
     """
 
-    def __init__(self, rows: SparkRows, roles: Mapping[str, Roles], show: Sequence[str]) -> None:
+    def __init__(
+        self,
+        rows: SparkRows,
+        roles: Mapping[str, Roles],
+        show: Sequence[str],
+        slices: Sequence[str] = (),
+    ) -> None:
         first, *_ = roles.values()
+        rows, self._slices = rows_with_slices(rows, slices)
         super().__init__(rows, first, show)
         self._all = roles
         self._each: dict[str, SparkScanner] = {}
         for name, role in roles.items():
             with about(name):
-                self._each[name] = SparkScanner(rows, role, (), self._ids)
-        self._row = RowSql(
-            *(self._row.id, self._row.score, self._row.says), classes=n_codes([*roles.values()])
-        )
+                self._each[name] = SparkScanner(rows, replace(role, weight=None), (), self._ids)
+        codes = n_codes([*roles.values()]) << len(self._slices)
+        if codes > _MOST_CODES:
+            raise PredictionsError(
+                f"{len(roles)} classifiers with {len(self._slices)} slices of {rows.source} are "
+                "more than a code holds",
+                details=f"together they may be {_MOST_CODES.bit_length() - 1}",
+                hint="name fewer slices",
+            )
+        # What each classifier says is looked at by itself.
+        self._row = RowSql(self._row.id, "0e0", "0", classes=codes, weight=self._row.weight)
         said = [
             f"{expression} AS {name}_{place}"
             for place, one in enumerate(self._each.values())
@@ -113,6 +140,12 @@ class SparkSeveral(SparkScanner):
                 ("says", f"CAST({one.row.says} AS INT)"),
             )
         ]
+        if self._slices:  # as what one more classifier says
+            last = len(self._each)
+            said += [f"CAST({BITS} AS DOUBLE) AS score_{last}"]
+            said += [f"CAST({BITS} > 0 AS INT) AS says_{last}", BITS]
+        if self._weights:
+            said.append(f"{self._row.weight} AS weight")
         shown = [f"{column_name(name)} AS shown_{i}" for i, name in enumerate(show)]
         self._rows_of_each = rows.frame.selectExpr(f"{self._ids.sql} AS id", *shown, *said)
 
@@ -120,8 +153,13 @@ class SparkSeveral(SparkScanner):
         """Count all items by each score, then by mean rank and code: two jobs."""
         del seed  # as of one
         steps, doubts = steps_of(self._counted_apart())
+        (size,) = {step.cells.size for step in steps}
         self._items = self._placed(steps)
         sums = dict.fromkeys(_PIECES, "sum")
+        if self._weights:
+            exponent, size = self._factor()
+            self._items = impressions_of(self._items, exponent)
+            sums |= {"weight": "sum", WEIGHT_WORD: "bit_xor"}
         items = self._with_pieces(self._items)
         groups = self._rows.fetch(
             grouped(items, self._row.classes, rules=["probability"], more=sums)
@@ -130,13 +168,22 @@ class SparkSeveral(SparkScanner):
             self._tell_what_is_wrong()
             raise self._changed()
         cells = merged_by(groups, "probability", self._row.classes or 2)
-        if {cells.size, *(each.cells.size for each in steps)} != {cells.size}:
+        if cells.size != size:
             raise self._changed()
         total = sum(
             int(groups[f"sum({name})"].to_numpy().astype(object).sum()) << shift
             for name, (shift, _) in _PIECES.items()
         )
-        return Survey(cells, None, doubts, fingerprint_text(cells.size, total))
+        return Survey(
+            cells,
+            None,
+            doubts,
+            fingerprint_text(cells.size, total),
+            weighed=cells if self._weights else None,
+            weights_word=weights_word(groups) if self._weights else None,
+            slices=self._slices,
+            coded=True,
+        )
 
     def _changed(self) -> PredictionsError:
         return PredictionsError(f"{self.source} has changed while it was read")
@@ -168,6 +215,8 @@ class SparkSeveral(SparkScanner):
             told[f"ranks_{place}"] = pa.array([by_bin], pa.list_(pa.float64()))
             bin = spark_bin(f"score_{place}", step.cells.rule)
             ranks.append(f"get(ranks_{place}, {bin} - ({lowest}))")
+        if self._slices:
+            codes.append(f"{2 ** len(steps)}L * {BITS}")
         if told:
             lists = rows.sparkSession.createDataFrame(pa.table(told))
             rows = rows.crossJoin(lists.hint("broadcast"))
@@ -177,10 +226,13 @@ class SparkSeveral(SparkScanner):
 
     def _with_pieces(self, items: "DataFrame") -> "DataFrame":
         """Return items with what the fingerprint is made of: each one's word in pieces."""
-        places = range(len(self._each))
+        places = range(len(self._each) + bool(self._slices))
         kept, says = ["id", "value", "says"], [f"says_{place}" for place in places]
+        if self._weights:
+            items = with_weight_word(with_digest(items, "id", self.id_kind))
+            kept += ["weight", WEIGHT_WORD]
         scores = [f"score_{place}" for place in places]
-        rows = items.selectExpr("id", "score AS value", "says", *says, *scores)
+        rows = items.selectExpr("id", "score AS value", "says", *kept[3:], *says, *scores)
         rows = with_bits(rows, [*kept, *says], scores)
         words = {score: halves_of(score) for score in scores}
         if self.id_kind == "string":

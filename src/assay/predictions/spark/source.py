@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ import pyarrow as pa
 from assay.errors import AssayError, MissingDependencyError, PredictionsError, install
 from assay.predictions.duckdb.databases import is_query
 from assay.predictions.duckdb.readable import bad_condition, first_lines
+from assay.predictions.duckdb.table_formats import format_of
 from assay.predictions.scan import Scan
 
 if TYPE_CHECKING:
@@ -253,7 +255,13 @@ _LOGS = {"delta": "_delta_log", "iceberg": "metadata/*.metadata.json"}
 
 
 def _format_of(session: "SparkSession", path: str) -> str | None:
-    """Return which format a folder is a table of, as Spark's catalog calls it; None for none."""
+    """Return which format a folder is a table of, as Spark's catalog calls it; None for none.
+
+    What does not lie on this machine Spark itself is asked for.
+    """
+    here = format_of(path)
+    if here is not None or path.lower().endswith(".parquet") or Path(path).exists():
+        return None if here is None else here.lower()
     for format, log in _LOGS.items():
         try:
             _ = session.read.text(f"{path.rstrip('/')}/{log}").columns
