@@ -404,8 +404,13 @@ def least_of_each(state: State, size: Floats, weight: Floats | None = None) -> I
     for least in range(1, int(most.max(initial=0.0)) + 1):
         wanted = np.minimum(least, most)
         lacks = np.minimum(np.maximum(wanted - state.dealt - first, 0.0), state.room - first)
-        rest = np.minimum(size - first.sum(axis=-1), lacks.sum(axis=-1))
-        first = first + allocate.round_to_total(lacks, rest, lacks)
+        lacking, left = lacks.sum(axis=-1), size - first.sum(axis=-1)
+        if not lacking.any():
+            continue
+        if (lacking <= left).all() and not (lacks % 1).any():  # there is enough for all of it
+            first = first + lacks.astype(np.int64)
+            continue
+        first = first + allocate.round_to_total(lacks, np.minimum(left, lacking), lacks)
     return first
 
 
