@@ -265,7 +265,8 @@ def _population() -> Population:
 @pytest.mark.parametrize("wrong", [False, True])
 def test_intervals_hold_as_often_as_they_say_and_not_if_another_class_is_read(wrong: bool) -> None:
     # 200 runs of eight metrics at 95%: each holds in 181 or more (a binomial at 0.95 is below that
-    # with chance 0.003; of eight, 0.02). The seed is fixed.
+    # with chance 0.003; of eight, 0.02). The seed is fixed. Of the wrong variant a fifth of the runs
+    # tells as much: it holds in less than one of ten.
     found = _population()
     targets = parse_targets(
         ["precision", "recall"],
@@ -283,12 +284,13 @@ def test_intervals_hold_as_often_as_they_say_and_not_if_another_class_is_read(wr
             for view in joint.views
         ]
         joint = replace(joint, views=views)
+    runs = RUNS // 5 if wrong else RUNS
     ended = replay_jointly(
-        joint, outcomes=found.sets(strata), replications=RUNS, rng=np.random.default_rng(5)
+        joint, outcomes=found.sets(strata), replications=runs, rng=np.random.default_rng(5)
     )
     truth = np.array([found.value(target) for target in targets])
     held = ((ended.low <= truth) & (truth <= ended.high)).sum(axis=0)
-    assert (held.min() < 20) if wrong else (held.min() >= 181), held
+    assert (held.min() < runs / 10) if wrong else (held.min() >= 181), held
 
 
 def test_a_population_knows_its_values() -> None:

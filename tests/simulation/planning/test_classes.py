@@ -8,6 +8,7 @@ is about few items, were off by 8% (at most 12%): a right one is outside 30% les
 1,000.
 """
 
+import functools
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -58,6 +59,7 @@ SAID, TOP = P.argmax(axis=1), P.max(axis=1)
 TRUTH = truth_of(P)
 
 
+@functools.cache
 def simulated(metric: str, within: float) -> dict[str, float]:
     population = Population(y_true=NAMES[TRUTH], y_pred=NAMES[SAID], y_score=TOP)
     found = simulate(population, metric=metric, within=within, replications=RUNS, seed=5, workers=1)
