@@ -20,6 +20,7 @@ from assay.cli import app
 from assay.errors import MissingDependencyError, PredictionsError
 from assay.predictions import read_predictions
 from assay.predictions.databases import check
+from assay.predictions.databases.postgres import Postgres
 from assay.predictions.databases.scanner import DatabaseScanner
 from assay.predictions.databases.sqlite import Sqlite
 from assay.predictions.read import engine_of
@@ -116,6 +117,26 @@ def test_tables_and_conditions_that_are_none(scan: Scan) -> None:
     ):
         with pytest.raises(PredictionsError, match=told):
             read_predictions(Scan(scan.source, table, where, "database"), **ROLES)
+
+
+def test_an_item_is_looked_for_by_an_index(request: pytest.FixtureRequest) -> None:
+    import psycopg
+
+    scan = scan_by(request, "postgres", TABLE)
+    url, table = str(scan.source), str(scan.table)
+    with psycopg.connect(url, autocommit=True) as server:
+        server.execute(f"CREATE UNIQUE INDEX ON {table} (id)".encode())
+        server.execute(f"ANALYZE {table}".encode())
+        found = read_predictions(scan, **ROLES)
+        assert isinstance(found, ScannedPredictions)
+        assert isinstance(found.scanner, DatabaseScanner)
+        (inside,) = found.scanner._ids.inside([7, 8, 2**70])
+        rows = found.scanner._judged("score", "margin", inside=inside).query
+        database = Postgres(url)
+        with database.connected():
+            database.connection.execute("SET enable_seqscan = off")  # the table is small
+            plan = database.fetch(f"EXPLAIN {rows.sql(database)}")
+        assert any("Index" in line for (line,) in plan), plan
 
 
 # Whether it computes what numpy does.

@@ -1,5 +1,6 @@
 """ClickHouse: how a table in it is reached, and what its SQL has of its own."""
 
+import logging
 import os
 import re
 from base64 import b64encode
@@ -188,6 +189,8 @@ def _driver() -> ModuleType:
         raise MissingDependencyError(
             "ClickHouse needs clickhouse-connect", hint=install("clickhouse")
         ) from None
+    # What it logs is told by an error; without a handler Python would print it, too.
+    logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
     return clickhouse_connect
 
 
@@ -199,9 +202,9 @@ def _column(name: str, kind: str) -> DatabaseColumn:
     quoted = identifier(name)
     if plain.startswith("Decimal("):
         return DatabaseColumn(name, plain.upper().replace(" ", ""), quoted)
-    found = _TYPES.get(plain, "VARCHAR")
+    found, stored = _TYPES.get(plain, "VARCHAR"), quoted if plain in _TYPES else ""
     if found == "DOUBLE":
         return DatabaseColumn(name, found, f"toFloat64({quoted})")
     if found == "BIGINT":
-        return DatabaseColumn(name, found, f"toInt64({quoted})")
-    return DatabaseColumn(name, found, quoted if plain in _TYPES else f"toString({quoted})")
+        return DatabaseColumn(name, found, f"toInt64({quoted})", stored)
+    return DatabaseColumn(name, found, stored or f"toString({quoted})", stored)

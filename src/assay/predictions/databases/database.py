@@ -32,11 +32,14 @@ class DatabaseColumn:
         DOUBLE, DECIMAL(p,s) or VARCHAR.
     sql : str
         The database's expression for them; of all others the text that the database writes.
+    stored : str
+        The column itself, where it can be compared with ids of that type: an index is of use then.
     """
 
     name: str
     type: str
     sql: str
+    stored: str = ""
 
 
 def selection(columns: Sequence[str], rows: str, *more: str) -> str:

@@ -180,7 +180,7 @@ class Postgres(Database):
         query = selection(["*"], self.table(schema, name), "LIMIT 0")
         found = self.connection.execute(query.encode())
         return [
-            DatabaseColumn(column.name, type_of(column), _sql(column))
+            DatabaseColumn(column.name, type_of(column), _sql(column), _stored(column))
             for column in found.description or []
         ]
 
@@ -222,6 +222,11 @@ def type_of(column: "Column") -> str:
     if digits is None or places is None or not 0 <= places <= digits <= 38:
         return "DOUBLE"  # any number of digits; the nearest is what a score becomes in any case
     return f"DECIMAL({digits},{places})"
+
+
+def _stored(column: "Column") -> str:
+    compares = type_of(column) in ("SMALLINT", "INTEGER", "BIGINT") or column.type_code in _TEXTS
+    return identifier(column.name) if compares else ""
 
 
 def _sql(column: "Column") -> str:

@@ -212,7 +212,12 @@ class DatabaseIds:
     def inside(self, ids: Sequence[Id]) -> Iterator[str]:
         """Return conditions in the database's own SQL: an id is among these, some at a time."""
         database = self._rows.database
-        column = next(each.sql for each in self._rows.columns if each.name == self._column)
+        column = next(each for each in self._rows.columns if each.name == self._column)
+
+        def among(listed: Sequence[str]) -> str:
+            inside = f"{column.stored or column.sql} IN ({', '.join(listed)})"
+            return f"{inside} AND {column.sql} IS NOT NULL" if column.stored else inside
+
         held: list[str] = []
         size = 0
         for id in dict.fromkeys(ids):
@@ -220,12 +225,12 @@ class DatabaseIds:
                 continue
             text = database.literal(id)
             if size + len(text) > database.longest:
-                yield f"{column} IN ({', '.join(held)})"
+                yield among(held)
                 held, size = [], 0
             held.append(text)
             size += len(text) + 2
         if held:
-            yield f"{column} IN ({', '.join(held)})"
+            yield among(held)
 
     def refuse_repeated(self) -> None:
         """Look at every id, and raise where one repeats."""

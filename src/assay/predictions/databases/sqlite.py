@@ -177,7 +177,7 @@ class Sqlite(Database):
             sql = f"CASE WHEN typeof({name}) = 'integer' THEN {name} END"
         else:
             sql = f"CASE WHEN typeof({name}) <> 'blob' THEN CAST({name} AS TEXT) END"
-        return DatabaseColumn(column, kind, sql)
+        return DatabaseColumn(column, kind, sql, "" if kind == "DOUBLE" else name)
 
     def errors(self) -> tuple[type[Exception], ...]:
         """Return what the driver raises."""
