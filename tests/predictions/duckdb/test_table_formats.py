@@ -103,7 +103,7 @@ def test_without_ids_and_by_its_own_choice(table: Path) -> None:
 
 def test_part_of_a_table_is_refused(table: Path) -> None:
     for part in (f"{table}/**/*.parquet", f"{table}/lang=en", f"{table.parent}"):
-        with pytest.raises(PredictionsError, match="part of a Delta or Iceberg table") as caught:
+        with pytest.raises(PredictionsError, match="files of a Delta or Iceberg table") as caught:
             read_predictions(part, **COLUMNS)
         assert f"give the folder {table}" in str(caught.value)
     (named,) = list(table.glob("lang=en/**/*.parquet"))[:1]
@@ -241,7 +241,7 @@ def test_iceberg_has_the_rows_of_its_metadata(iceberg: Any) -> None:
         pq.ParquetFile(file).metadata.num_rows for file in _folder(iceberg).glob("data/*.parquet")
     )
     assert there > SIZE
-    with pytest.raises(PredictionsError, match="part of a Delta or Iceberg table"):
+    with pytest.raises(PredictionsError, match="files of a Delta or Iceberg table"):
         read_predictions(f"{_folder(iceberg)}/data", **COLUMNS)
 
 

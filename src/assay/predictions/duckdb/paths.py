@@ -160,7 +160,7 @@ def _refuse_part_of_a_table(label: str, paths: tuple[str, ...]) -> None:
 
 def _part_of_a_table(label: str, table: str) -> PredictionsError:
     return PredictionsError(
-        f"{label} is part of a Delta or Iceberg table, {table}",
+        f"{label} holds files of a Delta or Iceberg table, {table}",
         details="its folder also holds files whose rows were deleted or rewritten",
         hint="read it as a table of Spark's catalog"
         if is_remote(table)
