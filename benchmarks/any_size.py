@@ -4,6 +4,8 @@
     python -m benchmarks.any_size FOLDER --millions 1 10
     python -m benchmarks.any_size FOLDER --strings 20
     python -m benchmarks.any_size FOLDER --millions 10 30 --classifiers 4
+    python -m benchmarks.any_size FOLDER --millions 10 --aux 2
+    python -m benchmarks.any_size FOLDER --millions 10 --weights
 
 Rows are made once and kept in the folder. CPU seconds of the whole process are compared, not time
 on the clock: other programs may be running. Peak memory is that of a process that does nothing
@@ -76,6 +78,47 @@ def _names(classifiers: int) -> list[str]:
     return [f"p{place}" for place in range(classifiers)]
 
 
+def make_more(path: Path, millions: int, aux: int) -> Path:
+    """Write int64 ids, float32 scores, second opinions about the same, and lognormal weights."""
+    if path.exists():
+        return path
+    rng = np.random.default_rng(48)
+    kinds: dict[str, pa.DataType] = dict.fromkeys([*_opinions(aux), "weight"], pa.float32())
+    schema = pa.schema({"id": pa.int64(), "score": pa.float32(), **kinds})
+    unfinished = path.with_suffix(".unfinished")
+    with pq.ParquetWriter(unfinished, schema) as writer:
+        for part in range(millions):
+            base = rng.normal(-2.5, 3.0, AT_ONCE)
+            columns = {"id": np.arange(part * AT_ONCE, (part + 1) * AT_ONCE)}
+            for name in ("score", *_opinions(aux)):
+                noisy = base + rng.normal(0.0, 1.2, AT_ONCE)
+                columns[name] = (1 / (1 + np.exp(-noisy))).astype(np.float32)
+            columns["weight"] = np.exp(rng.normal(0.0, 2.0, AT_ONCE)).astype(np.float32)
+            writer.write_table(pa.table(columns, schema=schema))
+    return unfinished.rename(path)
+
+
+def _opinions(aux: int) -> list[str]:
+    return [f"judge_{number}" for number in range(aux)]
+
+
+def begin_more(path: Path, aux: int, weights: int) -> assay.Campaign:
+    """Make a campaign with second opinions or weights, or without, and ask for items."""
+    campaign = assay.create_campaign(
+        assay.Scan(path, engine="duckdb"),
+        id="id",
+        score="score",
+        threshold=0.5,
+        metric="precision",
+        within=0.02,
+        aux=_opinions(aux),
+        sample_weight="weight" if weights else None,
+        seed=1,
+    )
+    campaign.ask(20)
+    return campaign
+
+
 def make_few(path: Path) -> Path:
     """Write the like with ten thousand rows."""
     score = np.linspace(0, 1, 10_000, dtype=np.float32)
@@ -131,6 +174,8 @@ def cost(work: str, path: Path, what: str) -> tuple[float, float]:
         begin(path)
     elif work == "several":
         begin_several(path, int(what))
+    elif work == "more":
+        begin_more(path, *map(int, what.split()))
     else:
         scan(path, what)
     return cpu_seconds() - cpu, time.perf_counter() - clock
@@ -160,7 +205,16 @@ def compare(path: Path, what: str) -> None:
 def compare_several(path: Path, classifiers: int) -> None:
     """Print what several classifiers cost relative to a bare scan of their columns, in turns."""
     what = ", ".join(f"sum({name})" for name in ["id", *_names(classifiers)])
-    works = {"scan": ("scan", what), "create_campaign and ask": ("several", str(classifiers))}
+    in_turns(path, scan=("scan", what), create_and_ask=("several", str(classifiers)))
+
+
+def compare_more(path: Path, aux: int, weights: int) -> None:
+    """Print what second opinions or weights cost relative to none, in turns."""
+    in_turns(path, without=("more", "0 0"), with_them=("more", f"{aux} {weights}"))
+
+
+def in_turns(path: Path, **works: tuple[str, str]) -> None:
+    """Print the cost of two pieces of work, and the ratio of the second to the first."""
     costs: dict[str, list[tuple[float, float]]] = {name: [] for name in works}
     for _ in range(4):
         for name, (work, how) in works.items():
@@ -175,21 +229,18 @@ def compare_several(path: Path, classifiers: int) -> None:
     print(f"  ratio {whole[0] / bare[0]:.1f} of CPU, {whole[1] / bare[1]:.1f} on the clock")
 
 
-def peak_megabytes(path: Path, classifiers: int = 1) -> float:
+def peak_megabytes(path: Path, work: str = "begin", what: str = "") -> float:
     """Return the largest memory of a process of its own that makes the campaign."""
     processes = get_context("spawn")
     answer = processes.SimpleQueue()
-    process = processes.Process(target=_tell_peak, args=(path, classifiers, answer))
+    process = processes.Process(target=_tell_peak, args=(path, work, what, answer))
     process.start()
     process.join()
     return float(answer.get())
 
 
-def _tell_peak(path: Path, classifiers: int, answer: "SimpleQueue[float]") -> None:
-    if classifiers == 1:
-        begin(path)
-    else:
-        begin_several(path, classifiers)
+def _tell_peak(path: Path, work: str, what: str, answer: "SimpleQueue[float]") -> None:
+    cost(work, path, what)
     answer.put(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
@@ -220,8 +271,19 @@ def main() -> None:
     parser.add_argument("--millions", type=int, nargs="*", default=[10, 100, 300])
     parser.add_argument("--strings", type=int, default=0, help="millions of rows with URLs as ids")
     parser.add_argument("--classifiers", type=int, default=1, help="so many of one table")
+    parser.add_argument("--aux", type=int, default=0, help="so many columns of second opinions")
+    parser.add_argument("--weights", action="store_true", help="items count by weight")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
+    if options.aux or options.weights:
+        aux, weights = options.aux, int(options.weights)
+        for millions in options.millions:
+            path = options.folder / f"rows_more_{aux}_{millions}m.parquet"
+            make_more(path, millions, aux)
+            print(f"{millions} million rows, {aux} aux columns" + (", weights" * weights))
+            compare_more(path, aux, weights)
+            print(f"  peak memory {peak_megabytes(path, 'more', f'{aux} {weights}'):.0f} MB")
+        return
     if options.classifiers > 1:
         several = options.classifiers
         for millions in options.millions:
@@ -230,7 +292,7 @@ def main() -> None:
             )
             print(f"{millions} million rows of {several} classifiers")
             compare_several(path, several)
-            print(f"  peak memory {peak_megabytes(path, several):.0f} MB")
+            print(f"  peak memory {peak_megabytes(path, 'several', str(several)):.0f} MB")
         return
     if options.strings:
         path = make_rows(
