@@ -198,8 +198,9 @@ def compare(path: Path, what: str) -> None:
     two, three, whole = works
     for name in works:
         print(f"  {name:60s} {cpu[name]:7.2f} CPU s {clock[name]:7.2f} s")
-    print(f"  create_campaign / scan of id and score     {cpu[whole] / cpu[two]:.2f}")
-    print(f"  create_campaign / scan of all three columns {cpu[whole] / cpu[three]:.2f}")
+    for name, of in (("id and score", two), ("all three columns", three)):
+        ratios = f"{cpu[whole] / cpu[of]:.2f} of CPU, {clock[whole] / clock[of]:.2f} on the clock"
+        print(f"  create_campaign / scan of {name:18s} {ratios}")
 
 
 def compare_several(path: Path, classifiers: int) -> None:
