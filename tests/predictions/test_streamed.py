@@ -1,0 +1,64 @@
+"""Work in threads: every piece is done once, by one worker at a time, and few are held."""
+
+from collections.abc import Iterator
+from threading import get_ident
+from time import sleep
+
+import numpy as np
+import pytest
+
+from assay.core.bins import Ranges
+from assay.predictions.streamed import in_threads
+
+
+class _Worker:
+    """Notes what it does, and whether somebody else was there meanwhile."""
+
+    def __init__(self) -> None:
+        self.done: list[int] = []
+        self.busy: int | None = None
+
+    def __call__(self, piece: int) -> None:
+        assert self.busy is None
+        self.busy = get_ident()
+        sleep(0.0005)
+        assert self.busy == get_ident()
+        self.done.append(piece)
+        self.busy = None
+
+
+def test_every_piece_is_done_once_and_few_are_held() -> None:
+    workers, asked, most = [_Worker() for _ in range(3)], 0, 0
+
+    def pieces() -> Iterator[int]:
+        nonlocal asked, most
+        for piece in range(200):
+            asked += 1
+            most = max(most, asked - sum(len(worker.done) for worker in workers))
+            yield piece
+
+    in_threads(pieces(), workers)
+    assert sorted(piece for worker in workers for piece in worker.done) == list(range(200))
+    assert most <= 2 * len(workers)
+
+
+def test_what_a_worker_raises_is_raised() -> None:
+    def refuse(piece: int) -> None:
+        if piece == 7:
+            raise ValueError(piece)
+
+    with pytest.raises(ValueError, match="7"):
+        in_threads(range(100), [refuse, refuse])
+
+
+def test_ranges_of_two_halves_are_those_of_all() -> None:
+    rng = np.random.default_rng(3)
+    place, values = rng.integers(0, 9, 500), rng.normal(size=500)
+    whole, one, other = Ranges(9), Ranges(9), Ranges(9)
+    whole.add(place, values)
+    one.add(place[:200], values[:200])
+    other.add(place[200:], values[200:])
+    assert not np.array_equal(one.count, whole.count)
+    one.join(other)
+    for each in ("count", "low", "high"):
+        np.testing.assert_array_equal(getattr(one, each), getattr(whole, each))
