@@ -83,8 +83,9 @@ def make_more(path: Path, millions: int, aux: int) -> Path:
     if path.exists():
         return path
     rng = np.random.default_rng(48)
-    kinds: dict[str, pa.DataType] = dict.fromkeys([*_opinions(aux), "weight"], pa.float32())
-    schema = pa.schema({"id": pa.int64(), "score": pa.float32(), **kinds})
+    names = ["score", *_opinions(aux), "weight"]
+    kinds: dict[str, pa.DataType] = dict.fromkeys(names, pa.float32())
+    schema = pa.schema({"id": pa.int64(), **kinds})
     unfinished = path.with_suffix(".unfinished")
     with pq.ParquetWriter(unfinished, schema) as writer:
         for part in range(millions):

@@ -14,8 +14,7 @@ from assay.core.cells import Heap
 from assay.core.cuts import Cuts
 from assay.core.strata import Strata
 from assay.errors import PredictionsError
-from assay.predictions import Predictions, read_predictions
-from assay.predictions import streamed as streamed_module
+from assay.predictions import Predictions, rank_counts, read_predictions
 from assay.predictions.memory import MemoryPredictions
 from assay.predictions.scan import Engine, Scan
 from assay.predictions.scanned import ScannedPredictions
@@ -128,7 +127,7 @@ def test_the_same_as_in_memory(
 def test_with_a_counter_for_cells_that_occur_alone(
     rows: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streamed_module, "_MANY_CELLS", 300)
+    monkeypatch.setattr(rank_counts, "_MANY_CELLS", 300)
     options = {"sample_weight": "views", "groups": ["lang"]}
     found, meant = (_read(rows, engine, EVERY, **options) for engine in ("duckdb", "memory"))
     _check_same(found, meant)

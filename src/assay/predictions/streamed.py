@@ -1,9 +1,9 @@
-"""Several classifiers whose rows come in pieces: counted by each score, then by mean rank and code.
+"""Several classifiers whose rows come in pieces: the first of two passes, which counts by score.
 
 An engine reads the rows once and hands them over as Arrow batches. The first pass counts the items
 of each classifier by bin and label, sums up the fingerprint, and keeps of every row what the second
-needs: for each classifier a place, the bin and what it says, in two bytes. When the ranks are
-known, the second pass reads these alone. The numbers are those of memory, to the last bit.
+(`assay.predictions.rank_counts`) needs: for each classifier a place, the bin and what it says, in
+two bytes. The numbers are those of memory, to the last bit.
 """
 
 import os
@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Lock
-from typing import IO, Any, Protocol, TypeVar
+from typing import IO, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -23,9 +23,7 @@ from assay.core.bins import MARGIN_STEPS, PROBABILITY_STEPS, Ranges, Rule, bins_
 from assay.core.profile import HEAVY, ScoreCells
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.predictions.arrivals import weight_words
-from assay.predictions.judgements import NO_SCORE
 from assay.predictions.memory import fingerprint_text
-from assay.predictions.sql.several import Steps
 
 AT_ONCE = 8 * 15 * 1024
 """The rows of a batch: eight pieces that are worked on in a processor's cache."""
@@ -34,14 +32,14 @@ DIGEST, LISTED, BITS, WEIGHT = "digest", "listed", "bits", "weight"
 """The columns with d(id), missing where the id is, and with the ids of first cards; where there are
 any, with the bits of the slices that hold an item, and with its impressions, 0 for none."""
 
-_STEPS: dict[Rule, int] = {
+STEPS: dict[Rule, int] = {
     "probability": PROBABILITY_STEPS,
     "tail": PROBABILITY_STEPS,
     "margin": MARGIN_STEPS,
 }
-_BINS = 2 * PROBABILITY_STEPS + 1  # of a mean rank
+"""Bins run from minus so many to so many."""
+
 _MOST_WORKERS = 8
-_MANY_CELLS = 2**20  # up to here there is a counter for every pair of a bin and a code
 _Piece = TypeVar("_Piece")
 Keys = np.ndarray[tuple[int, int], np.dtype[np.uint16]]
 
@@ -100,7 +98,7 @@ class Judge:
     @property
     def places(self) -> int:
         """The number of places: one for each bin and label."""
-        return 2 * (2 * _STEPS[self.rule] + 1)
+        return 2 * (2 * STEPS[self.rule] + 1)
 
     def judged(self, columns: "_Columns", rows: slice) -> tuple[Any, Floats, Bools | Ints]:
         """Return the scores of some rows, as they come and as float64, and what is said of them."""
@@ -161,7 +159,7 @@ class FirstPass:
 
     def take(self, batches: Iterable["pa.RecordBatch"]) -> None:
         """Count all batches."""
-        in_threads(batches, [self._take for _ in range(_workers())])
+        in_threads(batches, [self._take for _ in range(workers())])
 
     def _take(self, batch: "pa.RecordBatch") -> None:
         size = batch.num_rows
@@ -177,7 +175,7 @@ class FirstPass:
             for judge, key, end in zip(self.judges, keys, ends, strict=True):
                 given, score, said = judge.judged(columns, rows)
                 place = key[rows]
-                place[:] = bins_of(given, judge.rule) + _STEPS[judge.rule]
+                place[:] = bins_of(given, judge.rule) + STEPS[judge.rule]
                 place += place
                 place += said.view(np.uint8)
                 if judge.ends:
@@ -221,7 +219,7 @@ class FirstPass:
         """
         judge, count = self.judges[number], self._counts[number]
         there = np.flatnonzero(count)
-        said, bins = there % 2 == 1, there // 2 - _STEPS[judge.rule]
+        said, bins = there % 2 == 1, there // 2 - STEPS[judge.rule]
         low = high = bins.astype(np.float64)
         if judge.ends:
             low, high = self._ends[number].low[there], self._ends[number].high[there]
@@ -264,176 +262,8 @@ def _judge(word: Words, score: Floats, said: Bools | Ints) -> None:
     deck.mix_in_place(word)
 
 
-class Ranked:
-    """The mean rank and the code of rows, from what was kept of them.
-
-    Parameters
-    ----------
-    steps : sequence of Steps
-        Of each classifier what its cells tell.
-    scored : sequence of bool
-        Whether each has a score.
-    """
-
-    def __init__(self, steps: Sequence[Steps], scored: Sequence[bool]) -> None:
-        self._tables: list[Floats | None] = []
-        for step, has_score in zip(steps, scored, strict=True):
-            cells = step.cells
-            table = np.zeros(2 * (2 * _STEPS[cells.rule] + 1))
-            table[2 * (cells.bin + _STEPS[cells.rule]) + cells.said] = step.rank
-            self._tables.append(table if has_score else None)
-
-    def of(self, kept: Kept) -> tuple[Floats, Ints]:
-        """Return the mean ranks and the codes."""
-        total, scored = np.zeros(kept.size), 0
-        code = np.zeros(kept.size, dtype=np.uint32)
-        for place, (key, table) in enumerate(zip(kept.keys, self._tables, strict=True)):
-            code |= (key & 1).astype(np.uint32) << np.uint32(place)
-            if table is not None:
-                total += table.take(key, mode="clip")
-                scored += 1
-        means = total / scored if scored else np.full(total.size, NO_SCORE)
-        codes = code.astype(np.int64)
-        return means, codes if kept.bits is None else codes | kept.bits << len(self._tables)
-
-    def count(self, kept: Iterable[Kept], n_codes: int) -> ScoreCells:
-        """Count rows by mean rank and code.
-
-        Parameters
-        ----------
-        kept : iterable of arrays
-            What was kept of the rows.
-        n_codes : int
-            How many codes there may be.
-        """
-        few = _BINS * n_codes <= _MANY_CELLS
-        tallies = [_Dense(n_codes) if few else _Sparse() for _ in range(_workers())]
-
-        weighted: list[bool] = []
-
-        def counter(tally: _Tally) -> Callable[[Kept], None]:
-            def count(batch: Kept) -> None:
-                weighted.append(batch.weights is not None)
-                for rows in pieces(batch.size):
-                    some = batch.at(rows)
-                    value, code = self.of(some)
-                    tally.add(rank_places(value, code), value, some.weights)
-
-            return count
-
-        in_threads(kept, [counter(tally) for tally in tallies])
-        place, count, weight, low, high = _joined([tally.counted() for tally in tallies])
-        said, bins = np.divmod(place, _BINS)
-        order = np.argsort(bins * n_codes + said)
-        return ScoreCells(
-            rule="probability",
-            bin=bins[order] - PROBABILITY_STEPS,
-            said=said[order],
-            count=count[order],
-            low=low[order],
-            high=high[order],
-            digest=np.zeros(place.size, dtype=np.uint64),
-            classes=n_codes,
-            weight=weight[order] if any(weighted) else None,
-        )
-
-
-def rank_places(value: Floats, code: Ints) -> Ints:
-    """Return a number for the bin of mean ranks and the code.
-
-    It goes by the code first: most rows have one of a few, so that their counters are near.
-    """
-    place = bins_of(value, "probability")
-    place += PROBABILITY_STEPS
-    place += _BINS * code
-    return place
-
-
-def find_cells(cells: ScoreCells, value: Floats, code: Ints) -> Ints:
-    """Return which cells of mean ranks and codes rows are in; each is in one."""
-    places = rank_places(cells.low, cells.said.astype(np.int64))
-    order = np.argsort(places)
-    return order[np.searchsorted(places[order], rank_places(value, code))]
-
-
-# Places, and of each the items, what they count for, the lowest and the highest value.
-_Counted = tuple[Ints, Ints, Ints, Floats, Floats]
-
-
-class _Tally(Protocol):
-    """Counts of rows by place."""
-
-    def add(self, place: Ints, value: Floats, weight: Ints | None) -> None:
-        """Count rows."""
-
-    def counted(self) -> _Counted:
-        """Return the counts of places that occur."""
-
-
-class _Dense:
-    """Counts, with a counter for every place."""
-
-    def __init__(self, n_codes: int) -> None:
-        self._ranges = Ranges(_BINS * n_codes)
-        self._weight = np.zeros(_BINS * n_codes, dtype=np.int64)
-
-    def add(self, place: Ints, value: Floats, weight: Ints | None) -> None:
-        """Count rows."""
-        self._ranges.add(place, value)
-        if weight is not None:
-            np.add.at(self._weight, place, weight)
-
-    def counted(self) -> _Counted:
-        """Return the counts of places that occur."""
-        found = self._ranges
-        there = np.flatnonzero(found.count)
-        counts = found.count[there], self._weight[there]
-        return there, *counts, found.low[there], found.high[there]
-
-
-class _Sparse:
-    """Counts of the places that occur alone."""
-
-    def __init__(self) -> None:
-        self._parts: list[_Counted] = []
-        self._held = self._after = 0
-
-    def add(self, place: Ints, value: Floats, weight: Ints | None) -> None:
-        """Count rows."""
-        ones = np.ones_like(place)
-        self._parts.append(
-            _joined([(place, ones, ones if weight is None else weight, value, value)])
-        )
-        self._held += self._parts[-1][0].size
-        if self._held > 2 * self._after + _MANY_CELLS:
-            self._parts = [_joined(self._parts)]
-            self._held = self._after = self._parts[0][0].size
-
-    def counted(self) -> _Counted:
-        """Return the counts of places that occur."""
-        return _joined(self._parts)
-
-
-def _joined(parts: Sequence[_Counted]) -> _Counted:
-    """Return the counts of all parts together, by place."""
-    no, none = np.zeros(0, dtype=np.int64), np.zeros(0)
-    every = [(no, no, no, none, none), *parts]
-    place, count, weight, low, high = (np.concatenate(each) for each in zip(*every, strict=True))
-    if not place.size:
-        return place, count, weight, low, high
-    order = np.argsort(place)
-    place = place[order]
-    starts = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
-    return (
-        place[starts],
-        np.add.reduceat(count[order], starts),
-        np.add.reduceat(weight[order], starts),
-        np.minimum.reduceat(low[order], starts),
-        np.maximum.reduceat(high[order], starts),
-    )
-
-
-def _workers() -> int:
+def workers() -> int:
+    """Return in how many threads to work."""
     return min(os.cpu_count() or 1, _MOST_WORKERS)
 
 

@@ -17,13 +17,14 @@ from assay.core.deck import key
 from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
 from assay.predictions import read_predictions
+from assay.predictions.duckdb import cell_keys as duck_keys
 from assay.predictions.duckdb import scanner as duck_scanner
-from assay.predictions.duckdb import scanner as duck_trial
+from assay.predictions.duckdb.cell_keys import CellKeys, duckdb_bin, refuse_other_bins
 from assay.predictions.duckdb.loading import fetch_shown
-from assay.predictions.duckdb.scanner import DuckScanner, duckdb_bin, refuse_other_bins
+from assay.predictions.duckdb.scanner import DuckScanner
 from assay.predictions.engine import telling_progress
 from assay.predictions.scan import Scan
-from assay.predictions.sql.rows import spread_sql, value_sql
+from assay.predictions.sql.rows import RowSql, spread_sql, value_sql
 from tests.predictions.contract import (
     SEED,
     Population,
@@ -173,11 +174,11 @@ def test_keys_are_packed_and_unpacked() -> None:
     bins = np.repeat(np.arange(-LARGEST_BIN, LARGEST_BIN + 1), 2)
     yes = np.tile([False, True], 2 * LARGEST_BIN + 1)
     packed = duckdb.from_arrow(pa.table({"bin": bins, "yes": yes})).project(
-        f"xor(bin::SMALLINT, yes::SMALLINT * {2**duck_scanner._YES_BIT}::SMALLINT) AS key"
+        f"xor(bin::SMALLINT, yes::SMALLINT * {2**duck_keys._YES_BIT}::SMALLINT) AS key"
     )
     keys = packed.to_arrow_table()["key"]
     assert np.unique(keys.to_numpy()).size == bins.size
-    unpacked = duck_scanner._unpacked(keys)
+    unpacked = CellKeys(RowSql("id", "p", "q")).unpacked("margin", keys)
     assert (unpacked[0] == bins).all()
     assert (unpacked[1] == yes).all()
 
@@ -246,14 +247,14 @@ def test_a_number_without_a_second_round(tmp_path: Path, monkeypatch: pytest.Mon
 def test_bins_that_are_not_rounded_to_the_nearest(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(duck_scanner, "duckdb_bin", _floored)
+    monkeypatch.setattr(duck_keys, "duckdb_bin", _floored)
     _is_found_out(check_counts, made(name), tmp_path)
     _is_found_out(check_draw, made(name), tmp_path)
 
 
 def test_bins_in_single_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        duck_scanner,
+        duck_keys,
         "duckdb_bin",
         lambda value, rule: re.sub("1e0", "1::FLOAT", duckdb_bin(value, rule)),
     )
@@ -269,6 +270,6 @@ def test_confidence_in_single_precision(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_a_duckdb_that_computes_other_bins_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     refuse_other_bins.__wrapped__()
-    monkeypatch.setattr(duck_trial, "duckdb_bin", _floored)
+    monkeypatch.setattr(duck_keys, "duckdb_bin", _floored)
     with pytest.raises(PredictionsError, match="computes otherwise than numpy"):
         refuse_other_bins.__wrapped__()

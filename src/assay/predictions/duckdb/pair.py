@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from assay.core.profile import ScoreCells
 from assay.core.types import Ints
+from assay.predictions.duckdb.cell_keys import duckdb_bin, refuse_other_bins
 from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.relations import release
-from assay.predictions.duckdb.scanner import duckdb_bin, refuse_other_bins
 from assay.predictions.engine import Rows, Span, polled
 from assay.predictions.ids import Ids
 from assay.predictions.memory import TOP

@@ -1,6 +1,6 @@
 """Predictions that DuckDB reads where they lie: out of core, in one pass."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cache
@@ -11,19 +11,21 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from assay.core.bins import Rule, Scale, bins_of, scale_of
+from assay.core.bins import Rule, Scale, scale_of
 from assay.core.cuts import Variable
 from assay.core.deck import Id
 from assay.core.error_model import Model
 from assay.core.profile import ScoreCells, evenest
-from assay.core.types import Bools, Floats, Ints, Words
+from assay.core.types import Floats, Ints, Words
 from assay.core.weights import factor_exponent
 from assay.errors import PredictionsError
 from assay.predictions.class_values import rows_of_lists
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.contract import IdKind
 from assay.predictions.doubts import Doubt, doubts_of
+from assay.predictions.duckdb.cell_keys import CellKeys
 from assay.predictions.duckdb.classes import rows_with_classes
+from assay.predictions.duckdb.inspected import DuckInspected
 from assay.predictions.duckdb.loading import fetch_shown
 from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import DuckIds, Relation
@@ -37,7 +39,6 @@ from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed, duckdb_mix
 from assay.predictions.sql.model import model_sql
 from assay.predictions.sql.opinions import duckdb_row_word
 from assay.predictions.sql.rows import (
-    TRIED,
     RowSql,
     case_sql,
     double_sql,
@@ -45,105 +46,9 @@ from assay.predictions.sql.rows import (
     heap_sql,
     row_sql,
     scaled_sql,
-    spread_sql,
     value_sql,
 )
 from assay.predictions.values import refuse_bad_total
-
-# What is wrong with rows that DuckDB reads, when something is.
-
-
-class DuckInspected:
-    """`Inspected` rows of a relation.
-
-    Parameters
-    ----------
-    relation : Relation
-        The rows.
-    id : str
-        The id as SQL; it orders the examples.
-    sql : str
-        Stands after FROM: the relation's rows, with more columns.
-    """
-
-    def __init__(self, relation: Relation, id: str, sql: str) -> None:
-        self._relation, self._id, self._sql = relation, id, sql
-
-    @property
-    def source(self) -> str:
-        """Where the rows come from, for people."""
-        return self._relation.label
-
-    @property
-    def types(self) -> Mapping[str, str]:
-        """Of each column its type."""
-        return self._relation.types
-
-    def count(self, conditions: Sequence[str]) -> Sequence[int]:
-        """Return for each condition the number of rows that fulfil it."""
-        counts = ", ".join(f"count(*) FILTER ({condition})" for condition in conditions)
-        counted: Sequence[int] = self._fetch(self._rows.aggregate(counts))[0]
-        return counted
-
-    def first(self, columns: Sequence[str], condition: str) -> list[Sequence[object]]:
-        """Return columns of up to three rows that fulfil it: those with the smallest ids."""
-        found = self._rows.filter(condition).order(self._id).limit(3)
-        return self._fetch(found.project(", ".join(map(identifier, columns))))
-
-    def distinct(self, column: str, condition: str, limit: int) -> list[object]:
-        """Return the smallest values of the column among the rows that fulfil it."""
-        values = self._rows.filter(condition).project(f"{identifier(column)} AS value").distinct()
-        return [value for (value,) in self._fetch(values.order("value").limit(limit))]
-
-    @property
-    def _rows(self) -> duckdb.DuckDBPyRelation:
-        return self._relation.connection.sql(f"FROM {self._sql}")
-
-    def _fetch(self, rows: duckdb.DuckDBPyRelation) -> list[Any]:
-        """Fetch rows without a look at the files' statistics.
-
-        Those of Parquet files leave NaN out, and DuckDB would conclude that there is none:
-        https://github.com/duckdb/duckdb/issues/25521.
-        """
-        connection = self._relation.connection
-        connection.execute("SET disabled_optimizers = 'statistics_propagation,filter_pushdown'")
-        try:
-            found: list[Any] = rows.fetchall()
-        finally:
-            connection.execute("RESET disabled_optimizers")
-        return found
-
-
-# Whether the DuckDB at hand computes the bins that numpy does: tried once in a process.
-
-
-def duckdb_bin(value: str, rule: Rule) -> str:
-    """Return DuckDB's expression for the bin of a value, a SMALLINT.
-
-    Examples
-    --------
-    >>> duckdb.sql("SELECT " + duckdb_bin("0.9::DOUBLE", "probability")).fetchall()
-    [(1295,)]
-    """
-    return f"({spread_sql(value, rule)})::SMALLINT"  # the cast rounds halves to even
-
-
-@cache
-def refuse_other_bins() -> None:
-    """Raise an error if this DuckDB would make other strata than every other engine."""
-    with duckdb.connect() as connection:
-        for rule, values in TRIED.items():
-            rows = ", ".join(f"({double_sql(value)})" for value in values)
-            found = connection.sql(f"FROM (VALUES {rows}) AS tried(x)").project(
-                duckdb_bin("x", rule)
-            )
-            if [bin for (bin,) in found.fetchall()] != bins_of(np.array(values), rule).tolist():
-                raise PredictionsError(
-                    f"this DuckDB computes otherwise than numpy: the bin of a {rule}",
-                    details=f"version {duckdb.__version__}; it would make other strata",
-                    hint="read the predictions with engine 'memory'",
-                )
-
 
 _WEIGHT = "assay_weight"  # the column with the impressions of a row
 
@@ -154,13 +59,6 @@ _LISTED = 220_000
 _BATCH = 100_000  # rows that go to another engine at once
 
 _MEMORY = "200MB"  # enough for two threads that read row groups of a million rows
-
-# What a row says goes into that one of a bin's 16 bits that is, for bins of up to 16,383, a copy
-# of its sign. A key of 16 bits is counted in an array, without a hash table.
-_YES_BIT = 14
-
-# The number of a class, or a code, stands in front of the bits of a bin without a sign.
-_BIN_BITS: dict[Rule, int] = {"probability": 12, "tail": 12, "margin": 15}
 
 
 def first_limit(size: int) -> int:
@@ -450,7 +348,7 @@ class DuckScanner:
     ) -> "pa.Table":
         """Count all rows by bin and label."""
         basic = ["key", "count(*) AS count", "min(value) AS low", "max(value) AS high"]
-        told = [f"{self.key(value, rule)} AS key", f"{value} AS value", *columns]
+        told = [f"{self.keys.sql(value, rule)} AS key", f"{value} AS value", *columns]
         if self._row.weight:
             told.append(f"{_WEIGHT} AS weight")
             basic.append("sum(weight)::BIGINT AS weight")
@@ -462,28 +360,14 @@ class DuckScanner:
             self.tell_what_is_wrong()
             raise
 
-    def key(self, value: str, rule: Rule) -> str:
-        """Return a whole number for the bin of a value and what the row says.
-
-        Where it cannot be told what a row says, there is none, as where something is missing.
-        """
-        row = self._row
-        said = row.says if row.is_sure else f"nullif({row.says}, {row.unclear})"
-        bin = duckdb_bin(value, rule)
-        if row.classes is None:
-            return f"xor({bin}, CAST({said} AS SMALLINT) * {2**_YES_BIT}::SMALLINT)"
-        bits = _BIN_BITS[rule]
-        kind = "INTEGER" if row.classes << bits <= 2**31 else "BIGINT"
-        key = f"({said})::{kind} * {2**bits} + {bin}::{kind} + {2 ** (bits - 1)}"
-        return f"({key})::USMALLINT" if row.classes << bits <= 2**16 else key
-
     def keys_of(self, cells: ScoreCells) -> "pa.Array[Any]":
         """Return the key of each cell, of the type that DuckDB gives it."""
-        said = cells.said.astype(np.int64)
-        if self._row.classes is None:
-            return pa.array(cells.bin ^ said << _YES_BIT, pa.int16())
-        bits = _BIN_BITS[cells.rule]
-        return pa.array((said << bits) + cells.bin + (1 << bits - 1), pa.int64())
+        return self.keys.of(cells)
+
+    @property
+    def keys(self) -> CellKeys:
+        """The numbers of cells."""
+        return CellKeys(self._row)
 
     def keyed(
         self, cells: ScoreCells, *, seed: int = 0, limit: int | None = None
@@ -497,7 +381,7 @@ class DuckScanner:
         seed, limit : int, optional
             Leave out the rows whose number lies above the limit.
         """
-        key = self.key(self._row.score, cells.rule)
+        key = self.keys.sql(self._row.score, cells.rule)
         low = "" if limit is None else f"WHERE {duckdb_keyed(self._digest, seed)} <= {limit}"
         # A cursor, so that what is asked meanwhile of the same rows does not end this.
         cursor = self._relation.connection.cursor()
@@ -524,22 +408,15 @@ class DuckScanner:
         ends = [np.asarray(counted[end]) for end in ("low", "high")]
         if counted["key"].null_count or not np.isfinite(ends).all():
             self.tell_what_is_wrong()
-        bins, said = self._unpacked(rule, counted["key"])
+        bins, said = self.keys.unpacked(rule, counted["key"])
         return np.argsort(self._n_codes * bins + said)
 
     @property
     def _n_codes(self) -> int:
-        return 2 if self._row.classes is None else self._row.classes
-
-    def _unpacked(self, rule: Rule, keys: "pa.ChunkedArray[Any]") -> tuple[Ints, Bools | Ints]:
-        """Return the bins, and what was said."""
-        if self._row.classes is None:
-            return _unpacked(keys)
-        key, bits = np.asarray(keys).astype(np.int64), _BIN_BITS[rule]
-        return key % 2**bits - 2 ** (bits - 1), key >> bits
+        return self.keys.n_codes
 
     def _cells(self, rule: Rule, counted: "pa.Table", order: Ints, words: Words) -> ScoreCells:
-        bins, said = self._unpacked(rule, counted["key"])
+        bins, said = self.keys.unpacked(rule, counted["key"])
         low, high = (np.asarray(counted[end]).astype(np.float64)[order] for end in ("low", "high"))
         count = np.asarray(counted["count"])[order]
         weight = np.asarray(counted["weight"])[order] if self._row.weight else None
@@ -616,10 +493,3 @@ def _pieces(rows: duckdb.DuckDBPyRelation) -> Iterator[Floats]:
 
 def _word_sql(limit: float) -> str:
     return f"{int(limit)}::UBIGINT"
-
-
-def _unpacked(column: "pa.ChunkedArray[Any]") -> tuple[Ints, Bools]:
-    """Return the bins and the labels, from keys of 16 bits with a sign."""
-    key = np.asarray(column).astype(np.int64)
-    yes = (key >> _YES_BIT & 1) != (key < 0)
-    return key ^ (yes.astype(np.int64) << _YES_BIT), yes

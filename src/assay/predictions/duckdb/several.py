@@ -18,15 +18,17 @@ from assay.core.profile import ScoreCells
 from assay.core.strata import UNNAMED
 from assay.errors import PredictionsError
 from assay.predictions.doubts import Doubt
+from assay.predictions.duckdb.cell_keys import refuse_other_bins
 from assay.predictions.duckdb.loading import fetch_shown
 from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import Relation, open_relation
-from assay.predictions.duckdb.scanner import DuckScanner, first_limit, refuse_other_bins
+from assay.predictions.duckdb.scanner import DuckScanner, first_limit
 from assay.predictions.duckdb.slices import BITS as BITS_SQL
 from assay.predictions.duckdb.slices import DuckSlices, find_slices
 from assay.predictions.engine import Listed, Survey
 from assay.predictions.judgements import about
 from assay.predictions.memory import by_model
+from assay.predictions.rank_counts import Ranked, find_cells
 from assay.predictions.roles import Roles, score_name
 from assay.predictions.scan import Scan
 from assay.predictions.sql.checks import refuse_bad_rows
@@ -43,9 +45,7 @@ from assay.predictions.streamed import (
     WEIGHT,
     FirstPass,
     Judge,
-    Ranked,
     UnusableError,
-    find_cells,
 )
 from assay.predictions.values import slice_columns
 
@@ -320,7 +320,7 @@ class DuckSeveral(DuckScanner):
         kind = "USMALLINT" if self._n_codes <= 2**16 else "BIGINT"
         pairs = zip(self._own, self._each.values(), steps, strict=True)
         for place, ((role, _), one, step) in enumerate(pairs):
-            key = one.key(one.row.score, step.cells.rule)
+            key = one.keys.sql(one.row.score, step.cells.rule)
             name, keyed = f"{_STEPS}_{place}", f"{_KEY}_{place}"
             # A table has statistics, by which DuckDB joins without a hash table.
             connection.execute(f"DROP TABLE IF EXISTS {name}")
