@@ -132,7 +132,7 @@ def test_who_reads_weights(tmp_path: Path) -> None:
     with pytest.raises(PredictionsError, match=r"(?s)engine 'duckdb'.*second opinions.*leave out"):
         read_predictions(Scan(path, engine="duckdb"), sample_weight="views", aux=["p"], **named)
     with pytest.raises(PredictionsError, match=r"(?s)engine 'spark'.*Parquet file"):
-        read_predictions(Scan("a table", engine="spark"), sample_weight="views", **named)
+        read_predictions(Scan("a table", engine="spark"), sample_weight="views", aux=["p"], **named)
     with pytest.raises(PredictionsError, match="'view' not found"):
         read_predictions(TABLE, score="p", threshold=0.5, sample_weight="view")
     with pytest.raises(PredictionsError, match="'view' not found"):

@@ -224,11 +224,11 @@ def read_predictions(
         The columns that people see when they label an item.
     groups : sequence of str
         With `classifiers`, groups of items that metrics are wanted of: ``lang=de``, or ``lang`` for
-        one a value. DuckDB reads them where they lie; others read all into memory.
+        one a value. DuckDB and Spark read them where they lie; others read all into memory.
     sample_weight : str, optional
         The column of weights, finite numbers that are not negative: an item counts as much as its
         weight, and not at all where that is 0. With `aux` all is then read into memory, and with
-        `classifiers`, but by DuckDB.
+        `classifiers`, but by DuckDB and Spark.
     aux : sequence of str
         Columns that a model of the outcome may use beside the score: numbers, true and false, or
         categories, which may be missing. With `classifiers`, all is then read into memory, but by
