@@ -1,6 +1,7 @@
 """Spark Connect: a client that sends plans to a server, as from a notebook."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -57,8 +58,10 @@ def test_a_client_reads_what_memory_does(spark_connect_url: str, tmp_path: Path)
     pq.write_table(table.append_column("views", views), path)
     program = tmp_path / "client.py"
     program.write_text(CLIENT)
+    direct = {**os.environ, **dict.fromkeys(("no_proxy", "NO_PROXY"), "127.0.0.1")}
     run = subprocess.run(
         [sys.executable, program, path, spark_connect_url],
+        env=direct,
         capture_output=True,
         text=True,
         check=False,
