@@ -5,6 +5,7 @@ import json
 import shutil
 import struct
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -280,3 +281,96 @@ def test_data_of_iceberg_elsewhere_is_refused(iceberg: Any, tmp_path: Path) -> N
     shutil.copytree(_folder(iceberg), moved)
     with pytest.raises(PredictionsError, match="has files elsewhere"):
         read_predictions(moved, **COLUMNS)
+
+
+def test_rows_that_a_file_of_deletes_names(iceberg: Any) -> None:
+    """By their numbers, which the library reads; by their values, which it refuses."""
+    folder = _folder(iceberg)
+    data = next(
+        task.file.file_path
+        for task in iceberg.scan().plan_files()
+        if pq.read_table(_local(task.file.file_path))["id"][0].as_py() == 0
+    )
+    numbers = {"file_path": [data] * 3, "pos": pa.array([3, 17, 190], pa.int64())}
+    _delete_by_file(iceberg, "POSITION_DELETES", numbers, (2147483546, 2147483545))
+    kept = [id for id in range(SIZE) if id not in (3, 17, 190)]
+    same_as(folder, rows(0, SIZE).take(kept))
+    _delete_by_file(iceberg, "EQUALITY_DELETES", {"id": [5]}, (1,))
+    with pytest.raises(PredictionsError, match=r"the Iceberg table .* cannot be read") as caught:
+        read_predictions(folder, **COLUMNS)
+    assert "Spark's catalog" in str(caught.value)
+
+
+def _local(uri: str) -> str:
+    return uri.removeprefix("file://")
+
+
+def _delete_by_file(
+    made: Any, content: str, columns: dict[str, Any], numbers: tuple[int, ...]
+) -> None:
+    """Write metadata in which a file of deletes is added, which pyiceberg itself never writes."""
+    manifest: Any = import_module("pyiceberg.manifest")
+    snapshots: Any = import_module("pyiceberg.table.snapshots")
+    update: Any = import_module("pyiceberg.table.update")
+    of_data = manifest.ManifestWriterV2
+    deletes: Any = type(
+        "Deletes",
+        (of_data,),
+        {
+            "content": lambda _: manifest.ManifestContent.DELETES,
+            "_meta": property(lambda self: {**of_data._meta.fget(self), "content": "deletes"}),
+        },
+    )
+    table = pa.table(columns)
+    fields = [
+        field.with_metadata({"PARQUET:field_id": str(number)})
+        for field, number in zip(table.schema, numbers, strict=True)
+    ]
+    path = f"{made.location()}/data/{content}.parquet"
+    pq.write_table(table.cast(pa.schema(fields)), _local(path))
+    own = {
+        "content": manifest.DataFileContent[content],
+        "file_path": path,
+        "file_format": manifest.FileFormat.PARQUET,
+        "partition": import_module("pyiceberg.typedef").Record(),
+        "record_count": table.num_rows,
+        "file_size_in_bytes": Path(_local(path)).stat().st_size,
+        "equality_ids": [*numbers] if content == "EQUALITY_DELETES" else None,
+    }
+    before = made.current_snapshot()
+    new, order = before.snapshot_id + 1, before.sequence_number + 1
+    folder = f"{made.location()}/metadata"
+    written = made.io.new_output(f"{folder}/{new}-m0.avro")
+    with deletes(made.spec(), made.schema(), written, new, "deflate") as writer:
+        unset = dict.fromkeys(("sequence_number", "file_sequence_number"))
+        writer.add_entry(
+            manifest.ManifestEntry.from_args(
+                status=manifest.ManifestEntryStatus.ADDED,
+                snapshot_id=new,
+                data_file=manifest.DataFile.from_args(**own),
+                **unset,
+            )
+        )
+    listed = f"{folder}/snap-{new}.avro"
+    with manifest.write_manifest_list(
+        2, made.io.new_output(listed), new, before.snapshot_id, order, "deflate"
+    ) as every:
+        every.add_manifests([*before.manifests(made.io), writer.to_manifest_file()])
+    snapshot = snapshots.Snapshot(
+        snapshot_id=new,
+        parent_snapshot_id=before.snapshot_id,
+        sequence_number=order,
+        timestamp_ms=before.timestamp_ms + 10,
+        manifest_list=listed,
+        summary=snapshots.Summary(snapshots.Operation.DELETE),
+        schema_id=0,
+    )
+    changes = (
+        update.AddSnapshotUpdate(snapshot=snapshot),
+        update.SetSnapshotRefUpdate(ref_name="main", type="branch", snapshot_id=new),
+    )
+    metadata = update.update_table_metadata(made.metadata, changes)
+    made.metadata = metadata
+    Path(_local(folder), f"{10 + order:05}-made.metadata.json").write_text(
+        metadata.model_dump_json()
+    )
