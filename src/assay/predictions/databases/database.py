@@ -182,23 +182,28 @@ class Database(ABC):
         label : str
             What is read, for people; the database when left out.
         """
-        with self._lock:
+        with self._lock, self.telling(label):
+            if not self._depth:
+                self.open()
+            self._depth += 1
             try:
+                yield
+            finally:
+                self._depth -= 1
                 if not self._depth:
-                    self.open()
-                self._depth += 1
-                try:
-                    yield
-                finally:
-                    self._depth -= 1
-                    if not self._depth:
-                        self.close()
-            except (AssayError, ImportError):
-                raise
-            except self.errors() as error:
-                raise PredictionsError(
-                    f"{label or self.address} cannot be read", details=self.told(error)
-                ) from error
+                    self.close()
+
+    @contextmanager
+    def telling(self, label: str = "") -> Iterator[None]:
+        """Let errors of the database be told as errors of what is read, as in `connected`."""
+        try:
+            yield
+        except (AssayError, ImportError):
+            raise
+        except self.errors() as error:
+            raise PredictionsError(
+                f"{label or self.address} cannot be read", details=self.told(error)
+            ) from error
 
     def told(self, error: Exception) -> str:
         """Return what an error says, for people."""

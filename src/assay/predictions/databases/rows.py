@@ -82,9 +82,18 @@ class DatabaseRows:
             return self.database.fetch(query.sql(self.database))
 
     def pieces(self, query: Query) -> Iterator[list[Row]]:
-        """Return the rows that a query has for an answer piece by piece."""
-        with self.database.connected(self.source):
-            yield from self.database.pieces(query.sql(self.database))
+        """Return the rows that a query has for an answer piece by piece.
+
+        By a connection of its own: whoever takes the pieces may ask for something else meanwhile,
+        and may be of another thread each time.
+        """
+        own = type(self.database)(self.database.url)
+        with own.telling(self.source):
+            own.open()
+            try:
+                yield from own.pieces(query.sql(own))
+            finally:
+                own.close()
 
     def count(self, conditions: Sequence[str]) -> list[int]:
         """Return for each condition the number of rows that fulfil it."""

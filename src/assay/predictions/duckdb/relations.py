@@ -115,6 +115,8 @@ def open_relation(scan: Scan, columns: Sequence[str], *, staged: bool) -> Relati
         }
     )
     try:
+        # A copy that takes long would draw a bar of its own.
+        connection.execute("SET enable_progress_bar_print = false")
         return _opened(scan, wanted, connection, folder, staged=staged)
     except BaseException:
         release(connection, folder)
