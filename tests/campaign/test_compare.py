@@ -14,7 +14,7 @@ from sklearn import metrics as sk
 import assay
 from assay.audit.values import Counts, values_of
 from assay.core.targets import Groups
-from assay.predictions.pair import read_compared
+from assay.predictions.read_pair import read_compared
 from assay.storage import open_store
 
 SIZE = 900

@@ -17,8 +17,8 @@ from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
 from assay.errors import PredictionsError
 from assay.predictions.contract import Predictions
-from assay.predictions.pair import read_compared
 from assay.predictions.read import read_predictions
+from assay.predictions.read_pair import read_compared
 
 SIZE = 1500
 NAMES = ("old", "new")

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from assay.errors import InputError
-from assay.predictions.pair import Compared, read_compared
+from assay.predictions import Compared, read_compared
 
 OLD, NEW, IN_OLD, IN_NEW = (1 << bit for bit in range(4))  # of yes and no, a code is four bits
 COLUMNS: dict[str, Any] = {"score": "p", "threshold": 0.5}

@@ -42,12 +42,10 @@ if TYPE_CHECKING:
         Compared,
         ComparedPredictions,
         code_of_both,
-        parts_in,
-        read_compared,
         said_by_both,
-        stays_in_place,
     )
     from assay.predictions.read import engine_of, from_arrays, read_predictions
+    from assay.predictions.read_pair import parts_in, read_compared, stays_in_place
     from assay.predictions.roles import (
         SCORE_SCALES,
         SCORES_OF,
@@ -89,11 +87,9 @@ else:
             "labelled": "Labelled read_labelled",
             "memory": "MemoryPredictions",
             "opinions": "Opinionated bound_seed fold_of",
-            "pair": (
-                "NOWHERE Compared ComparedPredictions code_of_both parts_in read_compared "
-                "said_by_both stays_in_place"
-            ),
+            "pair": "NOWHERE Compared ComparedPredictions code_of_both said_by_both",
             "read": "engine_of from_arrays read_predictions",
+            "read_pair": "parts_in read_compared stays_in_place",
             "roles": (
                 "SCORE_SCALES SCORES_OF STAR Roles ScoreOf ScoreScale refuse_bad_show "
                 "refuse_improbable score_name fits_pattern"
