@@ -23,7 +23,6 @@ from assay.predictions import (
     STAR,
     Engine,
     Scan,
-    has_tables,
 )
 from assay.results import printable
 
@@ -455,6 +454,8 @@ def two_scans(
     tables : sequence of str, optional
         One for all that are databases, or one for each of the two.
     """
+    from assay.predictions import has_tables  # takes long to load
+
     given = list(tables or ())
     if len(given) > 2:
         raise typer.BadParameter(f"{len(given)} tables are named, of two sets of predictions")
