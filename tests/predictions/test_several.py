@@ -46,6 +46,8 @@ def test_all_that_is_told(engine: str, request: pytest.FixtureRequest, tmp_path:
 def test_in_any_order_with_strings_for_ids(
     names: tuple[str, ...], engine: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
+    if engine == "clickhouse" and "rare" in names:
+        pytest.skip("ClickHouse takes seconds to understand such a query, and one is enough")
     meant = several(*names, strings=True)
     check_several(meant.read(scan_by(request, engine, _written(meant, tmp_path))), meant)
 
