@@ -334,7 +334,8 @@ def read_predictions(
         more: dict[str, Any] = {"id": id, "weight": sample_weight, "aux": tuple(aux)}
         roles = {name: replace(role, **more) for name, role in roles.items()}
         (name, role), *further = roles.items()
-        with nullcontext() if further else about(name):
+        # Where codes are counted, the engine itself says whom an error is about.
+        with nullcontext() if further or groups or aux else about(name):
             scanned = ScannedPredictions(
                 open_scanner(scan, engine, roles, show, groups),
                 threshold=None if further or role.model is not None else role.limit,
