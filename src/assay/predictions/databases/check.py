@@ -1,4 +1,4 @@
-"""Whether a database computes what numpy does: tried on known values before it is trusted."""
+"""A trial of a database on known values: it must compute what numpy does before it is trusted."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Which database a text names, if any."""
+"""The database that a text names, if any."""
 
 from assay.predictions.databases.database import Database
 from assay.predictions.databases.postgres import Postgres, is_postgres
