@@ -180,7 +180,7 @@ def test_bad_values_are_told(rows: Path, tmp_path: Path) -> None:
     with pytest.raises(PredictionsError, match="classifier 'cnn': 1 of 6,000 scores in column 'p'"):
         _read(path, "duckdb", EVERY)
     for names in (EVERY, ("cnn",)):
-        with pytest.raises(PredictionsError, match="^no item of .* has lang=nl"):
+        with pytest.raises(PredictionsError, match=r"^no item of .* has lang=nl"):
             _read(rows, "duckdb", names, groups=["lang=nl"])
     with pytest.raises(PredictionsError, match="column 'langs' not found"):
         _read(rows, "duckdb", EVERY, groups=["langs=nl"])
