@@ -265,8 +265,8 @@ def _population() -> Population:
 @pytest.mark.parametrize("wrong", [False, True])
 def test_intervals_hold_as_often_as_they_say_and_not_if_another_class_is_read(wrong: bool) -> None:
     # 200 runs of eight metrics at 95%: each holds in 181 or more (a binomial at 0.95 is below that
-    # with chance 0.003; of eight, 0.02). The seed is fixed. Of the wrong variant a fifth of the runs
-    # tells as much: it holds in less than one of ten.
+    # with chance 0.003; of eight, 0.02). The seed is fixed. Of the wrong variant a fifth of the
+    # runs tells as much: it holds in less than one of ten.
     found = _population()
     targets = parse_targets(
         ["precision", "recall"],

@@ -205,6 +205,15 @@ def scores_to_keep(
     """Return the columns of scores that are kept with every card.
 
     What stays where it is would be read once more for them: it is if something else is kept, too.
+
+    Parameters
+    ----------
+    scans : sequence
+        The two sets of predictions.
+    id : str or None
+        The column of ids.
+    shown, scores : sequence of str
+        The columns that people see, and those of the scores.
     """
     return scores if shown or not any(stays_in_place(scan, id) for scan in scans) else ()
 

@@ -1,4 +1,4 @@
-"""What is wrong with rows that DuckDB reads, when something is."""
+"""Rows that DuckDB reads, looked at again to tell what is wrong with them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
