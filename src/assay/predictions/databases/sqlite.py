@@ -51,6 +51,8 @@ def is_sqlite(path: str) -> bool:
     if path.startswith(SQLITE):
         return True
     try:
+        if not Path(path).is_file():  # a pipe would be waited for
+            return False
         with Path(path).open("rb") as file:
             return file.read(len(_HEADER)) == _HEADER
     except (OSError, ValueError):
