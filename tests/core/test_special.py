@@ -1,19 +1,20 @@
 """What is done without scipy is what scipy does, and scipy's functions are scipy's."""
 
+from statistics import NormalDist
+
 import numpy as np
-import pytest
 from scipy import special as of_scipy
 
 from assay.core import special
 
 
 def test_normal_quantiles_are_those_of_scipy() -> None:
-    for confidence in (*np.linspace(0.0, 0.999_999, 2_001).tolist(), 1e-9, 1 - 1e-12, 1.0):
-        assert special.z_of(confidence) == pytest.approx(
-            float(of_scipy.ndtri((1 + confidence) / 2)), rel=4e-15, abs=0.0
-        )
-    with pytest.raises(AssertionError):  # one tail in place of two
-        assert special.z_of(0.9) == pytest.approx(float(of_scipy.ndtri(0.9)), rel=4e-15)
+    usual = (0.8, 0.9, 0.95, 0.98, 0.99, 0.999)
+    for confidence in (*np.linspace(0.0, 0.999_999, 2_001).tolist(), *usual, 1e-9, 1 - 1e-12, 1.0):
+        assert special.z_of(confidence) == of_scipy.ndtri((1 + confidence) / 2)
+    assert special.z_of(0.9) != of_scipy.ndtri(0.9)  # one tail in place of two
+    # Another library's are equal to some 15 digits, and not to the last bit.
+    assert special.z_of(0.95) != NormalDist().inv_cdf(0.975)
 
 
 def test_x_log_y_is_scipys_also_at_0() -> None:

@@ -39,7 +39,7 @@ import numpy as np
 from assay.core.allocation import explore
 from assay.core.forecast import wilson_labels
 from assay.core.forms import Ratio
-from assay.core.special import quantile
+from assay.core.special import ndtri
 from assay.core.stratified import rarer
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
@@ -72,7 +72,7 @@ _GAPS = np.linspace(0.0, _DESPAIR, 1001)
 
 @cache
 def _boldness() -> Floats:
-    z = np.array([quantile(share) for share in np.exp(-_GAPS[1:]).tolist()])
+    z = ndtri(np.exp(-_GAPS[1:]))
     return np.append(0.0, np.exp(_GAPS[1:] - z**2 / 2) / np.sqrt(2 * np.pi))
 
 

@@ -91,11 +91,11 @@ def summed(groups: "pa.Table") -> Floats:
 
     Examples
     --------
-    Twice 1.5: the exponent of both is 1023, and the fraction 2^51.
+    Twice 1.5: the exponent of both is 1023, and the fraction 2^51. Together they are 1 and 2.
 
     >>> names = ["exponent", "sum(upper)", "sum(lower)", "sum(item)"]
     >>> summed(pa.table(dict(zip(names, ([1023], [2**26], [0], [2])))))
-    array([3.])
+    array([1., 2.])
     """
     found: list[float] = []
     columns = (groups[name].to_pylist() for name in ("exponent", "sum(upper)", "sum(lower)"))
