@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import assay
+from benchmarks.any_size import own_peak
 
 AT_ONCE = 1_000_000
 THREADS = 2
@@ -95,7 +96,7 @@ def _tell_cost(work: str, paths: list[Path], answer: "SimpleQueue[dict[str, floa
         {
             "CPU s": _cpu_seconds() - cpu,
             "s": time.perf_counter() - clock,
-            "MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            "MB": own_peak(),
         }
     )
 
