@@ -1,10 +1,13 @@
 """Weights in comparisons and series: a label counts by the weight of its item in each week."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
 from typer.testing import CliRunner
@@ -13,6 +16,7 @@ import assay
 from assay.cli import app
 from assay.errors import DesignError, PredictionsError
 from assay.predictions import from_arrays
+from assay.predictions.scan import Engine
 
 RNG = np.random.default_rng(23)
 SIZE = 160
@@ -59,11 +63,40 @@ def label(campaign: assay.Campaign, batch: int = 80) -> assay.Estimates:
 
 OLD, NEW = week(0, 120, 0.4), week(40, 160, 0.1)
 
+Where = Callable[[str, dict[str, Any]], object]
 
-@pytest.mark.parametrize("metric", METRICS)
-def test_a_difference_by_weight_is_scikit_learns_at_full_labelling(metric: str) -> None:
+
+@pytest.fixture
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> Where:
+    """Return what puts a week, under a name, where an engine reads it."""
+    engine: Engine = request.param
+    spark = request.getfixturevalue("spark") if engine == "spark" else None
+
+    def put(name: str, rows: dict[str, Any]) -> object:
+        if engine == "memory":
+            return rows
+        path = tmp_path / f"{name}.parquet"
+        pq.write_table(pa.table(rows), path)
+        return assay.Scan(str(path), engine=None if spark else engine, spark=spark)
+
+    return put
+
+
+@pytest.mark.parametrize(
+    ("where", "metric"),
+    [
+        *(("memory", metric) for metric in METRICS),
+        *(("duckdb", metric) for metric in METRICS),
+        ("spark", "f1"),
+    ],
+    indirect=["where"],
+)
+def test_a_difference_by_weight_is_scikit_learns_at_full_labelling(
+    where: Where, metric: str
+) -> None:
+    weeks = where("old", OLD), where("new", NEW)
     campaign = assay.compare_campaign(
-        OLD, NEW, **COLUMNS, metric=metric, within=1e-9, level_within=1e-9, seed=2
+        *weeks, **COLUMNS, metric=metric, within=1e-9, level_within=1e-9, seed=2
     )
     difference, level = label(campaign).values()
     meant = value(metric, NEW) - value(metric, OLD)
@@ -74,15 +107,40 @@ def test_a_difference_by_weight_is_scikit_learns_at_full_labelling(metric: str) 
     assert abs(plain - meant) > 0.02
 
 
-def test_an_item_in_both_has_one_weight() -> None:
-    other = {**NEW, "views": NEW["views"] * np.where(np.arange(120) == 7, 3, 1)}
+@pytest.mark.parametrize("where", ["memory", "duckdb", "spark"], indirect=True)
+def test_an_item_in_both_has_one_weight(where: Where) -> None:
+    old, changed = where("old", OLD), np.isin(np.arange(120), [7, 12])
+    other = {**NEW, "views": NEW["views"] * np.where(changed, 3, 1)}
     with pytest.raises(PredictionsError) as told:
-        assay.compare_campaign(OLD, other, **COLUMNS, budget=20)
-    assert "item 'u47' has weight" in told.value.problem
-    assert "1 of the" in told.value.details and "follow" in told.value.hint
-    # Another weight where the other week has none is no other weight.
+        assay.compare_campaign(old, where("other", other), **COLUMNS, budget=20)
+    then, now = (f"{OLD['views'][47] * times:g}" for times in (1, 3))
+    assert told.value.problem.startswith(f"item 'u47' has weight {then} in ")
+    assert f" and {now} in " in told.value.problem
+    in_both = np.count_nonzero(OLD["views"][40:])
+    assert told.value.details.startswith(f"2 of the {in_both} items in both have two weights")
+    assert "follow" in told.value.hint
+
+
+@pytest.mark.parametrize("where", ["memory", "duckdb"], indirect=True)
+def test_another_weight_where_the_other_week_has_none_is_no_other_weight(where: Where) -> None:
     gone = {**NEW, "views": np.where(np.arange(120) == 7, 0, NEW["views"])}
-    assert assay.compare_campaign(OLD, gone, **COLUMNS, budget=20).settings.strata.weighted
+    both = assay.compare_campaign(where("old", OLD), where("gone", gone), **COLUMNS, budget=20)
+    assert both.settings.strata.weighted
+
+
+def test_two_weights_that_are_nearly_one_are_told_apart() -> None:
+    old = {"url": ["a"], "p": [0.7], "views": [1 / 3]}
+    new = {**old, "views": [np.nextafter(1 / 3, 1)]}
+    with pytest.raises(
+        PredictionsError, match=r"0\.3333333333333333 in .* 0\.33333333333333337 in"
+    ):
+        assay.compare_campaign(old, new, **COLUMNS, budget=1)
+
+
+def test_weights_that_are_too_much_together_are_refused() -> None:
+    weeks = [{"url": [url], "p": [0.7], "views": [1.5e308]} for url in "ab"]
+    with pytest.raises(PredictionsError, match="sum to inf"):
+        assay.compare_campaign(*weeks, **COLUMNS, budget=1)
 
 
 def test_both_have_weights_or_none_has() -> None:
@@ -92,12 +150,16 @@ def test_both_have_weights_or_none_has() -> None:
         assay.compare_campaign(plain, weighted, budget=2)
 
 
-def test_labels_of_a_weighted_campaign_count_again_in_a_comparison(tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["memory", "duckdb"], indirect=True)
+def test_labels_of_a_weighted_campaign_count_again_in_a_comparison(
+    where: Where, tmp_path: Path
+) -> None:
     storage = f"sqlite:///{tmp_path}/labels.db"
-    first = assay.create_campaign(OLD, **COLUMNS, budget=60, storage=storage, seed=4)
+    old, new = where("old", OLD), where("new", NEW)
+    first = assay.create_campaign(old, **COLUMNS, budget=60, storage=storage, seed=4)
     label(first)
     campaign = assay.compare_campaign(
-        OLD, NEW, **COLUMNS, within=1e-9, labels_from="campaign", storage=storage
+        old, new, **COLUMNS, within=1e-9, labels_from="campaign", storage=storage
     )
     asked = set()
     while not campaign.done:

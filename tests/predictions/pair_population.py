@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from assay.core.cells import cut_heaps
 from assay.core.deck import Id
 from assay.core.strata import Strata
+from assay.core.types import Floats
 from assay.predictions import Compared, read_compared
 from tests.predictions.contract import SEED
-from tests.predictions.several_population import CLASSIFIERS, several
+from tests.predictions.several_population import CLASSIFIERS, SIZE, several
 
 WEEKS: dict[str, tuple[slice, slice]] = {
     "some in both": (slice(0, 900), slice(400, 1_500)),
@@ -20,8 +22,24 @@ WEEKS: dict[str, tuple[slice, slice]] = {
 }
 
 
-def weeks(items: str = "some in both", *, strings: bool = False) -> tuple["pa.Table", "pa.Table"]:
-    """Return two tables: scores of the later are other scores, and so are its texts."""
+RNG = np.random.default_rng(4)
+WEIGHTS: dict[str, Floats] = {
+    "lognormal": RNG.lognormal(0.0, 1.5, SIZE),
+    # A few items have nearly all of it: more passes than one.
+    "heavy": RNG.pareto(0.25, SIZE) + 1e-9,
+    # Those of both weeks sum to 1, but for rounding: the exact sum decides which power it is.
+    "shares": np.full(SIZE, 1 / SIZE),
+    "tiny": RNG.random(SIZE) * 1e-310,
+}
+
+
+def weeks(
+    items: str = "some in both", *, strings: bool = False, weights: str | None = None
+) -> tuple["pa.Table", "pa.Table"]:
+    """Return two tables: scores of the later are other scores, and so are its texts.
+
+    With weights, each week has some of 0, the other week has other ones; but for shares.
+    """
     first = several(strings=strings).table
     other = several(strings=strings, seed=5).table
     old, new = WEEKS[items]
@@ -31,6 +49,13 @@ def weeks(items: str = "some in both", *, strings: bool = False) -> tuple["pa.Ta
             later = later.append_column(name, other[name])
     seen = pa.array([f"now {text}" for text in later["text"].to_pylist()])
     later = later.set_column(later.column_names.index("text"), "text", seen)
+    if weights is not None:
+        each = WEIGHTS[weights]
+        of_old, of_new = each.copy(), each.copy()
+        if weights != "shares":
+            of_old[5::19], of_new[7::23] = 0, 0
+        first = first.append_column("views", pa.array(of_old))
+        later = later.append_column("views", pa.array(of_new))
     return first.slice(old.start, old.stop - old.start), later.slice(
         new.start, new.stop - new.start
     )
@@ -39,7 +64,7 @@ def weeks(items: str = "some in both", *, strings: bool = False) -> tuple["pa.Ta
 def read(
     sources: Sequence[object], one: str = "odds", other: str = "odds", **more: Any
 ) -> Compared:
-    """Read both with the columns of two of the classifiers."""
+    """Read both with the columns of two of the classifiers; by weight, where they have any."""
     columns = {"old": CLASSIFIERS[one], "new": CLASSIFIERS[other]}
     given = {"id": "key", "show": ["text"], "seed": SEED, **more}
     return read_compared(sources, classifiers=columns, **given)
@@ -50,7 +75,11 @@ def strata_of(both: Compared, bins: int) -> Strata:
     codes = sorted(both.cells())
     heaps = [*((code,) for code in codes[:-2]), tuple(codes[-2:])]
     cut = tuple(cut_heaps(both.profile_heaps(heaps), heaps, [bins] * len(heaps), method="perc"))
-    return Strata(both.classifiers, cut, both.count_parts(cut), groups=both.groups)
+    strata = Strata(both.classifiers, cut, both.count_parts(cut), groups=both.groups)
+    return both.weighed(strata, scale="probability")
+
+
+NAMED = ("id_kind", "classifiers", "groups", "positives", "score_range", "doubts")
 
 
 def check_pair(
@@ -67,7 +96,7 @@ def check_pair(
     seeds : int
         Of how many seeds cards are dealt: the first pass may have brought those of one along.
     """
-    for told in ("size", "id_kind", "classifiers", "groups", "positives", "score_range", "doubts"):
+    for told in ("size", "weighted", *NAMED):
         assert getattr(found, told) == getattr(meant, told), told
     assert found.cells() == meant.cells()
     assert found.fingerprint() == meant.fingerprint()
@@ -89,6 +118,13 @@ def check_pair(
         sizes = [each.count(cut, scale="probability").tolist() for each in (found, meant)]
         assert sizes[0] == sizes[1]
         assert sizes[0] != strata_of(other, 5).sizes.tolist()
+        if meant.weighted:  # as many as are wanted have come by a time that the weights tell
+            some = [
+                each.deal(cut, scale="probability", seed=8, counts=[9] * cut.n_strata)
+                for each in (found, meant)
+            ]
+            assert some[0] == some[1]
+    assert all((card.weight is not None) == meant.weighted for deck in dealt[1] for card in deck)
     ids: list[Id] = [card.id for deck in dealt[1] for card in deck[:2]]
     looked = [
         each.find([*ids, "none", -77], variable="rank", scale="probability")

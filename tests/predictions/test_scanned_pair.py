@@ -1,5 +1,7 @@
 """Two weeks that stay where they are: the same as in memory, item by item."""
 
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +20,14 @@ from assay.predictions import (
     telling_notes,
 )
 from assay.predictions.duckdb import pair as duckdb_pair
+from assay.predictions.duckdb.pair import DuckPair
 from assay.predictions.pair import ScannedPair
 from assay.predictions.scan import Engine
+from assay.predictions.sql.pair import Weighing
 from assay.predictions.union import as_it_is_now
 from tests.predictions.contract_layouts import LAYOUTS
 from tests.predictions.database_tables import in_database
-from tests.predictions.pair_population import WEEKS, check_pair, read, strata_of, weeks
+from tests.predictions.pair_population import WEEKS, WEIGHTS, check_pair, read, strata_of, weeks
 from tests.predictions.several_population import CLASSIFIERS
 
 IN_PLACE: Engine = "duckdb"
@@ -41,38 +45,67 @@ def _scans(paths: list[Path], *engines: Engine) -> list[Scan]:
     return [Scan(path, engine=engine) for path, engine in zip(paths, every, strict=True)]
 
 
-@pytest.mark.parametrize("items", WEEKS)
-def test_all_that_is_told(items: str, tmp_path: Path) -> None:
-    tables = weeks(items)
-    found = read(_scans(_written(tables, tmp_path)))
-    assert isinstance(found, ScannedPair)
-    check_pair(found, read(tables), other=read(weeks(), "odds", "margin"))
+def _by(weights: str | None) -> dict[str, Any]:
+    return {} if weights is None else {"sample_weight": "views"}
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
-    [("rare", "margin"), ("votes", "sure"), ("votes", "votes"), ("margin", "rare")],
+    ("items", "weights"),
+    [
+        *((items, None) for items in WEEKS),
+        *((items, "lognormal") for items in WEEKS),
+        *(("some in both", kind) for kind in WEIGHTS if kind != "lognormal"),
+    ],
 )
-def test_scores_of_any_kind_and_strings_for_ids(one: str, other: str, tmp_path: Path) -> None:
-    tables = weeks(strings=True)
-    check_pair(read(_scans(_written(tables, tmp_path)), one, other), read(tables, one, other))
+def test_all_that_is_told(items: str, weights: str | None, tmp_path: Path) -> None:
+    tables = weeks(items, weights=weights)
+    found = read(_scans(_written(tables, tmp_path)), **_by(weights))
+    assert isinstance(found, ScannedPair)
+    check_pair(found, read(tables, **_by(weights)), other=read(weeks(), "odds", "margin"))
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "weights"),
+    [
+        ("rare", "margin", None),
+        ("votes", "sure", None),
+        ("votes", "votes", None),
+        ("margin", "rare", "lognormal"),
+    ],
+)
+def test_scores_of_any_kind_and_strings_for_ids(
+    one: str, other: str, weights: str | None, tmp_path: Path
+) -> None:
+    tables = weeks(strings=True, weights=weights)
+    found = read(_scans(_written(tables, tmp_path)), one, other, **_by(weights))
+    check_pair(found, read(tables, one, other, **_by(weights)))
+
+
+@pytest.mark.parametrize("weights", [None, "lognormal"])
 @pytest.mark.parametrize("engines", [("duckdb", "memory"), ("memory", "duckdb")])
-def test_one_of_the_two_in_memory(engines: tuple[Engine, Engine], tmp_path: Path) -> None:
-    tables = weeks()
-    found = read(_scans(_written(tables, tmp_path), *engines))
+def test_one_of_the_two_in_memory(
+    engines: tuple[Engine, Engine], weights: str | None, tmp_path: Path
+) -> None:
+    tables = weeks(weights=weights)
+    found = read(_scans(_written(tables, tmp_path), *engines), **_by(weights))
     assert [isinstance(part, MemoryPredictions) for part in parts_in(found)] == [
         engine == "memory" for engine in engines
     ]
-    check_pair(found, read(tables), other=read(weeks(), "odds", "margin"))
+    check_pair(found, read(tables, **_by(weights)), other=read(weeks(), "odds", "margin"))
 
 
-@pytest.mark.parametrize("where", [("postgres", "duckdb"), ("sqlite", "postgres")])
+@pytest.mark.parametrize(
+    ("where", "weights"),
+    [
+        (("postgres", "duckdb"), None),
+        (("sqlite", "postgres"), None),
+        (("postgres", "sqlite"), "lognormal"),
+    ],
+)
 def test_tables_of_databases(
-    where: tuple[str, str], request: pytest.FixtureRequest, tmp_path: Path
+    where: tuple[str, str], weights: str | None, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    tables = weeks(strings=True)
+    tables = weeks(strings=True, weights=weights)
     paths = _written(tables, tmp_path)
     scans = [
         Scan(path, engine="duckdb") if kind == "duckdb" else in_database(request, kind, table)
@@ -80,11 +113,15 @@ def test_tables_of_databases(
     ]
     notes: list[str] = []
     with telling_notes(notes.append):
-        found = read(scans, "rare", "margin")
-    sizes = [size for size, kind in zip(("900", "1,100"), where, strict=True) if kind != "duckdb"]
+        found = read(scans, "rare", "margin", **_by(weights))
+    sizes = [
+        f"{part.size:,}"
+        for part, kind in zip(parts_in(found), where, strict=True)
+        if kind != "duckdb"
+    ]
     assert [text.split(" rows of ")[0] for text in notes] == sizes
     assert all(text.endswith(" are moved to DuckDB") for text in notes)
-    check_pair(found, read(tables, "rare", "margin"))
+    check_pair(found, read(tables, "rare", "margin", **_by(weights)))
 
 
 @pytest.mark.parametrize("layout", ["64 files", "shuffled", "CSV", "JSON lines"])
@@ -136,6 +173,38 @@ def test_ranks_are_each_ones_own(tmp_path: Path) -> None:
     every = np.sort(np.concatenate([np.asarray(old["p"]), np.asarray(halved["p"])]))
     wrong = np.searchsorted(every, np.asarray(halved["p"])) / every.size
     assert np.abs(wrong - own).max() > 0.1  # so far off that no strata would be the same
+
+
+def test_impressions_are_of_both_weeks_together(tmp_path: Path) -> None:
+    """Those of each week by itself, a mistake that is easily made, would make other draws."""
+    tables = weeks("disjoint", weights="lognormal")
+    found = read(_scans(_written(tables, tmp_path)), sample_weight="views")
+    assert 2**49 <= sum(found.cells().values()) <= 2**50
+    ids: list[Any] = tables[1]["key"].to_pylist()[:9]
+    cards = [
+        each.find(ids, variable="rank", scale="probability")
+        for each in (found, read([tables[1], tables[1]], sample_weight="views"))
+    ]
+    both, alone = ([item.card.weight or 0 for item in each if item] for each in cards)
+    assert alone == pytest.approx([2 * weight for weight in both], abs=2)
+
+
+@pytest.mark.parametrize("off", [-1, 0, 1])
+def test_a_sum_that_is_off_makes_the_same_impressions(
+    off: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An engine adds in any order: by the sum that it tells, the factor would be another."""
+    told = DuckPair.weighing
+
+    def weighing(join: DuckPair) -> Weighing:
+        return replace(told(join), total=1 + off * 2.0**-50)
+
+    monkeypatch.setattr(DuckPair, "weighing", weighing)
+    tables = weeks(weights="shares")
+    found = read(_scans(_written(tables, tmp_path)), sample_weight="views")
+    assert found.cells() == read(tables, sample_weight="views").cells()
+    exact = sum(map(Fraction, WEIGHTS["shares"].tolist()))
+    assert exact != 1 and any((1 + each * 2.0**-50 < 1) != (exact < 1) for each in (-1, 1))
 
 
 def test_an_id_that_repeats_is_told(tmp_path: Path) -> None:
@@ -203,12 +272,12 @@ def test_both_are_looked_at_again(tmp_path: Path) -> None:
     assert again.fingerprint() != found.fingerprint()
 
 
-def test_weights_and_several_places_are_refused(tmp_path: Path) -> None:
+def test_weights_of_one_and_several_places_are_refused(tmp_path: Path) -> None:
     tables = weeks()
     paths = _written(tables, tmp_path)
     columns: dict[str, Any] = {**CLASSIFIERS["odds"], "id": "key", "sample_weight": "c"}
     one = read_predictions(Scan(paths[0], engine="duckdb"), **columns)
-    with pytest.raises(PredictionsError, match="have weights, and they stay"):
+    with pytest.raises(PredictionsError, match=r"have weights, and those of .* have none"):
         read([one, Scan(paths[1], engine="duckdb")])
     named = read_predictions(
         Scan(paths[0], engine="duckdb"), classifiers={"a": CLASSIFIERS["odds"]}, id="key"
@@ -229,7 +298,6 @@ def test_strata_tell_which_items_each_was_applied_to(tmp_path: Path) -> None:
     ("beside", "told"),
     [
         ({"aux": ["c"]}, "compared with aux="),
-        ({"sample_weight": "c"}, "compared with sample_weight="),
         ({"classes": Vocabulary(("a", "b", "c"))}, "more classes than yes and no are in Spark"),
     ],
 )

@@ -64,8 +64,20 @@ def impressions(weights: Floats) -> Ints:
     >>> impressions(np.array([1.0, 2.0, 5.0])) // 2**46
     array([1, 2, 5])
     """
-    factor = factor_exponent(float(weights.sum()), weights.size, lambda: [weights])
-    return np.maximum(np.rint(np.ldexp(weights, factor)), 1.0).astype(np.int64)
+    return as_impressions(
+        weights, factor_exponent(float(weights.sum()), weights.size, lambda: [weights])
+    )
+
+
+def as_impressions(weights: Floats, exponent: int) -> Ints:
+    """Return weights above 0 as impressions: times a power of two, rounded, at least 1.
+
+    Examples
+    --------
+    >>> as_impressions(np.array([0.1, 2.5, 3.0]), 1)
+    array([1, 5, 6])
+    """
+    return np.maximum(np.rint(np.ldexp(weights, exponent)), 1.0).astype(np.int64)
 
 
 def factor_exponent(total: float, size: int, weights: Callable[[], Iterable[Floats]]) -> int:

@@ -73,19 +73,21 @@ class ArrivalTimes:
 
     Parameters
     ----------
-    wanted, weights : array, shape (H,)
-        Of each stratum the items that are wanted, and its impressions.
+    wanted, weights, sizes : array, shape (H,)
+        Of each stratum the items that are wanted, its impressions, and the items that it holds. If
+        all of these are wanted, there is nothing to wait for: the lightest may come very late.
 
     Examples
     --------
-    >>> times = ArrivalTimes(np.array([4]), np.array([2**20]))
+    >>> times = ArrivalTimes(np.array([4]), np.array([2**20]), np.array([900]))
     >>> (times.limits * 2**20 / 2**64).round(6)  # in that time so many impressions are expected
     array([32.])
     """
 
-    def __init__(self, wanted: Ints, weights: Ints) -> None:
+    def __init__(self, wanted: Ints, weights: Ints, sizes: Ints) -> None:
         self._wanted, self._weights = wanted, weights
-        self._time = _surely(wanted) / np.maximum(weights, 1)
+        soon = _surely(wanted) / np.maximum(weights, 1)
+        self._time = np.where(wanted < sizes, soon, np.inf)
 
     @property
     def limits(self) -> Floats:

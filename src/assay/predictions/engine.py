@@ -59,6 +59,8 @@ class Rows:
         What people see of each; None where the engine had better be asked for the drawn ones only.
     weights : array of int64, shape (n,), optional
         Their impressions, where items have weights.
+    given : array, shape (n,), optional
+        Their weights as they were given.
     """
 
     ids: Ids
@@ -66,6 +68,7 @@ class Rows:
     predicted: Bools | Ints
     shown: list[dict[str, object]] | None = None
     weights: Ints | None = None
+    given: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,14 +19,20 @@ from assay.core.types import Floats, Ints
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import PredictionsError
 from assay.predictions.class_values import some_of
-from assay.predictions.contract import Predictions, joint_fingerprint, listed
+from assay.predictions.contract import joint_fingerprint, listed
 from assay.predictions.ids import Ids, places_among
 from assay.predictions.judgements import ranks_of
 from assay.predictions.memory import Judged, MemoryPredictions
 from assay.predictions.opinions import Opinions, opinions_of_several
 from assay.predictions.scanned import ScannedPredictions
-from assay.predictions.sql.pair import PairScanner, join_in_engine
+from assay.predictions.sql.pair import (
+    PairScanner,
+    Weighing,
+    join_in_engine,
+    refuse_two_weights,
+)
 from assay.predictions.sql.pair_sides import Read, side_of
+from assay.predictions.values import refuse_bad_total
 
 NOWHERE = -1
 """In place of a class, where a classifier was not applied to an item."""
@@ -155,13 +161,6 @@ class ScannedPair(ScannedPredictions):
     ) -> None:
         refuse_bad_names(names)
         _refuse_unlike(*parts)
-        for part in parts:
-            if part.weighted:
-                raise PredictionsError(
-                    f"the items of {part.source} have weights, and they stay where they are",
-                    details="two sets with weights are compared in memory",
-                    hint="leave out the engine",
-                )
         self.parts, self._shows = parts, shows
         sides = side_of(parts[0], 0), side_of(parts[1], 1)
         self.joined_by = join_in_engine(sides)
@@ -213,7 +212,7 @@ def _groups(names: tuple[str, str]) -> Groups:
     return Groups(names, tuple((name, name) for name in names))
 
 
-def _refuse_unlike(old: Predictions, new: Predictions) -> None:
+def _refuse_unlike(old: Read, new: Read) -> None:
     """Raise where two sets cannot be compared."""
     if old.id_kind != new.id_kind:
         raise PredictionsError(
@@ -227,6 +226,12 @@ def _refuse_unlike(old: Predictions, new: Predictions) -> None:
             f"items of {(old if old.multilabel else new).source} may have several classes",
             details="two sets of predictions are compared where each item is of one class",
             hint="make a campaign for each, with multilabel=True",
+        )
+    if old.weighted != new.weighted:
+        one, other = (old, new) if old.weighted else (new, old)
+        raise PredictionsError(
+            f"the items of {one.source} have weights, and those of {other.source} have none",
+            hint="name a column that both have: sample_weight='views'",
         )
 
 
@@ -269,30 +274,22 @@ def _weights(
         Of all items.
     """
     before, after = (part.judged.weights for part in parts)
-    if before is None and after is None:
-        return None
     if before is None or after is None:
-        one, other = parts if after is None else parts[::-1]
-        raise PredictionsError(
-            f"the items of {one.source} have weights, and those of {other.source} have none",
-            hint="name a column that both have: sample_weight='views'",
-        )
+        return None
     found = np.zeros(len(ids))
     found[: after.size] = after
     there = found[place]
+    found[place] = before
+    with np.errstate(over="ignore"):
+        total, in_both = float(found.sum()), int(np.count_nonzero(there))
     others = np.flatnonzero((there > 0) & (there != before))
     if others.size:
-        (id,) = ids.at(place[others[:1]])
-        then, now = before[others[0]], there[others[0]]
-        raise PredictionsError(
-            f"item {id!r} has weight {then:g} in {parts[0].source} and {now:g} in "
-            f"{parts[1].source}",
-            details=f"so have {others.size:,} of the {np.count_nonzero(there):,} items in both: a "
-            "label counts for both metrics, and is drawn in proportion to one weight",
-            hint="give each item one weight, such as its mean over both weeks; or follow the weeks "
-            "as a series, each with weights of its own",
-        )
-    found[place] = before
+        names = ids.at(place[others])
+        first = min(range(len(names)), key=lambda at: names[at])
+        weights = float(before[others[first]]), float(there[others[first]])
+        told = Weighing(found.size, in_both, total, others.size, names[first])
+        refuse_two_weights(told, weights, parts)
+    refuse_bad_total(total, listed([part.source for part in parts]))
     return found
 
 

@@ -35,8 +35,8 @@ def read_compared(
 ) -> Compared:
     """Read the predictions of two model versions, or of two weeks, and join them by id.
 
-    Where one of them stays where it is, an engine does that. With second opinions, weights or more
-    classes than yes and no, both are read into memory.
+    Where one of them stays where it is, an engine does that. With second opinions or more classes
+    than yes and no, both are read into memory.
 
     Parameters
     ----------
@@ -77,14 +77,14 @@ def read_compared(
         )
     one, other = classifiers
     stays = [stays_in_place(scan, id) for scan in held]
-    if any(stays) and not (classes or aux or model or sample_weight):
+    around: dict[str, Any] = {"id": id, "show": show, "seed": seed, "sample_weight": sample_weight}
+    if any(stays) and not (classes or aux or model):
         old, new = (
-            _read(scan, id=id, show=show, seed=seed, **dict(columns))
+            _read(scan, **around, **dict(columns))
             for scan, columns in zip(held, as_mappings(classifiers).values(), strict=True)
         )
         return ScannedPair((old, new), (one, other), seed=seed, shows=bool(show))
-    around: dict[str, Any] = {"id": id, "show": show, "sample_weight": sample_weight, "aux": aux}
-    around["seed"] = seed
+    around |= {"aux": aux}
     first, second = (
         _in_memory(scan, classes, **around, **dict(columns))
         for scan, columns in zip(held, as_mappings(classifiers).values(), strict=True)
@@ -126,10 +126,9 @@ def parts_in(predictions: Predictions) -> tuple[Predictions, ...]:
 def _in_memory(scan: Scan, classes: Vocabulary | None, **columns: Any) -> MemoryPredictions:
     """Read one of the two. It may have no probabilities of classes that the other has."""
     if scan.is_of_spark:
-        beside = [name for name in ("aux", "sample_weight") if columns.get(name)]
         raise PredictionsError(
-            f"predictions that Spark reads are to be compared with {beside[0]}="
-            if beside
+            "predictions that Spark reads are to be compared with aux="
+            if columns.get("aux")
             else "predictions of more classes than yes and no are in Spark, and are to be compared",
             details="such a comparison reads ids, scores and labels of both into memory",
             hint="write these columns to a Parquet file, and compare that",
@@ -145,8 +144,8 @@ def _in_memory(scan: Scan, classes: Vocabulary | None, **columns: Any) -> Memory
     if not isinstance(found, MemoryPredictions):
         raise PredictionsError(
             f"{found.source} lies where {type(found).__name__} reads it",
-            details="with second opinions, weights or more classes than yes and no, what is "
-            "compared is read into memory",
+            details="with second opinions or more classes than yes and no, what is compared is "
+            "read into memory",
             hint="write these columns to a Parquet file, and compare that",
         )
     return found

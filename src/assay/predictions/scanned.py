@@ -326,7 +326,7 @@ class ScannedPredictions:
         if short.any():
             reach: _Shares | ArrivalTimes
             if self.weighted:
-                reach = ArrivalTimes(wanted * short, weights)
+                reach = ArrivalTimes(wanted * short, weights, sizes)
             else:
                 reach = _Shares(wanted * short, sizes)
             part = self._ask(

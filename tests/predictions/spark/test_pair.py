@@ -30,27 +30,30 @@ def _join(found: object) -> object:
     return found.joined_by
 
 
-def test_both_in_spark(spark: "SparkSession", tmp_path: Path) -> None:
-    tables = weeks()
+@pytest.mark.parametrize("weights", [None, "lognormal"])
+def test_both_in_spark(weights: str | None, spark: "SparkSession", tmp_path: Path) -> None:
+    tables = weeks(weights=weights)
+    by: dict[str, Any] = {} if weights is None else {"sample_weight": "views"}
     old, new = (spark.read.parquet(path) for path in _written(tables, tmp_path))
-    found = read([old.repartition(5), new], "odds", "margin")
+    found = read([old.repartition(5), new], "odds", "margin", **by)
     assert isinstance(_join(found), SparkPair)
-    check_pair(found, read(tables, "odds", "margin"), other=read(weeks()))
+    seeds = 1 if weights else 2  # with weights, the cards of any seed take a pass
+    check_pair(found, read(tables, "odds", "margin", **by), other=read(weeks()), seeds=seeds)
 
 
 def test_the_smaller_side_travels(spark: "SparkSession", tmp_path: Path) -> None:
-    tables = weeks()  # of 900 and 1,100 rows
+    tables = weeks(weights="shares")  # of 900 and 1,100 rows
     old, new = _written(tables, tmp_path)
     notes: list[str] = []
     with telling_notes(notes.append):
-        there = read([Scan(old, engine="duckdb"), Scan(new, spark=spark)])
+        there = read([Scan(old, engine="duckdb"), Scan(new, spark=spark)], sample_weight="views")
     assert notes == [f"900 rows of {old} are moved to Spark"]
     assert isinstance(_join(there), SparkPair)
-    check_pair(there, read(tables), seeds=1)
+    check_pair(there, read(tables, sample_weight="views"), seeds=1)
     with pytest.warns(AssayWarning, match="^900 rows of .*old.parquet are moved to DuckDB$"):
-        here = read([Scan(old, spark=spark), Scan(new, engine="duckdb")])
+        here = read([Scan(old, spark=spark), Scan(new, engine="duckdb")], sample_weight="views")
     assert isinstance(_join(here), DuckPair)
-    check_pair(here, read(tables), seeds=1)
+    check_pair(here, read(tables, sample_weight="views"), seeds=1)
 
 
 def test_what_is_in_memory_travels_to_spark(spark: "SparkSession", tmp_path: Path) -> None:

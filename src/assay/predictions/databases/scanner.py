@@ -185,13 +185,14 @@ class DatabaseScanner:
             ]
             return self._taken(*parts)
 
-    def pieces(self) -> Iterator[tuple[Ids, Floats, Bools | Ints]]:
-        """Return every row's id, score and label, piece by piece."""
+    def pieces(self) -> Iterator[tuple[Ids, Floats, Bools | Ints, Floats | None]]:
+        """Return every row's id, score, label and weight, piece by piece."""
         items = self._judged("score", "margin")
         for piece in self._rows.pieces(items.query):
-            ids, values, says = zip(*piece, strict=True)
+            ids, values, says, *weights = zip(*piece, strict=True)
             said = np.array(says, dtype=np.int64) == 1
-            yield self._ids.of(ids), np.array(values, dtype=np.float64) + 0.0, said
+            given = np.array(weights[1], dtype=np.float64) if weights else None
+            yield self._ids.of(ids), np.array(values, dtype=np.float64) + 0.0, said, given
 
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
         """Return what people see of the items with these ids, in their order."""
@@ -233,7 +234,9 @@ class DatabaseScanner:
         return self._rows.database.connected(self.source)
 
     def _items(self, *, shown: bool = False, inside: str = "") -> Words:
-        """Return every item's id, score (its value), what it says, its impressions, what is shown.
+        """Return every item's id, score (its value), what it says, its weight, what is shown.
+
+        The weight is there twice: in impressions, and as it was given.
 
         Parameters
         ----------
@@ -246,7 +249,7 @@ class DatabaseScanner:
         rows = Query(self._rows.select([*self._roles.columns, *show], inside))
         told = {"id": self._ids.sql, "value": self._row.score, "says": self._row.says}
         if self._weight:
-            told["weight"] = self._weight
+            told |= {"weight": self._weight, "given": self._row.weight}
         told |= {f"shown_{place}": self._rows.names[name] for place, name in enumerate(show)}
         columns = [f"{expression} AS {name}" for name, expression in told.items()]
         there = f"{self._row.weight} > 0e0" if self._weight else ""
@@ -408,10 +411,13 @@ class DatabaseScanner:
         """Return the rows of some queries, with what people see of them."""
         found = [row for query in queries for row in self._rows.fetch(query)]
         columns: list[Any] = (
-            list(zip(*found, strict=True)) if found else [()] * (4 + len(self._show))
+            list(zip(*found, strict=True)) if found else [()] * (5 + len(self._show))
         )
         ids, values, says, *rest = columns
-        weights = np.array(rest.pop(0), dtype=np.int64) if self._weight else None
+        weights = given = None
+        if self._weight:
+            weights = np.array(rest.pop(0), dtype=np.int64)
+            given = np.array(rest.pop(0), dtype=np.float64)
         said = np.array(says, dtype=np.int64)
         shown = [
             {name: jsonable(value) for name, value in zip(self._show, row, strict=True)}
@@ -423,6 +429,7 @@ class DatabaseScanner:
             said == 1 if self._row.classes is None else said,
             shown if self._show else [{} for _ in ids],
             weights,
+            given,
         )
 
 

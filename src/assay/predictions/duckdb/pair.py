@@ -12,17 +12,18 @@ import numpy as np
 import pyarrow as pa
 
 from assay.core.profile import ScoreCells
-from assay.core.types import Ints
+from assay.core.types import Floats, Ints
 from assay.predictions.duckdb.cell_keys import duckdb_bin, refuse_other_bins
 from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.relations import release
+from assay.predictions.duckdb.scanner import pieces_of
 from assay.predictions.engine import Rows, Span, polled
 from assay.predictions.ids import Ids
 from assay.predictions.memory import TOP
-from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
-from assay.predictions.sql.pair import N_CODES, value_sql
+from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed, duckdb_mix
+from assay.predictions.sql.pair import IN_BOTH, N_CODES, Weighing, value_sql
 from assay.predictions.sql.pair_sides import ScannedSide, Side, Streaming, tell_of_move
-from assay.predictions.sql.rows import case_sql, heap_sql
+from assay.predictions.sql.rows import case_sql, double_sql, heap_sql, impressions_sql
 
 _MEMORY = "700MB"  # the join takes as much, and writes to a temporary file what is beyond
 _SIDES = ("old", "new")
@@ -40,7 +41,7 @@ class DuckPair:
     """A `Join` in a DuckDB of its own.
 
     What another DuckDB reads comes as a stream, each time that something is asked. Other sides are
-    copied once: an id and a key a row.
+    copied once: an id and a key a row, and its weight if any.
 
     Parameters
     ----------
@@ -48,9 +49,12 @@ class DuckPair:
         The earlier and the later, wherever they are.
     """
 
+    exponent: int | None = None
+
     def __init__(self, sides: tuple[Side, Side]) -> None:
         refuse_other_bins()
-        self._sides = sides
+        self._sides, self._weighted = sides, sides[0].part.weighted
+        self._digest = duckdb_digest("id", sides[0].part.id_kind)
         self._source = " and ".join(side.part.source for side in sides)
         self._streams = {
             name: side.part.scanner
@@ -80,13 +84,33 @@ class DuckPair:
             ]
             self._id_type = self._common_type()
 
-    def cells(self) -> ScoreCells:
-        """Count all items by the mean rank and the code."""
+    def weighing(self) -> Weighing:
+        """Add up the weights, and look for items that have two."""
+        told = f"count(*), count_if(says >= {IN_BOTH}), sum(given), count_if(unlike)"
+
+        def summed(rows: duckdb.DuckDBPyRelation) -> Any:
+            return rows.aggregate(f"{told}, min(id) FILTER (unlike)").fetchall()
+
+        ((items, in_both, total, unlike, first),) = self._joined(summed)
+        return Weighing(items, in_both, total, unlike, first)
+
+    def weights(self) -> Iterator[Floats]:
+        """Return all weights, in pieces."""
+        with reading(self._source), self._read():
+            yield from pieces_of(self._connection.sql(self._sql()).project("given"))
+
+    def cells(self) -> tuple[ScoreCells, int | None]:
+        """Count all items by the mean rank and the code, and sum up who has which weight."""
         key = f"says * {2**_BITS} + {duckdb_bin('value', 'probability')} + {2 ** (_BITS - 1)}"
         told = "key, count(*) AS count, min(value) AS low, max(value) AS high"
+        columns = [f"value, ({key})::USMALLINT AS key"]
+        if self._weighted:
+            word = duckdb_mix(f"xor({self._digest}, {duckdb_mix('weight::UBIGINT')})")
+            columns += ["weight", f"{word} AS word"]
+            told += ", sum(weight)::BIGINT AS weight, bit_xor(word) AS word"
 
         def counted(rows: duckdb.DuckDBPyRelation) -> "pa.Table":
-            keyed = rows.project(f"value, ({key})::USMALLINT AS key")
+            keyed = rows.project(", ".join(columns))
             table: pa.Table = keyed.aggregate(told, "key").to_arrow_table()
             return table
 
@@ -96,51 +120,76 @@ class DuckPair:
         order = np.argsort(N_CODES * bins + said)
         count, low, high = (np.asarray(found[name])[order] for name in ("count", "low", "high"))
         digest = np.zeros(order.size, dtype=np.uint64)
-        return ScoreCells(
-            "probability", bins[order], said[order], count, low, high, digest, N_CODES
+        weight = word_of_all = None
+        if self._weighted:
+            weight = np.asarray(found["weight"])[order]
+            word_of_all = int(np.bitwise_xor.reduce(np.asarray(found["word"])))
+        cells = ScoreCells(
+            "probability", bins[order], said[order], count, low, high, digest, N_CODES, weight
         )
+        return cells, word_of_all
 
     def count(self, spans: Sequence[Span]) -> Ints:
-        """Return the items in each span."""
+        """Return the items in each span, and what they count for."""
         inside = case_sql(spans, [str(number) for number in range(len(spans))])
         heap = heap_sql(spans, N_CODES, "duckdb")
+        weight = "weight" if self._weighted else "1 AS weight"
 
         def counted(rows: duckdb.DuckDBPyRelation) -> list[Any]:
-            found = rows.project(f"*, {heap} AS heap").project(f"{inside} AS span")
-            told: list[Any] = found.aggregate("span, count(*)", "span").fetchall()
+            found = rows.project(f"*, {heap} AS heap").project(f"{inside} AS span, {weight}")
+            told: list[Any] = found.aggregate("span, count(*), sum(weight)", "span").fetchall()
             return told
 
-        counts = np.zeros(len(spans), dtype=np.int64)
-        for span, number in self._joined(counted):
+        counts = np.zeros((2, len(spans)), dtype=np.int64)
+        for span, *both in self._joined(counted):
             if span is not None:
-                counts[span] = number
+                counts[:, span] = both
         return counts
 
     def rows(self, spans: Sequence[Span], seed: int) -> Rows:
         """Return the rows of all spans; those above all limits are left out before the join."""
-        limit = case_sql(spans, [f"{int(span.limit)}::UBIGINT" for span in spans])
+        literal = double_sql if self._weighted else _word_sql
+        limit = case_sql(spans, [literal(span.limit) for span in spans])
         heap = heap_sql(spans, N_CODES, "duckdb")
-        kind = self._sides[0].part.id_kind
-        number = duckdb_keyed(duckdb_digest("id", kind), seed)
+        weights = ["weight"] if self._weighted else []
+        names = ", ".join(["id", "value", "says", *weights])
 
         def taken(rows: duckdb.DuckDBPyRelation) -> "pa.Table":
             found = rows.project(f"*, {heap} AS heap").project(f"*, {limit} AS highest")
-            below = found.filter(f"{number} <= highest")
-            table: pa.Table = below.project("id, value, says").to_arrow_table()
+            below = found.filter(self._below("highest", seed, "weight"))
+            table: pa.Table = below.project(names).to_arrow_table()
             return table
 
-        highest = max(int(span.limit) for span in spans)
-        found = self._joined(taken, seed, None if highest >= TOP else highest)
+        highest = max(span.limit for span in spans)
+        below = "" if highest >= TOP else self._below(literal(highest), seed, self._impressions)
+        found = self._joined(taken, below)
         ids: Any = found["id"].combine_chunks()
-        held = Ids(np.asarray(ids) if kind == "integer" else ids.cast(pa.large_string()))
-        return Rows(held, np.asarray(found["value"]), np.asarray(found["says"]).astype(np.int64))
+        if self._sides[0].part.id_kind == "string":
+            ids = ids.cast(pa.large_string())
+        return Rows(
+            Ids(np.asarray(ids) if self._sides[0].part.id_kind == "integer" else ids),
+            np.asarray(found["value"]),
+            np.asarray(found["says"]).astype(np.int64),
+            weights=np.asarray(found["weight"]) if self._weighted else None,
+        )
+
+    @property
+    def _impressions(self) -> str:
+        """What a row's weight is in impressions, of columns that are to be joined."""
+        return "" if self.exponent is None else impressions_sql("weight", self.exponent, "duckdb")
+
+    def _below(self, limit: str, seed: int, impressions: str) -> str:
+        """Return the condition that an item's number is not above a limit, by weight if any."""
+        number = duckdb_keyed(self._digest, seed)
+        return f"{number} <= {impressions} * {limit}" if self._weighted else f"{number} <= {limit}"
 
     def _copy(self, name: str, side: Side) -> None:
         """Copy a side into a table of that name."""
         if isinstance(side, ScannedSide):
             tell_of_move(side, "DuckDB")
         kind = _TYPES[None if side.ids_type is None else str(side.ids_type)]
-        self._connection.execute(f"CREATE TABLE {name} (id {kind}, key INTEGER)")
+        weight = ", weight DOUBLE" if self._weighted else ""
+        self._connection.execute(f"CREATE TABLE {name} (id {kind}, key INTEGER{weight})")
         for piece in side.pieces():
             self._connection.from_arrow(pa.Table.from_batches([piece])).insert_into(name)
 
@@ -178,55 +227,56 @@ class DuckPair:
         (kind,) = either
         return _TYPES[None if kind is None else str(kind)]
 
-    def _joined(
-        self,
-        ask: Callable[[duckdb.DuckDBPyRelation], Answer],
-        seed: int = 0,
-        limit: int | None = None,
-    ) -> Answer:
-        """Join the sides, and ask something of all items' ids, values and codes.
+    def _joined(self, ask: Callable[[duckdb.DuckDBPyRelation], Answer], below: str = "") -> Answer:
+        """Join the sides, and ask something of all items' ids, values, codes and weights.
 
         Parameters
         ----------
         ask : callable
             Returns the answer.
-        seed, limit
-            Only rows whose number is not above the limit are joined, if there is one.
+        below : str
+            Only rows that fulfil this condition are joined, if there is one.
         """
+        sql = self._sql(below)
+        with reading(self._source):
+            try:
+                with self._read(below):
+                    return ask(self._connection.sql(sql))
+            except duckdb.OutOfMemoryException:
+                self._connection.execute("RESET memory_limit")
+                with self._read(below):
+                    return ask(self._connection.sql(sql))
+
+    def _sql(self, below: str = "") -> str:
+        """Return the query for the items of both that fulfil a condition."""
         keys = [
             f"coalesce({name}.key, {missing}) AS key_{name}"
             for name, missing in zip(_SIDES, self._missing, strict=True)
         ]
         ids = [f"CAST({name}.id AS {self._id_type})" for name in _SIDES]
-        number = duckdb_keyed(duckdb_digest("id", self._sides[0].part.id_kind), seed)
         old, new = (
-            name
-            if limit is None or name in self._streams
-            else f"(FROM {name} WHERE {number} <= {limit}) AS {name}"
+            name if not below or name in self._streams else f"(FROM {name} WHERE {below}) AS {name}"
             for name in _SIDES
         )
-        rows = (
-            f"FROM {old} FULL OUTER JOIN {new} ON {' = '.join(ids)} "
-            f"SELECT coalesce({', '.join(ids)}) AS id, {', '.join(keys)}"
-        )
+        told = [f"coalesce({', '.join(ids)}) AS id", *keys]
+        if self._weighted:
+            told.append("coalesce(new.weight, old.weight) AS weight")
+            told.append("coalesce(old.weight <> new.weight, FALSE) AS unlike")
+        rows = f"FROM {old} FULL OUTER JOIN {new} ON {' = '.join(ids)} SELECT {', '.join(told)}"
         joins = " ".join(f"JOIN steps_{name} ON steps_{name}.key = key_{name}" for name in _SIDES)
         ranks, codes = (
             "(" + " + ".join(f"steps_{name}.{what}" for name in reversed(_SIDES)) + ")"
             for what in ("rank", "code")
         )
-        told = f"id, {value_sql(ranks, codes)} AS value, {codes} AS says"
-        sql = f"FROM ({rows}) {joins} SELECT {told}"
-        with reading(self._source):
-            try:
-                with self._read(seed, limit):
-                    return ask(self._connection.sql(sql))
-            except duckdb.OutOfMemoryException:
-                self._connection.execute("RESET memory_limit")
-                with self._read(seed, limit):
-                    return ask(self._connection.sql(sql))
+        told = ["id", f"{value_sql(ranks, codes)} AS value", f"{codes} AS says"]
+        if self._weighted:
+            told += ["weight AS given", "unlike"]
+        if self.exponent is not None:
+            told.append(f"{self._impressions} AS weight")
+        return f"FROM ({rows}) {joins} SELECT {', '.join(told)}"
 
     @contextmanager
-    def _read(self, seed: int = 0, limit: int | None = None) -> Iterator[None]:
+    def _read(self, below: str = "") -> Iterator[None]:
         """Let streams be read, once, and tell how far the reading is."""
         total, read = 1, 0
 
@@ -239,15 +289,19 @@ class DuckPair:
         for name, side in zip(_SIDES, self._sides, strict=True):
             if name in self._streams:
                 total += side.cells.size
-                reader = self._streams[name].keyed(side.cells, seed=seed, limit=limit)
+                reader = self._streams[name].keyed(side.cells, below)
                 stream = pa.RecordBatchReader.from_batches(reader.schema, batches(reader))
                 self._connection.register(name, stream)
         try:
-            with polled(lambda: read / total if limit is None else -1.0):
+            with polled(lambda: -1.0 if below else read / total):
                 yield
         finally:
             for name in self._streams:
                 self._connection.unregister(name)
+
+
+def _word_sql(limit: float) -> str:
+    return f"{int(limit)}::UBIGINT"
 
 
 def _free(keys: Ints) -> int:

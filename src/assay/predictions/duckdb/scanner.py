@@ -44,8 +44,8 @@ from assay.predictions.sql.rows import (
     double_sql,
     family_of,
     heap_sql,
+    impressions_sql,
     row_sql,
-    scaled_sql,
     value_sql,
 )
 from assay.predictions.values import refuse_bad_total
@@ -156,8 +156,8 @@ class DuckScanner:
         ((size, total),) = self._fetch(rows.aggregate("count(*), sum(weight)"))
         self._refuse_nothing(size)
         refuse_bad_total(total, f"column {self._roles.weight!r} of {self.source}")
-        scaled = scaled_sql(weight, factor_exponent(total, size, lambda: _pieces(rows)))
-        return f"greatest(({scaled})::BIGINT, 1)"
+        exponent = factor_exponent(total, size, lambda: pieces_of(rows))
+        return impressions_sql(weight, exponent, "duckdb")
 
     def _weighed(self, impressions: str) -> str:
         """Return what stands after FROM for rows that count, with their impressions."""
@@ -369,23 +369,23 @@ class DuckScanner:
         """The numbers of cells."""
         return CellKeys(self._row)
 
-    def keyed(
-        self, cells: ScoreCells, *, seed: int = 0, limit: int | None = None
-    ) -> "pa.RecordBatchReader":
-        """Return the id and the key of every row, piece by piece, as they are read.
+    def keyed(self, cells: ScoreCells, below: str = "") -> "pa.RecordBatchReader":
+        """Return the id and the key of every row, and its weight if any, as they are read.
 
         Parameters
         ----------
         cells : ScoreCells
             Those that rows were counted in.
-        seed, limit : int, optional
-            Leave out the rows whose number lies above the limit.
+        below : str
+            A condition on these columns, as SQL; others are left out.
         """
-        key = self.keys.sql(self._row.score, cells.rule)
-        low = "" if limit is None else f"WHERE {duckdb_keyed(self._digest, seed)} <= {limit}"
+        told = [f"{self._ids.sql} AS id", f"{self.keys.sql(self._row.score, cells.rule)} AS key"]
+        if self._row.weight:
+            told.append(f"{self._row.weight} AS weight")
         # A cursor, so that what is asked meanwhile of the same rows does not end this.
         cursor = self._relation.connection.cursor()
-        rows = cursor.sql(f"FROM {self._sql} SELECT {self._ids.sql} AS id, {key} AS key {low}")
+        rows = cursor.sql(f"FROM {self._sql} SELECT {', '.join(told)}")
+        rows = rows.filter(below) if below else rows
         reader: pa.RecordBatchReader = rows.to_arrow_reader(_BATCH)
         return reader
 
@@ -453,7 +453,7 @@ class DuckScanner:
         value = f"{self._value(variable, scale)} AS value"
         columns = [f"{self._ids.sql} AS id", value, f"{self._row.says} AS says", *more]
         if self._row.weight:
-            columns.append(f"{_WEIGHT} AS weight")
+            columns += [f"{_WEIGHT} AS weight", f"{self._row.weight} AS given"]
         return self._rows.project(", ".join(columns))
 
     def _only(self, ids: Sequence[Id], rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
@@ -461,7 +461,7 @@ class DuckScanner:
         return rows.join(wanted, "id", how="semi")
 
     def _taken(self, rows: duckdb.DuckDBPyRelation) -> Rows:
-        names = ["id", "value", "says", *(["weight"] if self._row.weight else [])]
+        names = ["id", "value", "says", *(["weight", "given"] if self._row.weight else [])]
         ids, values, says, *weights = self._arrow(rows.project(", ".join(names))).columns
         said = np.asarray(says).astype(np.int64)
         return Rows(
@@ -469,6 +469,7 @@ class DuckScanner:
             np.asarray(values).astype(np.float64),
             said == 1 if self._row.classes is None else said,
             weights=np.asarray(weights[0]) if weights else None,
+            given=np.asarray(weights[1]) if weights else None,
         )
 
     def _arrow(self, rows: duckdb.DuckDBPyRelation) -> "pa.Table":
@@ -485,7 +486,7 @@ class DuckScanner:
         return polled(lambda: self._relation.connection.query_progress() / 100.0)
 
 
-def _pieces(rows: duckdb.DuckDBPyRelation) -> Iterator[Floats]:
+def pieces_of(rows: duckdb.DuckDBPyRelation) -> Iterator[Floats]:
     """Return the only column of rows, piece by piece."""
     for batch in rows.to_arrow_reader():
         yield np.asarray(batch.column(0))

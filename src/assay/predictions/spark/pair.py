@@ -11,17 +11,31 @@ import numpy as np
 import pyarrow as pa
 
 from assay.core.profile import ScoreCells
-from assay.core.types import Ints
+from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
 from assay.predictions.engine import Rows, Span
 from assay.predictions.ids import Ids
 from assay.predictions.memory import TOP
-from assay.predictions.spark.columns import NEVER, spark_bin, with_place, word_of_limit
+from assay.predictions.spark.columns import (
+    NEVER,
+    number_of,
+    spark_bin,
+    with_digest,
+    with_place,
+    word_of_limit,
+)
 from assay.predictions.spark.scanner import SparkScanner, grouped, merged_by
 from assay.predictions.spark.several import ranks_by_bin
-from assay.predictions.sql.pair import IN_BOTH, N_CODES, value_sql
+from assay.predictions.spark.weights import (
+    WEIGHT_WORD,
+    summed,
+    summed_by_exponent,
+    weights_word,
+    with_weight_word,
+)
+from assay.predictions.sql.pair import IN_BOTH, N_CODES, Weighing, value_sql
 from assay.predictions.sql.pair_sides import ScannedSide, Side, tell_of_move
-from assay.predictions.sql.rows import case_sql, heap_sql
+from assay.predictions.sql.rows import case_sql, double_sql, heap_sql, impressions_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -46,65 +60,111 @@ class SparkPair:
         One of them, whose session joins both; the other goes there if it lies elsewhere.
     """
 
+    exponent: int | None = None
+
     def __init__(self, sides: tuple[Side, Side], home: SparkScanner) -> None:
         self._sides, self._home = sides, home
+        self._weighted = sides[0].part.weighted
         self._said = [self._rows_of(side) for side in sides]
 
-    def cells(self) -> ScoreCells:
-        """Count all items by the mean rank and the code."""
-        groups = self._home.fetch(grouped(self._items(), N_CODES, rules=["probability"], more={}))
+    def weighing(self) -> Weighing:
+        """Add up the weights, and look for items that have two."""
+        rows = self._items().selectExpr(
+            *("count(*)", f"count_if(says >= {IN_BOTH})", "sum(given)", "count_if(least < given)"),
+            "min(CASE WHEN least < given THEN id END)",
+        )
+        return Weighing(*(column[0].as_py() for column in self._home.fetch(rows).columns))
+
+    def weights(self) -> list[Floats]:
+        """Return some numbers whose exact sum is that of all weights."""
+        weights = self._items().selectExpr("given AS weight")
+        return [summed(self._home.fetch(summed_by_exponent(weights)))]
+
+    def cells(self) -> tuple[ScoreCells, int | None]:
+        """Count all items by the mean rank and the code, and sum up who has which weight."""
+        items, sums = self._items(), {}
+        if self._weighted:
+            items = with_weight_word(with_digest(items, "id", self._home.id_kind))
+            sums = {"weight": "sum", WEIGHT_WORD: "bit_xor"}
+        groups = self._home.fetch(grouped(items, N_CODES, rules=["probability"], more=sums))
         if groups["probability"].null_count:
             for side in self._sides:
                 side.refuse_repeated_ids()
             sources = " and ".join(side.part.source for side in self._sides)
             raise PredictionsError(f"{sources} has changed while it was read")
-        return merged_by(groups, "probability", N_CODES)
+        cells = merged_by(groups, "probability", N_CODES)
+        return cells, weights_word(groups) if self._weighted else None
 
     def count(self, spans: Sequence[Span]) -> Ints:
-        """Return the items in each span."""
+        """Return the items in each span, and what they count for."""
         inside = case_sql(spans, [str(place) for place in range(len(spans))])
-        rows = _heaped(spans, self._items()).selectExpr(f"{inside} AS span")
-        found = self._home.fetch(rows.where("span IS NOT NULL").groupBy("span").count())
-        counts = np.zeros(len(spans), dtype=np.int64)
-        counts[found["span"].to_numpy()] = found["count"].to_numpy()
+        weight = "weight" if self._weighted else "1L AS weight"
+        rows = _heaped(spans, self._items()).selectExpr(f"{inside} AS span", "1L AS item", weight)
+        both = {"item": "sum", "weight": "sum"}
+        found = self._home.fetch(rows.where("span IS NOT NULL").groupBy("span").agg(both))
+        counts = np.zeros((2, len(spans)), dtype=np.int64)
+        for row, name in enumerate(both):
+            counts[row, found["span"].to_numpy()] = found[f"sum({name})"].to_numpy()
         return counts
 
     def rows(self, spans: Sequence[Span], seed: int) -> Rows:
         """Return the rows of all spans; those above all limits are left out before the join."""
         kind = self._home.id_kind
-        limit = case_sql(spans, [word_of_limit(int(span.limit)) for span in spans])
-        items = self._items(seed, max(int(span.limit) for span in spans))
-        rows = _heaped(spans, items).selectExpr("id", "value", "says", f"{limit} AS highest")
+        literal = double_sql if self._weighted else word_of_limit
+        limit = case_sql(spans, [literal(span.limit) for span in spans])
+        items = self._items(seed, max(span.limit for span in spans))
+        names = ["id", "value", "says", *(["weight"] if self._weighted else [])]
+        rows = _heaped(spans, items).selectExpr(*names, f"{limit} AS highest")
         placed = with_place(rows.where("highest IS NOT NULL"), "id", kind, seed)
-        found = self._home.fetch(placed.where("place <= highest").select("id", "value", "says"))
+        found = self._home.fetch(placed.where(self._below("highest", "weight")).select(*names))
         texts: Any = found["id"].cast(pa.large_string()).combine_chunks()
         ids = Ids(found["id"].to_numpy() if kind == "integer" else texts)
-        return Rows(ids, found["value"].to_numpy(), found["says"].to_numpy().astype(np.int64))
-
-    def _items(self, seed: int = 0, limit: int = TOP) -> "DataFrame":
-        """Return the id, mean rank and code of items, of those with a number up to a limit.
-
-        The code is missing where an id is twice in one of the two.
-        """
-        old, new = (
-            rows
-            if limit >= TOP
-            else with_place(rows, "id", self._home.id_kind, seed)
-            .where(f"place <= {word_of_limit(limit)}")
-            .select("id", "rank", "code")
-            for rows in self._said
+        return Rows(
+            ids,
+            found["value"].to_numpy(),
+            found["says"].to_numpy().astype(np.int64),
+            weights=found["weight"].to_numpy() if self._weighted else None,
         )
+
+    def _below(self, limit: str, impressions: str) -> str:
+        """Return the condition that an item's place is not above a limit, by weight if any."""
+        if not self._weighted:
+            return f"place <= {limit}"
+        return f"{number_of('place')} <= {impressions} * {limit}"
+
+    def _items(self, seed: int = 0, limit: float = TOP) -> "DataFrame":
+        """Return the id, mean rank, code and weight of items, with a number up to a limit.
+
+        The code is missing where an id is twice in one of the two. Weights are those given, the
+        least and the largest, and impressions as soon as it is known what these are.
+        """
+        both = self._said[0].unionAll(self._said[1])
+        whole = ""
+        if self.exponent is not None:
+            whole = impressions_sql("given", self.exponent, "spark")
+        if limit < TOP:
+            literal = double_sql(limit) if self._weighted else word_of_limit(limit)
+            placed = with_place(both, "id", self._home.id_kind, seed)
+            both = placed.where(self._below(literal, whole)).select(*both.columns)
         sums = {"rank": "sum", "code": "sum", "one": "count"}
-        items = old.unionAll(new).selectExpr("*", "1 AS one").groupBy("id").agg(sums)
+        more = ["1 AS one"]
+        if self._weighted:
+            sums |= {"given": "max", "least": "min"}
+            more.append("given AS least")
+        items = both.selectExpr("*", *more).groupBy("id").agg(sums)
         items = items.selectExpr(
             "id", *(f"`{how}({name})` AS {name}_{how}" for name, how in sums.items())
         )
-        both = f"code_sum BETWEEN {IN_BOTH} AND {N_CODES - 1}"
-        says = f"CASE WHEN one_count = 1 OR (one_count = 2 AND {both}) THEN code_sum END AS says"
-        return items.selectExpr("id", f"{value_sql('rank_sum', 'code_sum')} AS value", says)
+        weights = ["given_max AS given", "least_min AS least"] if self._weighted else []
+        if whole:
+            weights.append(f"{impressions_sql('given_max', self.exponent or 0, 'spark')} AS weight")
+        in_both = f"code_sum BETWEEN {IN_BOTH} AND {N_CODES - 1}"
+        says = f"CASE WHEN one_count = 1 OR (one_count = 2 AND {in_both}) THEN code_sum END AS says"
+        value = f"{value_sql('rank_sum', 'code_sum')} AS value"
+        return items.selectExpr("id", value, says, *weights)
 
     def _rows_of(self, side: Side) -> "DataFrame":
-        """Return what a side says of each of its items: id, rank, and what is added to the code."""
+        """Return what a side says of each of its items: id, rank, its part of the code, weight."""
         scanner = side.part.scanner if isinstance(side, ScannedSide) else None
         if isinstance(scanner, SparkScanner) and scanner.session is self._home.session:
             return _ranked(scanner.judged_items(), side)
@@ -115,6 +175,7 @@ class SparkPair:
                     "id": _signed(piece.column(0), side.part.source),
                     "rank": side.steps.rank[np.asarray(piece.column(1))],
                     "code": side.steps.code[np.asarray(piece.column(1))],
+                    **({"given": piece.column(2)} if self._weighted else {}),
                 }
             )
             for piece in side.pieces()
@@ -131,7 +192,8 @@ def _ranked(items: "DataFrame", side: Side) -> "DataFrame":
     rank = f"CASE WHEN {NEVER} THEN 0e0 ELSE get(ranks, {bin} - ({lowest})) END AS rank"
     unit, step = side.cells.classes**2 << side.place, side.cells.classes**side.place
     code = f"{unit}L + {step}L * CAST(says AS BIGINT) AS code"
-    return items.crossJoin(told).selectExpr("id", rank, code)
+    weight = ["given"] if side.part.weighted else []
+    return items.crossJoin(told).selectExpr("id", rank, code, *weight)
 
 
 def _heaped(spans: Sequence[Span], items: "DataFrame") -> "DataFrame":

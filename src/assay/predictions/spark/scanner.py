@@ -399,20 +399,23 @@ class SparkScanner:
         return self._rows.fetch(frame)
 
     def judged_items(self) -> "DataFrame":
-        """Return every item's id, score (as value) and what it says."""
-        return self._judged("score", "margin").select("id", "value", "says")
+        """Return every item's id, score (as value), what it says, and the weight that it has."""
+        given = ["given"] if self._weights else []
+        return self._judged("score", "margin").select("id", "value", "says", *given)
 
-    def pieces(self) -> Iterator[tuple[Ids, Floats, Bools | Ints]]:
-        """Return every row's id, score and label, in one piece."""
+    def pieces(self) -> Iterator[tuple[Ids, Floats, Bools | Ints, Floats | None]]:
+        """Return every row's id, score, label and weight, in one piece."""
         found = self.fetch(self.judged_items())
         values, says = (found[name].to_numpy() for name in ("value", "says"))
-        yield self._ids.of(found["id"]), values + 0.0, says.astype(np.int64) == 1
+        given = found["given"].to_numpy() if self._weights else None
+        yield self._ids.of(found["id"]), values + 0.0, says.astype(np.int64) == 1, given
 
     def _judged(self, variable: Variable, scale: Scale) -> "DataFrame":
         """Return every item's id, value, what it says and what is shown of it."""
         value = value_sql(_ITEM, variable, scale, self._roles.limit)
         shown = [f"shown_{i}" for i in range(len(self._show))]
-        return self._items.selectExpr("id", f"{value} AS value", "says", *shown, *self._weights)
+        weights = ["weight", "given"] if self._weights else []
+        return self._items.selectExpr("id", f"{value} AS value", "says", *shown, *weights)
 
     def _counted(self, items: "DataFrame", more: Mapping[str, str]) -> ScoreCells:
         return self._merged(self._grouped(items, more))
@@ -456,5 +459,5 @@ class SparkScanner:
             table["value"].to_numpy() + 0.0,  # -0.0 becomes 0.0, as in memory
             said == 1 if self._row.classes is None else said,
             [dict(zip(self._show, row, strict=True)) for row in values],
-            table["weight"].to_numpy() if self._weights else None,
+            *(table[name].to_numpy() for name in ("weight", "given") if self._weights),
         )

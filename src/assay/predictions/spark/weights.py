@@ -9,7 +9,7 @@ from assay.core.types import Floats
 from assay.predictions.spark.columns import halves_of, lower_of, mixed, word_of
 from assay.predictions.spark.opinions import with_bits
 from assay.predictions.spark.source import column_name
-from assay.predictions.sql.rows import scaled_sql
+from assay.predictions.sql.rows import impressions_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,7 +23,7 @@ _OFFSET = 1074  # a fraction counts for 2^-1074, times two to the exponent less 
 
 
 def impressions_of(items: "DataFrame", exponent: int) -> "DataFrame":
-    """Return the items whose weight is above 0, with impressions in its place.
+    """Return the items whose weight is above 0, with impressions in its place; it is "given" now.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ def impressions_of(items: "DataFrame", exponent: int) -> "DataFrame":
         Of the power of two that the weights are multiplied by.
     """
     others = [column_name(name) for name in items.columns if name != "weight"]
-    whole = f"greatest(CAST(rint({scaled_sql('weight', exponent)}) AS BIGINT), 1L)"
-    return items.where("weight > 0e0").selectExpr(*others, f"{whole} AS weight")
+    whole = f"{impressions_sql('weight', exponent, 'spark')} AS weight"
+    return items.where("weight > 0e0").selectExpr(*others, "weight AS given", whole)
 
 
 def with_weight_word(items: "DataFrame") -> "DataFrame":

@@ -4,9 +4,13 @@ Each is counted where it lies, as if it were alone; its cells tell the rank of e
 own items. Only the id of a row and its cell go into the join. There a row of either finds what its
 cells add to the code and to the sum of the ranks; where it is in both, the mean is half of that
 sum. These are the numbers that two sets in memory have (`assay.predictions.pair`), to the last bit.
+
+With weights, those of the rows are joined, too. An item has one, and what it is in impressions
+follows from the sum over the items of both: a pass of its own, before they are counted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import NoReturn, Protocol
 
 import numpy as np
@@ -16,12 +20,14 @@ from assay.core.cuts import Variable
 from assay.core.deck import Id
 from assay.core.profile import ScoreCells
 from assay.core.types import Floats, Ints
+from assay.core.weights import as_impressions, factor_exponent
 from assay.errors import PredictionsError
 from assay.predictions.contract import IdKind, Predictions, joint_fingerprint, listed
 from assay.predictions.engine import Listed, Rows, Span, Survey
 from assay.predictions.ids import Ids, places_among
 from assay.predictions.sql.pair_sides import ScannedSide, Side, numbers, place_of
 from assay.predictions.sql.rows import double_sql
+from assay.predictions.values import refuse_bad_total
 
 N_CODES = 16
 """Codes of two classifiers of yes and no: four bits."""
@@ -30,17 +36,57 @@ IN_BOTH = 12
 """The smallest code of an item that is in both."""
 
 
-class Join(Protocol):
-    """An engine that has joined two sides, and can be asked as often as need be."""
+@dataclass(frozen=True)
+class Weighing:
+    """What the weights of two sides are together.
 
-    def cells(self) -> ScoreCells:
-        """Count all items by the mean rank and the code."""
+    Parameters
+    ----------
+    items, in_both : int
+        How many items there are, and how many are in both.
+    total : float
+        The weights of all items, added in any order.
+    unlike : int
+        How many items have two weights.
+    first : int or str, optional
+        The smallest id of these.
+    """
+
+    items: int
+    in_both: int
+    total: float
+    unlike: int
+    first: Id | None
+
+
+class Join(Protocol):
+    """An engine that has joined two sides, and can be asked as often as need be.
+
+    Attributes
+    ----------
+    exponent : int, optional
+        Of the power of two that makes impressions of weights, once it is known.
+    """
+
+    exponent: int | None
+
+    def weighing(self) -> Weighing:
+        """Add up the weights, and look for items that have two."""
+
+    def weights(self) -> Iterable[Floats]:
+        """Return numbers, in pieces, whose exact sum is that of the weights."""
+
+    def cells(self) -> tuple[ScoreCells, int | None]:
+        """Count all items by the mean rank and the code.
+
+        The number is the exclusive or of `assay.predictions.arrivals.weight_words`.
+        """
 
     def count(self, spans: Sequence[Span]) -> Ints:
-        """Return the items in each span."""
+        """Return the items in each span and what they count for, shape (2, n)."""
 
     def rows(self, spans: Sequence[Span], seed: int) -> Rows:
-        """Return the rows of all spans: ids, mean ranks and codes."""
+        """Return the rows of all spans: ids, mean ranks, codes, impressions."""
 
 
 def join_in_engine(sides: tuple[Side, Side]) -> Join:
@@ -115,7 +161,10 @@ class PairScanner:
 
     def survey(self, seed: int) -> Survey:
         """Join all items, and count them by mean rank and code."""
-        cells = self._join.cells()
+        weighted = self._sides[0].part.weighted
+        if weighted:
+            self._weigh()
+        cells, word = self._join.cells()
         self._refuse_other_sizes(cells)
         doubts = tuple(
             doubt.about(name)
@@ -125,7 +174,25 @@ class PairScanner:
         fingerprint = joint_fingerprint(
             [part.fingerprint() for part in self._parts], sum(part.size for part in self._parts)
         )
-        return Survey(cells, self._listed(cells, seed), doubts, fingerprint)
+        return Survey(
+            cells,
+            self._listed(cells, seed),
+            doubts,
+            fingerprint,
+            weighed=cells if weighted else None,
+            weights_word=word,
+        )
+
+    def _weigh(self) -> None:
+        """Find what makes impressions of weights; raise where an item has two weights."""
+        found = self._join.weighing()
+        if found.first is not None:
+            self.refuse_repeated_ids()
+            before, after = (side.find([found.first]).given for side in self._sides)
+            weights = [float(each[0]) for each in (before, after) if each is not None and each.size]
+            refuse_two_weights(found, weights, self._parts)
+        refuse_bad_total(found.total, self.source)
+        self._join.exponent = factor_exponent(found.total, found.items, self._join.weights)
 
     def _refuse_other_sizes(self, cells: ScoreCells) -> None:
         """Raise where a side has another number of items than were joined.
@@ -150,8 +217,8 @@ class PairScanner:
         for each, side in zip((one, other), self._sides, strict=True):
             low = np.flatnonzero(numbers(each.ids, seed) <= np.uint64(limit))
             at = each.cell[low]
-            held.append((each.ids.take(low), side.steps.rank[at], side.steps.code[at]))
-        ids, values, codes = joined(*held)
+            held.append((each.ids.take(low), side.steps.rank[at], side.steps.code[at], None))
+        ids, values, codes, _ = joined(*held)
         place = cells.classes * bins_of(values, cells.rule) + codes
         known = cells.classes * cells.bin + cells.said
         return Listed(seed, limit, ids, place_of(place, known, self.source))
@@ -161,10 +228,9 @@ class PairScanner:
         self._refuse(f"{variable} on the scale {scale}")
 
     def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
-        """Return the items in each span, twice: each counts for one."""
+        """Return the items in each span, and what they count for."""
         del variable, scale  # the mean rank
-        counts = self._join.count(spans)
-        return np.stack([counts, counts])
+        return self._join.count(spans)
 
     def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
         """Return the rows of all spans.
@@ -184,8 +250,13 @@ class PairScanner:
         for side in self._sides:
             rows = side.find(ids)
             at = side.cell_of(rows.values, rows.predicted)
-            held.append((rows.ids, side.steps.rank[at], side.steps.code[at]))
-        return Rows(*joined(*held))
+            held.append((rows.ids, side.steps.rank[at], side.steps.code[at], rows.given))
+        found, ranks, codes, given = joined(*held)
+        exponent = self._join.exponent
+        weights = None
+        if given is not None and exponent is not None:
+            weights = as_impressions(given, exponent)
+        return Rows(found, ranks, codes, weights=weights)
 
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
         """Return what people see of items: as the later has them, if it does."""
@@ -223,8 +294,35 @@ class PairScanner:
         raise PredictionsError(f"{self.source} does not tell {what}")
 
 
-Told = tuple[Ids, Floats, Ints]
-"""Ids, with the rank and the code of each."""
+def refuse_two_weights(
+    found: Weighing, weights: Sequence[float], parts: Sequence[Predictions]
+) -> NoReturn:
+    """Raise: an item has two weights.
+
+    Parameters
+    ----------
+    found : Weighing
+        Which and how many.
+    weights : sequence of float
+        That item's in each.
+    parts : sequence of Predictions
+        The earlier and the later.
+    """
+    short = [f"{weight:g}" for weight in weights]
+    if len({*short}) < len(weights):
+        short = [repr(weight) for weight in weights]  # which tells any two apart
+    told = (f"{weight} in {part.source}" for weight, part in zip(short, parts, strict=True))
+    raise PredictionsError(
+        f"item {found.first!r} has weight {' and '.join(told)}",
+        details=f"{found.unlike:,} of the {found.in_both:,} items in both have two weights: a "
+        "label counts for both metrics, and is drawn in proportion to one weight",
+        hint="give each item one weight, such as its mean over both weeks; or follow the weeks "
+        "as a series, each with weights of its own",
+    )
+
+
+Told = tuple[Ids, Floats, Ints, Floats | None]
+"""Ids, with the rank, the code and, where there are weights, the weight of each."""
 
 
 def joined(before: Told, after: Told) -> Told:
@@ -232,18 +330,21 @@ def joined(before: Told, after: Told) -> Told:
 
     Examples
     --------
-    >>> before = Ids(np.array([7, 8])), np.array([0.2, 0.4]), np.array([5, 4])
-    >>> after = Ids(np.array([9, 7])), np.array([0.5, 0.6]), np.array([8, 10])
-    >>> ids, ranks, codes = joined(before, after)
+    >>> before = Ids(np.array([7, 8])), np.array([0.2, 0.4]), np.array([5, 4]), None
+    >>> after = Ids(np.array([9, 7])), np.array([0.5, 0.6]), np.array([8, 10]), None
+    >>> ids, ranks, codes, _ = joined(before, after)
     >>> ids.values, ranks, codes
     (array([9, 7, 8]), array([0.5, 0.4, 0.4]), array([ 8, 15,  4]))
     """
-    old, earlier, said = before
-    new, later, says = after
+    old, earlier, said, weighed = before
+    new, later, says, weighs = after
     at = places_among(old, new)
     there, gone = np.flatnonzero(at >= 0), np.flatnonzero(at < 0)
     ranks, codes = np.concatenate([later, earlier[gone]]), np.concatenate([says, said[gone]])
     place = at[there]
     ranks[place] = (ranks[place] + earlier[there]) / 2
     codes[place] += said[there]
-    return Ids.concatenated([new, old.take(gone)]), ranks, codes
+    weights = None
+    if weighed is not None and weighs is not None:
+        weights = np.concatenate([weighs, weighed[gone]])
+    return Ids.concatenated([new, old.take(gone)]), ranks, codes, weights

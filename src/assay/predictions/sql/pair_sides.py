@@ -1,6 +1,7 @@
 """The two sides of a comparison, each as an engine that joins them needs it: an id and a key a row.
 
-The key stands for the cell of the row's score and label, in which the side was counted alone.
+The key stands for the cell of the row's score and label, in which the side was counted alone. Where
+items have weights, a row's own is there, too, as it was given.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,7 @@ from assay.core.profile import ScoreCells
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.errors import PredictionsError
 from assay.predictions.engine import Listed, Rows, note
-from assay.predictions.ids import Ids
+from assay.predictions.ids import Ids, places_among
 from assay.predictions.memory import MemoryPredictions
 from assay.predictions.scanned import ScannedPredictions
 from assay.predictions.sql.several import Steps
@@ -27,8 +28,8 @@ Read = ScannedPredictions | MemoryPredictions
 IdsType: TypeAlias = "np.dtype[Any] | None"
 """Whether integers have a sign; None of strings."""
 
-Judged: TypeAlias = tuple[Ids, Floats, Bools | Ints]
-"""Ids, scores and labels of some rows."""
+Judged: TypeAlias = tuple[Ids, Floats, Bools | Ints, Floats | None]
+"""Ids, scores and labels of some rows, and their weights if any."""
 
 
 @runtime_checkable
@@ -38,10 +39,8 @@ class Streaming(Protocol):
     def keys_of(self, cells: ScoreCells) -> "pa.Array[Any]":
         """Return the key of each cell."""
 
-    def keyed(
-        self, cells: ScoreCells, *, seed: int = 0, limit: int | None = None
-    ) -> "pa.RecordBatchReader":
-        """Return the columns id and key, of rows whose number lies at or below a limit if any."""
+    def keyed(self, cells: ScoreCells, below: str = "") -> "pa.RecordBatchReader":
+        """Return the columns id, key and, if any, weight, of rows that fulfil a condition."""
 
 
 @runtime_checkable
@@ -49,7 +48,7 @@ class Travelling(Protocol):
     """An engine whose rows can be moved to another."""
 
     def pieces(self) -> Iterator[Judged]:
-        """Return every row's id, score and label, piece by piece."""
+        """Return every row's id, score, label and weight, piece by piece."""
 
 
 class Side:
@@ -83,11 +82,12 @@ class Side:
         raise NotImplementedError
 
     def pieces(self) -> Iterator["pa.RecordBatch"]:
-        """Return the id of every row and the place of its cell, in the columns id and key."""
-        for ids, score, said in self._judged():
+        """Return the id of every row, the place of its cell (as key), and its weight if any."""
+        for ids, score, said, given in self._judged():
             held: Any = ids.values
             key = pa.array(self.cell_of(score, said), pa.int32())
-            yield pa.record_batch({"id": pa.array(held), "key": key})
+            weight = {} if given is None else {"weight": pa.array(given)}
+            yield pa.record_batch({"id": pa.array(held), "key": key, **weight})
 
     def _judged(self) -> Iterator[Judged]:
         raise NotImplementedError
@@ -125,7 +125,7 @@ class MemorySide(Side):
 
     def _judged(self) -> Iterator[Judged]:
         held = self.part.judged
-        yield held.ids, held.score, held.predicted
+        yield held.ids, held.score, held.predicted, held.weights
 
     def find(self, ids: Sequence[Id]) -> Rows:
         """Return the rows with these ids."""
@@ -135,7 +135,10 @@ class MemorySide(Side):
         if self.ids_type is not None:
             values = np.array(told, dtype=self.ids_type)
         said = np.array([each.card.predicted for each in found], dtype=np.bool_)
-        return Rows(Ids(values), np.array([each.value for each in found]), said)
+        held, ids_found, given = self.part.judged, Ids(values), None
+        if held.weights is not None:
+            given = held.weights[places_among(ids_found, held.ids)]
+        return Rows(ids_found, np.array([each.value for each in found]), said, given=given)
 
     def _found(self, ids: Sequence[Id]) -> Any:
         return self.part.find(list(dict.fromkeys(ids)), variable="score", scale="margin")
@@ -165,7 +168,7 @@ class ScannedSide(Side):
         return _type_of(smallest)
 
     def pieces(self) -> Iterator["pa.RecordBatch"]:
-        """Return the id of every row and the place of its cell, in the columns id and key."""
+        """Return the id of every row, the place of its cell (as key), and its weight if any."""
         scanner = self.part.scanner
         if not isinstance(scanner, Streaming):
             yield from super().pieces()
@@ -175,7 +178,7 @@ class ScannedSide(Side):
         for batch in scanner.keyed(self.cells):
             own = np.asarray(batch.column(1)).astype(np.int64)
             place = pa.array(order[np.searchsorted(keys[order], own)], pa.int32())
-            yield pa.record_batch({"id": batch.column(0), "key": place})
+            yield batch.set_column(1, "key", place)
 
     def _judged(self) -> Iterator[Judged]:
         scanner = self.part.scanner
@@ -207,7 +210,7 @@ def side_of(part: Read, place: int) -> Side:
 
 
 def tell_of_move(side: Side, engine: str) -> None:
-    """Tell that the rows of a side are moved: an id, a score and a label of each."""
+    """Tell that the rows of a side are moved: an id, a score, a label and a weight of each."""
     note(f"{side.cells.size:,} rows of {side.part.source} are moved to {engine}")
 
 

@@ -72,6 +72,20 @@ def scaled_sql(number: str, exponent: int) -> str:
     return " * ".join([f"{number}", *(double_sql(2.0**step) for step in steps)])
 
 
+def impressions_sql(weight: str, exponent: int, dialect: "Dialect") -> str:
+    """Return the impressions of a row whose weight is above 0: `assay.core.weights.as_impressions`.
+
+    Examples
+    --------
+    >>> impressions_sql("w", 3, "duckdb")
+    'greatest((w * 8.0000000000000000e+00)::BIGINT, 1)'
+    """
+    scaled = scaled_sql(weight, exponent)
+    if dialect == "duckdb":
+        return f"greatest(({scaled})::BIGINT, 1)"  # the cast rounds halves to even
+    return f"greatest(CAST(rint({scaled}) AS BIGINT), 1L)"
+
+
 def _shrunk(value: str) -> str:
     return f"(1 / (1 + {_root(f'greatest({value}, 0e0)')}))"
 
