@@ -11,11 +11,12 @@ from scipy.special import expit
 
 import assay
 from assay.audit import verify_bundle
-from assay.core.error_model import RANK
+from assay.core.error_model import RANK, Input, Model
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError, PredictionsError
 from assay.labelling import find_campaign
 from assay.predictions import Opinionated, read_compared, read_predictions
+from assay.predictions.scan import Engine
 
 Table = dict[str, list[object]]
 CLASSIFIERS: dict[str, Any] = {"a": ("p_a", 0.5), "b": ("p_b", 0.5)}
@@ -335,49 +336,68 @@ def test_where_a_model_cannot_be_used_it_says_why(options: dict[str, Any], why: 
         create(table, aux=["judge"], **options)
 
 
-@pytest.mark.parametrize("names", [("a", "b"), ("a",)])
-def test_strata_are_cut_anew_the_same_where_duckdb_reads(
-    names: tuple[str, ...], tmp_path: Path
+@pytest.mark.parametrize(
+    ("names", "of_slices", "engine"),
+    [
+        (("a", "b"), (), "duckdb"),
+        (("a", "b"), ("precision:b[lang=de]",), "duckdb"),
+        (("a",), (), "duckdb"),
+        (("a", "b"), ("precision:b[lang=de]",), "spark"),
+    ],
+)
+def test_strata_are_cut_anew_the_same_where_an_engine_reads(
+    names: tuple[str, ...],
+    of_slices: tuple[str, ...],
+    engine: Engine,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
     """The model, the strata, every item and every number, from the first label to the last."""
-    table, truth = population()
+    table, truth = population(1_500)
     file = tmp_path / "predictions.parquet"
     pq.write_table(pa.table(table), file, row_group_size=700)
+    spark = request.getfixturevalue("spark") if engine == "spark" else None
     options: dict[str, Any] = {"classifiers": {name: CLASSIFIERS[name] for name in names}}
-    options |= {"aux": ["judge", "lang"], "metrics": ["precision", "recall"]}
-    told = []
-    for engine in ("memory", "duckdb"):
-        campaign = create(assay.Scan(str(file), engine=engine), **options)
-        label(campaign, truth)
+    options |= {"metrics": ["precision:a", "recall:a", *of_slices], "within": 0.09}
+    told: list[list[object]] = []
+    for scan in (assay.Scan(str(file)), assay.Scan(str(file), engine=engine, spark=spark)):
+        campaign = create(scan, aux=["judge", "lang"], **options)
+        asked: list[object] = []
+        while not campaign.done:
+            batch = campaign.ask(100)
+            asked += [item.id for item in batch]
+            campaign.tell({item.id: truth[item.id] for item in batch})
         settings = campaign.settings
+        assert settings.source.model is not None
         fingerprints = [part.fingerprint for part in settings.source.parts]
-        told.append((settings.source.model, settings.strata, fingerprints, campaign.estimates()))
-    (model, strata, fingerprints, estimates), (other, *others) = told
-    assert model is not None and model == other
-    assert [strata, fingerprints] == others[:2]
-    assert repr(estimates) == repr(others[2])
-    # Another judge is told apart, and places items otherwise.
+        told.append([settings.source.model, settings.strata, fingerprints])
+        told[-1] += [asked, repr(campaign.estimates())]
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("a",)])
+def test_another_judge_is_told_apart_where_duckdb_reads(
+    names: tuple[str, ...], tmp_path: Path
+) -> None:
+    """It is no part of the fingerprint, but of the seed, and it places items otherwise."""
+    table, _ = population(300)
     judge = [*table["judge"][1:], table["judge"][0]]
-    pq.write_table(pa.table({**table, "judge": judge}), file)
-    both = [
-        read_predictions(
-            assay.Scan(str(each), engine="duckdb"),
+    model = Model((Input("judge", "number"),), ((), (0,)), ((0.0, 1.0), (0.5, 2.0)), 100)
+    both: list[tuple[object, ...]] = []
+    for each in (table, {**table, "judge": judge}):
+        pq.write_table(pa.table(each), tmp_path / "predictions.parquet")
+        found = read_predictions(
+            assay.Scan(tmp_path / "predictions.parquet", engine="duckdb"),
             id="url",
-            classifiers=options["classifiers"],
-            aux=options["aux"],
+            classifiers={name: CLASSIFIERS[name] for name in names},
+            aux=["judge", "lang"],
         )
-        for each in (file, _as_it_was(table, tmp_path))
-    ]
-    changed, before = (each for each in both if isinstance(each, Opinionated))
-    assert changed.fingerprint() == before.fingerprint()
-    assert changed.opinions_digest() != before.opinions_digest()
-    placed = [each.with_model(model).fingerprint() for each in (changed, before)]
-    assert placed[1] == fingerprints[0] != placed[0]
-
-
-def _as_it_was(table: dict[str, Any], folder: Path) -> Path:
-    pq.write_table(pa.table(table), folder / "before.parquet")
-    return folder / "before.parquet"
+        assert isinstance(found, Opinionated)
+        placed = found.with_model(model)
+        both.append((found.fingerprint(), found.opinions_digest(), placed.fingerprint()))
+    (fingerprint, *before), (other, *changed) = both
+    assert fingerprint == other
+    assert all(one != another for one, another in zip(before, changed, strict=True))
 
 
 def test_a_column_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -55,6 +55,22 @@ class Ids:
             return deck.digest([str(id) for id in self.values.to_pylist()])
         return _digest_in_duckdb(self.values)
 
+    def rows_of(self, ids: Sequence[deck.Id], source: str) -> list[int]:
+        """Return the row of each of some ids, which were read from the source before.
+
+        Examples
+        --------
+        >>> Ids(np.array([7, 3, 5])).rows_of([5, 7], "rows.parquet")
+        [2, 0]
+        """
+        row = {id: row for row, id in enumerate(self.at(np.arange(len(self))))}
+        if missing := sum(id not in row for id in ids):
+            raise PredictionsError(
+                f"{source} has changed since it was read",
+                details=f"{missing:,} of {len(ids):,} drawn items are no longer there",
+            )
+        return [row[id] for id in ids]
+
     @classmethod
     def concatenated(cls, parts: Sequence["Ids"]) -> Self:
         """Return the ids of all parts, which are of one kind, one after the other."""

@@ -227,12 +227,10 @@ def read_predictions(
         one a value. DuckDB and Spark read them where they lie; others read all into memory.
     sample_weight : str, optional
         The column of weights, finite numbers that are not negative: an item counts as much as its
-        weight, and not at all where that is 0. With `aux` all is then read into memory, and with
-        `classifiers`, but by DuckDB and Spark.
+        weight, and not at all where that is 0. With `aux` all is then read into memory.
     aux : sequence of str
         Columns that a model of the outcome may use beside the score: numbers, true and false, or
-        categories, which may be missing. With `classifiers`, all is then read into memory, but by
-        DuckDB.
+        categories, which may be missing.
     model : mapping, optional
         What `assay.core.error_model.Model.to_dict` returned: its log odds take the place of the
         score in everything but the predicted label.
@@ -328,9 +326,7 @@ def read_predictions(
         )
     if sample_weight is not None:
         refuse_no_column("sample_weight", sample_weight)
-    if engine != "memory" and _can_stay(
-        scan, engine, roles, groups, aux, sample_weight=sample_weight
-    ):
+    if engine != "memory" and _can_stay(scan, engine, roles, aux, sample_weight=sample_weight):
         more: dict[str, Any] = {"id": id, "weight": sample_weight, "aux": tuple(aux)}
         roles = {name: replace(role, **more) for name, role in roles.items()}
         (name, role), *further = roles.items()
@@ -473,46 +469,27 @@ def _can_stay(
     scan: Scan,
     engine: Engine,
     roles: Mapping[str, Roles],
-    groups: Sequence[str],
     aux: Sequence[str],
     *,
     sample_weight: str | None,
 ) -> bool:
-    """Tell whether predictions can be read where they lie: not those of slices.
+    """Tell whether predictions can be read where they lie.
 
-    Others are read into memory, unless somebody asked for something else.
+    Others are read into memory, unless somebody asked for something else: those with weights and
+    second opinions, and several classifiers of more classes than yes and no.
 
     Parameters
     ----------
     scan, engine
         Where the predictions are, and what reads them.
-    roles, groups, aux, sample_weight
-        The columns of each classifier, the slices, the second opinions, and the weights.
+    roles, aux, sample_weight
+        The columns of each classifier, the second opinions, and the weights.
     """
-    in_duckdb, in_spark = engine == "duckdb", engine == "spark"
-    takes_weights = tuple(roles) == UNNAMED or in_duckdb or in_spark
-    if sample_weight is not None and (aux or not takes_weights):
+    if sample_weight is not None and aux:
         _refuse_engine(scan, engine, sample_weight)
         return False
-    several_classes = len(roles) > 1 and any(role.classes for role in roles.values())
-    takes_aux = not aux or tuple(roles) == UNNAMED
-    takes_all = in_duckdb or (takes_aux and (in_spark or not groups))
-    if takes_all and not several_classes:
+    if len(roles) == 1 or not any(role.classes for role in roles.values()):
         return True
-    if groups and not in_spark and scan.engine is not None:
-        raise PredictionsError(
-            f"engine {engine!r} reads all items alike, and metrics of {groups[0]!r} are asked for",
-            details="a design with targets of slices takes the predictions in memory",
-            hint="leave out the engine; or ask for the metric of all items, with slices= for those "
-            "that are told from the same labels",
-        )
-    if aux and (scan.engine is not None or engine == "spark"):
-        raise PredictionsError(
-            f"engine {engine!r} takes second opinions for one metric, and several are asked for",
-            details="a design for several targets with second opinions takes the predictions in "
-            "memory",
-            hint="leave out the engine, or the second opinions; or ask for one metric",
-        )
     if scan.engine is not None or engine == "spark":
         raise PredictionsError(
             f"engine {engine!r} reads one classifier of more classes than yes and no, and there "
@@ -690,13 +667,11 @@ def _named(
 
 
 def _refuse_engine(scan: Scan, engine: Engine, sample_weight: str) -> None:
-    """Raise where predictions with weights are to be read in place, and cannot be."""
+    """Raise where predictions with weights and second opinions are to be read in place."""
     if engine == "spark" or scan.engine not in (None, "memory"):
         raise PredictionsError(
             f"sample_weight={sample_weight!r} is given for the engine {engine!r}",
-            details="it reads no weights beside second opinions"
-            if engine in ("duckdb", "spark")
-            else "it reads weights of one classifier of yes and no, without second opinions",
+            details="it reads no weights beside second opinions",
             hint="write ids, scores, labels and weights to a Parquet file and give that"
             if engine == "spark"
             else "leave out the engine: all is then read into memory",

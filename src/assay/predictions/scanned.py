@@ -376,15 +376,8 @@ class ScannedPredictions:
         if not self._scanner.has_probabilities:
             return [[[] for _ in self.classifiers] for _ in ids]
         held, lists = self._scanner.probabilities(ids)
-        there = held.at(np.arange(len(held)))
         ranked = ranked_classes(lambda rows: lists[rows], np.arange(len(held)), k)
-        of_id = dict(zip(there, ranked, strict=True))
-        if missing := sum(id not in of_id for id in ids):
-            raise PredictionsError(
-                f"{self.source} has changed since it was read",
-                details=f"{missing:,} of {len(ids):,} drawn items are no longer there",
-            )
-        return [[of_id[id]] for id in ids]
+        return [[ranked[row]] for row in held.rows_of(ids, self.source)]
 
     def _cells_by(self, variable: Variable, scale: Scale) -> ScoreCells:
         self._refuse_impossible(variable, scale)

@@ -45,8 +45,8 @@ def test_what_is_refused(rows: Path, spark: Any) -> None:
     scan = Scan(rows, spark=spark)
     with pytest.raises(PredictionsError, match="reads no weights beside second opinions"):
         _read(scan, ("cnn", "mve"), sample_weight="views", aux=["day"])
-    with pytest.raises(PredictionsError, match="second opinions for one metric"):
-        _read(scan, ("cnn", "mve"), groups=["lang"], aux=["day"])
+    with pytest.raises(PredictionsError, match="column 'dya' not found"):
+        _read(scan, ("cnn", "mve"), groups=["lang"], aux=["dya"])
     every = [f"many={number}" for number in range(40)]
     query = f"SELECT *, key % 40 AS many FROM parquet.`{rows}`"
     with pytest.raises(PredictionsError, match="2 classifiers with 40 slices"):

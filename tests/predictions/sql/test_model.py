@@ -1,12 +1,17 @@
 """A model's log odds: the same bits in memory, in DuckDB and in Spark."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
-from assay.core.error_model import SAID, Input, Model
+from assay.core.cells import Heap
+from assay.core.cuts import Cuts
+from assay.core.error_model import RANK, SAID, Input, Model
+from assay.core.strata import Strata
 from assay.predictions import Opinionated, Predictions, Scan, read_predictions
 from assay.predictions.opinions import column_words
 
@@ -124,6 +129,70 @@ def test_spark_computes_what_numpy_does(spark: "SparkSession") -> None:
     assert memory.fingerprint() == far.fingerprint()
     assert isinstance(far, Opinionated)
     assert far.opinions_digest() == digest_of(table())
+
+
+CLASSIFIERS: dict[str, Any] = {
+    "cnn": {"score": "p", "predicted": "said"},
+    "vote": {"predicted": "said"},
+    "mve": {"score": "narrow", "threshold": 0.25},
+}
+
+
+def model_of(*columns: str) -> Model:
+    """Return one that also takes what the classifiers say, and numbers of such columns."""
+    said = (*MODEL.inputs[:1], *MODEL.inputs[2:], Input(SAID, "said", bit=2))
+    inputs = (*said, *(Input(name, "number", 0.4, 0.3) for name in (*columns, RANK)))
+    terms = ((), *((place,) for place in range(len(inputs))), (len(inputs) - 1, len(inputs) - 2))
+    rng = np.random.default_rng(4)
+    weights = (tuple(rng.normal(size=len(terms)).tolist()) for _ in range(2))
+    return Model(inputs, terms, tuple(weights), labels=100, seed=11)
+
+
+@pytest.mark.parametrize(
+    ("names", "groups", "engine"),
+    [
+        (("cnn", "vote", "mve"), ["lang"], "duckdb"),
+        (("mve", "cnn"), (), "duckdb"),
+        (("cnn",), (), "duckdb"),
+        (("vote",), (), "duckdb"),
+        (("cnn",), (), "spark"),
+    ],
+)
+def test_of_several_an_engine_computes_what_numpy_does(
+    names: tuple[str, ...],
+    groups: Sequence[str],
+    engine: str,
+    tmp_path: "Path",
+    request: pytest.FixtureRequest,
+) -> None:
+    """What is said of an item, its log odds, the counts of all, and the first cards."""
+    rows = table().slice(0, 600)
+    source: object = rows
+    if engine == "spark":
+        source = request.getfixturevalue("spark").createDataFrame(rows)
+    else:
+        pq.write_table(rows, tmp_path / "a.parquet")
+        source = Scan(tmp_path / "a.parquet", engine="duckdb")
+    options: dict[str, Any] = {"id": "id", "aux": AUX, "groups": groups, "seed": 3}
+    options["classifiers"] = {name: CLASSIFIERS[name] for name in names}
+    # Of several, those that have scores; a single one has 0 for it.
+    scores = [f"{name}'s score" for name in names if name != "vote" or len(names) == 1]
+    model, ids = model_of(*scores), [f"item {i}" for i in (7, 3, 599, 1, 0)]
+    told: list[list[object]] = []
+    for given in (rows, source):
+        found = read_predictions(given, **options)
+        assert isinstance(found, Opinionated)
+        placed = found.with_model(model)
+        assert isinstance(placed, Opinionated)
+        says = placed.opinions(ids)
+        heaps = (Heap(tuple(sorted(placed.cells())), Cuts("equal", (0.25,), (0, 1))),)
+        strata = Strata(placed.classifiers, heaps, placed.count_parts(heaps), groups=placed.groups)
+        told.append([found.opinions_digest(), found.fingerprint(), placed.fingerprint()])
+        told[-1] += [{name: column_words(says[name]).tolist() for name in says}]
+        told[-1] += [placed.find(ids, variable="rank", scale="margin"), strata]
+        told[-1] += [placed.deal(strata, scale="margin", seed=5, counts=[9, 9])]
+    assert told[0] == told[1]
+    assert {*scores, *AUX, RANK} == set(says)
 
 
 def test_another_order_of_operations_is_noticed() -> None:

@@ -199,15 +199,8 @@ class DatabaseScanner:
         if not self._show:
             return [{} for _ in ids]
         found = self.find(ids, variable="score", scale="margin")
-        there = found.ids.at(np.arange(len(found.ids)))
-        shown = dict(zip(there, found.shown or [], strict=True))
-        missing = sum(id not in shown for id in ids)
-        if missing:
-            raise PredictionsError(
-                f"{self.source} has changed since it was read",
-                details=f"{missing:,} of {len(ids):,} drawn items are no longer there",
-            )
-        return [shown[id] for id in ids]
+        shown = found.shown or []
+        return [shown[row] for row in found.ids.rows_of(ids, self.source)]
 
     @property
     def has_probabilities(self) -> bool:

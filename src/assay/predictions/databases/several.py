@@ -12,12 +12,11 @@ from assay.predictions.databases.translate import Query
 from assay.predictions.databases.which import find_database
 from assay.predictions.databases.words import Words, halves_of, plus
 from assay.predictions.engine import Survey
-from assay.predictions.judgements import about
 from assay.predictions.memory import fingerprint_text
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.sql.rows import RowSql
-from assay.predictions.sql.several import Steps, mean_sql, n_codes, steps_of
+from assay.predictions.sql.several import Several, Steps, mean_sql, steps_of
 
 
 class DatabaseSeveral(DatabaseScanner):
@@ -39,13 +38,9 @@ class DatabaseSeveral(DatabaseScanner):
         first, *_ = roles.values()
         super().__init__(rows, first, show)
         self._all = roles
-        self._each: dict[str, DatabaseScanner] = {}
-        for name, role in roles.items():
-            with about(name):
-                self._each[name] = DatabaseScanner(rows, role, (), self._ids)
-        self._row = RowSql(
-            *(self._row.id, "value", "says"), is_sure=True, classes=n_codes([*roles.values()])
-        )
+        several = Several(roles, (), rows.source)
+        self._each = several.alone(lambda role: DatabaseScanner(rows, role, (), self._ids))
+        self._row = RowSql(*(self._row.id, "value", "says"), is_sure=True, classes=several.n_codes)
         self._steps: list[Steps] = []
 
     def survey(self, seed: int) -> Survey:

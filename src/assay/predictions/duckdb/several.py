@@ -15,7 +15,6 @@ from assay.core.deck import Id
 from assay.core.error_model import RANK as MEAN_RANK
 from assay.core.error_model import Model, Values
 from assay.core.profile import ScoreCells
-from assay.core.strata import UNNAMED
 from assay.errors import PredictionsError
 from assay.predictions.doubts import Doubt
 from assay.predictions.duckdb.cell_keys import refuse_other_bins
@@ -29,14 +28,14 @@ from assay.predictions.engine import Listed, Survey
 from assay.predictions.judgements import about
 from assay.predictions.memory import by_model
 from assay.predictions.rank_counts import Ranked, find_cells
-from assay.predictions.roles import Roles, score_name
+from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.sql.checks import refuse_bad_rows
 from assay.predictions.sql.deck import duckdb_keyed, duckdb_mix
 from assay.predictions.sql.model import model_sql
 from assay.predictions.sql.opinions import duckdb_row_word, refuse_other_words
 from assay.predictions.sql.rows import RowSql, family_of
-from assay.predictions.sql.several import CODE, RANK, Steps, mean_sql
+from assay.predictions.sql.several import CODE, RANK, Several, Steps, counts_codes, mean_sql
 from assay.predictions.streamed import (
     AT_ONCE,
     BITS,
@@ -50,7 +49,6 @@ from assay.predictions.streamed import (
 from assay.predictions.values import slice_columns
 
 _STEPS, _KEY = "assay_steps", "assay_key"
-_MOST_BITS = 40  # of a code: with the bins of a rank they are numbers of 64 bits
 
 
 def open_duck(
@@ -73,12 +71,10 @@ def open_duck(
     needed = [column for role in roles.values() for column in role.columns]
     needed += slice_columns(slices)
     relation = open_relation(scan, list(dict.fromkeys([*needed, *show])), staged=True)
-    if len(roles) == 1 and not slices:
-        ((name, role),) = roles.items()
-        if name not in UNNAMED and role.aux:
-            return DuckSeveral(relation, roles, show)
-        return DuckScanner(relation, role, show)
-    return DuckSeveral(relation, roles, show, slices)
+    if counts_codes(roles, slices):
+        return DuckSeveral(relation, roles, show, slices)
+    (role,) = roles.values()
+    return DuckScanner(relation, role, show)
 
 
 class DuckSeveral(DuckScanner):
@@ -102,25 +98,13 @@ class DuckSeveral(DuckScanner):
         first, *_ = roles.values()
         super().__init__(relation, replace(first, model=None), show)
         self._model = first.model
-        self._each: dict[str, DuckScanner] = {}
-        for name, role in roles.items():
-            with about(name):
-                alone = replace(role, weight=None, aux=(), model=None)
-                self._each[name] = DuckScanner(relation, alone, (), self._ids)
-        self._own = [(role, self._each[name].row) for name, role in roles.items()]
         self._slices = find_slices(relation, slices) if slices else DuckSlices((), relation.sql)
         self._all_rows = self._slices.sql
-        bits = len(roles) + len(self._slices.names)
-        if bits > _MOST_BITS:
-            raise PredictionsError(
-                f"{len(roles)} classifiers with {len(self._slices.names)} slices of "
-                f"{relation.label} are more than a code holds",
-                details=f"together they may be {_MOST_BITS}",
-                hint="name fewer slices, or read it all into memory: engine 'memory'",
-            )
-        self._row = RowSql(
-            self._row.id, RANK, CODE, is_sure=True, classes=2**bits, weight=self._row.weight
-        )
+        self._several = Several(roles, self._slices.names, relation.label)
+        self._each = self._several.alone(lambda role: DuckScanner(relation, role, (), self._ids))
+        self._own = [(role, self._each[name].row) for name, role in roles.items()]
+        codes, weight = self._several.n_codes, self._row.weight
+        self._row = RowSql(self._row.id, RANK, CODE, is_sure=True, classes=codes, weight=weight)
 
     def survey(self, seed: int) -> Survey:
         """Count all items by each score, then by mean rank and code, and list the first cards."""
@@ -157,14 +141,10 @@ class DuckSeveral(DuckScanner):
 
     def _fingerprint(self, first: FirstPass, seed: int) -> str:
         """Return the fingerprint of all that was read; of one classifier that of its cells."""
-        if not self._is_one:
+        if not self._several.is_one:
             return first.fingerprint
         (one,) = self._each.values()
         return one.survey(seed).cells.fingerprint()
-
-    @property
-    def _is_one(self) -> bool:
-        return len(self._each) == 1 and not self._slices.names
 
     def _placed_by(self, model: Model, fingerprint: str) -> Survey:
         """Count all items by a model's log odds and code: two passes."""
@@ -187,12 +167,8 @@ class DuckSeveral(DuckScanner):
 
     def _scores(self) -> dict[str, str]:
         """Return the scores of classifiers that have some, as SQL."""
-        pairs = zip(self._each, self._own, strict=True)
-        return {
-            score_name(name): f"({row.score})"
-            for name, (role, row) in pairs
-            if role.has_score or self._is_one
-        }
+        scores = self._several.scores.items()
+        return {name: f"({self._own[place][1].score})" for name, place in scores}
 
     def _log_odds(self, model: Model) -> str:
         """Return what takes the mean rank's place: the log odds by the model of the row's fold."""
@@ -210,9 +186,7 @@ class DuckSeveral(DuckScanner):
         with reading(self.source):
             rows = self._rows.project(", ".join([f"{self._ids.sql} AS id", *columns]))
             found, *values = self._arrow(self._only(ids, rows)).columns
-        held = self._ids.of(found)
-        place = {id: row for row, id in enumerate(held.at(np.arange(len(held))))}
-        order = np.array([place[id] for id in ids], dtype=np.int64)
+        order = self._ids.of(found).rows_of(ids, self.source)
         for name, column in zip(numbers, values, strict=True):
             told[name] = np.asarray(column)[order] + 0.0
         return told

@@ -180,6 +180,12 @@ def word_of_limit(limit: float) -> str:
     return f"{int(limit) - _SIGN}L"
 
 
+def xored(groups: "pa.Table", word: str) -> int:
+    """Return what the words of all items make together, from groups that were counted."""
+    words = groups[f"bit_xor({word})"].to_numpy()
+    return int(np.bitwise_xor.reduce(words)) % 2**64
+
+
 # Whether a Spark computes what numpy does: tried on known values, once for each session.
 
 

@@ -1,16 +1,26 @@
-"""Columns for a model in Spark: what they say of a row, as a word of 64 bits.
+"""Columns for a model in Spark: what they say of a row, as a word of 64 bits, and the log odds.
 
 The same as `assay.predictions.opinions.column_words` computes in memory. Spark has no function for
 the bits of a number: they are made of its exponent and its fraction, in steps, each of which is on
 columns of the one before.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from assay.core.error_model import LARGEST
-from assay.predictions.spark.columns import halves_of, lower_of, mixed, word_of
+from assay.core.error_model import LARGEST, Model
+from assay.predictions.contract import IdKind
+from assay.predictions.spark.columns import (
+    HALVES,
+    halves_of,
+    lower_of,
+    mixed,
+    with_place,
+    word_of,
+)
+from assay.predictions.spark.source import column_name
 from assay.predictions.sql.deck import spark_text_digest
+from assay.predictions.sql.model import model_sql
 from assay.predictions.sql.rows import Family, double_sql, number_sql
 
 if TYPE_CHECKING:
@@ -47,33 +57,74 @@ def _bits(x: str, e: str) -> str:
     ELSE CAST({e} + 1023 AS BIGINT) * {_FRACTION}L + CAST({fraction} AS BIGINT) END"""
 
 
-def with_word(rows: "DataFrame", column: str, family: Family, others: Sequence[str]) -> "DataFrame":
-    """Return the rows with a column's word taken into that of the row.
+def with_words(
+    rows: "DataFrame", columns: Mapping[str, Family], others: Sequence[str] = ()
+) -> "DataFrame":
+    """Return the rows with what columns say taken into the word of the row, one after another.
 
     Parameters
     ----------
     rows : DataFrame
         With a column ``word``, a BIGINT.
-    column : str
-        Its name, as SQL.
-    family : Family
-        What kind of values it holds.
+    columns : mapping of str to Family
+        Of each column its name, as SQL, and what kind of values it holds.
     others : sequence of str
         The columns to keep beside the word.
     """
-    text = "CAST(NULL AS BIGINT)"
-    if family == "text":
-        written = f"x IS NULL AND {column} IS NOT NULL"
-        text = f"CASE WHEN {written} THEN {spark_text_digest(column)} END"
-    number = f"{number_sql(column, family, 'spark')} AS x"
-    keep = list(dict.fromkeys([*others, column]))
-    rows = rows.selectExpr(*keep, "word", number)
-    kept = [*others, "word", "text"]
-    rows = with_bits(rows.selectExpr(*others, "word", "x", f"{text} AS text"), kept, ["x"])
-    rows = mixed(rows, kept, {"said": halves_of("x")})
-    said = f"word ^ coalesce(text, {word_of('said_upper', lower_of('said'))}) AS word"
-    rows = mixed(rows.selectExpr(*others, said), others, {"word": halves_of("word")})
-    return rows.selectExpr(*others, f"{word_of('word_upper', lower_of('word'))} AS word")
+    said: dict[str, str] = {}
+    texts: dict[str, str] = {}
+    for place, (column, family) in enumerate(columns.items()):
+        said[f"said_{place}"] = number_sql(column, family, "spark")
+        if family == "text":
+            written = f"said_{place} IS NULL AND {column} IS NOT NULL"
+            texts[f"text_{place}"] = f"CASE WHEN {written} THEN {spark_text_digest(column)} END"
+    kept = [*others, "word"]
+    given = dict.fromkeys([*kept, *columns])
+    rows = rows.selectExpr(*given, *(f"{number} AS {name}" for name, number in said.items()))
+    rows = rows.selectExpr(*kept, *said, *(f"{text} AS {name}" for name, text in texts.items()))
+    rows = with_bits(rows, [*kept, *texts], list(said))
+    rows = mixed(rows, [*kept, *texts], {name: halves_of(name) for name in said})
+    word = "word"
+    for place, name in enumerate(said):
+        left = [f"{name}_{half}" for name in list(said)[place + 1 :] for half in HALVES]
+        left += [text for text in texts if int(text.removeprefix("text_")) > place]
+        own = word_of(f"{name}_upper", lower_of(name))
+        if f"text_{place}" in texts:
+            own = f"coalesce(text_{place}, {own})"
+        rows = rows.selectExpr(*others, *left, f"{word} ^ {own} AS word")
+        rows = mixed(rows, [*others, *left], {"word": halves_of("word")})
+        word = word_of("word_upper", lower_of("word"))
+    return rows.selectExpr(*others, f"{word} AS word")
+
+
+def with_log_odds(
+    rows: "DataFrame",
+    model: Model,
+    names: Mapping[str, str],
+    types: Mapping[str, str],
+    *,
+    says: str,
+    told: Sequence[str],
+    kind: IdKind,
+) -> "DataFrame":
+    """Return rows with the log odds by the model of their fold, as ``score``.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        The rows.
+    model, names, types, says
+        As in `assay.predictions.sql.model.model_sql`.
+    told : sequence of str
+        What to keep beside it, as SQL: the ``id``, and what is not named score, other or place.
+    kind : {"integer", "string"}
+        What the ids are.
+    """
+    first, second = model_sql(model, names, types, says=says, dialect="spark")
+    both = rows.selectExpr(*told, f"{first} AS score", f"{second} AS other")
+    keep = [column_name(name) for name in both.columns if name not in ("score", "other")]
+    score = "CASE WHEN place < 0 THEN score ELSE other END AS score"
+    return with_place(both, "id", kind, model.seed).selectExpr(*keep, score)
 
 
 def with_bits(rows: "DataFrame", keep: Sequence[str], numbers: Sequence[str]) -> "DataFrame":

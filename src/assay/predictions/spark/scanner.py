@@ -29,22 +29,22 @@ from assay.predictions.spark.columns import (
     with_digest,
     with_place,
     word_of_limit,
+    xored,
 )
-from assay.predictions.spark.opinions import with_word
+from assay.predictions.spark.opinions import with_log_odds, with_words
 from assay.predictions.spark.source import SparkRows, column_name
 from assay.predictions.spark.weights import (
     WEIGHT_WORD,
     impressions_of,
     summed,
     summed_by_exponent,
-    weights_word,
     with_weight_word,
 )
 from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows_of, usable_sql
 from assay.predictions.sql.classes import LIST
-from assay.predictions.sql.model import model_sql
 from assay.predictions.sql.rows import (
     LARGEST,
+    Family,
     RowSql,
     case_sql,
     double_sql,
@@ -209,17 +209,15 @@ class SparkScanner:
 
     def _by_model(self, model: Model, told: Sequence[str]) -> "DataFrame":
         """Return the items with the log odds by the model of their fold in the score's place."""
-        first, second = model_sql(
+        return with_log_odds(
+            self._rows.frame,
             model,
             {name: column_name(name) for name in self._rows.types},
             self._rows.types,
             says=self._row.says,
-            dialect="spark",
+            told=told,
+            kind=self.id_kind,
         )
-        both = self._rows.frame.selectExpr(*told, f"{first} AS score", f"{second} AS other")
-        score = "CASE WHEN place < 0 THEN score ELSE other END AS score"
-        keep = [name for name in both.columns if name not in ("score", "other")]
-        return with_place(both, "id", self.id_kind, model.seed).selectExpr(*keep, score)
 
     @property
     def source(self) -> str:
@@ -248,7 +246,7 @@ class SparkScanner:
             cells,
             doubts=self._checked(cells),
             weighed=_evenest(groups, self._roles.n_classes, lambda cells: cells.by_weight),
-            weights_word=weights_word(groups),
+            weights_word=xored(groups, WEIGHT_WORD),
         )
 
     def _factor(self) -> tuple[int, int]:
@@ -340,15 +338,8 @@ class SparkScanner:
         if not self._show:
             return [{} for _ in ids]
         found = self.find(ids, variable="score", scale="margin")
-        there = found.ids.at(np.arange(len(found.ids)))
-        shown = dict(zip(there, found.shown or [], strict=True))
-        missing = sum(id not in shown for id in ids)
-        if missing:
-            raise PredictionsError(
-                f"{self.source} has changed since it was read",
-                details=f"{missing:,} of {len(ids):,} drawn items are no longer there",
-            )
-        return [shown[id] for id in ids]
+        shown = found.shown or []
+        return [shown[row] for row in found.ids.rows_of(ids, self.source)]
 
     @property
     def has_probabilities(self) -> bool:
@@ -363,16 +354,18 @@ class SparkScanner:
 
     def opinions_digest(self) -> int:
         """Return 64 bits that change when what a column for a model says of an item does."""
-        aux = [column_name(name) for name in self._roles.aux]
-        names = [f"aux_{place}" for place in range(len(aux))]
-        told = [f"{column} AS {name}" for column, name in zip(aux, names, strict=True)]
-        rows = self._rows.frame.selectExpr(f"{self._ids.sql} AS id", *told)
+        told = self._opined()
+        columns = {f"told_{place}": family for place, (_, family) in enumerate(told)}
+        named = (f"{sql} AS {name}" for name, (sql, _) in zip(columns, told, strict=True))
+        rows = self._rows.frame.selectExpr(f"{self._ids.sql} AS id", *named)
         rows = with_digest(rows, "id", self.id_kind).withColumnRenamed("digest", "word")
-        for place, column in enumerate(self._roles.aux):
-            family = family_of(self._rows.types[column])
-            rows = with_word(rows, names[place], family, names[place + 1 :])
-        found = self._rows.fetch(rows.groupBy().agg({"word": "bit_xor"}))
-        return int(found["bit_xor(word)"].to_numpy()[0]) % 2**64
+        found = self._rows.fetch(with_words(rows, columns).groupBy().agg({"word": "bit_xor"}))
+        return xored(found, "word")
+
+    def _opined(self) -> list[tuple[str, Family]]:
+        """Return what is said for a model of a row, as SQL, and what kind of values it is."""
+        types = self._rows.types
+        return [(column_name(name), family_of(types[name])) for name in self._roles.aux]
 
     def summed_probabilities(self) -> Floats | None:
         """Return those of every class, summed by the class that items are called, (K, K)."""

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from assay.core.bins import Rule
+from assay.core.deck import Id
+from assay.core.error_model import RANK as MEAN_RANK
+from assay.core.error_model import Model, Values, columns_at
 from assay.core.profile import ScoreCells
 from assay.core.types import Floats
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.doubts import Doubt
 from assay.predictions.engine import Survey
-from assay.predictions.judgements import about
 from assay.predictions.keys import key_parts, key_sql
-from assay.predictions.memory import fingerprint_text
+from assay.predictions.memory import by_model, fingerprint_text
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.spark.columns import (
@@ -28,8 +31,9 @@ from assay.predictions.spark.columns import (
     spark_bin,
     with_digest,
     word_of,
+    xored,
 )
-from assay.predictions.spark.opinions import with_bits
+from assay.predictions.spark.opinions import with_bits, with_log_odds, with_words
 from assay.predictions.spark.scanner import SparkScanner, grouped, merged_by
 from assay.predictions.spark.slices import BITS, rows_with_slices
 from assay.predictions.spark.source import (
@@ -41,17 +45,17 @@ from assay.predictions.spark.source import (
 from assay.predictions.spark.weights import (
     WEIGHT_WORD,
     impressions_of,
-    weights_word,
     with_weight_word,
 )
 from assay.predictions.sql.deck import spark_text_digest
-from assay.predictions.sql.rows import RowSql
-from assay.predictions.sql.several import Steps, mean_sql, n_codes, steps_of
+from assay.predictions.sql.rows import Family, RowSql
+from assay.predictions.sql.several import Several, Steps, counts_codes, mean_sql, steps_of
+from assay.predictions.tables import shown_values
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_MOST_CODES = 2**40  # with the bins of a rank they are numbers of 64 bits
+_ODDS_WORD = "odds_word"  # the column with what an item and its log odds add to the fingerprint
 # A word in pieces of so many bits: the sum of some 10^12 pieces fits into a BIGINT.
 _PIECES = {"lowest": (0, 22), "middle": (22, 21), "highest": (43, 21)}
 
@@ -79,10 +83,9 @@ def open_spark(
     with reading_with_spark(rows.source):
         rows = _with_key(rows, first.id)
         refuse_other_arithmetic(rows.frame.sparkSession)
-        if len(roles) == 1 and not slices:
-            (role,) = roles.values()
-            return SparkScanner(rows, role, show)
-        return SparkSeveral(rows, roles, show, slices)
+        if counts_codes(roles, slices):
+            return SparkSeveral(rows, roles, show, slices)
+        return SparkScanner(rows, first, show)
 
 
 def _with_key(rows: SparkRows, id: str | None) -> SparkRows:
@@ -116,22 +119,13 @@ class SparkSeveral(SparkScanner):
     ) -> None:
         first, *_ = roles.values()
         rows, self._slices = rows_with_slices(rows, slices)
-        super().__init__(rows, first, show)
-        self._all = roles
-        self._each: dict[str, SparkScanner] = {}
-        for name, role in roles.items():
-            with about(name):
-                self._each[name] = SparkScanner(rows, replace(role, weight=None), (), self._ids)
-        codes = n_codes([*roles.values()]) << len(self._slices)
-        if codes > _MOST_CODES:
-            raise PredictionsError(
-                f"{len(roles)} classifiers with {len(self._slices)} slices of {rows.source} are "
-                "more than a code holds",
-                details=f"together they may be {_MOST_CODES.bit_length() - 1}",
-                hint="name fewer slices",
-            )
+        super().__init__(rows, replace(first, model=None), show)
+        self._model = first.model
+        self._several = Several(roles, self._slices, rows.source)
+        self._each = self._several.alone(lambda role: SparkScanner(rows, role, (), self._ids))
+        codes, weight = self._several.n_codes, self._row.weight
         # What each classifier says is looked at by itself.
-        self._row = RowSql(self._row.id, "0e0", "0", classes=codes, weight=self._row.weight)
+        self._row = RowSql(self._row.id, "0e0", "0", classes=codes, weight=weight)
         said = [
             f"{expression} AS {name}_{place}"
             for place, one in enumerate(self._each.values())
@@ -147,43 +141,54 @@ class SparkSeveral(SparkScanner):
         if self._weights:
             said.append(f"{self._row.weight} AS weight")
         shown = [f"{column_name(name)} AS shown_{i}" for i, name in enumerate(show)]
-        self._rows_of_each = rows.frame.selectExpr(f"{self._ids.sql} AS id", *shown, *said)
+        aux = [f"{column_name(name)} AS aux_{i}" for i, name in enumerate(first.aux)]
+        self._rows_of_each = rows.frame.selectExpr(f"{self._ids.sql} AS id", *shown, *aux, *said)
 
     def survey(self, seed: int) -> Survey:
-        """Count all items by each score, then by mean rank and code: two jobs."""
+        """Count all items by each score, then by mean rank, or log odds, and code: two jobs."""
         del seed  # as of one
         steps, doubts = steps_of(self._counted_apart())
         (size,) = {step.cells.size for step in steps}
-        self._items = self._placed(steps)
-        sums = dict.fromkeys(_PIECES, "sum")
+        self._items = self._ranked = self._placed(steps)
+        sums = {} if self._several.is_one else dict.fromkeys(_PIECES, "sum")
+        rule: Rule = "probability"
         if self._weights:
             exponent, size = self._factor()
             self._items = impressions_of(self._items, exponent)
             sums |= {"weight": "sum", WEIGHT_WORD: "bit_xor"}
+        if self._model is not None:
+            self._items, rule = self._placed_by(self._model), "margin"
+            sums |= {_ODDS_WORD: "bit_xor"}
         items = self._with_pieces(self._items)
-        groups = self._rows.fetch(
-            grouped(items, self._row.classes, rules=["probability"], more=sums)
-        )
-        if groups["probability"].null_count:
+        groups = self._rows.fetch(grouped(items, self._row.classes, rules=[rule], more=sums))
+        if groups[rule].null_count:
             self._tell_what_is_wrong()
             raise self._changed()
-        cells = merged_by(groups, "probability", self._row.classes or 2)
+        cells = merged_by(groups, rule, self._row.classes or 2)
         if cells.size != size:
             raise self._changed()
-        total = sum(
-            int(groups[f"sum({name})"].to_numpy().astype(object).sum()) << shift
-            for name, (shift, _) in _PIECES.items()
-        )
         return Survey(
             cells,
             None,
-            doubts,
-            fingerprint_text(cells.size, total),
+            doubts if self._model is None else (),  # they are of the scores
+            self._fingerprint(steps, groups, size),
             weighed=cells if self._weights else None,
-            weights_word=weights_word(groups) if self._weights else None,
+            weights_word=xored(groups, WEIGHT_WORD) if self._weights else None,
             slices=self._slices,
             coded=True,
         )
+
+    def _fingerprint(self, steps: Sequence[Steps], groups: "pa.Table", size: int) -> str:
+        """Return the fingerprint of all that was counted; of one classifier that of its cells."""
+        if self._several.is_one:
+            told = steps[0].cells.fingerprint()
+        else:
+            total = sum(
+                int(groups[f"sum({name})"].to_numpy().astype(object).sum()) << shift
+                for name, (shift, _) in _PIECES.items()
+            )
+            told = fingerprint_text(size, total)
+        return told if self._model is None else by_model(told, xored(groups, _ODDS_WORD))
 
     def _changed(self) -> PredictionsError:
         return PredictionsError(f"{self.source} has changed while it was read")
@@ -192,8 +197,10 @@ class SparkSeveral(SparkScanner):
         """Count the items by each score: a row is as many as there are classifiers."""
         judged = (f"{place}, score_{place}, says_{place}" for place in range(len(self._each)))
         stacked = f"stack({len(self._each)}, {', '.join(judged)}) AS (classifier, value, says)"
-        items = self._rows_of_each.selectExpr("id", stacked)
-        groups = self._rows.fetch(grouped(items, by=["classifier"], more={}))
+        items, more = self._rows_of_each.selectExpr("id", stacked), {}
+        if self._several.is_one:  # the cells tell its fingerprint
+            items, more = with_digest(items, "id", self.id_kind), {"digest": "bit_xor"}
+        groups = self._rows.fetch(grouped(items, by=["classifier"], more=more))
         classifier = groups["classifier"].to_numpy()
         return {
             name: _Counted(one, groups.filter(pa.array(classifier == place)))
@@ -207,7 +214,7 @@ class SparkSeveral(SparkScanner):
         """
         rows, told, ranks, codes = self._rows_of_each, {}, [], []
         kept = [column_name(name) for name in rows.columns]
-        for place, (role, step) in enumerate(zip(self._all.values(), steps, strict=True)):
+        for place, (role, step) in enumerate(zip(self._several.roles.values(), steps, strict=True)):
             codes.append(f"{step.cells.classes**place}L * says_{place}")
             if not role.has_score:
                 continue
@@ -224,15 +231,64 @@ class SparkSeveral(SparkScanner):
         code = f"{' + '.join(codes)} AS says"
         return rows.selectExpr(*kept, value, code)
 
+    def _placed_by(self, model: Model) -> "DataFrame":
+        """Return every item as before, but with a model's log odds in the mean rank's place."""
+        names, types = self._model_columns()
+        others = [column_name(name) for name in self._ranked.columns if name != "score"]
+        return with_log_odds(
+            *(self._ranked, model, names, types), says="says", told=others, kind=self.id_kind
+        )
+
+    def _model_columns(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Return what a model may take, by its name in `_ranked`, and the types."""
+        names = {name: f"aux_{place}" for place, name in enumerate(self._roles.aux)}
+        types = {name: self._rows.types[name] for name in names}
+        names |= {name: f"score_{place}" for name, place in self._several.scores.items()}
+        names[MEAN_RANK] = "score"
+        return names, {name: types.get(name, "double") for name in names}
+
+    def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
+        """Return what is said of some items: by every column, by the scores, by the mean rank."""
+        names, _ = self._model_columns()
+        rows = self._ids.only(ids, self._ranked.selectExpr("id", *names.values()))
+        found = self._rows.fetch(rows)
+        order = np.array(self._ids.of(found["id"]).rows_of(ids, self.source), dtype=np.int64)
+        told: dict[str, Values] = {
+            name: shown_values(found[column])
+            if name in self._roles.aux
+            else found[column].to_numpy() + 0.0
+            for name, column in names.items()
+        }
+        return columns_at(told, order)
+
+    def _opined(self) -> list[tuple[str, Family]]:
+        """Return what is said for a model of a row: by every column, and by the scores."""
+        each = list(self._each.values())
+        scores = self._several.scores.values()
+        return [*super()._opined(), *((each[place].row.score, "float") for place in scores)]
+
+    def _with_words(self, items: "DataFrame") -> tuple["DataFrame", list[str]]:
+        """Return items with what the fingerprint takes of weights and log odds, and its names."""
+        if self._weights:
+            items = with_weight_word(with_digest(items, "id", self.id_kind))
+            return items, ["weight", WEIGHT_WORD]
+        if self._model is None:
+            return items, []
+        others = [column_name(name) for name in items.columns]
+        items = with_digest(items, "id", self.id_kind).withColumnRenamed("digest", "word")
+        items = with_words(items, {column_name("score"): "float"}, others)
+        return items.withColumnRenamed("word", _ODDS_WORD), [_ODDS_WORD]
+
     def _with_pieces(self, items: "DataFrame") -> "DataFrame":
         """Return items with what the fingerprint is made of: each one's word in pieces."""
         places = range(len(self._each) + bool(self._slices))
-        kept, says = ["id", "value", "says"], [f"says_{place}" for place in places]
-        if self._weights:
-            items = with_weight_word(with_digest(items, "id", self.id_kind))
-            kept += ["weight", WEIGHT_WORD]
+        says = [f"says_{place}" for place in places]
         scores = [f"score_{place}" for place in places]
-        rows = items.selectExpr("id", "score AS value", "says", *kept[3:], *says, *scores)
+        items, more = self._with_words(items)
+        kept = ["id", "value", "says", *more]
+        rows = items.selectExpr("id", "score AS value", "says", *more, *says, *scores)
+        if self._several.is_one:  # that is made of its cells
+            return rows.selectExpr(*kept)
         rows = with_bits(rows, [*kept, *says], scores)
         words = {score: halves_of(score) for score in scores}
         if self.id_kind == "string":

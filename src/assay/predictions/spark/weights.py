@@ -57,12 +57,6 @@ def with_weight_word(items: "DataFrame") -> "DataFrame":
     return rows.selectExpr(*keep, f"{word_of('word_upper', lower_of('word'))} AS {WEIGHT_WORD}")
 
 
-def weights_word(groups: "pa.Table") -> int:
-    """Return what the words of all items make together, from groups that were counted."""
-    words = groups[f"bit_xor({WEIGHT_WORD})"].to_numpy()
-    return int(np.bitwise_xor.reduce(words)) % 2**64
-
-
 def summed_by_exponent(weights: "DataFrame") -> "DataFrame":
     """Return the fractions of all weights, summed for each exponent: whole numbers, exact.
 

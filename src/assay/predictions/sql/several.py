@@ -6,20 +6,27 @@ the table of every classifier by a key; the mean rank is made of the same number
 as in memory, and hence the same to the last bit.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Protocol, TypeVar
 
 from assay.core.cuts import rank
 from assay.core.profile import ScoreCells
+from assay.core.strata import UNNAMED
 from assay.core.types import Floats, Ints
+from assay.errors import PredictionsError
 from assay.predictions.doubts import Doubt
 from assay.predictions.judgements import NO_SCORE, about
-from assay.predictions.roles import Roles
+from assay.predictions.roles import Roles, score_name
 from assay.predictions.sql.rows import double_sql
 
 RANK, CODE = "assay_rank", "assay_code"
 """The columns with the mean rank and the code of a row."""
+
+_MOST_CODES = 2**40  # with the bins of a rank they are numbers of 64 bits
+
+One = TypeVar("One")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +76,82 @@ def steps_of(each: Mapping[str, Judged]) -> tuple[list[Steps], tuple[Doubt, ...]
     return steps, tuple(doubts)
 
 
-def n_codes(roles: Sequence[Roles]) -> int:
-    """Return how many codes there may be."""
-    number = 1
-    for role in roles:
-        number *= role.n_classes
-    return number
+def counts_codes(roles: Mapping[str, Roles], slices: Sequence[str]) -> bool:
+    """Tell whether codes are counted, and not the scores of the only classifier.
+
+    They are of one with second opinions, too, if it has a name: what takes the place of its score
+    is then a rank, as of several.
+    """
+    (name, role), *further = roles.items()
+    return bool(further or slices or (role.aux and name not in UNNAMED))
+
+
+@dataclass(frozen=True)
+class Several:
+    """Classifiers whose codes an engine counts, and the slices that codes tell of, too.
+
+    Parameters
+    ----------
+    roles : mapping of str to Roles
+        Which columns are each classifier's.
+    slices : tuple of str
+        The names of the slices.
+    source : str
+        Where the rows come from, for people.
+
+    Raises
+    ------
+    PredictionsError
+        If there are more codes than numbers of 64 bits have room for beside a bin.
+    """
+
+    roles: Mapping[str, Roles]
+    slices: tuple[str, ...]
+    source: str
+
+    def __post_init__(self) -> None:
+        """Refuse more codes than are counted."""
+        if self.n_codes > _MOST_CODES:
+            raise PredictionsError(
+                f"{len(self.roles)} classifiers with {len(self.slices)} slices of {self.source} "
+                "are more than a code holds",
+                details=f"together they may be {_MOST_CODES.bit_length() - 1}",
+                hint="name fewer slices; predictions in memory may have more",
+            )
+
+    @property
+    def n_codes(self) -> int:
+        """How many codes there may be."""
+        return prod(role.n_classes for role in self.roles.values()) << len(self.slices)
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it is a single classifier, whose fingerprint is that of its own cells."""
+        return len(self.roles) == 1 and not self.slices
+
+    @property
+    def scores(self) -> dict[str, int]:
+        """Of each score that a model may take its name, and the place of the classifier.
+
+        Examples
+        --------
+        >>> vote, cnn = Roles(None, "vote", "id", None, None), Roles("p", None, "id", 0.5, None)
+        >>> Several({"vote": vote, "cnn": cnn}, (), "a table").scores
+        {"cnn's score": 1}
+        """
+        return {
+            score_name(name): place
+            for place, (name, role) in enumerate(self.roles.items())
+            if role.has_score or self.is_one
+        }
+
+    def alone(self, opened: Callable[[Roles], One]) -> dict[str, One]:
+        """Open every classifier by itself: without weights, and without second opinions."""
+        each = {}
+        for name, role in self.roles.items():
+            with about(name):
+                each[name] = opened(replace(role, weight=None, aux=(), model=None))
+        return each
 
 
 def mean_sql(ranks: Sequence[str]) -> str:
