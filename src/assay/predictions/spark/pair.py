@@ -23,6 +23,7 @@ from assay.predictions.spark.columns import (
     with_digest,
     with_place,
     word_of_limit,
+    xored,
 )
 from assay.predictions.spark.scanner import SparkScanner, grouped, merged_by
 from assay.predictions.spark.several import ranks_by_bin
@@ -30,7 +31,6 @@ from assay.predictions.spark.weights import (
     WEIGHT_WORD,
     summed,
     summed_by_exponent,
-    weights_word,
     with_weight_word,
 )
 from assay.predictions.sql.pair import IN_BOTH, N_CODES, Weighing, value_sql
@@ -93,7 +93,7 @@ class SparkPair:
             sources = " and ".join(side.part.source for side in self._sides)
             raise PredictionsError(f"{sources} has changed while it was read")
         cells = merged_by(groups, "probability", N_CODES)
-        return cells, weights_word(groups) if self._weighted else None
+        return cells, xored(groups, WEIGHT_WORD) if self._weighted else None
 
     def count(self, spans: Sequence[Span]) -> Ints:
         """Return the items in each span, and what they count for."""
