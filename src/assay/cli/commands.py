@@ -161,6 +161,7 @@ def _load(name: str) -> Any:
         with _answering():
             found = getattr(import_module(f"assay.cli.{module}"), attribute)
     finally:
+        gc.freeze()  # nor need it be looked at later, or when the process ends
         if collects:
             gc.enable()
     if isinstance(found, typer.Typer):

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
-from sqlalchemy import make_url
-from sqlalchemy.exc import ArgumentError
 
 from assay.campaign import Campaign, load_campaign
 from assay.cli.output import progress_bar, say_note
@@ -171,6 +169,9 @@ def follow_up(command: str, name: str, storage: str | None) -> str:
 
 
 def _without_password(url: str) -> str:
+    from sqlalchemy import make_url  # takes long to load, and not every command has a storage
+    from sqlalchemy.exc import ArgumentError
+
     try:
         return make_url(url).render_as_string(hide_password=True)
     except (ArgumentError, ValueError):
@@ -179,6 +180,9 @@ def _without_password(url: str) -> str:
 
 def _database(url: str) -> str | None:
     """Return the path in a SQLite URL; None for any other, on which `open_store` has the word."""
+    from sqlalchemy import make_url  # as above
+    from sqlalchemy.exc import ArgumentError
+
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):

@@ -31,15 +31,14 @@ References
 """
 
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Self
 
 import numpy as np
 
 from assay.core.allocation import explore
+from assay.core.boldness import GAPS, stakes_by_gap
 from assay.core.forecast import wilson_labels
 from assay.core.forms import Ratio
-from assay.core.special import ndtri
 from assay.core.stratified import rarer
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
@@ -63,17 +62,7 @@ _MOST = 0.65  # of its wealth a bettor may lose on one card
 _LATE = 1.5  # the deadline, over the forecast: who aims too early has lost all when it matters
 _AHEAD = 0.05  # the deadline is never nearer than this share of the labels so far
 _MARGIN = 0.2  # what bettors aim at above the goal: a walk comes near its aim sooner than to it
-_DESPAIR = 5.0  # log of goal over wealth; who is further behind stakes no more for that
 _TINY = 1e-12  # keeps a division by what is never quite 0 finite
-
-# phi(z)/w at w = exp(-gap), for gaps up to _DESPAIR; a stake need not be more exact than this.
-_GAPS = np.linspace(0.0, _DESPAIR, 1001)
-
-
-@cache
-def _boldness() -> Floats:
-    z = ndtri(np.exp(-_GAPS[1:]))
-    return np.append(0.0, np.exp(_GAPS[1:] - z**2 / 2) / np.sqrt(2 * np.pi))
 
 
 def boldness(gap: Floats) -> Floats:
@@ -84,7 +73,7 @@ def boldness(gap: Floats) -> Floats:
     gap : array
         The logarithm of the goal over the wealth; nothing is staked where it is 0 or less.
     """
-    stakes = np.interp(gap + _MARGIN, _GAPS, _boldness())
+    stakes = np.interp(gap + _MARGIN, GAPS, stakes_by_gap())
     return np.where(gap > 0, stakes, 0.0)
 
 
