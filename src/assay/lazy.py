@@ -8,7 +8,13 @@ name. Its ``__init__`` says instead where each name is (PEP 562)::
     else:
         __getattr__ = on_demand(__name__, {"store": "Store"})
 
-A test holds both lists equal, and another what is loaded by what.
+A test holds both lists equal, and another what is loaded by what. A module of another package that
+takes long to load, and that most calls do without, is stood in for::
+
+    if TYPE_CHECKING:
+        import pyarrow.compute as pc
+    else:
+        pc = later("pyarrow.compute")
 """
 
 import sys
@@ -54,3 +60,27 @@ def on_demand(package: str, homes: Mapping[str, str], modules: str = "") -> Call
         return value
 
     return find
+
+
+class _Later:
+    """What stands for a module until something of it is asked for."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the module has under a name, which is found without this from now on."""
+        value = getattr(import_module(self._name), name)
+        setattr(self, name, value)
+        return value
+
+
+def later(module: str) -> Any:
+    """Return what stands for a module, and imports it when something of it is first used.
+
+    Examples
+    --------
+    >>> later("math").sqrt(9.0)
+    3.0
+    """
+    return _Later(module)

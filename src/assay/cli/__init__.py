@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from assay.cli.commands import LazyGroup
+from assay.cli.commands import LazyGroup, load_without_garbage
 from assay.errors import VERSION
 
 __all__ = ["app", "main"]
@@ -41,6 +41,7 @@ def assay(
 
 def main() -> None:
     """Run the command that the process was started with."""
+    load_without_garbage()
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         # A sign that the terminal's encoding does not have must not end the program.
         if isinstance(stream, TextIOWrapper):

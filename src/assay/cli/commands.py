@@ -1,5 +1,6 @@
 """Commands by name: each is imported when it is run, and listed without being imported."""
 
+import atexit
 import gc
 import re
 import sys
@@ -155,20 +156,33 @@ class Commands(UserDict[str, Any]):
 
 def _load(name: str) -> Any:
     module, _, attribute = COMMANDS[name].place.partition(":")
-    collects = gc.isenabled()
-    gc.disable()  # what is imported stays: to look for garbage in it takes a tenth of the time
-    try:
-        with _answering():
-            found = getattr(import_module(f"assay.cli.{module}"), attribute)
-    finally:
-        gc.freeze()  # nor need it be looked at later, or when the process ends
-        if collects:
-            gc.enable()
+    with _answering():
+        found = getattr(import_module(f"assay.cli.{module}"), attribute)
+    _keep_what_is_loaded()
     if isinstance(found, typer.Typer):
         return _quick(get_command(found))
     alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
     alone.command(name)(found)
     return _quick(get_command(alone))
+
+
+def load_without_garbage() -> None:
+    """Look for no garbage in this process, which runs one command, until the command is loaded."""
+    gc.disable()
+    atexit.register(_let_go)
+
+
+def _keep_what_is_loaded() -> None:
+    """Look for garbage again, but not in what was loaded: that takes a fifth of a short command."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
+
+
+def _let_go() -> None:
+    """Let all be taken apart where DuckDB would tell, on stderr, what of it is left at the end."""
+    if "duckdb" in sys.modules:
+        gc.unfreeze()
 
 
 # To check what was typed typer loads pydantic, which takes a quarter of a second. Most options are

@@ -5,11 +5,10 @@ import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from assay.campaign import Campaign, load_campaign
 from assay.cli.output import progress_bar, say_note
 from assay.core.metrics import METRICS
 from assay.core.targets import refuse_bad_names
@@ -23,6 +22,9 @@ from assay.predictions import (
     Scan,
 )
 from assay.results import printable
+
+if TYPE_CHECKING:
+    from assay.campaign import Campaign
 
 
 def about_data(text: str, *names: str, metavar: str | None = "COL") -> Any:
@@ -157,8 +159,10 @@ def existing(given: str | None) -> str:
     return url
 
 
-def open_campaign(name: str, storage: str | None) -> Campaign:
+def open_campaign(name: str, storage: str | None) -> "Campaign":
     """Return a campaign that was created before."""
+    from assay.campaign import load_campaign  # takes long to load, and not all commands need it
+
     return load_campaign(name, storage=existing(storage))
 
 

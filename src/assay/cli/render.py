@@ -4,7 +4,10 @@ What comes out of data (ids, texts, names) goes through `printable` first: a ter
 sequences wherever they stand, and an item may have been written to exploit that.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.console import Group, RenderableType
@@ -12,14 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.cli.words import in_options
-from assay.core.goal import Goal
-from assay.labelling import Settings
 from assay.results import (
-    ClassTable,
-    ConfusionMatrix,
-    Estimate,
-    Slices,
-    StratumRow,
     difference_words,
     ends_text,
     goal_words,
@@ -31,6 +27,17 @@ from assay.results import (
     stretch,
     value_text,
 )
+
+if TYPE_CHECKING:
+    from assay.core.goal import Goal
+    from assay.labelling import Settings
+    from assay.results import (
+        ClassTable,
+        ConfusionMatrix,
+        Estimate,
+        Slices,
+        StratumRow,
+    )
 
 _BAR_CELLS = 40
 

@@ -7,21 +7,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import isfinite, isnan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import ArrayLike
 
 from assay.core.ranking import top_classes
 from assay.core.types import Bools, Floats, Ints
 from assay.core.vocabulary import MOST_CLASSES, NONE_OF_THESE, Vocabulary
 from assay.errors import LabelError, PredictionsError, did_you_mean
+from assay.lazy import later
 from assay.predictions.column import Arrow, Column, Loaded, examples, first_few
 from assay.predictions.ids import Ids
 from assay.predictions.roles import STAR, Roles, fits_pattern
 from assay.predictions.values import distinct_values, read_numbers, read_scores
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+else:
+    pc = later("pyarrow.compute")
 
 _FEW = 8  # names that an error lists
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
-
-import narwhals as nw
+from typing import TYPE_CHECKING, Any
 
 from assay.core.targets import ALONE
 from assay.core.vocabulary import MOST_CLASSES, Vocabulary
 from assay.errors import DesignError, PredictionsError
+from assay.lazy import later
 from assay.predictions.class_values import (
     Occurring,
     class_text,
@@ -32,6 +31,11 @@ from assay.predictions.judgements import Classifiers, about, as_mappings, load, 
 from assay.predictions.roles import NO_WORDS, STAR, YES_WORDS, Roles, refuse_no_column
 from assay.predictions.scan import Scan, as_scan
 from assay.predictions.values import distinct_values
+
+if TYPE_CHECKING:
+    import narwhals as nw
+else:
+    nw = later("narwhals")
 
 _MOST_CODES = 2**62
 

@@ -22,27 +22,38 @@ _NUMPY = {"float": "float32", "double": "float64"}  # Arrow's names of types, wh
 def to_numpy(data: "Arrow | pa.Array[Any]") -> NDArray[Any]:
     """Return numbers, or yes and no, as an array of numpy.
 
-    pyarrow's own `to_numpy` loads pandas where that is installed, for a quarter of a second.
+    pyarrow's own `to_numpy` loads pandas where that is installed, for a quarter of a second, and
+    its `cast` loads all that it can compute.
 
     Examples
     --------
     >>> to_numpy(pa.chunked_array([[1, 2], [3]]).slice(1))
     array([2, 3])
+    >>> to_numpy(pa.chunked_array([[True, True, False], [True]]).slice(1))
+    array([ True, False,  True])
     """
     kind = data.type
-    if pa.types.is_boolean(kind) and not data.null_count:
-        return to_numpy(data.cast(pa.uint8())).astype(np.bool_)
-    if data.null_count or not (pa.types.is_integer(kind) or kind in (pa.float32(), pa.float64())):
+    if data.null_count or not (pa.types.is_boolean(kind) or is_plain(kind)):
         return np.asarray(data.to_numpy(zero_copy_only=False))
     dtype = np.dtype(_NUMPY.get(str(kind), str(kind)))
     parts: list[NDArray[Any]] = []
     for chunk in data.chunks if isinstance(data, pa.ChunkedArray) else [data]:
         values: Any = chunk.buffers()[1]
-        if len(chunk):
+        if len(chunk) and pa.types.is_boolean(kind):  # bits, the lowest of a byte first
+            whole, beside = divmod(chunk.offset, 8)
+            packed = np.frombuffer(values, np.uint8, offset=whole)
+            bits = np.unpackbits(packed, count=beside + len(chunk), bitorder="little")
+            parts.append(bits[beside:].view(np.bool_))
+        elif len(chunk):
             parts.append(np.frombuffer(values, dtype, len(chunk), chunk.offset * dtype.itemsize))
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.empty(0, dtype)
+
+
+def is_plain(kind: pa.DataType) -> bool:
+    """Tell whether Arrow keeps values of a type as numpy keeps numbers."""
+    return pa.types.is_integer(kind) or kind in (pa.float32(), pa.float64())
 
 
 Show = Callable[[Ints, Sequence[Id]], list[dict[str, object]]]

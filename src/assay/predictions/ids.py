@@ -2,18 +2,23 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from assay.core import deck
 from assay.core.types import Ints, Words
 from assay.errors import PredictionsError
+from assay.lazy import later
 from assay.predictions.column import Arrow, Column, examples, first_few, is_text, to_numpy
 from assay.predictions.contract import IdKind
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+else:
+    pc = later("pyarrow.compute")
 
 Texts: TypeAlias = "pa.Array[Any]"
 

@@ -7,14 +7,19 @@ is missing.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from assay.errors import PredictionsError
+from assay.lazy import later
 from assay.predictions.column import Arrow, Column, is_text
 from assay.predictions.sql.rows import Dialect, family_of, quoted
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+else:
+    pc = later("pyarrow.compute")
 
 IdColumns = str | Sequence[str]
 """A column of ids, or those that a key is made of."""

@@ -6,16 +6,16 @@ scores with a threshold or of yes and no, or by one column that names all classe
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from assay.core.targets import ALONE
 from assay.core.types import Bools, Ints
 from assay.core.vocabulary import BETWEEN, MOST_LABELS, NONE_OF_THESE, Vocabulary
 from assay.errors import DesignError, PredictionsError, did_you_mean
+from assay.lazy import later
 from assay.predictions.class_values import (
     class_text,
     columns_of_classes,
@@ -44,6 +44,11 @@ from assay.predictions.memory import MemoryPredictions, fingerprint_of
 from assay.predictions.roles import STAR, Roles, refuse_no_column
 from assay.predictions.scan import Scan, as_scan
 from assay.predictions.values import distinct_values
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+else:
+    pc = later("pyarrow.compute")
 
 _BY_PATTERN = ("probabilities", "predicted")
 Told = Mapping[str, Mapping[str, Any]]

@@ -5,17 +5,22 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, time
 from decimal import Decimal
 from types import NoneType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
 from assay.core.deck import Id
 from assay.core.types import Ints
 from assay.errors import PredictionsError
+from assay.lazy import later
 from assay.predictions.column import Arrow, Column, Loaded, refuse_missing_columns
 from assay.predictions.keys import key_column, key_parts, with_parts
+
+if TYPE_CHECKING:
+    import narwhals as nw
+else:
+    nw = later("narwhals")
 
 # What people see of an item, as values that JSON can carry.
 
@@ -87,7 +92,7 @@ _CONVERSIONS: tuple[tuple[type | tuple[type, ...], Callable[[Any], object]], ...
 )
 
 
-Values = np.ndarray | list[Any] | nw.Series[Any]
+Values: TypeAlias = "np.ndarray | list[Any] | nw.Series[Any]"
 
 # What Arrow, and numpy and pandas under it, raise on values that do not make one column.
 _NO_COLUMN = (pa.ArrowException, ValueError, TypeError, OverflowError)

@@ -3,19 +3,21 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import PredictionsError, did_you_mean
+from assay.lazy import later
 from assay.predictions.column import (
     Arrow,
     Column,
     Loaded,
     examples,
     first_few,
+    is_plain,
     is_text,
     not_numbers,
     to_numpy,
@@ -23,6 +25,11 @@ from assay.predictions.column import (
 from assay.predictions.doubts import Outside
 from assay.predictions.ids import Ids
 from assay.predictions.roles import NO_WORDS, YES_WORDS, Roles, which_means_yes
+
+if TYPE_CHECKING:
+    import pyarrow.compute as pc
+else:
+    pc = later("pyarrow.compute")
 
 
 def read_scores(column: Column, ids: Ids) -> Floats:
@@ -65,8 +72,9 @@ def read_numbers(column: Column, ids: Ids, what: str) -> Floats:
             details=f"a {what} is a number",
             hint="is another column meant? Text that holds numbers must be converted first",
         )
-    numbers: Floats = to_numpy(data.cast(pa.float64(), safe=False))
-    return numbers
+    if data.null_count or not is_plain(data.type):
+        data = data.cast(pa.float64(), safe=False)
+    return to_numpy(data).astype(np.float64, copy=False)
 
 
 def _parse(column: Column, ids: Ids, what: str) -> Arrow:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from assay.errors import PredictionsError, did_you_mean, refuse_no_file
+from assay.lazy import later
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.databases.database import Database, DatabaseTable
 from assay.predictions.databases.postgres import Postgres
@@ -24,6 +24,11 @@ from assay.predictions.duckdb.readable import (
     refuse_repeated_columns,
 )
 from assay.predictions.sql.rows import quoted
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+else:
+    pq = later("pyarrow.parquet")
 
 if TYPE_CHECKING:
     from psycopg import Connection

@@ -11,18 +11,23 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote, urlsplit
 
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from assay.errors import MissingDependencyError, PredictionsError, install
+from assay.lazy import later
 from assay.predictions.duckdb.files import grouped, parquet_schemas
 from assay.predictions.duckdb.paths import Files, is_remote
 from assay.predictions.duckdb.readable import Readable, first_lines, identifier, nothing_in
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+else:
+    pq = later("pyarrow.parquet")
 
 Format = Literal["Delta", "Iceberg"]
 

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from assay.campaign import Campaign, find_prior_labels
 from assay.core.answers import Answer
 from assay.core.bins import Scale
 from assay.core.cuts import Variable, confidence
@@ -18,6 +17,9 @@ from assay.core.types import Bools, Floats, Ints
 from assay.errors import InputError
 from assay.predictions import Predictions
 from assay.simulation.planning.assumed import Supposed, rate_curve
+
+if TYPE_CHECKING:
+    from assay.campaign import Campaign
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +62,8 @@ class Evidence:
             The population to be planned for.
         id_column : str, optional
         """
+        from assay.campaign import find_prior_labels  # takes long to load, and few need it
+
         design = Design()
         profiles = dict[Side, Profile](supposed.profiles.items())
         earlier = find_prior_labels(
@@ -84,7 +88,7 @@ class Evidence:
         return cls(strata, yes + no, yes, words, doubts=doubts)
 
     @classmethod
-    def from_campaign(cls, campaign: Campaign, strata: Strata, scale: Scale) -> Self:
+    def from_campaign(cls, campaign: "Campaign", strata: Strata, scale: Scale) -> Self:
         """Take the labels of a campaign, by its strata; within each they were drawn at random."""
         settings, named = campaign.settings, f"campaign {campaign.name!r}"
         if strata.straddles:
@@ -178,7 +182,7 @@ class RankEvidence:
     doubts: tuple[str, ...] = ()
 
     @classmethod
-    def from_campaign(cls, campaign: Campaign, strata: Strata) -> Self:
+    def from_campaign(cls, campaign: "Campaign", strata: Strata) -> Self:
         """Take the labels of a campaign with strata by cell; within each they are random."""
         named = f"campaign {campaign.name!r}"
         if len(strata.classifiers) > 1 and not strata.groups.among:

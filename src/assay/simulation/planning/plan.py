@@ -8,8 +8,9 @@ what it takes it for.
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from assay.campaign import Campaign, read_of_any, refuse_of_yes_or_no
+from assay.campaign import read_of_any, refuse_of_yes_or_no
 from assay.core.bins import Scale, scale_of
 from assay.core.confusion import MATRIX_METRICS, canonical_matrix_metric
 from assay.core.goal import Goal
@@ -40,6 +41,9 @@ from assay.simulation.planning.thresholds import (
 )
 from assay.simulation.planning.yes_or_no import LabelPlanner
 
+if TYPE_CHECKING:
+    from assay.campaign import Campaign
+
 _STEPS = 16  # replays, at most
 _NO_CLASS_SCORES = (
     "name the column of the predicted classes' scores, or those of all classes' probabilities; "
@@ -66,7 +70,7 @@ def plan(
     threshold_for: str | None = None,
     gain: float = 0.05,
     labels: object = None,
-    like: Campaign | None = None,
+    like: "Campaign | None" = None,
     aux: Sequence[str] = (),
     judge_cost: float | None = None,
     label_cost: float | None = None,
@@ -241,7 +245,7 @@ def supposed_classes(found: Predictions, scale: ScoreScale | None, seed: int) ->
 
 
 def _evidence(
-    found: Predictions, supposed: Supposed, labels: object, like: Campaign | None, id: str | None
+    found: Predictions, supposed: Supposed, labels: object, like: "Campaign | None", id: str | None
 ) -> Evidence | RankEvidence | None:
     """Return what labels from before say; None where there are scores alone, that tell items apart.
 

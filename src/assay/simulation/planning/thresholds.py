@@ -6,10 +6,10 @@ supposed, with several budgets.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.campaign import Campaign
 from assay.core.design import Design
 from assay.core.floors import EVERY_SCORE, ThresholdQuestion, refuse_beside
 from assay.core.goal import Goal
@@ -24,6 +24,9 @@ from assay.simulation.planning.assumed import Supposed, doubtful
 from assay.simulation.planning.result import Cost, Planning, Reading, ThresholdRow
 from assay.simulation.planning.yes_or_no import TOO_SURE, LabelPlanner
 from assay.simulation.thresholds import ThresholdRuns, Thresholds, ThresholdTask
+
+if TYPE_CHECKING:
+    from assay.campaign import Campaign
 
 _BUDGETS = (300, 1000, 3000)  # where none is given
 _FACTORS = (1 / 3, 1.0, 3.0)  # of one that is
@@ -57,7 +60,7 @@ def check_columns(
         )
 
 
-def reading_threshold(like: Campaign | None) -> float:
+def reading_threshold(like: "Campaign | None") -> float:
     """Return the threshold to read predictions with, so that an earlier campaign tells of them.
 
     A campaign has strata on either side of its own threshold. One of predicted labels, of several
