@@ -13,6 +13,8 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import typer
 from typer.exceptions import TyperException
@@ -32,7 +34,8 @@ FACES = (
 # Each takes at least 20 ms to load. What a step may load is beside it in `STEPS`.
 HEAVY = (
     *("numpy", "scipy.special", "scipy.stats", "scipy.optimize", "scipy.integrate"),
-    *("pyarrow", "duckdb", "narwhals", "sqlalchemy", "rich.console", "rich.progress", "typer"),
+    *("pyarrow", "pyarrow.compute", "pyarrow.parquet", "duckdb", "narwhals", "sqlalchemy"),
+    *("rich.console", "rich.progress", "typer"),
     *("pandas", "polars", "sklearn", "matplotlib", "pyspark", "psycopg", "sqlglot"),
     *("starlette", "uvicorn", "jinja2", "mlflow", "anywidget", "pydantic"),
 )
@@ -44,6 +47,11 @@ STEPS = {
     "assay status": (
         "run('status', 'spam')",
         {"typer", "rich.console", "sqlalchemy", "numpy"},
+    ),
+    "assay plan": (
+        "run('plan', 'p.parquet', '--id', 'id', '--score', 'p', '--threshold', '0.5', "
+        "'--budget', '50', '--replications', '2')",
+        {"typer", "rich.console", "numpy", "pyarrow", "duckdb"},
     ),
     "assay status, all": ("run('status')", {"typer", "rich.console", "sqlalchemy", "numpy"}),
 }
@@ -77,6 +85,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         storage=f"sqlite:///{place / 'assay.db'}",
     )
     campaign.tell({item.id: bool(int(item.id) % 5) for item in campaign.ask(20)})
+    rows = {"id": np.arange(300), "p": np.linspace(0, 1, 300)}
+    pq.write_table(pa.table(rows), place / "p.parquet")
     return place
 
 

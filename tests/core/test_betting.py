@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import ndtri
 
 from assay.core.betting import Bets, chances, fold, grid
+from assay.core.boldness import GAPS, stakes_by_gap
 from assay.core.forms import Ratio, ratio
 from assay.core.intervals import wilson
 from assay.core.tallies import Tallies
@@ -352,3 +354,10 @@ def test_rounds_that_no_fair_bet_is_possible_on(
             confidence=0.95,
             replacement=False,
         )
+
+
+def test_the_stakes_that_are_written_down_are_those_of_the_formula() -> None:
+    z = ndtri(np.exp(-GAPS[1:]))
+    right = np.append(0.0, np.exp(GAPS[1:] - z**2 / 2) / np.sqrt(2 * np.pi))
+    np.testing.assert_allclose(stakes_by_gap(), right, rtol=1e-13)
+    assert not np.allclose(stakes_by_gap()[1:], right[:-1], rtol=1e-4)  # those of the gap before

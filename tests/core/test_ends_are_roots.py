@@ -16,7 +16,7 @@ from assay.core.estimate import estimate
 from assay.core.forms import Metric, Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.intervals import normal
-from assay.core.likelihood import Sample, lower_rates, upper_rates
+from assay.core.likelihood import Sample, end_rates
 from assay.core.metrics import METRICS
 from assay.core.stratified import ValueTests
 from assay.core.tallies import Tallies
@@ -80,7 +80,7 @@ def three_steps(tests: ValueTests, *, upper: bool) -> Floats:
             np.where(rises, n - x, x),
             tests.left,
         )
-        q = (upper_rates if upper else lower_rates)(sample, 0.95, 0.0)
+        q = end_rates(sample, 0.95, 0.0, upper=upper)
         T = N * np.where(rises, 1 - q, q)
     return tests.metric.value(T)
 

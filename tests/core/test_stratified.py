@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,13 +14,15 @@ from assay.core.allocation import explore
 from assay.core.differences import Gap, difference
 from assay.core.forms import Metric, ratio
 from assay.core.intervals import wilson
-from assay.core.likelihood import Sample, lower_rates, upper_rates
+from assay.core.likelihood import Sample, end_rates
 from assay.core.metrics import METRICS
 from assay.core.stratified import ValueTests, extra_outcomes
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 
 HALF = extra_outcomes("width")
+lower_rates = partial(end_rates, upper=False)
+upper_rates = partial(end_rates, upper=True)
 
 
 def sample(w: list[float], n: list[float], x: list[float]) -> Sample:
@@ -336,3 +339,18 @@ def test_what_nothing_speaks_against_is_an_end_itself_and_not_nearly(metric: str
     assert ends([0, 0]) == (0.0, 1.0) or metric == "f1"
     assert 0.5 < ends([55, 3])[1] < 0.9999
     assert ends([5, 3])[0] > 1e-4
+
+
+def test_both_ends_of_many_at_once_are_those_of_each_alone_to_the_last_bit() -> None:
+    rng = np.random.default_rng(8)
+    n = rng.integers(1, 40, (30, 7)).astype(np.float64)
+    many = Sample(
+        np.full((30, 7), 1 / 7), n, rng.binomial(n.astype(int), 0.2) * 1.0, np.full((30, 7), 0.9)
+    )
+    upper = rng.random(30) < 0.5
+    together = end_rates(many, 0.95, HALF, upper=upper)
+    for row, up in enumerate(upper):
+        alone = end_rates(many.take(np.array([row])), 0.95, HALF, upper=bool(up))
+        assert together[row].tobytes() == alone[0].tobytes()
+        other = end_rates(many.take(np.array([row])), 0.95, HALF, upper=not up)
+        assert (together[row] != other[0]).any()

@@ -115,14 +115,15 @@ class Sample:
         hidden = explore(self.w, self.n, self.x, self.left).pull
         return Sample(self.w, n, np.minimum(np.maximum(x + hidden, 0.0), n), self.left)
 
-    def with_outcomes(self, tail: float, b: float) -> "Sample":
+    def with_outcomes(self, tail: Floats, b: Floats) -> "Sample":
         """Return what the walk starts from: the outcomes added or taken away, and the correction.
 
-        `tail` is shared out as the outcomes are, b as the variance is. What may be there still goes
-        by the rates (x + 1/2)/(n + 1), and what may be luck, a negative b, by x/n.
+        `tail` is shared out as the outcomes are, b as the variance is; both have shape (..., 1).
+        What may be there still goes by the rates (x + 1/2)/(n + 1), and what may be luck, a
+        negative b, by x/n.
         """
-        added = tail + b > 0
-        guess = (self.x + 0.5) / (self.n + 1) if added else self.x / np.maximum(self.n, 1.0)
+        rate = self.x / np.maximum(self.n, 1.0)
+        guess = np.where(tail + b > 0, (self.x + 0.5) / (self.n + 1), rate)
         part = np.where(self.open, self.w * guess, 0.0)
         spread = part * self.w * (1 - guess) * self.left / np.maximum(self.n, 1.0)
         # Where every stratum looks pure there is no variance to go by.
@@ -138,11 +139,17 @@ class Sample:
         )
 
 
-def upper_rates(
-    sample: Sample, confidence: float, b: float, beyond: Floats | None = None
+def end_rates(
+    sample: Sample,
+    confidence: float,
+    b: float,
+    *,
+    upper: Bools | bool,
+    beyond: Floats | None = None,
 ) -> Floats:
-    """Return the rates at the upper end of E; 1 in strata without a label.
+    """Return the rates at an end of E, the upper or the lower one.
 
+    Strata without a label have 1 at the upper end and 0 at the lower one, where all are 0 if x is.
     Where it is only asked whether that end lies beyond a value of E, the rates may be those of any
     E between the end and the value; they are found sooner.
 
@@ -153,36 +160,25 @@ def upper_rates(
     confidence : float
     b : float
         Outcomes that pay for peeking.
+    upper : array of bool, shape (...)
+        Which end.
     beyond : array, shape (...), optional
         Values of E; the search ends as soon as it is known on which side of them the end lies.
     """
-    known = np.where(sample.n > 0, sample.x / np.maximum(sample.n, 1.0), 1.0)
-    q = _walk(
-        sample.with_outcomes(_TAIL, b), confidence, sign=-1, beyond=sample.rest(beyond, known)
-    )
+    up = np.broadcast_to(upper, sample.w.shape[:-1])[..., None]
+    unseen = np.where(up, 1.0, 0.0)
+    known = np.where(sample.n > 0, sample.x / np.maximum(sample.n, 1.0), unseen)
+    start = sample.with_outcomes(np.where(up, _TAIL, 0.0), np.where(up, b, -b))
+    sign = np.where(up, -1, +1).reshape(-1)
+    q = _walk(start, confidence, sign=sign, beyond=sample.rest(beyond, known))
     return np.where(sample.open, q, known)
 
 
-def lower_rates(
-    sample: Sample, confidence: float, b: float, beyond: Floats | None = None
-) -> Floats:
-    """Return the rates at the lower end of E, as `upper_rates` does; all 0 if x is.
-
-    Parameters
-    ----------
-    sample, confidence, b, beyond
-        As in `upper_rates`.
-    """
-    s = sample.with_outcomes(0.0, -b)
-    known = sample.x / np.maximum(sample.n, 1.0)
-    q = _walk(s, confidence, sign=+1, beyond=sample.rest(beyond, known))
-    return np.where(sample.open, q, known)
-
-
-def _walk(s: Sample, confidence: float, *, sign: int, beyond: Floats | None) -> Floats:
+def _walk(s: Sample, confidence: float, *, sign: Ints, beyond: Floats | None) -> Floats:
     """Return q(lambda) where 2 (l(q(0)) - l(q)) is z^2; its logarithm is nearly straight.
 
-    With `beyond`, on the way there where it is known on which side of that value of E it lies.
+    With `beyond`, on the way there where it is known on which side of that value of E it lies. The
+    sign is -1 for an upper end, and has shape (R,).
     """
     z = z_of(confidence)
     shape = s.w.shape
@@ -194,11 +190,11 @@ def _walk(s: Sample, confidence: float, *, sign: int, beyond: Floats | None) -> 
 
     def excess(t: Floats, which: Ints) -> Floats:
         one = s if which.size == total.size else s.take(which)
-        q = _rates(one, sign * total[which] * np.exp(t))
+        q = _rates(one, sign[which] * total[which] * np.exp(t))
         likelihood = (xlogy(one.x, q) + xlogy(one.n - one.x, 1 - q)).sum(axis=-1)
         over = np.log(np.maximum(2 * (best[which] - likelihood), _TINY) / z**2)
         if beyond is not None:
-            farther = -sign * ((one.w * q).sum(axis=-1) - beyond.reshape(-1)[which])
+            farther = -sign[which] * ((one.w * q).sum(axis=-1) - beyond.reshape(-1)[which])
             over = np.where(over * farther <= 0, 0.0, over)  # between the end and the value
         return np.asarray(over)
 

@@ -33,7 +33,7 @@ import numpy as np
 from assay.core.differences import Gap
 from assay.core.drift import drift_of
 from assay.core.forms import Metric, Ratio
-from assay.core.likelihood import Sample, find_root, lower_rates, shares, upper_rates
+from assay.core.likelihood import Sample, end_rates, find_root, shares
 from assay.core.tallies import Tallies, plain_totals
 from assay.core.types import Bools, Floats, Ints
 
@@ -121,10 +121,9 @@ class ValueTests:
 
     def ends(self) -> tuple[Floats, Floats]:
         """Return the interval's ends, of shape (...)."""
-        every = np.arange(len(self.N))
         value = self.metric.value(self._start)
         if not self.metric.bends:  # the weights are the same at every value
-            low, high = (self._reached(value, every, upper=upper) for upper in (True, False))
+            low, high = self._both(value, value)
         elif isinstance(self.metric, Ratio) and not self.metric.straight:
             low, high = self._of_classes(self.metric, upper=True), self._of_classes(self.metric)
         else:
@@ -134,13 +133,21 @@ class ValueTests:
             low, high = self._root(value - 2 * se, upper=True), self._root(value + 2 * se)
         return low.reshape(self.shape[:-1]), high.reshape(self.shape[:-1])
 
+    def _both(self, low: Floats, high: Floats, *, exactly: bool = True) -> Floats:
+        """Return the metric at both ends of E, with the weights of two values, shape (2, R).
+
+        The upper end of E comes first, which makes the metric low. Both are found at once, since a
+        call of numpy takes nearly as long for one.
+        """
+        every = np.arange(len(self.N))
+        upper = np.repeat([True, False], every.size)
+        m = np.concatenate([low, high])
+        return self._reached(m, np.tile(every, 2), upper=upper, exactly=exactly).reshape(2, -1)
+
     def beyond(self, low: Floats, high: Floats) -> Bools:
         """Tell where the interval reaches below `low` and above `high`, by a test at each."""
-        wide = np.zeros(len(self.N), dtype=np.bool_)
-        every = np.arange(low.size)
-        below = np.flatnonzero(low > self._reached(low, every, upper=True, exactly=False))
-        wide[below] = high[below] < self._reached(high[below], below, exactly=False)
-        return wide
+        reached = self._both(low, high, exactly=False)
+        return np.asarray((low > reached[0]) & (high < reached[1]))
 
     def _root(self, guess: Floats, *, upper: bool = False) -> Floats:
         lowest, highest = self.metric.extremes(0 * self.N, self.N)
@@ -176,7 +183,7 @@ class ValueTests:
         return metric.value(end(level, np.arange(level.size)))
 
     def _reached(
-        self, m: Floats, which: Ints, *, upper: bool = False, exactly: bool = True
+        self, m: Floats, which: Ints, *, upper: Bools | bool = False, exactly: bool = True
     ) -> Floats:
         """Return the metric at the end of E that is found with the weights of the value m.
 
@@ -188,7 +195,7 @@ class ValueTests:
         return self.metric.of(which).value(T)
 
     def _planes(
-        self, m: Floats, which: Ints, *, upper: bool, exactly: bool = True
+        self, m: Floats, which: Ints, *, upper: Bools | bool, exactly: bool = True
     ) -> Iterator[Floats]:
         """Go from totals to the plane that touches there, and from that to totals."""
         T, turns = self._start[which], 1 if self.metric.straight else _PLANES
@@ -199,7 +206,9 @@ class ValueTests:
             T = self._totals(c, which, upper=upper, c0=None if exactly or not last else c0)
             yield T
 
-    def _totals(self, c: Floats, which: Ints, *, upper: bool, c0: Floats | None = None) -> Floats:
+    def _totals(
+        self, c: Floats, which: Ints, *, upper: Bools | bool, c0: Floats | None = None
+    ) -> Floats:
         """Return the totals at the end of E, with the weights |c|; or, with c0, on the way there.
 
         Parameters
@@ -208,7 +217,7 @@ class ValueTests:
             What the metric gains by an outcome, up to a factor.
         which : array of int, shape (R,)
             The evaluations.
-        upper : bool
+        upper : bool, or array of bool, shape (R,)
             Which end of E: the upper one makes the metric low.
         c0 : array, shape (R,), optional
             Where it is only asked on which side of c0 + c.T = 0 that end lies.
@@ -219,20 +228,15 @@ class ValueTests:
         if c0 is not None:  # E where the metric is what it is tested for, to first order
             B = (c0 + np.where(rises, c * N, 0.0).sum(axis=-1)) / (np.abs(c) * N).sum(axis=-1)
         either = [np.where(rises, n - each, each) for each in (x, other)]
-        bad = np.maximum(*either) if upper else np.minimum(*either)
-        common = _is_common(w, n, bad)[..., 0]
-        q = np.empty_like(w)
-        for flag in (False, True):  # the walks are made for the rarer outcome
-            rows = np.flatnonzero(common == flag)
-            if not rows.size:
-                continue
-            rare = n[rows] - bad[rows] if flag else bad[rows]
-            sample = Sample(w[rows], n[rows], rare, self.left[which][rows])
-            sample = sample.evened() if self.explored else sample
-            walk = upper_rates if upper != flag else lower_rates
-            beyond = None if B is None else (1 - B[rows] if flag else B[rows])
-            found = walk(sample, self._confidence, self._b, beyond)
-            q[rows] = 1 - found if flag else found
+        up = np.broadcast_to(upper, which.shape)
+        bad = np.where(up[:, None], np.maximum(*either), np.minimum(*either))
+        common = _is_common(w, n, bad)  # the walks are made for the rarer outcome
+        sample = Sample(w, n, np.where(common, n - bad, bad), self.left[which])
+        sample = sample.evened() if self.explored else sample
+        swapped = common[..., 0]
+        beyond = None if B is None else np.where(swapped, 1 - B, B)
+        found = end_rates(sample, self._confidence, self._b, upper=up ^ swapped, beyond=beyond)
+        q = np.where(common, 1 - found, found)
         return np.asarray(N * np.where(rises, 1 - q, q))
 
 
