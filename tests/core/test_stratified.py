@@ -345,7 +345,10 @@ def test_both_ends_of_many_at_once_are_those_of_each_alone_to_the_last_bit() -> 
     rng = np.random.default_rng(8)
     n = rng.integers(1, 40, (30, 7)).astype(np.float64)
     many = Sample(
-        np.full((30, 7), 1 / 7), n, rng.binomial(n.astype(int), 0.2) * 1.0, np.full((30, 7), 0.9)
+        np.full((30, 7), 1 / 7),
+        n,
+        rng.binomial(n.astype(int), 0.2).astype(np.float64),
+        np.full((30, 7), 0.9),
     )
     upper = rng.random(30) < 0.5
     together = end_rates(many, 0.95, HALF, upper=upper)
