@@ -1,5 +1,6 @@
 """Real servers for the tests that need one: started when first asked for, gone with the tests."""
 
+import gc
 import os
 import pwd
 import shutil
@@ -27,6 +28,9 @@ settings.register_profile(
     "assay", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("assay")
+
+# All that was collected stays: to look for garbage in it every 700 objects took a tenth of the time.
+gc.set_threshold(20_000, 50, 100)
 
 # What campaigns of tests have read is not for the list of whoever runs them.
 # Processes that they start have the same folder, even if they import this.
@@ -184,8 +188,12 @@ def clickhouse_url(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"chdb://{tmp_path_factory.mktemp('clickhouse')}"
 
 
-# A Java that lives for minutes gains nothing from its slow, thorough compiler.
-QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# A Java that lives for minutes gains nothing from its slow, thorough compiler, nor from a proof
+# that what Spark's compiler made can be run: these are seconds of its start.
+QUICK_JAVA = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
 
 
 @pytest.fixture(scope="session")
@@ -216,6 +224,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     """A Spark of our own: two threads, loopback only. Its Java ends with the Python process."""
     if not shutil.which("java") and "JAVA_HOME" not in os.environ:
         pytest.skip("Java is not installed: no java on PATH and no JAVA_HOME")
+    first = os.environ["PYTEST_CURRENT_TEST"]
+    if group_of(first) != "spark":
+        pytest.fail(f"{first} would start a Java in every worker: its name must have 'spark' in it")
     directory = tmp_path_factory.mktemp("spark")
     with pytest.MonkeyPatch.context() as environment, warnings.catch_warnings():
         environment.setenv("SPARK_LOCAL_IP", "127.0.0.1")

@@ -48,7 +48,11 @@ CARDS = 100  # of each stratum
 HOST = "127.0.0.1"
 MOST_SECONDS = 900
 KILLED_AFTER = 24  # of the 64 tasks
-QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # for a Java that lives for minutes
+# For a Java that lives for minutes.
+QUICK_JAVA = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
 ROLES = Roles(score="p", predicted="said", id="id", threshold=None, positive=None)
 # What is read with a worker killed, beside that.
 FURTHER: dict[str, dict[str, Any]] = {
