@@ -29,7 +29,7 @@ settings.register_profile(
 )
 settings.load_profile("assay")
 
-# All that was collected stays: to look for garbage in it every 700 objects took a tenth of the time.
+# What was collected stays: to look for garbage every 700 objects took a tenth of the time.
 gc.set_threshold(20_000, 50, 100)
 
 # What campaigns of tests have read is not for the list of whoever runs them.
