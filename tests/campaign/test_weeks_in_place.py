@@ -139,7 +139,7 @@ def test_a_week_in_postgresql_and_one_in_a_file(
     assert WORKS[work](where, f"sqlite:///{tmp_path}/labels.db") == meant[work]
 
 
-@pytest.mark.parametrize("work", ["follow", "extend"])
+@pytest.mark.parametrize("work", WORKS)
 def test_in_spark_it_goes_as_in_memory(
     work: str, meant: dict[str, list[Any]], files: Callable[[str], Path], tmp_path: Path, spark: Any
 ) -> None:

@@ -225,6 +225,10 @@ def test_weights_on_the_command_line(tmp_path: Path) -> None:
     told = run.invoke(app, ["compare", old, new, *columns, "--within=0.05", storage])
     assert told.exit_code == 0, told.output
     assert "views: items are drawn in proportion to it" in told.output
+    views = {**dict(zip(OLD["url"], OLD["views"], strict=True))}
+    both = sum(views.get(url, 0) for url in NEW["url"])
+    all_views = sum(views.values()) + sum(NEW["views"]) - both
+    assert f"{both / all_views:.1%} in both" in told.output
     told = run.invoke(app, ["compare", old, later, *columns, "--name=other", storage, "--json"])
     assert told.exit_code == 1
     assert "follow the weeks" in json.loads(told.output)["error"]["hint"]

@@ -5,13 +5,18 @@ import sqlite3
 from collections.abc import Callable
 from csv import DictReader
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
+from assay import load_campaign
 from assay.results.estimates import Estimate
 from assay.results.text import difference_words
 from tests.cli.test_rebase import keep_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 Fixture = Callable[..., Any]
 COLUMNS = ["--id", "id", "--score", "p", "--predicted", "said", "--positive", "spam"]
@@ -84,6 +89,44 @@ def test_tables_of_a_database_are_compared_and_followed(run: Fixture, folder: Pa
     assert (
         run("follow", "weeks.sqlite", "--table", "week2", "--period", "w2", *given).exit_code == 0
     )
+
+
+@pytest.mark.usefixtures("weeks")
+def test_a_table_of_spark_beside_a_file_that_is_here(
+    run: Fixture, folder: Path, spark: "SparkSession"
+) -> None:
+    week = list(DictReader((folder / "week2.csv").read_text().splitlines()))
+    rows = [{"id": row["id"], "p": float(row["p"]), "said": row["said"]} for row in week]
+    spark.createDataFrame(pa.Table.from_pylist(rows)).createOrReplaceTempView("week2")
+    given = [*COLUMNS, "--budget", "20", "--spark", "local[2]", "--table", "week2"]
+    result = run("compare", "week1.csv", "-", *given, "--json")
+    assert result.exit_code == 0, result.output
+    assert "320 rows of week1.csv are moved to Spark" in result.stderr.splitlines()
+    document = json.loads(result.stdout)
+    assert [part["source"] for part in document["read"]["parts"]] == [
+        "week1.csv",
+        "table week2",
+    ]
+    here = run("compare", "week1.csv", "week2.csv", *COLUMNS, "--budget=20", "--name=h", "--json")
+    assert json.loads(here.stdout)["read"]["in_both"] == document["read"]["in_both"] == 256
+    storage = f"sqlite:///{folder}/assay.db"
+    there, meant = (load_campaign(name, storage=storage).ask(20) for name in ("comparison", "h"))
+    assert [item.id for item in there] == [item.id for item in meant]
+
+
+@pytest.mark.usefixtures("weeks")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["-", "week2.csv"], "- is a table of Spark: give --spark URL"),
+        (["-", "-", "--spark", "local[2]", "--table", "a"], "--table NAME for each, here 2"),
+        (["-", "week2.csv", "--spark", "local[2]"], "--table NAME for each, here 1"),
+    ],
+)
+def test_a_table_of_spark_that_is_not_named(words: list[str], told: str, run: Fixture) -> None:
+    failed = run("compare", *words, *COLUMNS, "--budget", "9")
+    assert failed.exit_code == 2
+    assert told in " ".join(failed.stderr.replace("│", " ").split())
 
 
 @pytest.mark.usefixtures("weeks")

@@ -47,18 +47,22 @@ def render_comparison(campaign: Campaign) -> RenderableType:
     settings = campaign.settings
     strata, goal = settings.strata, settings.goal
     old, new = strata.classifiers
-    items = _items(strata)
+    form = ".1%" if strata.weighted else ","
+    items = {name: format(each, form) for name, each in _items(strata).items()}
     lines: list[tuple[str, RenderableType]] = [
         (name, f"{part.description}: {part.rows:,} items")
         for name, part in zip(strata.classifiers, settings.source.parts, strict=True)
     ]
     lines += [
         (
-            "items",
-            f"{items['in_both']:,} in both, {items['only_in_old']:,} in {old} only, "
-            f"{items['only_in_new']:,} in {new} only",
+            "weight" if strata.weighted else "items",
+            f"{items['in_both']} in both, {items['only_in_old']} in {old} only, "
+            f"{items['only_in_new']} in {new} only",
         ),
-        ("disagree", f"on {items['disagree']:,} of those in both"),
+        (
+            "disagree",
+            f"on {items['disagree']} of {'all weight' if strata.weighted else 'those in both'}",
+        ),
         *several_facts(settings.source, goal, strata),
     ]
     if settings.before is not None:
@@ -71,10 +75,15 @@ def render_comparison(campaign: Campaign) -> RenderableType:
     return Group(headline, Text(), facts(lines), Text(), targets_table(goal))
 
 
-def _items(strata: Strata) -> dict[str, int]:
-    """Return how many items the two have in common, and of how many they say something else."""
+def _items(strata: Strata) -> dict[str, int] | dict[str, float]:
+    """Return how many items the two have in common, and of how many they say something else.
+
+    Where items have weights, it is the shares of all weight.
+    """
     found = dict.fromkeys(("in_both", "only_in_old", "only_in_new", "disagree"), 0)
-    for code, items in [*((code, items) for _, code, items in strata.parts), *strata.rest]:
+    count_for = strata.impressions or [items for *_, items in strata.parts]
+    codes = [code for _, code, _ in strata.parts]
+    for code, items in [*zip(codes, count_for, strict=True), *strata.rest]:
         old, new = said_by_both(code, len(strata.classes))
         if old == NOWHERE:
             found["only_in_new"] += items
@@ -83,7 +92,9 @@ def _items(strata: Strata) -> dict[str, int]:
         else:
             found["in_both"] += items
             found["disagree"] += items if old != new else 0
-    return found
+    if not strata.weighted or not strata.items:
+        return found
+    return {name: each / strata.items for name, each in found.items()}
 
 
 _METRICS = [name for name, kind in METRICS.items() if kind.is_of_classifier]
@@ -94,7 +105,8 @@ def compare(
         str,
         typer.Argument(
             metavar="OLD",
-            help="The earlier predictions: a file, a pattern, a folder, a database, a SELECT.",
+            help="The earlier predictions: a file, a pattern, a folder, a database, a SELECT; with "
+            "--spark and --table also -, a table of Spark.",
             show_default=False,
         ),
     ],
@@ -190,5 +202,6 @@ def compare(
             storage=options.storage_url(storage),
             seed=seed,
         )
-        what = f"{old} and {new}"
-        make_campaign(make, what, _document, render_comparison, storage, as_json=as_json)
+        make_campaign(
+            make, options.told(scans), _document, render_comparison, storage, as_json=as_json
+        )

@@ -436,11 +436,15 @@ def other_scan(
 TableNames = Annotated[
     list[str] | None,
     about_data(
-        "The table of a database; twice, where OLD and NEW are different ones.",
+        "The table of a database, or of Spark's catalog; twice, where OLD and NEW have others.",
         "--table",
         metavar="TABLE",
     ),
 ]
+
+
+OF_SPARK = "-"
+"""In place of a file: a table of Spark, which --table names."""
 
 
 def two_scans(
@@ -453,26 +457,50 @@ def two_scans(
 ) -> list[Scan | str]:
     """Return two sets of predictions, both read in the same way.
 
+    But a file beside a table of Spark is read here: the cluster need not see it.
+
     Parameters
     ----------
     files : pair of str
-        The earlier and the later.
+        The earlier and the later; `OF_SPARK` for a table of Spark.
     engine, where, spark
         As in `scan_of`.
     tables : sequence of str, optional
-        One for all that are databases, or one for each of the two.
+        One for all that have tables, or one for each of the two.
     """
     from assay.predictions import has_tables  # takes long to load
 
     given = list(tables or ())
     if len(given) > 2:
         raise typer.BadParameter(f"{len(given)} tables are named, of two sets of predictions")
+    in_spark = [file == OF_SPARK for file in files]
+    if any(in_spark) and spark is None and engine != "spark":
+        raise typer.BadParameter(f"{OF_SPARK} is a table of Spark: give --spark URL")
+    if len(given) < sum(in_spark):
+        raise typer.BadParameter(
+            f"{OF_SPARK} is a table of Spark: give --table NAME for each, here {sum(in_spark)}"
+        )
     if len(given) < 2:
-        given = [given[0] if given and has_tables(file) else "" for file in files]
+        has = in_spark if any(in_spark) else [has_tables(file) for file in files]
+        given = [given[0] if given and each else "" for each in has]
+    beside = any(in_spark)
     return [
-        other_scan(file, engine=engine, where=where, table=table or None, spark=spark) or file
-        for file, table in zip(files, given, strict=True)
+        other_scan(
+            None if of_spark else file,
+            engine=engine if of_spark or not beside else None,
+            where=where,
+            table=table or None,
+            spark=spark if of_spark or not beside else None,
+        )
+        or file
+        for file, table, of_spark in zip(files, given, in_spark, strict=True)
     ]
+
+
+def told(scans: Sequence[Scan | str]) -> str:
+    """Return what is read, for people."""
+    names = [scan if isinstance(scan, str) else scan.path or scan.table or "" for scan in scans]
+    return " and ".join(names)
 
 
 @contextmanager
