@@ -22,7 +22,9 @@ from typer.testing import CliRunner
 
 import assay
 from assay.cli import app
+from assay.cli.answering import answering
 from assay.cli.commands import COMMANDS, Commands
+from assay.cli.output import console, working
 from assay.lazy import on_demand
 
 FACES = (
@@ -227,6 +229,45 @@ def test_a_command_says_at_once_that_it_works_on_a_terminal_only(
             assert Commands()["status"].name == "status"
     assert at_once == ["working …", ""]  # when the import begins
     assert stream.getvalue() == ""
+
+
+ERASED = f"\r{' ' * len('working …')}\r"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_says_that_it_works_until_it_says_something(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for command in commands_within(Commands()[name]):
+        if hasattr(command, "commands"):
+            continue  # a group, whose commands come next
+        screen = Screen()
+        monkeypatch.setattr(sys, "stderr", screen)
+        answered, options = command.callback.func, command.callback.args[1:]
+        seen = []
+
+        def work(screen: Screen = screen, seen: list[str] = seen) -> None:
+            seen.append(screen.getvalue())
+            with working("at it"):
+                seen.append(screen.getvalue())
+            seen.append(screen.getvalue())
+            console()
+            seen.append(screen.getvalue())
+
+        answered(work, *options)
+        begun, at_it, between, over = seen
+        assert begun == "working …"
+        assert at_it.startswith(f"working …{ERASED}")
+        assert between.endswith("working …")
+        assert over == screen.getvalue() == f"{between}{ERASED}"
+
+
+def test_a_command_that_fails_leaves_no_word_of_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with pytest.raises(ZeroDivisionError), answering():
+        _ = 1 / 0
+    assert screen.getvalue() == f"working …{ERASED}"
 
 
 def _note(stream: io.StringIO, seen: list[str], name: str) -> ModuleType:

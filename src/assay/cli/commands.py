@@ -6,7 +6,6 @@ import re
 import sys
 from collections import UserDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from copy import copy
 from functools import partial
 from importlib import import_module
@@ -15,6 +14,8 @@ from typing import Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
+
+from assay.cli.answering import answering
 
 
 class Listed(NamedTuple):
@@ -129,9 +130,6 @@ COMMANDS = {
 }
 
 
-_WORKING = "working …"
-
-
 class Commands(UserDict[str, Any]):
     """What is in `COMMANDS`, each made when it is first asked for."""
 
@@ -156,7 +154,7 @@ class Commands(UserDict[str, Any]):
 
 def _load(name: str) -> Any:
     module, _, attribute = COMMANDS[name].place.partition(":")
-    with _answering():
+    with answering():  # to import it takes a moment
         found = getattr(import_module(f"assay.cli.{module}"), attribute)
     _keep_what_is_loaded()
     if isinstance(found, typer.Typer):
@@ -194,11 +192,22 @@ _UNREAD = object()
 
 
 def _quick(command: Any) -> Any:
-    """Return a command that hands on what needs no checks without loading what checks it."""
+    """Return a command that says at once that it works, and loads no checks where none are needed.
+
+    These are checks of what was typed.
+    """
     for within in getattr(command, "commands", {}).values():
         _quick(within)
+    if command.callback is not None:
+        command.callback = partial(_answered, command.callback)
     vars(command)["get_params"] = partial(_quick_parameters, command.get_params)
     return command
+
+
+def _answered(callback: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Run a command; until it says something, it is said that it works."""
+    with answering():
+        return callback(*args, **options)
 
 
 def _quick_parameters(listed: Callable[[Any], list[Any]], context: Any) -> list[Any]:
@@ -234,21 +243,6 @@ def _plainly(parameter: Any, value: Any) -> Any:
         if isinstance(value, str) and re.fullmatch(_PLAIN[kind], value):
             return kind(value)
     return _UNREAD
-
-
-@contextmanager
-def _answering() -> Iterator[None]:
-    """Say at once, on a terminal only, that a command works: to import it takes a moment."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    sys.stderr.write(_WORKING)
-    sys.stderr.flush()
-    try:
-        yield
-    finally:
-        sys.stderr.write(f"\r{' ' * len(_WORKING)}\r")
-        sys.stderr.flush()
 
 
 class LazyGroup(TyperGroup):

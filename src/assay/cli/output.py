@@ -3,7 +3,7 @@
 import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table as ScreenTable
 from rich.text import Text
 
+from assay.cli.answering import saying_more, speaking
 from assay.cli.words import in_options, with_options
 from assay.errors import AssayError, AssayWarning, InputError
 from assay.results import printable
@@ -24,18 +25,26 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document an
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return where to print; numbers keep the colour that they are given."""
+    """Return where to print what a command says; numbers keep the colour that they are given."""
+    speaking()
     return Console(stderr=stderr, highlight=False)
 
 
 def emit(document: dict[str, Any]) -> None:
     """Print a JSON document."""
-    typer.echo(json.dumps(document, allow_nan=False, indent=2))
+    echo(json.dumps(document, allow_nan=False, indent=2) + "\n")
+
+
+def echo(text: str) -> None:
+    """Print a text as it is."""
+    speaking()
+    typer.echo(text, nl=False)
 
 
 def say_note(text: str) -> None:
     """Print, beside what a command answers, what it is about to do."""
-    console(stderr=True).print(Text(printable(text), "dim"), soft_wrap=True)
+    with saying_more():
+        _aside().print(Text(printable(text), "dim"), soft_wrap=True)
 
 
 def say_next(screen: Console, command: str) -> None:
@@ -71,10 +80,20 @@ def tell(
     say_next(screen, next_command)
 
 
-def working(what: str) -> AbstractContextManager[object]:
+def _aside() -> Console:
+    """Return where to tell how the work goes."""
+    return Console(stderr=True, highlight=False)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
     """Show that something takes its time; on a terminal only."""
-    screen = console(stderr=True)
-    return screen.status(Text(printable(what))) if screen.is_terminal else nullcontext()
+    screen = _aside()
+    if not screen.is_terminal:
+        yield
+        return
+    with saying_more(), screen.status(Text(printable(what))):
+        yield
 
 
 @contextmanager
@@ -107,6 +126,7 @@ def telling_errors(
         error = found if isinstance(found, AssayError) else _too_much(found)
         if as_json:
             parts = dict(zip(("problem", "details", "hint"), with_options(error, own), strict=True))
+            speaking()
             typer.echo(json.dumps({"error": parts}), err=True)
         else:
             _show(error, own)
@@ -146,7 +166,7 @@ def progress_bar(what: str, *, pulses: bool = False) -> Iterator[Callable[[float
 
     It `pulses` until something is told, where that may be never.
     """
-    screen = console(stderr=True)
+    screen = _aside()
     if not screen.is_terminal:
         yield None
         return
@@ -161,7 +181,7 @@ def progress_bar(what: str, *, pulses: bool = False) -> Iterator[Callable[[float
 
     clock = TimeElapsedColumn() if pulses else TimeRemainingColumn()
     columns = (TextColumn(what, markup=False), BarColumn(), TaskProgressColumn(), clock)
-    with Progress(*columns, console=screen, transient=True) as bar:
+    with saying_more(), Progress(*columns, console=screen, transient=True) as bar:
         task = bar.add_task("", total=None if pulses else 1.0)
         yield lambda share: bar.update(task, total=1.0, completed=share)
 

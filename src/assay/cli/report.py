@@ -8,7 +8,7 @@ from rich.text import Text
 
 from assay.audit import Bundle, Verification, named_zip, verify_bundle, verify_campaign
 from assay.cli.options import CampaignName, StorageUrl, existing, open_campaign
-from assay.cli.output import AsJson, console, emit, telling_errors, working
+from assay.cli.output import AsJson, console, echo, emit, telling_errors, working
 from assay.cli.render import new_table, note_lines
 from assay.errors import InputError, did_you_mean
 from assay.report import SUFFIXES, Report, kind_of
@@ -77,7 +77,7 @@ def report(
         elif files or packed:
             _tell(made, files, packed)
         else:
-            typer.echo(getattr(made, format or "markdown"), nl=False)
+            echo(getattr(made, format or "markdown"))
 
 
 def _check_format(format: str, *, alone: bool) -> None:
