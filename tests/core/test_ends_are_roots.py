@@ -1,6 +1,7 @@
 """Each end of the interval is a value whose own test is exactly critical, and never a point."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,14 @@ def random_tallies(seed: int, count: int = 60, least: int = 3) -> Tallies:
 
 
 def at_values(tallies: Tallies, metric: Metric, **options: float | bool) -> ValueTests:
-    given = {"replacement": False, "confidence": 0.95, "b": 0.5, "explored": True, **options}
-    return ValueTests(tallies, metric, **given)  # type: ignore[arg-type]
+    given: dict[str, Any] = {
+        "replacement": False,
+        "confidence": 0.95,
+        "b": 0.5,
+        "explored": True,
+        **options,
+    }
+    return ValueTests(tallies, metric, **given)
 
 
 def off(tests: ValueTests, m: Floats, *, upper: bool) -> Floats:
@@ -253,8 +260,14 @@ DESIGNS = {
     "random": Design.simple_random(),
     "drawn with replacement": Design(replacement=True),
 }
+
+
+def of_the_first(name: str, N: Floats) -> Metric:
+    return ratio(name, N, SAYS[0])
+
+
 FORMS: dict[str, Callable[[Floats], Metric]] = {
-    **{name: lambda N, name=name: ratio(name, N, SAYS[0]) for name in METRICS},  # type: ignore[misc]
+    **{name: partial(of_the_first, name) for name in METRICS},
     "difference of recalls": lambda N: difference(*(ratio("recall", N, each) for each in SAYS)),
     "difference of precisions": lambda N: difference(
         *(ratio("precision", N, each) for each in SAYS)

@@ -61,7 +61,7 @@ def variables(inputs: dict[str, str]) -> dict[str, str]:
     assert given.keys() <= ACTION["inputs"].keys()
     found = {}
     for name, text in FOLLOW["env"].items():
-        (of,) = re.fullmatch(r"\$\{\{ inputs\.([\w-]+) \}\}", text).groups()  # type: ignore[union-attr]
+        (of,) = re.findall(r"^\$\{\{ inputs\.([\w-]+) \}\}$", text)
         found[name] = given.get(of, ACTION["inputs"][of].get("default", ""))
     return found
 

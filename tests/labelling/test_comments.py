@@ -128,8 +128,9 @@ def test_comments_that_cannot_be_kept_are_refused_and_nothing_is_recorded() -> N
     assert "at most 2,000" in caught.value.details
     with pytest.raises(assay.LabelError, match="no database keeps"):
         campaign.tell({item: True}, comments={item: "nul \0"})
+    no_text: Any = 5
     with pytest.raises(assay.LabelError, match="is no text"):
-        campaign.tell({item: True}, comments={item: 5})  # type: ignore[dict-item]
+        campaign.tell({item: True}, comments={item: no_text})
     with pytest.raises(assay.LabelError, match="and no answer"):
         campaign.tell({item: True}, comments={other: "lost"})
     with pytest.raises(assay.LabelError, match="2,001 characters"):

@@ -157,8 +157,9 @@ def test_what_is_no_verdict_is_refused(half_way: assay.Campaign) -> None:
         half_way.judge("p")
     with pytest.raises(InputError, match=r"no verdict: '(de|en)'"):
         half_way.judge("lang", at=0.5)
+    no_number: Any = "half"
     with pytest.raises(InputError, match="at must be a number, got 'half'"):
-        half_way.judge("judge", at="half")  # type: ignore[arg-type]
+        half_way.judge("judge", at=no_number)
 
 
 def test_items_without_a_verdict_are_left_out_and_told() -> None:

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
+from typing import Any
 
 import numpy as np
 import pytest
@@ -175,7 +176,7 @@ CONTROLS = "<b>\x1b[2J\u202ecod.exe\x07\r=1+1"
 LONG = "z" * 1_000_000
 
 
-def _views_of(text: str) -> dict[str, object]:
+def _views_of(text: str) -> dict[str, Any]:
     """Everything that a notebook shows of a text that somebody else has written."""
     score = np.linspace(0.1, 1, 300)
     columns = {"p": score, "g": [text if number % 2 else "plain" for number in range(300)]}
@@ -207,7 +208,7 @@ def _views_of(text: str) -> dict[str, object]:
 @pytest.mark.parametrize("text", [CONTROLS, LONG], ids=["controls", "a long text"])
 def test_what_a_notebook_shows_moves_nothing_and_ends(text: str) -> None:
     for name, shown in _views_of(text).items():
-        view = shown._repr_html_()  # type: ignore[attr-defined]
+        view = shown._repr_html_()
         assert Reader(view).tags <= HARMLESS, name
         assert not re.search("[\x00-\x08\x0b-\x1f\u202a-\u202e\u2066-\u2069]", view), name
         assert len(view) < 40_000, name

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,8 +51,8 @@ def use(skip: Skip, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def counted(skip: Skip, seen: list[Bools]) -> Skip:
-    def also(*given: object) -> Bools:
-        seen.append(skip(*given))  # type: ignore[arg-type]
+    def also(*given: Any) -> Bools:
+        seen.append(skip(*given))
         return seen[-1]
 
     return also

@@ -134,9 +134,10 @@ def team(server: Server) -> Iterator[Team]:
         user = {"email": f"{name}@example.org", "username": name, "password": "a" * 12}
         people.append(server.call("POST", "/api/users", user)["id"])
     python = str(Path(str(PROGRAM)).with_name("python"))
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     command = [python, "-c", SDK, server.address, server.token]
-    with subprocess.Popen(command, text=True, **pipes) as sdk:  # type: ignore[call-overload]
+    pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+    with subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe, stderr=nowhere) as sdk:
+        assert sdk.stdout is not None
         try:
             assert sdk.stdout.readline() == "ready\n"
             yield Team(server, sdk, people)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import count
 from multiprocessing.connection import Connection
 from typing import Any
+from unittest.mock import patch
 
 import sqlalchemy as sa
 
@@ -128,7 +129,7 @@ def rebase(storage: str, items: int, fault: str = "") -> assay.Campaign:
             if next(calls):
                 right(labelling, session, sizes)
 
-        setattr(Labelling, "recall", not_at_first)  # noqa: B010
+        patch.object(Labelling, "recall", not_at_first).start()
     return assay.rebase_campaign("spam", storage=storage, predictions=changed)
 
 
