@@ -15,7 +15,6 @@ from warnings import warn
 
 from assay.core.answers import Agreement, Answer, parse_answer, parse_answers
 from assay.core.deck import Id
-from assay.core.error_model import scheduled
 from assay.core.stopping import Reason
 from assay.errors import (
     AssayWarning,
@@ -231,6 +230,8 @@ class Campaign:
     @property
     def recut_is_due(self) -> bool:
         """Whether there are labels enough to see what the columns of `aux` tell."""
+        from assay.core.error_model import scheduled
+
         if not self._settings.source.aux or self._labelling.rounds.reason is not Reason.GO_ON:
             return False
         model = self._settings.source.model
@@ -239,6 +240,8 @@ class Campaign:
 
     def put_off_recut(self) -> None:
         """Let it not be due again before there are twice as many labels: somebody else does it."""
+        from assay.core.error_model import scheduled
+
         self._recut_tried = scheduled(self._labelling.answered)
         self._labelling.held = False
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from assay.cli.commands import LazyGroup, load_without_garbage
+from assay.cli.commands import LazyGroup, loading_without_garbage
 from assay.errors import VERSION
 
 __all__ = ["app", "main"]
@@ -41,14 +41,14 @@ def assay(
 
 def main() -> None:
     """Run the command that the process was started with."""
-    load_without_garbage()
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         # A sign that the terminal's encoding does not have must not end the program.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     as_json = "--json" in sys.argv[1:]
     try:
-        code = app(prog_name="assay", standalone_mode=not as_json)
+        with loading_without_garbage():
+            code = app(prog_name="assay", standalone_mode=not as_json)
     except TyperException as error:
         # Wrong usage; on its own, typer would tell it in words.
         told = {"problem": error.format_message(), "details": "", "hint": "see --help"}

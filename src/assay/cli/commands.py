@@ -6,6 +6,7 @@ import re
 import sys
 from collections import UserDict
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from functools import partial
 from importlib import import_module
@@ -164,10 +165,15 @@ def _load(name: str) -> Any:
     return _quick(get_command(alone))
 
 
-def load_without_garbage() -> None:
+@contextmanager
+def loading_without_garbage() -> Iterator[None]:
     """Look for no garbage in this process, which runs one command, until the command is loaded."""
     gc.disable()
     atexit.register(_let_go)
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _keep_what_is_loaded() -> None:

@@ -1,7 +1,7 @@
 """``assay status`` and ``assay estimate``: the state of a campaign, estimates from given labels."""
 
 from dataclasses import asdict
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.console import RenderableType
@@ -24,15 +24,11 @@ from assay.core.metrics import METRICS
 from assay.errors import DesignError
 from assay.labelling import listed_names
 from assay.predictions import ScoreOf, ScoreScale
-from assay.results import (
-    ClassTable,
-    ConfusionMatrix,
-    metric_name,
-    notes_once,
-    printable,
-    value_text,
-)
+from assay.results import metric_name, notes_once, printable, value_text
 from assay.storage import open_store
+
+if TYPE_CHECKING:
+    from assay.results import ClassTable, ConfusionMatrix
 
 
 def _about_slices(name: str, text: str, metavar: str | None = None) -> Any:
@@ -100,7 +96,7 @@ def status(
         _show(campaign, storage, [*views, *(classes_view(*each) for each in tables)])
 
 
-def _classes(campaign: Campaign) -> list[tuple[ClassTable, ConfusionMatrix | None]]:
+def _classes(campaign: Campaign) -> "list[tuple[ClassTable, ConfusionMatrix | None]]":
     """Return the metrics of each class and the matrix, of every classifier."""
     settings = campaign.settings
     if settings.classes.is_yes_or_no:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
@@ -31,10 +31,12 @@ from assay.core.stopping import Reason
 from assay.core.strata import Strata
 from assay.core.stratify import parts_of
 from assay.core.tallies import Tallies
-from assay.core.thresholds import ThresholdLook, ThresholdRun
 from assay.core.types import Floats, Ints
 from assay.core.views import views_of, whole_view
 from assay.core.vocabulary import NONE_OF_THESE
+
+if TYPE_CHECKING:
+    from assay.core.thresholds import ThresholdLook, ThresholdRun
 
 
 @dataclass(frozen=True)
@@ -86,17 +88,9 @@ class Evaluation:
         self._parts = parts_of(strata)
         self._items = strata.part_size.astype(np.float64)
         self._joint: Joint | None = None
-        self._run: ThresholdRun | None = None
+        self._run = _threshold_run(goal, self._parts.size)
         self._tops: tuple[InTop, ...] = ()
         self._views: tuple[View, ...]
-        if (question := goal.question) is not None:
-            self._run = ThresholdRun(
-                question,
-                self._parts.size,
-                confidence=goal.confidence,
-                budget=goal.budget,
-                gain=goal.gain,
-            )
         if goal.single:
             self._views = (whole_view(goal, strata.says_yes, self._parts),)
         else:
@@ -250,7 +244,7 @@ class Evaluation:
         goal, form = replace(self._goal, budget=budget), cast(Ratio, metric)
         return plan(self._design, goal, form, mine, rng=rng, asked=draws)
 
-    def threshold(self, state: State) -> tuple[ThresholdRun, ThresholdLook] | None:
+    def threshold(self, state: State) -> "tuple[ThresholdRun, ThresholdLook] | None":
         """Return what is known of thresholds, where the question is for one."""
         if self._run is None:
             return None
@@ -383,3 +377,14 @@ class Evaluation:
 def _latest(kept: dict[_Key, _Kept], key: _Key, new: _Kept) -> dict[_Key, _Kept]:
     """Return what is kept with something new, without what was there longest."""
     return {**dict([*kept.items()][1 - _KEPT :]), key: new}
+
+
+def _threshold_run(goal: Goal, size: Floats) -> "ThresholdRun | None":
+    """Return what looks for a threshold, where one is asked for."""
+    if goal.question is None:
+        return None
+    from assay.core.thresholds import ThresholdRun  # takes long to load, and few need it
+
+    return ThresholdRun(
+        goal.question, size, confidence=goal.confidence, budget=goal.budget, gain=goal.gain
+    )

@@ -13,11 +13,14 @@ References
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.core.error_model import Cost
 from assay.core.types import Bools, Floats, Ints
+
+if TYPE_CHECKING:
+    from assay.core.error_model import Cost
 
 _TIMES = 400
 _QUARTER = 0.25  # E sqrt(x + 1/4) is nearest to the root of a Poisson count's mean [1]_
@@ -37,7 +40,7 @@ class Placed:
     stratum : array of int, shape (n,)
     """
 
-    cost: Cost
+    cost: "Cost"
     sizes: Floats
     stratum: Ints
 

@@ -25,6 +25,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,12 +35,14 @@ from assay.core.evaluation import Evaluation
 from assay.core.standing import Standing, told
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
-from assay.core.thresholds import ThresholdLook, ThresholdRun
 from assay.core.types import Floats, Ints
 from assay.core.weights import DistinctItems
 from assay.predictions import RANKED
 from assay.results import HistoryPoint
 from assay.storage import CardRow
+
+if TYPE_CHECKING:
+    from assay.core.thresholds import ThresholdLook, ThresholdRun
 
 # What is counted at a place: cards, and then the items behind them, each once.
 _DEALT, _JUDGED, _OUTCOMES, _UNJUDGED = range(4)
@@ -153,7 +156,7 @@ class Rounds:
         return self._shown(self.state)
 
     @property
-    def threshold(self) -> tuple[ThresholdRun, ThresholdLook, State] | None:
+    def threshold(self) -> "tuple[ThresholdRun, ThresholdLook, State] | None":
         """What is known of thresholds after the complete rounds, where the question is for one."""
         self._look_at_complete_rounds()
         found = self._evaluation.threshold(self._complete)

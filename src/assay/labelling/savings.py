@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.core.answers import Answer
-from assay.core.error_model import RANK
 from assay.core.savings import Placed, share_of_labels
 from assay.core.strata import Strata
 from assay.core.types import Ints
@@ -81,6 +80,7 @@ def _by_rank(labelling: Labelling, former: Settings, cards: Sequence[CardRow]) -
 
     It is among all items, so the predictions are read for it; None where that cannot be.
     """
+    from assay.core.error_model import RANK
     from assay.predictions import Opinionated
 
     with suppress(AssayError):

@@ -7,14 +7,13 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from hashlib import sha256
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from assay.core.answers import Answer, answers_to, parse_answer
 from assay.core.bins import Scale
 from assay.core.cuts import Variable
 from assay.core.deck import NUMBERS, Id, number
 from assay.core.design import Design
-from assay.core.error_model import Model
 from assay.core.evaluation import Evaluation, Prior
 from assay.core.goal import Goal
 from assay.core.ranking import deepest
@@ -27,6 +26,9 @@ from assay.labelling.review_rule import Words, words_of
 from assay.labelling.rounds import Rounds
 from assay.predictions import Roles, fits_pattern, joint_fingerprint, listed, score_name
 from assay.storage import Session, reading_stored
+
+if TYPE_CHECKING:
+    from assay.core.error_model import Model
 
 MOST_REVIEWERS = 20  # of one item
 _LONGEST_QUESTION = 10_000
@@ -154,15 +156,15 @@ class Source:
         return tuple(score_name(name) for name, one in each if one.get("score") is not None)
 
     @property
-    def model(self) -> Model | None:
+    def model(self) -> "Model | None":
         """The model whose log odds take the score's place, if there is one by now."""
         stored = self.columns.get("model")
-        return None if stored is None else Model.from_dict(stored)
+        return None if stored is None else _model(stored)
 
     @property
-    def model_before(self) -> Model | None:
+    def model_before(self) -> "Model | None":
         """The model that labels of another campaign had taught before this one began."""
-        return None if self.lessons is None else Model.from_dict(self.lessons.model)
+        return None if self.lessons is None else _model(self.lessons.model)
 
     @property
     def compares(self) -> bool:
@@ -197,6 +199,12 @@ class Source:
     def _classifiers(self) -> list[Mapping[str, Any]]:
         """What was said of each classifier; of one alone it stands among the columns."""
         return list(self.columns.get("classifiers", {"": self.columns}).values())
+
+
+def _model(stored: Mapping[str, Any]) -> "Model":
+    from assay.core.error_model import Model  # takes long to load, and few campaigns have one
+
+    return Model.from_dict(stored)
 
 
 @dataclass(frozen=True)
