@@ -318,13 +318,20 @@ def simultaneous(
     (True, True)
     """
     number = len(drawn)
-    inside = drawn[:, inner]
     order = np.sort(drawn, axis=0)
     depth = np.full(number, number)  # the least number of curves, with itself, on either side
-    for at, line in enumerate(order[:, inner].T):
-        below = np.searchsorted(line, inside[:, at], side="right")
-        above = number - np.searchsorted(line, inside[:, at], side="left")
-        depth = np.minimum(depth, np.minimum(below, above))
+    places = np.arange(number)
+    for values in drawn[:, inner].T:
+        by_value = np.argsort(values)
+        line = values[by_value]
+        # Of equal values the first has the fewest below, and the last the fewest above.
+        equal = (line[1:] == line[:-1]) | np.isnan(line[:-1])
+        first, last = places.copy(), places.copy()
+        first[1:][equal] = 0
+        last[:-1][equal] = number - 1
+        below = np.minimum.accumulate(last[::-1])[::-1] + 1
+        above = number - np.maximum.accumulate(first)
+        depth[by_value] = np.minimum(depth[by_value], np.minimum(below, above))
     k = max(int(np.sort(depth)[int((1 - confidence) * number)]) - 1, 1)
     return order[k - 1], order[number - k]
 
