@@ -51,8 +51,13 @@ class Item:
         return mixed(self.id % _WORD)
 
     def number(self, seed: int) -> int:
-        key = blake2b(f"assay-deck-1:{seed}".encode(), digest_size=8).digest()
-        return mixed(self.digest ^ int.from_bytes(key, "little"))
+        return mixed(self.digest ^ _key(seed))
+
+
+@cache
+def _key(seed: int) -> int:
+    key = blake2b(f"assay-deck-1:{seed}".encode(), digest_size=8).digest()
+    return int.from_bytes(key, "little")
 
 
 def mixed(word: int) -> int:
@@ -173,10 +178,11 @@ class Population:
         found: list[list[Item]] = []
         for heap in strata.heaps:
             of_heap: list[list[Item]] = [[] for _ in range(heap.cuts.n_strata)]
+            side, cuts = heap.side, heap.cuts
             for item in self.items:
-                if heap.side is None or item.yes is heap.side:
+                if side is None or item.yes is side:
                     value = self.value(item, strata.variable, scale)
-                    of_heap[heap.cuts.owner[bisect_right(heap.cuts.points, value)]].append(item)
+                    of_heap[cuts.owner[bisect_right(cuts.points, value)]].append(item)
             found += of_heap
         return found
 
