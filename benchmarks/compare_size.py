@@ -1,12 +1,14 @@
 """What it takes to compare two weeks of many rows, against the bare join of their ids.
 
     python -m benchmarks.compare_size FOLDER --millions 10 50
+    python -m benchmarks.compare_size FOLDER --millions 10 --weights
 
 Two weeks of so many million rows, of which 80% are in both; they are made once and kept in the
 folder. `compare_campaign` and the first `ask` against the count of a full outer join on the id and
 the sums of both columns of ids, in turns; CPU seconds, seconds on the clock and peak memory are
 those of processes that do nothing else. At the end the items of a million ids alone, half of which
-are in both: what an engine makes of them must be what memory does.
+are in both: what an engine makes of them must be what memory does. With weights, the files have
+lognormal ones of spread 2, and the comparison is by weight.
 """
 
 import argparse
@@ -24,44 +26,61 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import assay
+from assay.predictions.scan import Engine
 from benchmarks.any_size import own_peak
 
 AT_ONCE = 1_000_000
 THREADS = 2
 SHARED = 0.8
 WEEKS = ("old", "new")
+WEIGHTS = "views"
 
 
-def make_weeks(folder: Path, millions: int) -> list[Path]:
-    """Write int64 ids in no order, and float32 scores of two versions that mostly agree."""
-    paths = [folder / f"{name}_{millions}m.parquet" for name in WEEKS]
+def make_weeks(folder: Path, millions: int, *, weights: bool = False) -> list[Path]:
+    """Write int64 ids in no order, and float32 scores of two versions that mostly agree.
+
+    With weights, an item has the same in both.
+    """
+    kind = f"{WEIGHTS}_" if weights else ""
+    paths = [folder / f"{name}_{kind}{millions}m.parquet" for name in WEEKS]
     if all(path.exists() for path in paths):
         return paths
     rng = np.random.default_rng(48)
     kinds: dict[str, pa.DataType] = {"id": pa.int64(), "score": pa.float32()}
+    if weights:
+        kinds[WEIGHTS] = pa.float32()
     schema = pa.schema(kinds)
     gone = round((1 - SHARED) * millions)
     writers = [pq.ParquetWriter(path.with_suffix(".unfinished"), schema) for path in paths]
     for part in range(millions + gone):
         ids = np.arange(part * AT_ONCE, (part + 1) * AT_ONCE)
         base = rng.normal(-2.5, 2.7, AT_ONCE)
+        views = rng.lognormal(0.0, 2.0, AT_ONCE).astype(np.float32) if weights else base
         for writer, there in zip(writers, (part < millions, part >= gone), strict=True):
             noisy = base + rng.normal(0.0, 1.2, AT_ONCE)
             score = (1 / (1 + np.exp(-noisy))).astype(np.float32)
             order = rng.permutation(AT_ONCE)
             if there:
-                columns = {"id": ids[order], "score": score[order]}
-                writer.write_table(pa.table(columns, schema=schema))
+                columns = {"id": ids[order], "score": score[order], WEIGHTS: views[order]}
+                told = {name: columns[name] for name in schema.names}
+                writer.write_table(pa.table(told, schema=schema))
     for writer, path in zip(writers, paths, strict=True):
         writer.close()
         path.with_suffix(".unfinished").rename(path)
     return paths
 
 
-def begin(old: object, new: object) -> assay.Campaign:
-    """Make a campaign for the difference of precision, and ask for items."""
+def begin(paths: list[Path], engine: Engine) -> assay.Campaign:
+    """Make a campaign for the difference of precision, by weight if any, and ask for items."""
+    weight = WEIGHTS if WEIGHTS in paths[0].name else None
     campaign = assay.compare_campaign(
-        old, new, id="id", score="score", threshold=0.5, within=0.01, seed=1
+        *(assay.Scan(path, engine=engine) for path in paths),
+        id="id",
+        score="score",
+        threshold=0.5,
+        sample_weight=weight,
+        within=0.01,
+        seed=1,
     )
     campaign.ask(20)
     return campaign
@@ -89,7 +108,7 @@ def cost(work: str, paths: list[Path]) -> dict[str, float]:
 def _tell_cost(work: str, paths: list[Path], answer: "SimpleQueue[dict[str, float]]") -> None:
     cpu, clock = _cpu_seconds(), time.perf_counter()
     if work == "compare":
-        begin(*(assay.Scan(path, engine="duckdb") for path in paths))
+        begin(paths, "duckdb")
     else:
         bare_join(*paths)
     answer.put(
@@ -131,10 +150,7 @@ def check(paths: list[Path]) -> None:
         few = [Path(folder) / path.name for path in paths]
         for path, one in zip(paths, few, strict=True):
             duckdb.read_parquet(str(path)).filter(chosen).write_parquet(str(one))
-        in_place, memory = (
-            begin(*(assay.Scan(path, engine=engine) for path in few))
-            for engine in ("duckdb", "memory")
-        )
+        in_place, memory = begin(few, "duckdb"), begin(few, "memory")
     same = in_place.settings.strata == memory.settings.strata
     same &= in_place.settings.source.fingerprint == memory.settings.source.fingerprint
     for _ in range(5):
@@ -156,10 +172,11 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--millions", type=int, nargs="*", default=[10, 50])
     parser.add_argument("--rounds", type=int, default=3, help="of which the medians are told")
+    parser.add_argument("--weights", action="store_true", help="items count by weight")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     for millions in options.millions:
-        paths = make_weeks(options.folder, millions)
+        paths = make_weeks(options.folder, millions, weights=options.weights)
         size = sum(path.stat().st_size for path in paths) / 1e6
         print(f"two weeks of {millions} million rows, {size:.0f} MB")
         measure(paths, options.rounds)

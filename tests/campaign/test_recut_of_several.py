@@ -207,12 +207,21 @@ def test_a_comparison_uses_it_too(tmp_path: Path) -> None:
     }  # fmt: skip
     without = label(assay.compare_campaign(*files, **options), truth)
     storage = f"sqlite:///{tmp_path}/labels.db"
+    in_place = [assay.Scan(file, engine="duckdb") for file in files]
+    there = assay.compare_campaign(*in_place, **options, aux=["judge"])
     assay.compare_campaign(*files, **options, aux=["judge"], storage=storage)
     asked = 0
     while not (campaign := assay.load_campaign("comparison", storage=storage)).done:
         batch = campaign.ask(20)
+        assert [item.id for item in there.ask(20)] == [item.id for item in batch]
         asked += len(batch)
-        campaign.tell({item.id: truth[item.id] for item in batch})
+        for one in (campaign, there):
+            one.tell({item.id: truth[item.id] for item in batch})
+    assert there.done
+    assert there.settings.strata == campaign.settings.strata
+    assert there.settings.source.model == campaign.settings.source.model
+    assert there.settings.source.fingerprint == campaign.settings.source.fingerprint
+    assert there.estimates().to_dict() == campaign.estimates().to_dict()
     model = campaign.settings.source.model
     assert model is not None
     assert {"judge", "old's score", "new's score"} == set(model.columns)

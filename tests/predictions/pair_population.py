@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from assay.core.bins import Scale
 from assay.core.cells import cut_heaps
 from assay.core.deck import Id
 from assay.core.strata import Strata
@@ -83,7 +84,12 @@ NAMED = ("id_kind", "classifiers", "groups", "positives", "score_range", "doubts
 
 
 def check_pair(
-    found: Compared, meant: Compared, *, other: Compared | None = None, seeds: int = 2
+    found: Compared,
+    meant: Compared,
+    *,
+    other: Compared | None = None,
+    seeds: int = 2,
+    scale: Scale = "probability",
 ) -> None:
     """Compare all that is counted, cards of two seeds, and items that are looked for.
 
@@ -95,6 +101,8 @@ def check_pair(
         Another population, whose strata cut through cells.
     seeds : int
         Of how many seeds cards are dealt: the first pass may have brought those of one along.
+    scale : {"probability", "margin"}
+        The second for a model's log odds.
     """
     for told in ("size", "weighted", *NAMED):
         assert getattr(found, told) == getattr(meant, told), told
@@ -109,8 +117,7 @@ def check_pair(
     counts = [(7 * place) % 40 for place in range(strata.n_strata)]
     for seed, wanted in ((3, [10**6] * strata.n_strata), (SEED, counts))[:seeds]:
         dealt = [
-            each.deal(strata, scale="probability", seed=seed, counts=wanted)
-            for each in (found, meant)
+            each.deal(strata, scale=scale, seed=seed, counts=wanted) for each in (found, meant)
         ]
         assert dealt[0] == dealt[1]
     if other is not None:
@@ -127,8 +134,7 @@ def check_pair(
     assert all((card.weight is not None) == meant.weighted for deck in dealt[1] for card in deck)
     ids: list[Id] = [card.id for deck in dealt[1] for card in deck[:2]]
     looked = [
-        each.find([*ids, "none", -77], variable="rank", scale="probability")
-        for each in (found, meant)
+        each.find([*ids, "none", -77], variable="rank", scale=scale) for each in (found, meant)
     ]
     assert looked[0] == looked[1]
     assert looked[0][-2:] == [None, None]

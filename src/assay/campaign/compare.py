@@ -75,8 +75,8 @@ def compare_campaign(
     old, new : path, SQL query, DataFrame, Arrow table, mapping of arrays, `Scan`, `Predictions`
         As in `create_campaign`: what two model versions said of the same items, or one classifier
         of two weeks' items; some items may be in one of them only. Where one stays where it is, an
-        engine joins them by id (docs/any_size.md); with `aux` or more classes than yes and no,
-        both are read into memory.
+        engine joins them by id (docs/any_size.md); with more classes than yes and no, or `aux`
+        where DuckDB does not read both, they are read into memory.
     id, score, predicted, threshold, positive, score_of, scale, show
         The columns, of both; an id is needed. Where they have different names, a query gives them
         one: ``SELECT url, p_v2 AS p FROM 'new.parquet'``.
@@ -154,7 +154,7 @@ looked at
     id = key_name(id)
     shown = list(dict.fromkeys([*shown_with(id, show), *slices]))
     scores: tuple[str, ...] = () if score is None else (score,)
-    if not aux:  # or else both are read into memory
+    if not aux:  # or else they are kept, as what each column says is
         scores = scores_to_keep([old, new], id, shown, scores)
     kept = list(dict.fromkeys([*shown, *scores]))
     refuse_bad_show(aux, "aux")

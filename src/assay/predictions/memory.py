@@ -160,7 +160,8 @@ def fingerprint_text(size: int, total: int) -> str:
     return f"assay-predictions-1:{size}:{total % 2**64:016x}"
 
 
-_BY_MODEL = ":model-"  # what follows the fingerprint of several where they are cut by a model
+BY_MODEL = ":model-"
+"""What follows the fingerprint of several where they are cut by a model."""
 
 
 def by_model(fingerprint: str, word: int) -> str:
@@ -179,7 +180,7 @@ def by_model(fingerprint: str, word: int) -> str:
     True
     """
     seen = sha256(np.uint64(word).tobytes()).hexdigest()[:8]
-    return f"{fingerprint.partition(_BY_MODEL)[0]}{_BY_MODEL}{seen}"
+    return f"{fingerprint.partition(BY_MODEL)[0]}{BY_MODEL}{seen}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,7 +345,7 @@ class MemoryPredictions:
 
     def mark(self, told: str) -> None:
         """Let the fingerprint end with what tells a model's log odds apart: those of a whole."""
-        base = self.fingerprint().partition(_BY_MODEL)[0]
+        base = self.fingerprint().partition(BY_MODEL)[0]
         self._read_fingerprint = f"{base}:{told}"
         self.__dict__.pop("_fingerprint", None)
 

@@ -149,6 +149,8 @@ class ScannedPair(ScannedPredictions):
         Of the cards that the first pass of each may have brought along.
     shows : bool
         Whether people see anything of an item.
+    model : Model, optional
+        What takes the mean rank's place.
 
     Attributes
     ----------
@@ -157,13 +159,19 @@ class ScannedPair(ScannedPredictions):
     """
 
     def __init__(
-        self, parts: tuple[Read, Read], names: tuple[str, str], *, seed: int, shows: bool
+        self,
+        parts: tuple[Read, Read],
+        names: tuple[str, str],
+        *,
+        seed: int,
+        shows: bool,
+        model: Model | None = None,
     ) -> None:
         refuse_bad_names(names)
         _refuse_unlike(*parts)
-        self.parts, self._shows = parts, shows
+        self.parts, self._read, self._shows = parts, parts, shows
         sides = side_of(parts[0], 0), side_of(parts[1], 1)
-        self.joined_by = join_in_engine(sides)
+        self.joined_by = join_in_engine(sides, names, model)
         super().__init__(
             PairScanner(sides, names, self.joined_by, shows=shows),
             threshold=None,
@@ -172,15 +180,29 @@ class ScannedPair(ScannedPredictions):
             classifiers=names,
             groups=_groups(names),
         )
+        if model is not None:  # what tells whether they are still the same
+            mark = self.fingerprint().rpartition(":")[2]
+            old, new = (
+                part.marked(mark) if isinstance(part, ScannedPredictions) else part
+                for part in parts
+            )
+            self.parts = (old, new)
 
     def as_it_is_now(self) -> "ScannedPair":
         """Return the same after another look at both: the data may have changed since the last."""
         old, new = (
             part.as_it_is_now() if isinstance(part, ScannedPredictions) else part
-            for part in self.parts
+            for part in self._read
         )
+        return self._with((old, new), self.joined_by.model)
+
+    def with_model(self, model: Model) -> "ScannedPair":
+        """Return the same predictions with a model's log odds in the rank's place."""
+        return self._with(self._read, model)
+
+    def _with(self, parts: tuple[Read, Read], model: Model | None) -> "ScannedPair":
         one, other = self.classifiers
-        return ScannedPair((old, new), (one, other), seed=self._seed, shows=self._shows)
+        return ScannedPair(parts, (one, other), seed=self._seed, shows=self._shows, model=model)
 
     def are_alike(self, metric: str) -> bool:
         """Tell whether both say the same of all items that a metric is about, and of no others."""

@@ -17,7 +17,7 @@ from assay.predictions.read import engine_of, read_predictions
 from assay.predictions.roles import STAR
 from assay.predictions.scan import Scan, as_scan
 from assay.predictions.scanned import ScannedPredictions
-from assay.predictions.sql.pair_sides import Read
+from assay.predictions.sql.pair_sides import Read, opinions_are_alike
 from assay.predictions.union import UnionPredictions
 
 
@@ -35,8 +35,8 @@ def read_compared(
 ) -> Compared:
     """Read the predictions of two model versions, or of two weeks, and join them by id.
 
-    Where one of them stays where it is, an engine does that. With second opinions or more classes
-    than yes and no, both are read into memory.
+    Where one of them stays where it is, an engine does that. With more classes than yes and no, or
+    second opinions where DuckDB does not read both, they are read into memory.
 
     Parameters
     ----------
@@ -78,13 +78,21 @@ def read_compared(
     one, other = classifiers
     stays = [stays_in_place(scan, id) for scan in held]
     around: dict[str, Any] = {"id": id, "show": show, "seed": seed, "sample_weight": sample_weight}
-    if any(stays) and not (classes or aux or model):
+    if any(stays) and not (classes or aux):
         old, new = (
             _read(scan, **around, **dict(columns))
             for scan, columns in zip(held, as_mappings(classifiers).values(), strict=True)
         )
         return ScannedPair((old, new), (one, other), seed=seed, shows=bool(show))
     around |= {"aux": aux}
+    if any(stays) and aux and not (classes or sample_weight) and all(map(_is_of_duckdb, held)):
+        old, new = (
+            _read(replace(scan, engine="duckdb"), **around, **dict(columns))
+            for scan, columns in zip(held, as_mappings(classifiers).values(), strict=True)
+        )
+        if opinions_are_alike(old, new):
+            pair = ScannedPair((old, new), (one, other), seed=seed, shows=bool(show))
+            return pair if model is None else pair.with_model(Model.from_dict(model))
     first, second = (
         _in_memory(scan, classes, **around, **dict(columns))
         for scan, columns in zip(held, as_mappings(classifiers).values(), strict=True)
@@ -92,6 +100,11 @@ def read_compared(
     known = YES_OR_NO if classes is None else classes
     found = ComparedPredictions(first, second, (one, other), known)
     return found if model is None else found.with_model(Model.from_dict(model))
+
+
+def _is_of_duckdb(scan: Scan) -> bool:
+    """Tell whether DuckDB can read predictions, and nobody has asked for something else."""
+    return scan.path is not None and not scan.is_of_spark and scan.engine in (None, "duckdb")
 
 
 def stays_in_place(predictions: object, id: str | None) -> bool:

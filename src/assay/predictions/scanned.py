@@ -8,6 +8,7 @@ by the mean rank, and what an item is predicted to be is a code.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
@@ -33,7 +34,14 @@ from assay.predictions.contract import Card, ClassScores, Found, IdKind
 from assay.predictions.doubts import Doubt
 from assay.predictions.engine import OpinionsOfSeveral, Scanner, Span, Survey
 from assay.predictions.ids import Ids
-from assay.predictions.memory import TOP, checked_counts, first_cards, first_shares, limits
+from assay.predictions.memory import (
+    BY_MODEL,
+    TOP,
+    checked_counts,
+    first_cards,
+    first_shares,
+    limits,
+)
 from assay.predictions.opinions import bound_seed
 from assay.predictions.roles import refuse_distant, refuse_improbable, refuse_unknown_variable
 
@@ -208,6 +216,12 @@ class ScannedPredictions:
         if self._reopen is None:
             raise PredictionsError(f"{self.source} was read without columns for a model")
         return self._reopen(model)
+
+    def marked(self, told: str) -> "ScannedPredictions":
+        """Return the same with a fingerprint that ends with what tells a model's log odds apart."""
+        again = copy(self)
+        again.__dict__["_fingerprint"] = f"{self.fingerprint().partition(BY_MODEL)[0]}:{told}"
+        return again
 
     def fingerprint(self) -> str:
         """Return a text that changes when an id, a predicted label or the bin of a score does.

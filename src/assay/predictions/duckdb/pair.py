@@ -1,7 +1,7 @@
 """Two sets of predictions that DuckDB joins by id; what does not fit into memory goes to a file."""
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
@@ -11,8 +11,12 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
+from assay.core.bins import Rule
+from assay.core.deck import Id
+from assay.core.error_model import RANK, Model, Values
 from assay.core.profile import ScoreCells
 from assay.core.types import Floats, Ints
+from assay.errors import PredictionsError
 from assay.predictions.duckdb.cell_keys import duckdb_bin, refuse_other_bins
 from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.relations import release
@@ -20,15 +24,27 @@ from assay.predictions.duckdb.scanner import pieces_of
 from assay.predictions.engine import Rows, Span, polled
 from assay.predictions.ids import Ids
 from assay.predictions.memory import TOP
+from assay.predictions.roles import score_name
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed, duckdb_mix
+from assay.predictions.sql.model import model_sql
+from assay.predictions.sql.opinions import duckdb_row_word, refuse_other_words
 from assay.predictions.sql.pair import IN_BOTH, N_CODES, Weighing, value_sql
 from assay.predictions.sql.pair_sides import ScannedSide, Side, Streaming, tell_of_move
-from assay.predictions.sql.rows import case_sql, double_sql, heap_sql, impressions_sql
+from assay.predictions.sql.rows import (
+    Family,
+    case_sql,
+    double_sql,
+    heap_sql,
+    impressions_sql,
+    quoted,
+)
 
 _MEMORY = "700MB"  # the join takes as much, and writes to a temporary file what is beyond
 _SIDES = ("old", "new")
 _TYPES = {"int64": "BIGINT", "uint64": "UBIGINT", None: "VARCHAR"}
-_BITS = 12  # of a bin of a rank, behind its code
+# Of a bin behind its code: of a rank, or of a model's log odds.
+_BITS: dict[Rule, int] = {"probability": 12, "margin": 15}
+_SQL_TYPES: dict[Family, str] = {"float": "DOUBLE", "text": "VARCHAR", "boolean": "BOOLEAN"}
 
 # The sides come as streams, whose lengths DuckDB does not know. It would take any of them for the
 # small side of a join; as they are written here, the right one is.
@@ -47,12 +63,20 @@ class DuckPair:
     ----------
     sides : pair of Side
         The earlier and the later, wherever they are.
+    names : pair of str
+        What the two are called.
+    model : Model, optional
+        What takes the mean rank's place. Columns for it are those that both sides have, which are
+        streams then.
     """
 
     exponent: int | None = None
 
-    def __init__(self, sides: tuple[Side, Side]) -> None:
+    def __init__(
+        self, sides: tuple[Side, Side], names: tuple[str, str], model: Model | None = None
+    ) -> None:
         refuse_other_bins()
+        self.model = model
         self._sides, self._weighted = sides, sides[0].part.weighted
         self._digest = duckdb_digest("id", sides[0].part.id_kind)
         self._source = " and ".join(side.part.source for side in sides)
@@ -61,6 +85,7 @@ class DuckPair:
             for name, side in zip(_SIDES, sides, strict=True)
             if isinstance(side, ScannedSide) and isinstance(side.part.scanner, Streaming)
         }
+        self._opinions = _opinions_of(self._streams, names)
         folder = Path(mkdtemp(prefix="assay-"))
         self._connection = connection = duckdb.connect(
             config={
@@ -101,9 +126,16 @@ class DuckPair:
 
     def cells(self) -> tuple[ScoreCells, int | None]:
         """Count all items by the mean rank and the code, and sum up who has which weight."""
-        key = f"says * {2**_BITS} + {duckdb_bin('value', 'probability')} + {2 ** (_BITS - 1)}"
+        rule: Rule = "probability" if self.model is None else "margin"
+        bits = _BITS[rule]
+        key = f"says::INTEGER * {2**bits} + {duckdb_bin('value', rule)} + {2 ** (bits - 1)}"
         told = "key, count(*) AS count, min(value) AS low, max(value) AS high"
-        columns = [f"value, ({key})::USMALLINT AS key"]
+        kind = "USMALLINT" if N_CODES << bits <= 2**16 else "INTEGER"
+        columns = [f"value, ({key})::{kind} AS key"]
+        if self.model is not None:
+            refuse_other_words()
+            columns.append(f"{duckdb_mix(f'xor({self._digest}, hash(value))')} AS word")
+            told += ", bit_xor(word) AS word"
         if self._weighted:
             word = duckdb_mix(f"xor({self._digest}, {duckdb_mix('weight::UBIGINT')})")
             columns += ["weight", f"{word} AS word"]
@@ -116,16 +148,17 @@ class DuckPair:
 
         found = self._joined(counted)
         keys = np.asarray(found["key"]).astype(np.int64)
-        bins, said = keys % 2**_BITS - 2 ** (_BITS - 1), keys >> _BITS
+        bins, said = keys % 2**bits - 2 ** (bits - 1), keys >> bits
         order = np.argsort(N_CODES * bins + said)
         count, low, high = (np.asarray(found[name])[order] for name in ("count", "low", "high"))
         digest = np.zeros(order.size, dtype=np.uint64)
         weight = word_of_all = None
         if self._weighted:
             weight = np.asarray(found["weight"])[order]
+        if "word" in found.column_names:
             word_of_all = int(np.bitwise_xor.reduce(np.asarray(found["word"])))
         cells = ScoreCells(
-            "probability", bins[order], said[order], count, low, high, digest, N_CODES, weight
+            rule, bins[order], said[order], count, low, high, digest, N_CODES, weight
         )
         return cells, word_of_all
 
@@ -151,23 +184,79 @@ class DuckPair:
         literal = double_sql if self._weighted else _word_sql
         limit = case_sql(spans, [literal(span.limit) for span in spans])
         heap = heap_sql(spans, N_CODES, "duckdb")
-        weights = ["weight"] if self._weighted else []
-        names = ", ".join(["id", "value", "says", *weights])
 
-        def taken(rows: duckdb.DuckDBPyRelation) -> "pa.Table":
+        def low_enough(rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
             found = rows.project(f"*, {heap} AS heap").project(f"*, {limit} AS highest")
-            below = found.filter(self._below("highest", seed, "weight"))
-            table: pa.Table = below.project(names).to_arrow_table()
-            return table
+            return found.filter(self._below("highest", seed, "weight"))
 
         highest = max(span.limit for span in spans)
         below = "" if highest >= TOP else self._below(literal(highest), seed, self._impressions)
-        found = self._joined(taken, below)
-        ids: Any = found["id"].combine_chunks()
+        return self._taken(low_enough, below)
+
+    def find(self, ids: Sequence[Id]) -> Rows:
+        """Return the rows with these ids."""
+        return self._taken(lambda rows: rows, self._among(ids))
+
+    def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
+        """Return what is said of some items: by every column, by the scores, by the mean rank."""
+        if not self._opinions:
+            raise PredictionsError(f"{self._source} were read without columns for a model")
+        names = [*self._opinions, RANK]
+        columns = ", ".join(["id", *(self._column(name) for name in names)])
+
+        def told(rows: duckdb.DuckDBPyRelation) -> "pa.Table":
+            table: pa.Table = rows.project(columns).to_arrow_table()
+            return table
+
+        held, *values = self._joined(told, self._among(ids)).columns
+        order = self._ids_of(held).rows_of(ids, self._source)
+        return {
+            name: column.take(order).to_pylist()
+            if pa.types.is_string(column.type) or pa.types.is_boolean(column.type)
+            else column.take(order).to_numpy()
+            for name, column in zip(names, values, strict=True)
+        }
+
+    def opinions_digest(self) -> int:
+        """Return 64 bits that change when what a column for a model says of an item does."""
+        if not self._opinions:
+            return 0
+        word = duckdb_row_word(self._digest, [*self._opinions.values()])
+
+        def summed(rows: duckdb.DuckDBPyRelation) -> Any:
+            return rows.aggregate(f"bit_xor({word})").fetchall()
+
+        ((found,),) = self._joined(summed)
+        return int(found)
+
+    def _column(self, name: str) -> str:
+        return "rank" if name == RANK else self._opinions[name][0]
+
+    def _among(self, ids: Sequence[Id]) -> str:
+        """Return the condition that an item is one of some."""
+        kind = type(ids[0]) if ids else int
+        literals = [str(id) if kind is int else quoted(str(id), "duckdb") for id in ids]
+        return f"id IN ({', '.join(literals)})" if ids else "FALSE"
+
+    def _ids_of(self, column: "pa.ChunkedArray[Any]") -> Ids:
+        ids: Any = column.combine_chunks()
         if self._sides[0].part.id_kind == "string":
-            ids = ids.cast(pa.large_string())
+            return Ids(ids.cast(pa.large_string()))
+        return Ids(np.asarray(ids))
+
+    def _taken(
+        self, some: Callable[[duckdb.DuckDBPyRelation], duckdb.DuckDBPyRelation], below: str
+    ) -> Rows:
+        """Return some of the rows that fulfil a condition."""
+        names = ", ".join(["id", "value", "says", *(["weight"] if self._weighted else [])])
+
+        def taken(rows: duckdb.DuckDBPyRelation) -> "pa.Table":
+            table: pa.Table = some(rows).project(names).to_arrow_table()
+            return table
+
+        found = self._joined(taken, below)
         return Rows(
-            Ids(np.asarray(ids) if self._sides[0].part.id_kind == "integer" else ids),
+            self._ids_of(found["id"]),
             np.asarray(found["value"]),
             np.asarray(found["says"]).astype(np.int64),
             weights=np.asarray(found["weight"]) if self._weighted else None,
@@ -262,6 +351,13 @@ class DuckPair:
         if self._weighted:
             told.append("coalesce(new.weight, old.weight) AS weight")
             told.append("coalesce(old.weight <> new.weight, FALSE) AS unlike")
+        if self._opinions:
+            told += ["old.score AS score_old", "new.score AS score_new"]
+            told += [
+                f"{_either(name, family)} AS {name}"
+                for name, family in self._opinions.values()
+                if name.startswith("aux")
+            ]
         rows = f"FROM {old} FULL OUTER JOIN {new} ON {' = '.join(ids)} SELECT {', '.join(told)}"
         joins = " ".join(f"JOIN steps_{name} ON steps_{name}.key = key_{name}" for name in _SIDES)
         ranks, codes = (
@@ -273,7 +369,29 @@ class DuckPair:
             told += ["weight AS given", "unlike"]
         if self.exponent is not None:
             told.append(f"{self._impressions} AS weight")
-        return f"FROM ({rows}) {joins} SELECT {', '.join(told)}"
+        told += [name for name, _ in self._opinions.values()]
+        items = f"FROM ({rows}) {joins} SELECT {', '.join(told)}"
+        if not self._opinions:
+            return items
+        if self.model is None:
+            return f"FROM ({items}) SELECT *, value AS rank"
+        return (
+            f"FROM (FROM ({items}) SELECT * RENAME (value AS rank)) SELECT *, {self._odds} AS value"
+        )
+
+    @property
+    def _odds(self) -> str:
+        """What takes the mean rank's place: the log odds by the model of an item's fold."""
+        if self.model is None:
+            return "rank"
+        names = {name: self._column(name) for name in (*self._opinions, RANK)}
+        types = {name: _SQL_TYPES[family] for name, (_, family) in self._opinions.items()}
+        first, second = model_sql(
+            self.model, names, {**types, RANK: "DOUBLE"}, says="says::BIGINT", dialect="duckdb"
+        )
+        number = duckdb_keyed(self._digest, self.model.seed)
+        odds = f"CASE WHEN {number} < {2**63}::UBIGINT THEN {first} ELSE {second} END"
+        return f"({odds} + 0e0)"  # -0.0 becomes 0.0
 
     @contextmanager
     def _read(self, below: str = "") -> Iterator[None]:
@@ -298,6 +416,36 @@ class DuckPair:
         finally:
             for name in self._streams:
                 self._connection.unregister(name)
+
+
+def _opinions_of(
+    streams: Mapping[str, Streaming], names: tuple[str, str]
+) -> dict[str, tuple[str, Family]]:
+    """Return the columns for a model: of each its name in the join, and what it holds.
+
+    Parameters
+    ----------
+    streams : mapping of str to Streaming
+        The sides by name; without columns unless both are here.
+    names : pair of str
+        What the two are called.
+    """
+    if len(streams) < len(_SIDES):
+        return {}
+    families = streams["new"].opinion_families
+    found = {name: (f"aux_{place}", families[name]) for place, name in enumerate(families)}
+    for side, name in zip(_SIDES, names, strict=True):
+        if found and streams[side].has_score:
+            found[score_name(name)] = f"score_{side}", "float"
+    return found
+
+
+def _either(name: str, family: Family) -> str:
+    """Return what the later says or, where that is missing, the earlier."""
+    if family != "float":
+        return f"coalesce(new.{name}, old.{name})"
+    missing = f"new.{name} IS NULL OR isnan(new.{name})"
+    return f"CASE WHEN {missing} THEN old.{name} ELSE new.{name} END"
 
 
 def _word_sql(limit: float) -> str:

@@ -39,12 +39,14 @@ from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed, duckdb_mix
 from assay.predictions.sql.model import model_sql
 from assay.predictions.sql.opinions import duckdb_row_word
 from assay.predictions.sql.rows import (
+    Family,
     RowSql,
     case_sql,
     double_sql,
     family_of,
     heap_sql,
     impressions_sql,
+    number_sql,
     row_sql,
     value_sql,
 )
@@ -370,7 +372,9 @@ class DuckScanner:
         return CellKeys(self._row)
 
     def keyed(self, cells: ScoreCells, below: str = "") -> "pa.RecordBatchReader":
-        """Return the id and the key of every row, and its weight if any, as they are read.
+        """Return the id and the key of every row, as they are read.
+
+        And its weight if any; where there are columns for a model, these, and the score.
 
         Parameters
         ----------
@@ -382,12 +386,33 @@ class DuckScanner:
         told = [f"{self._ids.sql} AS id", f"{self.keys.sql(self._row.score, cells.rule)} AS key"]
         if self._row.weight:
             told.append(f"{self._row.weight} AS weight")
+        for place, (name, family) in enumerate(self.opinion_families.items()):
+            said = f"CAST({identifier(name)} AS VARCHAR)"
+            if family != "text":
+                said = number_sql(identifier(name), family, "duckdb") or said
+            told.append(f"{identifier(name) if family == 'boolean' else said} AS aux_{place}")
+        if self._roles.aux:
+            told.append(f"{self._row.score} + 0e0 AS score")  # -0.0 becomes 0.0
         # A cursor, so that what is asked meanwhile of the same rows does not end this.
         cursor = self._relation.connection.cursor()
         rows = cursor.sql(f"FROM {self._sql} SELECT {', '.join(told)}")
         rows = rows.filter(below) if below else rows
         reader: pa.RecordBatchReader = rows.to_arrow_reader(_BATCH)
         return reader
+
+    @property
+    def opinion_families(self) -> dict[str, Family]:
+        """Of each column for a model, what kind of values it holds; any number is a float."""
+        found = {name: family_of(self._relation.types[name]) for name in self._roles.aux}
+        return {
+            name: family if family in ("text", "boolean", "other") else "float"
+            for name, family in found.items()
+        }
+
+    @property
+    def has_score(self) -> bool:
+        """Whether the classifier has a score."""
+        return self._roles.has_score
 
     def _in_little_memory(self, rows: duckdb.DuckDBPyRelation) -> "pa.Table":
         """Run what needs little; without a limit DuckDB would take more to read ahead."""

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from assay.core.deck import Id
+from assay.core.error_model import Values
 from assay.core.profile import ScoreCells
 from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
@@ -61,6 +63,7 @@ class SparkPair:
     """
 
     exponent: int | None = None
+    model = None
 
     def __init__(self, sides: tuple[Side, Side], home: SparkScanner) -> None:
         self._sides, self._home = sides, home
@@ -125,6 +128,22 @@ class SparkPair:
             found["says"].to_numpy().astype(np.int64),
             weights=found["weight"].to_numpy() if self._weighted else None,
         )
+
+    def find(self, ids: Sequence[Id]) -> Rows:
+        """Refuse: each side is asked for its own."""
+        raise NotImplementedError
+
+    def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
+        """Refuse: columns for a model are not joined here."""
+        sources = " and ".join(side.part.source for side in self._sides)
+        raise PredictionsError(
+            f"{sources} were read without columns for a model",
+            details=f"they do not tell what is said of {len(ids):,} items",
+        )
+
+    def opinions_digest(self) -> int:
+        """Return 0: there are no columns for a model."""
+        return 0
 
     def _below(self, limit: str, impressions: str) -> str:
         """Return the condition that an item's place is not above a limit, by weight if any."""

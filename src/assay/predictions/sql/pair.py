@@ -18,6 +18,7 @@ import numpy as np
 from assay.core.bins import Scale, bins_of
 from assay.core.cuts import Variable
 from assay.core.deck import Id
+from assay.core.error_model import Model, Values
 from assay.core.profile import ScoreCells
 from assay.core.types import Floats, Ints
 from assay.core.weights import as_impressions, factor_exponent
@@ -25,6 +26,7 @@ from assay.errors import PredictionsError
 from assay.predictions.contract import IdKind, Predictions, joint_fingerprint, listed
 from assay.predictions.engine import Listed, Rows, Span, Survey
 from assay.predictions.ids import Ids, places_among
+from assay.predictions.memory import by_model
 from assay.predictions.sql.pair_sides import ScannedSide, Side, numbers, place_of
 from assay.predictions.sql.rows import double_sql
 from assay.predictions.values import refuse_bad_total
@@ -70,6 +72,10 @@ class Join(Protocol):
 
     exponent: int | None
 
+    @property
+    def model(self) -> Model | None:
+        """What takes the mean rank's place, if anything does."""
+
     def weighing(self) -> Weighing:
         """Add up the weights, and look for items that have two."""
 
@@ -79,7 +85,8 @@ class Join(Protocol):
     def cells(self) -> tuple[ScoreCells, int | None]:
         """Count all items by the mean rank and the code.
 
-        The number is the exclusive or of `assay.predictions.arrivals.weight_words`.
+        The number is the exclusive or of `assay.predictions.arrivals.weight_words`; by a model,
+        what `assay.predictions.memory.by_model` takes.
         """
 
     def count(self, spans: Sequence[Span]) -> Ints:
@@ -88,11 +95,31 @@ class Join(Protocol):
     def rows(self, spans: Sequence[Span], seed: int) -> Rows:
         """Return the rows of all spans: ids, mean ranks, codes, impressions."""
 
+    def find(self, ids: Sequence[Id]) -> Rows:
+        """Return the rows with these ids."""
 
-def join_in_engine(sides: tuple[Side, Side]) -> Join:
+    def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
+        """Return what is said of some items: by every column, by the scores, by the mean rank."""
+
+    def opinions_digest(self) -> int:
+        """Return 64 bits that change when what a column for a model says of an item does."""
+
+
+def join_in_engine(
+    sides: tuple[Side, Side], names: tuple[str, str], model: Model | None = None
+) -> Join:
     """Return the engine that joins two sides, and tell what is moved to it.
 
     Spark, where the larger side is; otherwise DuckDB, to which rows come from anywhere.
+
+    Parameters
+    ----------
+    sides : pair of Side
+        The earlier and the later.
+    names : pair of str
+        What the two are called.
+    model : Model, optional
+        What takes the mean rank's place, where both have columns for it; DuckDB joins them then.
     """
     larger, smaller = sorted(sides, key=lambda side: -side.cells.size)
     equal = larger.cells.size == smaller.cells.size
@@ -103,7 +130,7 @@ def join_in_engine(sides: tuple[Side, Side]) -> Join:
         return spark_pair(sides, home)
     from assay.predictions.duckdb.pair import DuckPair
 
-    return DuckPair(sides)
+    return DuckPair(sides, names, model)
 
 
 def _is_of_spark(side: Side) -> bool:
@@ -174,6 +201,8 @@ class PairScanner:
         fingerprint = joint_fingerprint(
             [part.fingerprint() for part in self._parts], sum(part.size for part in self._parts)
         )
+        if self._join.model is not None:
+            return Survey(cells, None, doubts, by_model(fingerprint, word or 0))
         return Survey(
             cells,
             self._listed(cells, seed),
@@ -244,8 +273,10 @@ class PairScanner:
         return self._join.rows(spans, seed)
 
     def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
-        """Return the rows with these ids: each set is asked for its own."""
+        """Return the rows with these ids: each set is asked for its own, but by a model."""
         del variable, scale
+        if self._join.model is not None:
+            return self._join.find(ids)
         held = []
         for side in self._sides:
             rows = side.find(ids)
@@ -277,9 +308,13 @@ class PairScanner:
         """Refuse: two sets of predictions are of yes and no."""
         self._refuse(f"the probabilities of {len(ids):,} items")
 
+    def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
+        """Return what is said of some items: by every column, by the scores, by the mean rank."""
+        return self._join.opinions(ids)
+
     def opinions_digest(self) -> int:
-        """Return 0: there are no columns for a model."""
-        return 0
+        """Return 64 bits that change when what a column for a model says of an item does."""
+        return self._join.opinions_digest()
 
     def summed_probabilities(self) -> Floats | None:
         """Return None: there are no probabilities of classes."""

@@ -20,6 +20,7 @@ from assay.predictions.engine import Listed, Rows, note
 from assay.predictions.ids import Ids, places_among
 from assay.predictions.memory import MemoryPredictions
 from assay.predictions.scanned import ScannedPredictions
+from assay.predictions.sql.rows import Family
 from assay.predictions.sql.several import Steps
 
 Read = ScannedPredictions | MemoryPredictions
@@ -40,7 +41,15 @@ class Streaming(Protocol):
         """Return the key of each cell."""
 
     def keyed(self, cells: ScoreCells, below: str = "") -> "pa.RecordBatchReader":
-        """Return the columns id, key and, if any, weight, of rows that fulfil a condition."""
+        """Return the columns id, key, weight, aux_0 and so on, score, of rows that fulfil one."""
+
+    @property
+    def opinion_families(self) -> dict[str, Family]:
+        """Of each column for a model, what kind of values it holds."""
+
+    @property
+    def has_score(self) -> bool:
+        """Whether the classifier has a score."""
 
 
 @runtime_checkable
@@ -207,6 +216,16 @@ def side_of(part: Read, place: int) -> Side:
     if isinstance(part, MemoryPredictions):
         return MemorySide(part, place)
     return ScannedSide(part, place)
+
+
+def opinions_are_alike(old: Read, new: Read) -> bool:
+    """Tell whether an engine can join the columns for a model: plain ones, of one kind in both.
+
+    Dates, and text in one beside numbers in the other, are told apart in memory only.
+    """
+    scanners = [part.scanner for part in (old, new) if isinstance(part, ScannedPredictions)]
+    kinds = [each.opinion_families for each in scanners if isinstance(each, Streaming)]
+    return len(kinds) == 2 and kinds[0] == kinds[1] and "other" not in kinds[0].values()
 
 
 def tell_of_move(side: Side, engine: str) -> None:
