@@ -19,7 +19,7 @@ import assay
 from assay.cli import app
 from assay.errors import MissingDependencyError, PredictionsError
 from assay.predictions import read_predictions
-from assay.predictions.databases import check
+from assay.predictions.databases import check, translate
 from assay.predictions.databases.postgres import Postgres
 from assay.predictions.databases.scanner import DatabaseScanner
 from assay.predictions.databases.sqlite import Sqlite
@@ -162,6 +162,7 @@ def test_a_database_that_computes_otherwise_is_refused(
     monkeypatch.setattr(check, "_tried", set())
     check.refuse_other_arithmetic(Sqlite(str(file)))
     monkeypatch.setattr(check, "_tried", set())
+    monkeypatch.setattr(translate, "_known", {})
     monkeypatch.setattr(Sqlite, "functions", {**Sqlite.functions, **WRONG[what]})
     with pytest.raises(PredictionsError, match=f"otherwise than numpy: .*{what}(?s:.*)'duckdb'"):
         read_predictions(Scan(file, "preds", engine="database"), **ROLES)
