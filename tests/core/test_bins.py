@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from assay.core.bins import LARGEST_BIN, Rule, bins_of, scale_of
+from assay.core.bins import LARGEST_BIN, STEPS, Rule, bins_of, find_places, scale_of
 from assay.core.cut_methods import cut
 from assay.core.profile import cells_of, profile_of
 from assay.core.types import Floats, Ints
@@ -40,6 +40,29 @@ def plain_bin(x: float, rule: Rule) -> int:
         return 1 / (1 + r(max(x, 0.0)))
 
     return round(2047 * (r(x) - r(1 - x)) if rule == "tail" else 16383 * (s(-x) - s(x)))
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("rule", RULES)
+def test_places_are_bins_with_labels(rule: Rule, kind: type) -> None:
+    values: Floats = RNG.random(5_000).astype(kind)
+    said, places = RNG.random(5_000) < 0.5, np.empty(5_000, dtype=np.uint16)
+    assert find_places(values, rule, said, places)
+    expected = 2 * (bins_of(values, rule) + STEPS[rule]) + said
+    np.testing.assert_array_equal(places, expected)
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("rule", RULES)
+def test_what_is_no_score_has_no_place(rule: Rule, odd: float) -> None:
+    values, places = np.array([0.5, odd, 0.25]), np.empty(3, dtype=np.uint16)
+    assert not find_places(values, rule, np.zeros(3, dtype=np.int64), places)
+
+
+@pytest.mark.parametrize("odd", [-1e-9, 1.001])
+def test_what_is_no_probability_has_no_place(odd: float) -> None:
+    places = np.empty(2, dtype=np.uint16)
+    assert not find_places(np.array([0.5, odd]), "probability", np.zeros(2, np.int64), places)
 
 
 def sigmoid(z: Floats) -> Floats:

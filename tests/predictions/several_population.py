@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from assay.core.deck import Id
 from assay.core.profile import Profile
 from assay.core.strata import Strata
 from assay.predictions import Card, Predictions, read_predictions
-from tests.predictions.contract import SEED, Item, mixed, plain_bin, plain_rule
+from tests.predictions.contract import SEED, Item, plain_bin, plain_rule
 
 SIZE = 1_500
 
@@ -29,6 +30,12 @@ CLASSIFIERS: dict[str, dict[str, object]] = {
     "sure": {"score": "c", "predicted": "sure", "score_of": "predicted"},
 }
 """All kinds: each rule of the bins, with and without a score, turned, by a threshold."""
+
+
+def _numbers(kind: str, *rows: tuple[float, ...]) -> bytes:
+    """Return columns one after the other, eight bytes a number."""
+    columns = zip(*rows, strict=True)
+    return b"".join(struct.pack(f"<{len(rows)}{kind}", *column) for column in columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,16 +86,28 @@ class Several:
         return [total / scored if scored else 0.5 for total in totals]
 
     def fingerprint(self) -> str:
-        total = 0
-        for row, item in enumerate(self.items):
-            word = item.digest
-            for name, said in self.said.items():
-                scores = self.scores[name]
-                score = 0.0 if scores is None else scores[row] + 0.0
-                (bits,) = struct.unpack("<Q", struct.pack("<d", score))
-                word = mixed(((word ^ mixed(bits)) + said[row]) % 2**64)
-            total += word
-        return f"assay-predictions-1:{len(self.ids)}:{total % 2**64:016x}"
+        told = b""
+        for name, scores in self.scores.items():
+            if scores is None:
+                continue
+            judged = list(zip(scores, self.said[name], strict=True))
+            rule = plain_rule(judged)
+            count = sorted(
+                Counter((plain_bin(score, rule), said) for score, said in judged).items()
+            )
+            told += f"{rule}:{len(count)};".encode()
+            told += _numbers("q", *((*cell, number) for cell, number in count))
+        cells: dict[tuple[int, int], list[tuple[float, int]]] = {}
+        for value, code, item in zip(self.ranks, self.codes, self.items, strict=True):
+            cell = cells.setdefault((plain_bin(value, "probability"), code), [])
+            cell.append((value, item.digest))
+        order = sorted(cells.items())
+        told += _numbers("q", *((*cell, len(inside)) for cell, inside in order))
+        told += _numbers("d", *((min(inside)[0], max(inside)[0]) for _, inside in order))
+        told += _numbers(
+            "Q", *((sum(digest for _, digest in inside) % 2**64,) for _, inside in order)
+        )
+        return f"assay-predictions-3:{len(self.ids)}:{sha256(told).hexdigest()[:16]}"
 
     def profile(self, heap: Sequence[int]) -> Profile:
         cells: dict[int, list[float]] = {}

@@ -148,14 +148,42 @@ def test_every_container_gives_the_same_predictions(tmp_path: Path) -> None:
 @pytest.mark.parametrize("column", ["cnn", "svm", "svm_says", "vote"])
 def test_the_fingerprint_changes_with_anything_that_a_classifier_said(column: str) -> None:
     changed = np.array(TABLE[column])
-    other = {
-        "spam": "ham",
-        "ham": "spam",
-        0: 1,
-        1: 0,
-    }  # a score moves by less than its rank can see
-    changed[3] = other[changed[3]] if column in ("svm_says", "vote") else changed[3] + 1e-9
+    other = {"spam": "ham", "ham": "spam", 0: 1, 1: 0}
+    changed[3] = other[changed[3]] if column in ("svm_says", "vote") else changed[3] + 1e-2
     assert _read({**TABLE, column: changed}).fingerprint() != _read(TABLE).fingerprint()
+
+
+def test_the_fingerprint_sees_scores_as_far_as_their_bins_go() -> None:
+    """What strata and draws do not depend on, only the former fingerprint saw."""
+    before, within, all_of_one = _read(TABLE), np.array(TABLE["cnn"]), TABLE["cnn"] / 2
+    within[3] += 1e-9
+    moved = _read({**TABLE, "cnn": within})
+    assert moved.fingerprint() == before.fingerprint()
+    assert moved.former_fingerprint() != before.former_fingerprint()
+    assert _deal(moved, 30) == _deal(before, 30)
+    # The same ranks and labels, of scores in other bins.
+    classifiers = {**CLASSIFIERS, "cnn": {"score": "cnn", "threshold": 0.25}}
+    halved = _read({**TABLE, "cnn": all_of_one}, classifiers=classifiers)
+    assert _strata(halved) == _strata(before)
+    assert halved.fingerprint() != before.fingerprint()
+
+
+def test_the_fingerprint_sees_who_has_which_score() -> None:
+    """Two items of one code change places; every count stays."""
+    scores, says = np.array(TABLE["cnn"]), TABLE["cnn"] >= 0.5
+    one = int(np.argmin(np.where(says, scores, 2.0)))
+    other = int(np.argmax(np.where(says & (_codes_of(TABLE) == _codes_of(TABLE)[one]), scores, -1)))
+    assert scores[one] < scores[other]
+    scores[[one, other]] = scores[[other, one]]
+    assert _read({**TABLE, "cnn": scores}).fingerprint() != _read(TABLE).fingerprint()
+
+
+def _codes_of(table: dict[str, Any]) -> Ints:
+    codes = np.zeros(SIZE, dtype=np.int64)
+    codes += table["cnn"] >= 0.5
+    codes += 2 * (np.array(table["svm_says"]) == "spam")
+    codes += 4 * (np.array(table["vote"]) == 1)
+    return codes
 
 
 def _h(word: int) -> int:
@@ -176,11 +204,11 @@ def _plain_fingerprint(ids: list[str], *judged: tuple[Floats, Bools]) -> str:
     return f"assay-predictions-1:{len(ids)}:{total % 2**64:016x}"
 
 
-def test_the_fingerprint_is_as_defined() -> None:
+def test_the_former_fingerprint_is_as_defined() -> None:
     scores: list[Floats] = [TABLE["cnn"], TABLE["svm"] + 0.0, np.zeros(SIZE)]  # 0.0 for -0.0
     judged = list(zip(scores, SAYS, strict=True))
-    assert _read(TABLE).fingerprint() == _plain_fingerprint(TABLE["id"], *judged)
-    assert _read(TABLE).fingerprint() != _plain_fingerprint(TABLE["id"], *judged[::-1])
+    assert _read(TABLE).former_fingerprint() == _plain_fingerprint(TABLE["id"], *judged)
+    assert _read(TABLE).former_fingerprint() != _plain_fingerprint(TABLE["id"], *judged[::-1])
 
 
 def test_the_fingerprint_knows_who_said_what() -> None:

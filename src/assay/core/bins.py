@@ -21,11 +21,11 @@ when. The third resolves scores of any size: its bins are 0.2% wide around 1, 0.
 """
 
 from collections.abc import Iterator
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from assay.core.types import Floats, Ints
+from assay.core.types import Bools, Floats, Ints
 
 Scale = Literal["probability", "margin"]
 
@@ -47,6 +47,8 @@ def scale_of(low: float, high: float) -> Scale:
 
 
 Rule = Literal["probability", "tail", "margin"]
+Singles = np.ndarray[tuple[int], np.dtype[np.float32]]
+Places = np.ndarray[tuple[int], np.dtype[np.uint16]]
 
 PROBABILITY_STEPS = 2047
 MARGIN_STEPS = 16383
@@ -91,20 +93,25 @@ _NEAR_A_HALF = np.float32(0.001)
 
 
 def _probability_bins(values: Floats) -> Ints:
+    bins: Ints = _nearest(values).astype(np.int64)
+    return bins
+
+
+def _nearest(values: Floats) -> Singles:
+    """Return the bins of probabilities as whole numbers; NaN of what is no probability."""
     spread = np.sqrt(values, dtype=np.float32, casting="same_kind")
     other = (1.0 - values).astype(np.float32, copy=False)
     spread -= np.sqrt(other, out=other)
     spread *= np.float32(PROBABILITY_STEPS)
-    nearest = np.rint(spread)
+    nearest = np.rint(spread, out=other)
     spread -= nearest
-    bins: Ints = nearest.astype(np.int64)
     # Not a number is neither near nor far: it goes with those that are computed in full.
     unsure = np.flatnonzero(~(np.abs(spread, out=spread) < 0.5 - _NEAR_A_HALF))
     if unsure.size:
         x = values[unsure].astype(np.float64)
         exact = PROBABILITY_STEPS * (np.sqrt(x) - np.sqrt(1.0 - x))
-        bins[unsure] = np.rint(exact).astype(np.int64)
-    return bins
+        nearest[unsure] = np.rint(exact)
+    return nearest
 
 
 def _root(values: Floats) -> Floats:
@@ -113,6 +120,53 @@ def _root(values: Floats) -> Floats:
 
 
 # How many scores there are at each of a few thousand places, and from where to where they run.
+
+
+STEPS: dict[Rule, int] = {
+    "probability": PROBABILITY_STEPS,
+    "tail": PROBABILITY_STEPS,
+    "margin": MARGIN_STEPS,
+}
+"""Bins run from minus so many to so many."""
+
+
+def find_places(values: Floats, rule: Rule, said: Bools | Ints, places: Places) -> bool:
+    """Find the place of each score and label, ``2 (bin + steps) + label``.
+
+    Parameters
+    ----------
+    values : array, shape (N,)
+        Of float64 or float32.
+    rule : {"probability", "tail", "margin"}
+        The one for the scores of the whole population.
+    said : array of bool, or of 0 and 1, shape (N,)
+        The predicted labels.
+    places : array of uint16, shape (N,)
+        Takes the places.
+
+    Returns
+    -------
+    bool
+        False where a score is not finite, or is off its scale.
+
+    Examples
+    --------
+    >>> places = np.empty(3, dtype=np.uint16)
+    >>> find_places(np.array([0.0, 0.5, 1.0]), "probability", np.array([0, 0, 1]), places), places
+    (True, array([   0, 4094, 8189], dtype=uint16))
+    """
+    with np.errstate(invalid="ignore"):
+        if rule == "probability":
+            found: Any = _nearest(values)
+            there = bool(np.isfinite(found.sum()))
+        else:
+            there = bool(np.isfinite(values).all())
+            found = bins_of(values, rule)
+        found += STEPS[rule]
+        found += found
+        found += said
+        places[:] = found
+    return there
 
 
 # What is made of so many scores on the way stays in a processor's cache; of all, it would not even

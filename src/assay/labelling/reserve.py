@@ -354,7 +354,7 @@ def card_row(card: Card, stratum: int, position: int) -> CardRow:
 
 def check_same(settings: Settings, predictions: Predictions) -> None:
     """Raise where the predictions are not those that the campaign was made from."""
-    from assay.predictions import parts_in
+    from assay.predictions import OF_SEVERAL, known_again, parts_in
 
     parts = settings.source.parts
     found = parts_in(predictions)
@@ -366,24 +366,28 @@ def check_same(settings: Settings, predictions: Predictions) -> None:
             hint=f"give all of them, in that order: predictions={_places(settings.source)}",
         )
     for part, now in zip(parts, found, strict=True):
-        kinds = [text.split(":")[0] for text in (now.fingerprint(), part.fingerprint)]
-        if kinds[0] != kinds[1]:
+        if known_again(now, part.fingerprint):
+            continue
+        own, kept = now.fingerprint().split(":")[0], part.fingerprint.split(":")[0]
+        if own != kept and now.former_fingerprint() is None:
+            rebase = shlex.join(["assay", "rebase", "--name", settings.name])
+            memory = "read them into memory, where the older way is known: --engine memory, "
+            memory += "Scan(..., engine='memory') in Python; or "
             raise PredictionsError(
                 f"campaign {settings.name!r} was made by an older Assay, which told predictions "
                 "apart in another way",
-                details=f"its fingerprint is {part.fingerprint}, and not of kind {kinds[0]}",
-                hint=f"{shlex.join(['assay', 'rebase', '--name', settings.name])} keeps all labels",
+                details=f"its fingerprint is {part.fingerprint}, and not of kind {own}",
+                hint=f"{memory if own == OF_SEVERAL else ''}{rebase} keeps all labels",
             )
-        if now.fingerprint() != part.fingerprint:
-            raise PredictionsError(
-                f"{now.source} is not what campaign {settings.name!r} was made from",
-                details=f"then {part.rows:,} rows, now {now.size:,}; "
-                "some id, score or predicted label differs",
-                hint="go on with the original predictions; or "
-                f"{shlex.join(['assay', 'rebase', '--name', settings.name])}, "
-                f"rebase_campaign({settings.name!r}, ...) in Python: "
-                "it keeps all labels, and draws again from the predictions as they are now",
-            )
+        raise PredictionsError(
+            f"{now.source} is not what campaign {settings.name!r} was made from",
+            details=f"then {part.rows:,} rows, now {now.size:,}; "
+            "some id, score or predicted label differs",
+            hint="go on with the original predictions; or "
+            f"{shlex.join(['assay', 'rebase', '--name', settings.name])}, "
+            f"rebase_campaign({settings.name!r}, ...) in Python: "
+            "it keeps all labels, and draws again from the predictions as they are now",
+        )
 
 
 def _places(source: Source) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         is_of_classes,
     )
     from assay.predictions.contract import (
+        OF_SEVERAL,
         RANKED,
         Card,
         ClassScored,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         Ranking,
         Weighing,
         joint_fingerprint,
+        known_again,
         listed,
     )
     from assay.predictions.databases.which import has_tables
@@ -74,7 +76,7 @@ else:
             "classes": "are_classes class_names column_names find_classes is_of_classes",
             "contract": (
                 "RANKED Card ClassScored ClassScores Found IdKind Predictions Ranking "
-                "Weighing joint_fingerprint listed"
+                "OF_SEVERAL Weighing joint_fingerprint known_again listed"
             ),
             "databases.which": "has_tables",
             "doubts": "Doubt",
@@ -103,6 +105,7 @@ else:
 __all__ = [
     "ENGINES",
     "NOWHERE",
+    "OF_SEVERAL",
     "RANKED",
     "SCORES_OF",
     "SCORE_SCALES",
@@ -150,6 +153,7 @@ __all__ = [
     "joined_with",
     "joint_fingerprint",
     "key_name",
+    "known_again",
     "listed",
     "merge",
     "parts_in",

@@ -146,8 +146,14 @@ class Predictions(Protocol):
     def fingerprint(self) -> str:
         """Return a text that changes when an id, a predicted label or the bin of a score does.
 
-        Of one classifier, a score that changes only within its bin (`assay.core.bins`), and is
-        neither the smallest nor the largest there, is not seen; nothing drawn depends on it.
+        A score that changes only within its bin (`assay.core.bins`) is not seen, unless it is the
+        smallest or the largest there of one classifier; nothing drawn depends on it.
+        """
+
+    def former_fingerprint(self) -> str | None:
+        """Return what Assay 0.1 knew the same predictions by, where that was another fingerprint.
+
+        None where it was the same, or cannot be told: then the predictions are in an engine.
         """
 
     def profile(
@@ -219,6 +225,18 @@ class Ranking(Predictions, Protocol):
 
         Nothing of a classifier that was read without probabilities.
         """
+
+
+OF_SEVERAL = "assay-predictions-3"
+"""How the fingerprint of several classifiers begins."""
+
+
+def known_again(predictions: Predictions, fingerprint: str) -> bool:
+    """Tell whether predictions have a fingerprint, or had it for Assay 0.1."""
+    if predictions.fingerprint() == fingerprint:
+        return True
+    is_former = not fingerprint.startswith(OF_SEVERAL)
+    return is_former and predictions.former_fingerprint() == fingerprint
 
 
 def joint_fingerprint(fingerprints: Sequence[str], size: int) -> str:

@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 
 from assay.core.cuts import rank
-from assay.core.profile import cells_of, profile_of
+from assay.core.profile import ScoreCells, cells_of, profile_of
 from assay.core.strata import UNNAMED
 from assay.core.targets import ALONE, refuse_bad_names
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError, did_you_mean
 from assay.predictions.class_values import as_lists, take_classes
+from assay.predictions.code_cells import cells_by_code
 from assay.predictions.column import Loaded
 from assay.predictions.doubts import Doubt, doubts_of
 from assay.predictions.duckdb.loading import read_scan
+from assay.predictions.fingerprint import judged_words, several_fingerprint
 from assay.predictions.ids import Ids, read_ids
-from assay.predictions.memory import judged_words
 from assay.predictions.roles import Roles
 from assay.predictions.scan import as_scan
 from assay.predictions.tables import read_mapping, read_table
@@ -247,8 +248,8 @@ class Judgements:
         Bit k is set where the k-th says yes; of classes, `Vocabulary.code`.
     ranks : array
         The mean rank by their scores.
-    words : array
-        What a fingerprint is made of.
+    cells : tuple of ScoreCells
+        The items by the score of each classifier that has scores.
     doubts : tuple of Doubt
         What looks wrong with their scores.
     scores : mapping of str to array
@@ -257,9 +258,24 @@ class Judgements:
 
     codes: Ints
     ranks: Floats
-    words: Words
+    cells: tuple[ScoreCells, ...]
     doubts: tuple[Doubt, ...]
     scores: Mapping[str, Floats]
+
+    def fingerprint(self, digest: Words, n_codes: int, rows: Ints | slice = slice(None)) -> str:
+        """Return the fingerprint (`assay.predictions.fingerprint`).
+
+        Parameters
+        ----------
+        digest : array
+            d(id) of each item.
+        n_codes : int
+            How many codes there may be.
+        rows : array or slice
+            The items that count.
+        """
+        joint, codes = cells_by_code(self.ranks[rows], self.codes[rows], digest[rows], n_codes)
+        return several_fingerprint(self.cells, joint, codes)
 
 
 def judge(
@@ -279,20 +295,16 @@ def judge(
     scores: dict[str, Floats] = {}
     codes = np.zeros(len(ids), dtype=np.int64)
     total = np.zeros(len(ids))
-    words, doubts = ids.digest, list[Doubt]()
+    counted, doubts = list[ScoreCells](), list[Doubt]()
     for place, (name, role) in enumerate(roles.items()):
-        predicted: Bools | Ints
         with about(name):
-            if role.classes is None:
-                score, predicted = take_judgements(loaded, role, ids)
-            else:
-                score, predicted = take_classes(loaded, role, role.classes, ids)
+            score, predicted = _taken(loaded, role, ids)
         codes += predicted.astype(np.int64) * role.n_classes**place
-        words = judged_words(words, score, predicted)
         if role.has_score:
             if keep_scores:
                 scores[name] = score
             cells = cells_of(score, predicted, classes=role.n_classes)
+            counted.append(cells)
             total += rank(score, profile_of(score, cells.rule))
             doubts += [
                 each.about(name)
@@ -302,7 +314,28 @@ def judge(
             ]
     scored = sum(role.has_score for role in roles.values())
     ranks = total / scored if scored else np.full(len(ids), NO_SCORE)
-    return Judgements(codes, ranks, words, tuple(doubts), scores)
+    return Judgements(codes, ranks, tuple(counted), tuple(doubts), scores)
+
+
+def _taken(loaded: Loaded, role: Roles, ids: Ids) -> tuple[Floats, Bools | Ints]:
+    """Return a classifier's scores, and what it says."""
+    if role.classes is None:
+        return take_judgements(loaded, role, ids)
+    return take_classes(loaded, role, role.classes, ids)
+
+
+def former_words(loaded: Loaded, roles: Mapping[str, Roles], ids: Ids) -> Words:
+    """Return what `assay.predictions.fingerprint.former_fingerprint` is made of.
+
+    Parameters
+    ----------
+    loaded, roles, ids
+        As in `judge`.
+    """
+    words = ids.digest
+    for role in roles.values():
+        words = judged_words(words, *_taken(loaded, role, ids))
+    return words
 
 
 def ranks_of(score: Floats, predicted: Bools | Ints, classes: int = 2) -> Floats:

@@ -29,18 +29,20 @@ from assay.predictions.class_values import (
 from assay.predictions.classes import column_names, length_of_lists
 from assay.predictions.column import Column, Loaded, examples, first_few
 from assay.predictions.contract import Predictions
+from assay.predictions.fingerprint import former_fingerprint
 from assay.predictions.given_classes import Given, read_given
 from assay.predictions.ids import Ids
 from assay.predictions.judgements import (
     Classifiers,
     about,
     as_mappings,
+    former_words,
     judge,
     load,
     role_of,
     take_ids,
 )
-from assay.predictions.memory import MemoryPredictions, fingerprint_of
+from assay.predictions.memory import MemoryPredictions
 from assay.predictions.roles import STAR, Roles, refuse_no_column
 from assay.predictions.scan import Scan, as_scan
 from assay.predictions.values import distinct_values
@@ -146,7 +148,8 @@ def read_label_sets(
         classifiers=names,
         classes=classes.names,
         multilabel=True,
-        fingerprint=fingerprint_of(judged.words),
+        fingerprint=judged.fingerprint(ids.digest, 2 ** len(roles)),
+        former=lambda: former_fingerprint(former_words(loaded, roles, ids)),
         doubts=lambda _: judged.doubts,
     )
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 
 import numpy as np
 
@@ -24,6 +23,8 @@ from assay.predictions.class_values import ranked_classes
 from assay.predictions.column import Show
 from assay.predictions.contract import Card, ClassScores, Found, IdKind
 from assay.predictions.doubts import Doubt
+from assay.predictions.fingerprint import by_model as of_model
+from assay.predictions.fingerprint import marked
 from assay.predictions.ids import Ids
 from assay.predictions.opinions import Opinions
 from assay.predictions.roles import refuse_distant, refuse_improbable, refuse_unknown_variable
@@ -119,70 +120,6 @@ def checked_counts(counts: Sequence[int], n_strata: int) -> Ints:
     return wanted
 
 
-# A text that changes when the predictions of several classifiers do.
-#
-# Each row gives a word of 64 bits. It begins as d(id) and becomes, with each classifier in turn,
-# ``h((word xor h(bits of the score)) + predicted)``, with h and d as in `assay.core.deck`. The sum
-# of the words modulo 2^64 does not depend on the order of the rows. It guards against mistakes,
-# not against somebody who wants to deceive.
-#
-# The fingerprint of one classifier is that of its `assay.core.profile.ScoreCells`, which engines
-# count where the predictions lie.
-
-
-def judged_words(words: Words, score: Floats, predicted: Bools | Ints) -> Words:
-    """Return the rows' words after one more classifier."""
-    judged = deck.mix(score.view(np.uint64))
-    judged ^= words
-    judged += predicted.astype(np.uint64)
-    return deck.mix(judged)
-
-
-def fingerprint_of(words: Words) -> str:
-    """Return the fingerprint of rows with these words.
-
-    Examples
-    --------
-    >>> fingerprint_of(np.array([1, 2], dtype=np.uint64))
-    'assay-predictions-1:2:0000000000000003'
-    """
-    return fingerprint_text(words.size, int(words.sum()))
-
-
-def fingerprint_text(size: int, total: int) -> str:
-    """Return the fingerprint of so many rows whose words have this sum.
-
-    Examples
-    --------
-    >>> fingerprint_text(2, 2**64 + 3)
-    'assay-predictions-1:2:0000000000000003'
-    """
-    return f"assay-predictions-1:{size}:{total % 2**64:016x}"
-
-
-BY_MODEL = ":model-"
-"""What follows the fingerprint of several where they are cut by a model."""
-
-
-def by_model(fingerprint: str, word: int) -> str:
-    """Return the fingerprint of the same predictions by a model.
-
-    Parameters
-    ----------
-    fingerprint : str
-        Of the predictions, by another model or none.
-    word : int
-        The exclusive or of h(d(id) xor h(log odds)) of all items.
-
-    Examples
-    --------
-    >>> by_model("assay-predictions-1:2:03", 7) == by_model("assay-predictions-1:2:03:model-1", 7)
-    True
-    """
-    seen = sha256(np.uint64(word).tobytes()).hexdigest()[:8]
-    return f"{fingerprint.partition(BY_MODEL)[0]}{BY_MODEL}{seen}"
-
-
 @dataclass(frozen=True, eq=False)
 class Judged:
     """The rows of one classifier's predictions: ids, scores, what it says, and what people see.
@@ -227,6 +164,8 @@ class MemoryPredictions:
         What the bits of a code behind the classifiers' mean.
     fingerprint : str, optional
         Of all that was read: a rank depends on many scores, and does not tell one from a like one.
+    former : callable, optional
+        Returns what Assay 0.1 knew the same predictions by, where that was another fingerprint.
     doubts : callable
         Returns what looks wrong with the scores, from their counts.
     opinions : Opinions, optional
@@ -255,6 +194,7 @@ class MemoryPredictions:
         multilabel: bool = False,
         groups: Groups = NO_GROUPS,
         fingerprint: str | None = None,
+        former: Callable[[], str] | None = None,
         doubts: Callable[[ScoreCells], tuple[Doubt, ...]] = lambda _: (),
         opinions: Opinions | None = None,
         by_model: bool = False,
@@ -269,7 +209,8 @@ class MemoryPredictions:
         self.threshold = threshold
         self.classifiers, self.classes, self.groups = classifiers, classes, groups
         self.multilabel = multilabel
-        self._read_fingerprint, self._doubts_of = fingerprint, doubts
+        self._read_fingerprint, self._former, self._mark = fingerprint, former, ""
+        self._doubts_of = doubts
         self._weights: Ints | None = None
         if weights is not None:
             there = np.flatnonzero(weights)
@@ -345,8 +286,7 @@ class MemoryPredictions:
 
     def mark(self, told: str) -> None:
         """Let the fingerprint end with what tells a model's log odds apart: those of a whole."""
-        base = self.fingerprint().partition(BY_MODEL)[0]
-        self._read_fingerprint = f"{base}:{told}"
+        self._mark = told
         self.__dict__.pop("_fingerprint", None)
 
     def fingerprint(self) -> str:
@@ -358,11 +298,18 @@ class MemoryPredictions:
 
     @cached_property
     def _fingerprint(self) -> str:
-        fingerprint = self._read_fingerprint or self._score_cells.fingerprint()
-        if self._weights is None:
-            return fingerprint
-        words = weight_words(self._ids.digest, self._weights)
-        return with_weights(fingerprint, int(np.bitwise_xor.reduce(words)))
+        return self._ended(self._read_fingerprint or self._score_cells.fingerprint())
+
+    def former_fingerprint(self) -> str | None:
+        """Return what Assay 0.1 knew the predictions by, where that was another fingerprint."""
+        return None if self._former is None else self._ended(self._former())
+
+    def _ended(self, fingerprint: str) -> str:
+        """Return a fingerprint that also tells of weights and of a model."""
+        if self._weights is not None:
+            words = weight_words(self._ids.digest, self._weights)
+            fingerprint = with_weights(fingerprint, int(np.bitwise_xor.reduce(words)))
+        return marked(fingerprint, self._mark) if self._mark else fingerprint
 
     def profile(
         self, variable: Variable, scale: Scale, sides: Sequence[Side]
@@ -483,10 +430,17 @@ class MemoryPredictions:
         """Return the same predictions with a model's log odds in the score's place."""
         if self._opinions is None:
             raise PredictionsError(f"{self.source} was read without columns for a model")
-        log_odds, fingerprint = self._opinions.log_odds(model, self._ids.digest), None
+        log_odds = self._opinions.log_odds(model, self._ids.digest)
+        fingerprint = former = None
         if self.classifiers != UNNAMED:  # otherwise it is made of the scores
             words = deck.mix(self._ids.digest ^ deck.mix(log_odds.view(np.uint64)))
-            fingerprint = by_model(self.fingerprint(), int(np.bitwise_xor.reduce(words)))
+            word = int(np.bitwise_xor.reduce(words))
+            fingerprint, then = of_model(self.fingerprint(), word), self._former
+            if then is not None:
+
+                def former() -> str:
+                    return of_model(self._ended(then()), word)
+
         return MemoryPredictions(
             source=self.source,
             ids=self._ids,
@@ -497,6 +451,7 @@ class MemoryPredictions:
             classes=self.classes,
             groups=self.groups,
             fingerprint=fingerprint,
+            former=former,
             opinions=self._opinions,
             by_model=True,
         )

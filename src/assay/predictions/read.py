@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from math import inf
+from math import inf, prod
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +42,13 @@ from assay.predictions.duckdb.databases import is_database, is_query
 from assay.predictions.duckdb.paths import find_files, is_remote
 from assay.predictions.duckdb.table_formats import format_of
 from assay.predictions.engine import Scanner
+from assay.predictions.fingerprint import former_fingerprint, judged_words
 from assay.predictions.given_classes import Given
 from assay.predictions.ids import Ids
 from assay.predictions.judgements import (
     Classifiers,
     about,
+    former_words,
     judge,
     load_columns,
     ranks_of,
@@ -55,7 +57,7 @@ from assay.predictions.judgements import (
     take_judgements,
 )
 from assay.predictions.label_sets import read_label_sets
-from assay.predictions.memory import MemoryPredictions, fingerprint_of, judged_words
+from assay.predictions.memory import MemoryPredictions
 from assay.predictions.opinions import opinions_of_several, take_aux, take_opinions
 from assay.predictions.roles import (
     Roles,
@@ -556,13 +558,17 @@ def _in_memory(
             return alone.with_model(role.model)
         return alone if names == UNNAMED else _named(alone, name, take_aux(loaded, aux))
     judged = judge(loaded, roles, ids, keep_scores=bool(aux))
-    codes, words = judged.codes, judged.words
-    held = read_slices(loaded, groups)
+    codes, held = judged.codes, read_slices(loaded, groups)
     codes |= held.bits << len(roles)
-    if held.names:
-        words = judged_words(words, held.bits.astype(np.float64), held.bits > 0)
     weights = _weights(loaded, sample_weight, ids)
     there = slice(None) if weights is None else np.flatnonzero(weights)
+
+    def former() -> str:
+        words = former_words(loaded, roles, ids)
+        if held.names:  # as what one more classifier says
+            words = judged_words(words, held.bits.astype(np.float64), held.bits > 0)
+        return former_fingerprint(words[there])
+
     return MemoryPredictions(
         source=loaded.source,
         ids=ids,
@@ -574,7 +580,10 @@ def _in_memory(
         classes=_classes_of(roles),
         probabilities=_probabilities(loaded, roles, ids),
         groups=Groups(held.names),
-        fingerprint=fingerprint_of(words[there]),
+        fingerprint=judged.fingerprint(
+            ids.digest, prod(each.n_classes for each in roles.values()) << len(held.names), there
+        ),
+        former=former,
         doubts=lambda _: judged.doubts,
         opinions=opinions_of_several(take_aux(loaded, aux), judged.scores, codes, judged.ranks)
         if aux

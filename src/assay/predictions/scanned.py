@@ -33,9 +33,9 @@ from assay.predictions.class_values import ranked_classes
 from assay.predictions.contract import Card, ClassScores, Found, IdKind
 from assay.predictions.doubts import Doubt
 from assay.predictions.engine import OpinionsOfSeveral, Scanner, Span, Survey
+from assay.predictions.fingerprint import marked
 from assay.predictions.ids import Ids
 from assay.predictions.memory import (
-    BY_MODEL,
     TOP,
     checked_counts,
     first_cards,
@@ -220,7 +220,7 @@ class ScannedPredictions:
     def marked(self, told: str) -> "ScannedPredictions":
         """Return the same with a fingerprint that ends with what tells a model's log odds apart."""
         again = copy(self)
-        again.__dict__["_fingerprint"] = f"{self.fingerprint().partition(BY_MODEL)[0]}:{told}"
+        again.__dict__["_fingerprint"] = marked(self.fingerprint(), told)
         return again
 
     def fingerprint(self) -> str:
@@ -229,6 +229,9 @@ class ScannedPredictions:
         And when a weight does, where there are weights.
         """
         return self._fingerprint
+
+    def former_fingerprint(self) -> None:
+        """Return nothing: what Assay 0.1 knew several classifiers by is told in memory."""
 
     @cached_property
     def _fingerprint(self) -> str:

@@ -1,9 +1,9 @@
 """Several classifiers whose rows come in pieces: the first of two passes, which counts by score.
 
 An engine reads the rows once and hands them over as Arrow batches. The first pass counts the items
-of each classifier by bin and label, sums up the fingerprint, and keeps of every row what the second
+of each classifier by bin and label, and keeps of every row what the second
 (`assay.predictions.rank_counts`) needs: for each classifier a place, the bin and what it says, in
-two bytes. The numbers are those of memory, to the last bit.
+two bytes, and the digest of the id. The numbers are those of memory, to the last bit.
 """
 
 import os
@@ -18,12 +18,10 @@ from typing import IO, Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from assay.core import deck
-from assay.core.bins import MARGIN_STEPS, PROBABILITY_STEPS, Ranges, Rule, bins_of, pieces
+from assay.core.bins import STEPS, Places, Ranges, Rule, find_places, pieces
 from assay.core.profile import HEAVY, ScoreCells
-from assay.core.types import Bools, Floats, Ints, Words
+from assay.core.types import Ints, Words
 from assay.predictions.arrivals import weight_words
-from assay.predictions.memory import fingerprint_text
 
 AT_ONCE = 8 * 15 * 1024
 """The rows of a batch: eight pieces that are worked on in a processor's cache."""
@@ -31,13 +29,6 @@ AT_ONCE = 8 * 15 * 1024
 DIGEST, LISTED, BITS, WEIGHT = "digest", "listed", "bits", "weight"
 """The columns with d(id), missing where the id is, and with the ids of first cards; where there are
 any, with the bits of the slices that hold an item, and with its impressions, 0 for none."""
-
-STEPS: dict[Rule, int] = {
-    "probability": PROBABILITY_STEPS,
-    "tail": PROBABILITY_STEPS,
-    "margin": MARGIN_STEPS,
-}
-"""Bins run from minus so many to so many."""
 
 _MOST_WORKERS = 8
 _Piece = TypeVar("_Piece")
@@ -49,13 +40,14 @@ class Kept:
     """What is kept of rows that count: a place for each classifier, and what else there is."""
 
     keys: Keys
+    digest: Words
     bits: Ints | None = None
     weights: Ints | None = None
 
     def at(self, rows: "slice | Ints") -> "Kept":
         """Return the same of some rows."""
         more = (None if each is None else each[rows] for each in (self.bits, self.weights))
-        return Kept(self.keys[:, rows], *more)
+        return Kept(self.keys[:, rows], self.digest[rows], *more)
 
     @property
     def size(self) -> int:
@@ -100,17 +92,25 @@ class Judge:
         """The number of places: one for each bin and label."""
         return 2 * (2 * STEPS[self.rule] + 1)
 
-    def judged(self, columns: "_Columns", rows: slice) -> tuple[Any, Floats, Bools | Ints]:
-        """Return the scores of some rows, as they come and as float64, and what is said of them."""
-        given = score = np.zeros(rows.stop - rows.start)
-        if self.score is not None:
-            given = columns[self.score][rows]
-            score = np.add(given, 0.0, dtype=np.float64)  # -0.0 becomes 0.0
-            if not np.isfinite(score).all():
-                raise UnusableError
-        if self.says is None:
-            return given, score, score >= self.limit
-        return given, score, columns[self.says][rows]
+    def find_places(self, columns: "_Columns", rows: slice, places: Places, ends: Ranges) -> None:
+        """Find the places of some rows.
+
+        Parameters
+        ----------
+        columns, rows
+            What they say.
+        places : array of uint16
+            Takes the places.
+        ends : Ranges
+            Takes the scores, where their ends must be known.
+        """
+        score = np.zeros(places.size) if self.score is None else columns[self.score][rows]
+        said = score >= np.float64(self.limit) if self.says is None else columns[self.says][rows]
+        if not find_places(score, self.rule, said, places):
+            raise UnusableError
+        if self.ends:
+            # -0.0 becomes 0.0
+            ends.add(places.astype(np.int64), np.add(score, 0.0, dtype=np.float64))
 
 
 _Columns = Mapping[str, Any]
@@ -142,15 +142,10 @@ class FirstPass:
         self._lock = Lock()
         self.size = 0
         self._sizes: list[int] = []  # of the batches, in the order of the file
-        self._word, self._weights_word = 0, np.uint64(0)
+        self._weights_word = np.uint64(0)
         self._listed: list[tuple[pa.Array[Any], Kept]] = []
         self._counts = [np.zeros(judge.places, dtype=np.int64) for judge in judges]
         self._ends = [Ranges(judge.places if judge.ends else 0) for judge in judges]
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the rows that count (`assay.predictions.memory.judged_words`)."""
-        return fingerprint_text(sum(self._sizes), self._word)
 
     @property
     def weights_word(self) -> int | None:
@@ -169,29 +164,18 @@ class FirstPass:
         there = {DIGEST, *named} | ({BITS, WEIGHT} & set(self._columns))
         columns = _columns_of(batch, there)
         bits, weights = columns.get(BITS), columns.get(WEIGHT)
-        words: Words = columns[DIGEST].copy()
         for rows in pieces(size):
-            word = words[rows]
             for judge, key, end in zip(self.judges, keys, ends, strict=True):
-                given, score, said = judge.judged(columns, rows)
-                place = key[rows]
-                place[:] = bins_of(given, judge.rule) + STEPS[judge.rule]
-                place += place
-                place += said.view(np.uint8)
-                if judge.ends:
-                    end.add(place.astype(np.int64), score)
-                _judge(word, score, said)
-            if bits is not None:
-                _judge(word, bits[rows].astype(np.float64), bits[rows] > 0)
+                judge.find_places(columns, rows, key[rows], end)
         counts = [
             np.bincount(key, minlength=judge.places)
             for judge, key in zip(self.judges, keys, strict=True)
         ]
-        kept, weights_word = Kept(keys, bits, weights), np.uint64(0)
+        kept, weights_word = Kept(keys, columns[DIGEST], bits, weights), np.uint64(0)
         if weights is not None:
             some = np.flatnonzero(weights)
-            kept, words = kept.at(some), words[some]
-            heavy = weight_words(columns[DIGEST][some], weights[some])
+            kept = kept.at(some)
+            heavy = weight_words(kept.digest, weights[some])
             weights_word = np.bitwise_xor.reduce(heavy)
         first = []
         if LISTED in self._columns:
@@ -201,10 +185,9 @@ class FirstPass:
         with self._lock:
             self.size += size
             self._sizes.append(kept.size)
-            self._word = (self._word + int(words.sum())) % 2**64
             self._weights_word ^= weights_word
             self._listed += first
-            for array in (kept.keys, kept.bits, kept.weights):
+            for array in (kept.keys, kept.digest, kept.bits, kept.weights):
                 if array is not None:
                     self._file.write(np.ascontiguousarray(array).data)
             for mine, count in zip(self._counts, counts, strict=True):
@@ -236,11 +219,12 @@ class FirstPass:
         self._file.seek(0)
         for size in self._sizes:
             keys = self._read(np.uint16, len(self.judges) * size).reshape(-1, size)
+            digest = self._read(np.uint64, size)
             bits, weights = (
                 self._read(np.int64, size) if name in self._columns else None
                 for name in (BITS, WEIGHT)
             )
-            yield Kept(keys, bits, weights)
+            yield Kept(keys, digest, bits, weights)
 
     def _read(self, kind: Any, number: int) -> Any:
         return np.frombuffer(self._file.read(number * np.dtype(kind).itemsize), dtype=kind)
@@ -251,15 +235,10 @@ class FirstPass:
             return None
         ids, kept = zip(*self._listed, strict=True)
         keys = np.concatenate([each.keys for each in kept], axis=1)
+        digest = np.concatenate([each.digest for each in kept])
         bits = [each.bits for each in kept if each.bits is not None]
-        return pa.chunked_array(list(ids)), Kept(keys, np.concatenate(bits) if bits else None)
-
-
-def _judge(word: Words, score: Floats, said: Bools | Ints) -> None:
-    """Change words as `assay.predictions.memory.judged_words` does, in place."""
-    word ^= deck.mix(score.view(np.uint64))
-    word += said.astype(np.uint64)
-    deck.mix_in_place(word)
+        told = Kept(keys, digest, np.concatenate(bits) if bits else None)
+        return pa.chunked_array(list(ids)), told
 
 
 def workers() -> int:

@@ -150,7 +150,6 @@ def _overflowing(a: str, n: str) -> str:
 WRONG: dict[str, Mapping[str, Callable[..., str]]] = {
     "number of integer ids": {"left_by": _overflowing},
     "digest of string ids": {"text_word": lambda a: f"length({a})"},
-    "bits of a number": {"float_word": lambda a: f"CAST({a} AS INTEGER)"},
     "digest of integer ids": {"xor_bits": lambda a, b: f"(({a}) | ({b}))"},
 }
 

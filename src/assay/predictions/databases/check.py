@@ -62,7 +62,6 @@ def _expected() -> dict[str, list[float]]:
         "digest of string ids": deck.digest(_TEXTS).view(np.int64).tolist(),
         "number of string ids": (places[1] ^ np.uint64(2**63)).view(np.int64).tolist(),
         **{f"bin of a {rule}": bins_of(np.array(TRIED[rule]), rule).tolist() for rule in TRIED},
-        "bits of a number": np.array(_NUMBERS).view(np.int64).tolist(),
         "nearest whole number": np.rint(_HALVES).astype(np.int64).tolist(),
         "element of a list": _NUMBERS,
     }
@@ -75,7 +74,6 @@ def _trial(database: Database) -> Query:
         "whole": _IDS,
         "text": _TEXTS,
         **{rule: [float(value) for value in values] for rule, values in TRIED.items()},
-        "number": _NUMBERS,
         "half": _HALVES,
     }
     words = Words(Query(database.written_out(given)).select(*given), list(given))
@@ -87,7 +85,6 @@ def _trial(database: Database) -> Query:
     return words.query.select(
         *("place", *told),
         *(f"{bin_sql(rule, rule)} AS bin_{rule}" for rule in TRIED),
-        "float_word(number) AS bits",
         f"{rounded_sql('half')} AS nearest",
         "element(0, place) AS listed",
     ).with_lists([_NUMBERS])

@@ -85,7 +85,6 @@ class ClickHouse(Database):
         "right_by": lambda a, n: f"bitShiftRight({a}, {n})",
         "xor_all": lambda a: f"groupBitXor({a})",
         "text_word": lambda a: f"reinterpretAsInt64(reverse(substring(SHA256({a}), 1, 8)))",
-        "float_word": lambda a: f"reinterpretAsInt64({a})",
     }
 
     _client: Any = None

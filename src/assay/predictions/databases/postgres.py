@@ -98,7 +98,6 @@ class Postgres(Database):
         "text_word": lambda a: (
             f"('x' || left(encode(sha256(convert_to({a}, 'UTF8')), 'hex'), 16))::bit(64)::bigint"
         ),
-        "float_word": lambda a: f"('x' || encode(float8send({a}), 'hex'))::bit(64)::bigint",
     }
 
     _connection: "Connection | None" = None

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.core.bins import Rule, Scale, scale_of
 from assay.core.cuts import Variable
-from assay.core.deck import Id
+from assay.core.deck import SHIFT, Id
 from assay.core.profile import ScoreCells, evenest
 from assay.core.types import Bools, Floats, Ints
 from assay.core.types import Words as Words64
@@ -328,7 +328,13 @@ class DatabaseScanner:
             )
 
     def _counted(
-        self, variable: Variable, scale: Scale, rule: Rule, *, digest: bool = False
+        self,
+        variable: Variable,
+        scale: Scale,
+        rule: Rule,
+        *,
+        digest: bool = False,
+        summed: bool = False,
     ) -> tuple[ScoreCells, int]:
         """Count all items by bin and label.
 
@@ -340,6 +346,8 @@ class DatabaseScanner:
             How they are made.
         digest : bool
             Whether the ids, and who has which weight, are summed up.
+        summed : bool
+            Of several classifiers: by the sum of d(id) modulo 2^64, not by the exclusive or.
 
         Returns
         -------
@@ -353,7 +361,12 @@ class DatabaseScanner:
             told.append("sum(weight) AS total")
         if digest:
             items = self._with_digest(items)
-            told.append("xor_all(word) AS words")
+            word = halves_of("word")
+            told += (
+                [f"sum({word.upper}) AS uppers", f"sum({word.lower}) AS lowers"]
+                if summed
+                else ["xor_all(word) AS words"]
+            )
         if digest and weighted:
             told.append("xor_all(weight_word) AS weight_words")
         bins = items.query.select(f"{bin_sql('value', rule)} AS bin", *items.keep)
@@ -365,8 +378,12 @@ class DatabaseScanner:
         low, high = (column.astype(np.float64)[order] + 0.0 for column in columns[3:5])
         rest = [_words(column) for column in columns[5:]]
         weight = rest.pop(0).view(np.int64)[order] if weighted else None
-        words = rest[0][order] if digest else np.zeros(order.size, dtype=np.uint64)
-        word = int(np.bitwise_xor.reduce(rest[1])) if digest and weighted else 0
+        words = np.zeros(order.size, dtype=np.uint64)
+        if digest:
+            words = rest.pop(0)[order]
+        if summed:
+            words = (words << np.uint64(SHIFT)) + rest.pop(0)[order]
+        weight_word = int(np.bitwise_xor.reduce(rest[0])) if digest and weighted else 0
         said = said[order]
         return ScoreCells(
             rule=rule,
@@ -378,7 +395,7 @@ class DatabaseScanner:
             digest=words,
             classes=kinds,
             weight=weight,
-        ), word
+        ), weight_word
 
     def _with_digest(self, items: Words) -> Words:
         """Return items with a word for each, and one for each and its weight."""

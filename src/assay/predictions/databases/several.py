@@ -10,9 +10,8 @@ from assay.predictions.databases.rows import DatabaseRows, find_rows
 from assay.predictions.databases.scanner import DatabaseScanner, bin_sql
 from assay.predictions.databases.translate import Query
 from assay.predictions.databases.which import find_database
-from assay.predictions.databases.words import Words, halves_of, plus
+from assay.predictions.databases.words import Words
 from assay.predictions.engine import Survey
-from assay.predictions.memory import fingerprint_text
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.sql.rows import RowSql
@@ -37,10 +36,10 @@ class DatabaseSeveral(DatabaseScanner):
     def __init__(self, rows: DatabaseRows, roles: Mapping[str, Roles], show: Sequence[str]) -> None:
         first, *_ = roles.values()
         super().__init__(rows, first, show)
-        self._all = roles
-        several = Several(roles, (), rows.source)
-        self._each = several.alone(lambda role: DatabaseScanner(rows, role, (), self._ids))
-        self._row = RowSql(*(self._row.id, "value", "says"), is_sure=True, classes=several.n_codes)
+        self._several = Several(roles, (), rows.source)
+        self._each = self._several.alone(lambda role: DatabaseScanner(rows, role, (), self._ids))
+        codes = self._several.n_codes
+        self._row = RowSql(*(self._row.id, "value", "says"), is_sure=True, classes=codes)
         self._steps: list[Steps] = []
 
     def survey(self, seed: int) -> Survey:
@@ -49,10 +48,12 @@ class DatabaseSeveral(DatabaseScanner):
         with self._connected():
             self._steps, doubts = steps_of(self._each)
             size = self._steps[0].cells.size
-            cells, _ = self._counted("score", "probability", "probability")
+            cells, _ = self._counted(
+                "score", "probability", "probability", digest=True, summed=True
+            )
             if {cells.size, *(each.cells.size for each in self._steps)} != {size}:
                 raise PredictionsError(f"{self.source} has changed while it was read")
-            return Survey(cells, None, doubts, fingerprint_text(size, self._sum_of_words()))
+            return Survey(cells, None, doubts, self._several.fingerprint(self._steps, cells))
 
     def _items(self, *, shown: bool = False, inside: str = "") -> Words:
         """Return every item's id, mean rank, code and what is shown of it.
@@ -66,7 +67,7 @@ class DatabaseSeveral(DatabaseScanner):
         items = self._of_each(show, inside)
         lists: list[list[float]] = []
         ranks, codes, keys = [], [], []
-        pairs = zip(self._all.values(), self._steps, strict=True)
+        pairs = zip(self._several.roles.values(), self._steps, strict=True)
         for place, (role, step) in enumerate(pairs):
             codes.append(f"says_{place} * {step.cells.classes**place}")
             if role.has_score:
@@ -87,7 +88,7 @@ class DatabaseSeveral(DatabaseScanner):
 
     def _of_each(self, show: Sequence[str], inside: str = "") -> Words:
         """Return every item's id, and what each classifier says of it."""
-        columns = [column for role in self._all.values() for column in role.columns]
+        columns = [column for role in self._several.roles.values() for column in role.columns]
         rows = Query(self._rows.select([*columns, *show], inside))
         told = {"id": self._ids.sql}
         told |= {f"shown_{place}": self._rows.names[name] for place, name in enumerate(show)}
@@ -95,34 +96,6 @@ class DatabaseSeveral(DatabaseScanner):
             told |= {f"score_{place}": one.row.score, f"says_{place}": one.row.says}
         selected = [f"{expression} AS {name}" for name, expression in told.items()]
         return Words(rows.select(*selected), list(told))
-
-    def _sum_of_words(self) -> int:
-        """Return the sum of what the fingerprint is made of: a word for each item."""
-        items = self._of_each(())
-        places = range(len(self._each))
-        said = [f"says_{place}" for place in places]
-        # -0.0 and 0.0 are one number.
-        bits = [
-            f"float_word(CASE WHEN score_{place} = 0e0 THEN 0e0 ELSE score_{place} END) "
-            f"AS bits_{place}"
-            for place in places
-        ]
-        items = Words(
-            items.query.select("id", *said, *bits), ["id", *said, *(f"bits_{p}" for p in places)]
-        )
-        digest = items.digest("id", self.id_kind)
-        word, *scores = items.named(digest, *(halves_of(f"bits_{place}") for place in places))
-        items.keep = tuple(said)
-        *scores, word = items.mixed(scores, [word])
-        for place in places:
-            score, *scores = scores
-            word, *scores = items.named(word.xor(score), *scores)
-            word, *scores = items.named(plus(word, said[place]), *scores)
-            word, *scores = items.mixed([word], scores)
-        ((upper, lower),) = self._rows.fetch(
-            items.query.select(f"sum({word.upper})", f"sum({word.lower})")
-        )
-        return (int(upper) << 32) + int(lower)
 
 
 def open_table(scan: Scan, roles: Mapping[str, Roles], show: Sequence[str]) -> DatabaseScanner:

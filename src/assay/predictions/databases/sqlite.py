@@ -1,7 +1,6 @@
 """SQLite: a table in a file, and what its SQL has of its own."""
 
 import sqlite3
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -86,7 +85,6 @@ class Sqlite(Database):
         "right_by": lambda a, n: f"(({a}) >> {n})",
         "xor_all": lambda a: f"assay_xor_all({a})",
         "text_word": lambda a: f"assay_text_word({a})",
-        "float_word": lambda a: f"assay_float_word({a})",
     }
 
     _connection: sqlite3.Connection | None = None
@@ -115,7 +113,6 @@ class Sqlite(Database):
         uri = f"file:{quote(str(path.absolute()))}?mode=ro"
         file = sqlite3.connect(uri, uri=True, check_same_thread=False, isolation_level=None)
         file.create_function("assay_text_word", 1, _text_word, deterministic=True)
-        file.create_function("assay_float_word", 1, _float_word, deterministic=True)
         file.create_function("assay_double", 1, float, deterministic=True)
         file.create_aggregate("assay_xor_all", 1, _XorAll)
         file.execute("BEGIN")  # all queries see one state of the table
@@ -212,13 +209,6 @@ def _text_word(text: str | None) -> int | None:
     if text is None:
         return None
     return int.from_bytes(sha256(text.encode()).digest()[:8], "big", signed=True)
-
-
-def _float_word(number: float | None) -> int | None:
-    if number is None:
-        return None
-    (word,) = struct.unpack("<q", struct.pack("<d", number))
-    return int(word)
 
 
 class _XorAll:

@@ -9,7 +9,6 @@ What sqlglot does not know to differ is written as a function with a name of its
     left_by(a, n), right_by(a, n)                    shifted; the latter may copy the sign
     xor_all(a)                                       the exclusive or of a group
     text_word(text)                                  the first 8 bytes of SHA-256 of its UTF-8
-    float_word(x)                                    the 64 bits of a float64
     element(k, i)                                    the i-th number of the k-th list, from 0
 """
 

@@ -139,10 +139,3 @@ def _times(word: Halves) -> Halves:
     product = f"{lower} * {_LOWER}"
     upper = f"{word.upper} * {_LOWER} + {lower} * ({_UPPER}) + right_by({product}, {SHIFT})"
     return Halves(f"and_bits({upper}, {_MASK})", f"and_bits({product}, {_MASK})")
-
-
-def plus(word: Halves, small: str) -> Halves:
-    """Return a word plus a small whole number, modulo 2^64."""
-    total = f"{word.lower} + {small}"
-    upper = f"and_bits({word.upper} + right_by({total}, {SHIFT}), {_MASK})"
-    return Halves(upper, f"and_bits({total}, {_MASK})")

@@ -16,6 +16,7 @@ from assay.core.error_model import RANK as MEAN_RANK
 from assay.core.error_model import Model, Values
 from assay.core.profile import ScoreCells
 from assay.errors import PredictionsError
+from assay.predictions.code_cells import find_cells
 from assay.predictions.doubts import Doubt
 from assay.predictions.duckdb.cell_keys import refuse_other_bins
 from assay.predictions.duckdb.loading import fetch_shown
@@ -25,9 +26,9 @@ from assay.predictions.duckdb.scanner import DuckScanner, first_limit
 from assay.predictions.duckdb.slices import BITS as BITS_SQL
 from assay.predictions.duckdb.slices import DuckSlices, find_slices
 from assay.predictions.engine import Listed, Survey
+from assay.predictions.fingerprint import by_model
 from assay.predictions.judgements import about
-from assay.predictions.memory import by_model
-from assay.predictions.rank_counts import Ranked, find_cells
+from assay.predictions.rank_counts import Ranked
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.sql.checks import refuse_bad_rows
@@ -123,7 +124,7 @@ class DuckSeveral(DuckScanner):
         self._steps, self._sql = steps, ""
         if self._model is not None:
             with reading(self.source):
-                return self._placed_by(self._model, self._fingerprint(first, seed))
+                return self._placed_by(self._model, self._fingerprint(cells, seed))
         listed = first.listed()
         if listed is not None:
             ids, kept = listed
@@ -132,17 +133,17 @@ class DuckSeveral(DuckScanner):
             cells,
             None if listed is None else Listed(seed, first_limit(size), self._ids.of(ids), cell),
             tuple(doubt for _, odd in found for doubt in odd),
-            self._fingerprint(first, seed),
+            self._fingerprint(cells, seed),
             weighed=cells if self._row.weight else None,
             weights_word=first.weights_word,
             slices=self._slices.names,
             coded=True,
         )
 
-    def _fingerprint(self, first: FirstPass, seed: int) -> str:
+    def _fingerprint(self, cells: ScoreCells, seed: int) -> str:
         """Return the fingerprint of all that was read; of one classifier that of its cells."""
         if not self._several.is_one:
-            return first.fingerprint
+            return self._several.fingerprint(self._steps, cells)
         (one,) = self._each.values()
         return one.survey(seed).cells.fingerprint()
 

@@ -17,24 +17,19 @@ from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.doubts import Doubt
 from assay.predictions.engine import Survey
+from assay.predictions.fingerprint import by_model
 from assay.predictions.keys import key_parts, key_sql
-from assay.predictions.memory import by_model, fingerprint_text
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.spark.columns import (
-    HALVES,
     NEVER,
-    halves_of,
-    lower_of,
-    mixed,
     refuse_other_arithmetic,
     spark_bin,
     with_digest,
-    word_of,
     xored,
 )
-from assay.predictions.spark.opinions import with_bits, with_log_odds, with_words
-from assay.predictions.spark.scanner import SparkScanner, grouped, merged_by
+from assay.predictions.spark.opinions import with_log_odds, with_words
+from assay.predictions.spark.scanner import DIGEST_PIECES, SparkScanner, grouped, merged_by
 from assay.predictions.spark.slices import BITS, rows_with_slices
 from assay.predictions.spark.source import (
     SparkRows,
@@ -47,7 +42,6 @@ from assay.predictions.spark.weights import (
     impressions_of,
     with_weight_word,
 )
-from assay.predictions.sql.deck import spark_text_digest
 from assay.predictions.sql.rows import Family, RowSql
 from assay.predictions.sql.several import Several, Steps, counts_codes, mean_sql, steps_of
 from assay.predictions.tables import shown_values
@@ -56,8 +50,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _ODDS_WORD = "odds_word"  # the column with what an item and its log odds add to the fingerprint
-# A word in pieces of so many bits: the sum of some 10^12 pieces fits into a BIGINT.
-_PIECES = {"lowest": (0, 22), "middle": (22, 21), "highest": (43, 21)}
 
 
 def open_spark(
@@ -134,10 +126,8 @@ class SparkSeveral(SparkScanner):
                 ("says", f"CAST({one.row.says} AS INT)"),
             )
         ]
-        if self._slices:  # as what one more classifier says
-            last = len(self._each)
-            said += [f"CAST({BITS} AS DOUBLE) AS score_{last}"]
-            said += [f"CAST({BITS} > 0 AS INT) AS says_{last}", BITS]
+        if self._slices:
+            said.append(BITS)
         if self._weights:
             said.append(f"{self._row.weight} AS weight")
         shown = [f"{column_name(name)} AS shown_{i}" for i, name in enumerate(show)]
@@ -145,21 +135,54 @@ class SparkSeveral(SparkScanner):
         self._rows_of_each = rows.frame.selectExpr(f"{self._ids.sql} AS id", *shown, *aux, *said)
 
     def survey(self, seed: int) -> Survey:
-        """Count all items by each score, then by mean rank, or log odds, and code: two jobs."""
+        """Count all items by each score, then by mean rank and code: two jobs.
+
+        With a model there is one more, by log odds and code.
+        """
         del seed  # as of one
         steps, doubts = steps_of(self._counted_apart())
         (size,) = {step.cells.size for step in steps}
         self._items = self._ranked = self._placed(steps)
-        sums = {} if self._several.is_one else dict.fromkeys(_PIECES, "sum")
-        rule: Rule = "probability"
         if self._weights:
             exponent, size = self._factor()
             self._items = impressions_of(self._items, exponent)
-            sums |= {"weight": "sum", WEIGHT_WORD: "bit_xor"}
+        if self._model is not None and self._several.is_one:  # its own cells tell the fingerprint
+            return self._placed_survey(self._model, steps[0].cells.fingerprint(), size)
+        cells, groups = self._counted_by("probability", size)
+        fingerprint = self._several.fingerprint(steps, cells)
         if self._model is not None:
-            self._items, rule = self._placed_by(self._model), "margin"
-            sums |= {_ODDS_WORD: "bit_xor"}
-        items = self._with_pieces(self._items)
+            return self._placed_survey(self._model, fingerprint, size)
+        return Survey(
+            cells,
+            None,
+            doubts,
+            fingerprint,
+            weighed=cells if self._weights else None,
+            weights_word=xored(groups, WEIGHT_WORD) if self._weights else None,
+            slices=self._slices,
+            coded=True,
+        )
+
+    def _placed_survey(self, model: Model, fingerprint: str, size: int) -> Survey:
+        """Count all items by a model's log odds and code.
+
+        Parameters
+        ----------
+        model : Model
+            The model.
+        fingerprint : str
+            Of the predictions by their scores.
+        size : int
+            How many items there are.
+        """
+        self._items = self._placed_by(model)
+        cells, groups = self._counted_by("margin", size)
+        told = by_model(fingerprint, xored(groups, _ODDS_WORD))
+        return Survey(cells, None, (), told, slices=self._slices, coded=True)
+
+    def _counted_by(self, rule: Rule, size: int) -> tuple[ScoreCells, "pa.Table"]:
+        """Count items by the bins of a rule, and raise where there are not so many."""
+        items, sums = self._with_words(self._items, rule)
         groups = self._rows.fetch(grouped(items, self._row.classes, rules=[rule], more=sums))
         if groups[rule].null_count:
             self._tell_what_is_wrong()
@@ -167,28 +190,7 @@ class SparkSeveral(SparkScanner):
         cells = merged_by(groups, rule, self._row.classes or 2)
         if cells.size != size:
             raise self._changed()
-        return Survey(
-            cells,
-            None,
-            doubts if self._model is None else (),  # they are of the scores
-            self._fingerprint(steps, groups, size),
-            weighed=cells if self._weights else None,
-            weights_word=xored(groups, WEIGHT_WORD) if self._weights else None,
-            slices=self._slices,
-            coded=True,
-        )
-
-    def _fingerprint(self, steps: Sequence[Steps], groups: "pa.Table", size: int) -> str:
-        """Return the fingerprint of all that was counted; of one classifier that of its cells."""
-        if self._several.is_one:
-            told = steps[0].cells.fingerprint()
-        else:
-            total = sum(
-                int(groups[f"sum({name})"].to_numpy().astype(object).sum()) << shift
-                for name, (shift, _) in _PIECES.items()
-            )
-            told = fingerprint_text(size, total)
-        return told if self._model is None else by_model(told, xored(groups, _ODDS_WORD))
+        return cells, groups
 
     def _changed(self) -> PredictionsError:
         return PredictionsError(f"{self.source} has changed while it was read")
@@ -267,53 +269,24 @@ class SparkSeveral(SparkScanner):
         scores = self._several.scores.values()
         return [*super()._opined(), *((each[place].row.score, "float") for place in scores)]
 
-    def _with_words(self, items: "DataFrame") -> tuple["DataFrame", list[str]]:
-        """Return items with what the fingerprint takes of weights and log odds, and its names."""
+    def _with_words(self, items: "DataFrame", rule: Rule) -> tuple["DataFrame", dict[str, str]]:
+        """Return items with what is summed up of them, and how: digests, weights or log odds."""
+        more = ["weight"] if self._weights else []
+        rows = items.selectExpr("id", "score AS value", "says", *more)
+        rows = with_digest(rows, "id", self.id_kind)
+        if rule == "margin":
+            rows = rows.withColumnRenamed("digest", "word")
+            rows = with_words(rows, {"value": "float"}, ["id", "value", "says"])
+            return rows.withColumnRenamed("word", _ODDS_WORD), {_ODDS_WORD: "bit_xor"}
+        sums = dict.fromkeys(DIGEST_PIECES, "sum")
         if self._weights:
-            items = with_weight_word(with_digest(items, "id", self.id_kind))
-            return items, ["weight", WEIGHT_WORD]
-        if self._model is None:
-            return items, []
-        others = [column_name(name) for name in items.columns]
-        items = with_digest(items, "id", self.id_kind).withColumnRenamed("digest", "word")
-        items = with_words(items, {column_name("score"): "float"}, others)
-        return items.withColumnRenamed("word", _ODDS_WORD), [_ODDS_WORD]
-
-    def _with_pieces(self, items: "DataFrame") -> "DataFrame":
-        """Return items with what the fingerprint is made of: each one's word in pieces."""
-        places = range(len(self._each) + bool(self._slices))
-        says = [f"says_{place}" for place in places]
-        scores = [f"score_{place}" for place in places]
-        items, more = self._with_words(items)
-        kept = ["id", "value", "says", *more]
-        rows = items.selectExpr("id", "score AS value", "says", *more, *says, *scores)
-        if self._several.is_one:  # that is made of its cells
-            return rows.selectExpr(*kept)
-        rows = with_bits(rows, [*kept, *says], scores)
-        words = {score: halves_of(score) for score in scores}
-        if self.id_kind == "string":
-            rows = rows.selectExpr("*", f"{spark_text_digest('id')} AS word")
-            rows = mixed(rows, [*kept, *says, "word"], words)
-            word = halves_of("word")
-        else:
-            rows = mixed(rows, [*kept, *says], {**words, "word": halves_of("id")})
-            word = "word_upper", lower_of("word")
-        for place in places:
-            left = [f"{score}_{half}" for score in scores[place + 1 :] for half in HALVES]
-            keep = [*kept, *says[place + 1 :], *left]
-            upper = f"{word[0]} ^ {scores[place]}_upper AS upper"
-            plus = f"({word[1]} ^ {lower_of(scores[place])}) + {says[place]} AS lower"
-            rows = rows.selectExpr(*keep, upper, plus)
-            # The sum may have a 33rd bit, which the upper half gets; it may lose one in turn.
-            over, lower = halves_of("lower")
-            (_, upper) = halves_of(f"(upper + {over})")
-            rows = mixed(rows, keep, {"word": (upper, lower)})
-            word = "word_upper", lower_of("word")
+            rows = with_weight_word(rows)
+            sums |= {"weight": "sum", WEIGHT_WORD: "bit_xor"}
         pieces = [
-            f"shiftrightunsigned(word, {shift}) & {2**bits - 1}L AS {name}"
-            for name, (shift, bits) in _PIECES.items()
+            f"shiftrightunsigned(digest, {shift}) & {2**bits - 1}L AS {name}"
+            for name, (shift, bits) in DIGEST_PIECES.items()
         ]
-        return rows.selectExpr(*kept, f"{word_of(*word)} AS word").selectExpr(*kept, *pieces)
+        return rows.selectExpr("*", *pieces), sums
 
 
 class _Counted:

@@ -25,8 +25,8 @@ from assay.core.weights import as_impressions, factor_exponent
 from assay.errors import PredictionsError
 from assay.predictions.contract import IdKind, Predictions, joint_fingerprint, listed
 from assay.predictions.engine import Listed, Rows, Span, Survey
+from assay.predictions.fingerprint import by_model
 from assay.predictions.ids import Ids, places_among
-from assay.predictions.memory import by_model
 from assay.predictions.sql.pair_sides import ScannedSide, Side, numbers, place_of
 from assay.predictions.sql.rows import double_sql
 from assay.predictions.values import refuse_bad_total
@@ -86,7 +86,7 @@ class Join(Protocol):
         """Count all items by the mean rank and the code.
 
         The number is the exclusive or of `assay.predictions.arrivals.weight_words`; by a model,
-        what `assay.predictions.memory.by_model` takes.
+        what `assay.predictions.fingerprint.by_model` takes.
         """
 
     def count(self, spans: Sequence[Span]) -> Ints:

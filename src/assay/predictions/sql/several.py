@@ -17,6 +17,7 @@ from assay.core.strata import UNNAMED
 from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
 from assay.predictions.doubts import Doubt
+from assay.predictions.fingerprint import several_fingerprint
 from assay.predictions.judgements import NO_SCORE, about
 from assay.predictions.roles import Roles, score_name
 from assay.predictions.sql.rows import double_sql
@@ -144,6 +145,21 @@ class Several:
             for place, (name, role) in enumerate(self.roles.items())
             if role.has_score or self.is_one
         }
+
+    def fingerprint(self, steps: Sequence[Steps], cells: ScoreCells) -> str:
+        """Return the fingerprint; of a single classifier that of its own cells.
+
+        Parameters
+        ----------
+        steps : sequence of Steps
+            Of each classifier what its cells tell.
+        cells : ScoreCells
+            The items by mean rank and code.
+        """
+        if self.is_one:
+            return steps[0].cells.fingerprint()
+        pairs = zip(self.roles.values(), steps, strict=True)
+        return several_fingerprint([step.cells for role, step in pairs if role.has_score], cells)
 
     def alone(self, opened: Callable[[Roles], One]) -> dict[str, One]:
         """Open every classifier by itself: without weights, and without second opinions."""
