@@ -94,6 +94,19 @@ def test_layouts(layout: str, tmp_path: Path) -> None:
     check_several(meant.read(Scan(path, engine="duckdb")), meant)
 
 
+@pytest.mark.parametrize("strings", [False, True])
+def test_rows_that_memory_has_no_room_for(
+    *, strings: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They wait for the second pass in a file: all here, or half of the batches."""
+    meant = several("odds", "margin", strings=strings)
+    path = _written(meant, tmp_path)
+    monkeypatch.setattr("assay.predictions.duckdb.several.AT_ONCE", 512)
+    for held in (0, 512 * 12 + 100, 2**20):
+        monkeypatch.setattr("assay.predictions.streamed._HELD", held)
+        check_several(meant.read(Scan(path, engine="duckdb")), meant)
+
+
 def test_partitions_of_spark(spark: Any, tmp_path: Path) -> None:
     meant = several("odds", "margin")
     path = _written(meant, tmp_path)

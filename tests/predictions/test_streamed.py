@@ -7,8 +7,9 @@ from time import sleep
 import numpy as np
 import pytest
 
+from assay.core import deck
 from assay.core.bins import Ranges
-from assay.predictions.streamed import in_threads
+from assay.predictions.streamed import FirstIds, in_threads
 
 
 class _Worker:
@@ -62,3 +63,15 @@ def test_ranges_of_two_halves_are_those_of_all() -> None:
     one.join(other)
     for each in ("count", "low", "high"):
         np.testing.assert_array_equal(getattr(one, each), getattr(whole, each))
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_first_cards_are_those_with_low_numbers(*, signed: bool) -> None:
+    rng = np.random.default_rng(4)
+    ids = rng.integers(-(2**63), 2**63, 40_000) if signed else rng.integers(0, 2**64, 40_000, "u8")
+    limit = 2**64 // 50
+    some, found = FirstIds(11, limit, signed).found(deck.digest(ids))
+    np.testing.assert_array_equal(some, np.flatnonzero(deck.numbers(ids, 11) <= limit))
+    np.testing.assert_array_equal(found, ids[some])
+    other, _ = FirstIds(12, limit, signed).found(deck.digest(ids))
+    assert not np.array_equal(some, other)

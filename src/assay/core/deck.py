@@ -149,14 +149,29 @@ def mix(words: Words) -> Words:
     return mixed
 
 
-def mix_in_place(words: Words) -> None:
-    """Put h(word) in the place of each word, of type uint64."""
+def mix_in_place(words: Words, multiplier: int = MULTIPLIER) -> None:
+    """Put h(word) in the place of each word, of type uint64; by another multiplier, the like."""
     shifted = np.right_shift(words, SHIFT, out=np.empty_like(words))
     for _ in range(2):
         words ^= shifted
-        words *= MULTIPLIER
+        words *= multiplier
         np.right_shift(words, SHIFT, out=shifted)
     words ^= shifted
+
+
+def unmix(words: Words) -> Words:
+    """Return the words whose h these are: integer ids of their digests.
+
+    A word exclusive or its upper half is undone by the same; a product, by the inverse modulo 2^64.
+
+    Examples
+    --------
+    >>> unmix(mix(np.array([0, 7, 2**63], dtype=np.uint64)))
+    array([                  0,                   7, 9223372036854775808], dtype=uint64)
+    """
+    found = words.copy()
+    mix_in_place(found, pow(MULTIPLIER, -1, NUMBERS))
+    return found
 
 
 @lru_cache(maxsize=64)

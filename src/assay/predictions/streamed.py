@@ -18,6 +18,7 @@ from typing import IO, Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from assay.core import deck
 from assay.core.bins import STEPS, Places, Ranges, Rule, find_places, pieces
 from assay.core.profile import HEAVY, ScoreCells
 from assay.core.types import Ints, Words
@@ -27,8 +28,11 @@ AT_ONCE = 8 * 15 * 1024
 """The rows of a batch: eight pieces that are worked on in a processor's cache."""
 
 DIGEST, LISTED, BITS, WEIGHT = "digest", "listed", "bits", "weight"
-"""The columns with d(id), missing where the id is, and with the ids of first cards; where there are
-any, with the bits of the slices that hold an item, and with its impressions, 0 for none."""
+"""The columns with d(id), missing where the id is, and with the ids of first cards, if these are
+text; where there are any, with the bits of the slices that hold an item, and with its impressions,
+0 for none."""
+
+_HELD = 256 * 2**20  # bytes that are kept in memory before the file takes the rest
 
 _MOST_WORKERS = 8
 _Piece = TypeVar("_Piece")
@@ -49,10 +53,45 @@ class Kept:
         more = (None if each is None else each[rows] for each in (self.bits, self.weights))
         return Kept(self.keys[:, rows], self.digest[rows], *more)
 
+    def copied(self) -> "Kept":
+        """Return the same, without the batch that the digests and all else of its rows are in."""
+        more = (None if each is None else each.copy() for each in (self.bits, self.weights))
+        return Kept(np.ascontiguousarray(self.keys), self.digest.copy(), *more)
+
     @property
     def size(self) -> int:
         """The number of rows."""
         return self.keys.shape[1]
+
+
+@dataclass(frozen=True)
+class FirstIds:
+    """The first cards among integer ids, which their digests tell.
+
+    Parameters
+    ----------
+    seed : int
+        Of the deck.
+    limit : int
+        Up to which number cards are first.
+    signed : bool
+        Whether the ids have a sign.
+    """
+
+    seed: int
+    limit: int
+    signed: bool
+
+    def found(self, digest: Words) -> tuple[Ints, Ints | Words]:
+        """Return where first cards are, and their ids."""
+        key, limit = np.uint64(deck.key(self.seed)), np.uint64(self.limit)
+        parts = [
+            rows.start + np.flatnonzero(deck.mix(digest[rows] ^ key) <= limit)
+            for rows in pieces(digest.size)
+        ]
+        some = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+        ids = deck.unmix(digest[some])
+        return some, ids.view(np.int64) if self.signed else ids
 
 
 class UnusableError(Exception):
@@ -135,13 +174,22 @@ class FirstPass:
         Takes what the second pass needs.
     columns : collection of str
         Which of `LISTED`, `BITS` and `WEIGHT` there are.
+    first : FirstIds, optional
+        Finds first cards where ids are integers.
     """
 
-    def __init__(self, judges: Sequence[Judge], file: IO[bytes], columns: Collection[str]) -> None:
-        self.judges, self._file, self._columns = judges, file, columns
+    def __init__(
+        self,
+        judges: Sequence[Judge],
+        file: IO[bytes],
+        columns: Collection[str],
+        first: FirstIds | None = None,
+    ) -> None:
+        self.judges, self._file, self._columns, self._first = judges, file, columns, first
+        self._held: list[Kept] = []
         self._lock = Lock()
         self.size = 0
-        self._sizes: list[int] = []  # of the batches, in the order of the file
+        self._room, self._sizes = _HELD, list[int]()  # of the batches, in the order of the file
         self._weights_word = np.uint64(0)
         self._listed: list[tuple[pa.Array[Any], Kept]] = []
         self._counts = [np.zeros(judge.places, dtype=np.int64) for judge in judges]
@@ -177,23 +225,42 @@ class FirstPass:
             kept = kept.at(some)
             heavy = weight_words(kept.digest, weights[some])
             weights_word = np.bitwise_xor.reduce(heavy)
-        first = []
-        if LISTED in self._columns:
-            listed = batch.column(LISTED)
-            some = np.flatnonzero(np.asarray(listed.is_valid()))
-            first.append((listed.take(pa.array(some, pa.int64())), kept.at(some)))
+        first = self._first_cards(batch, kept)
         with self._lock:
             self.size += size
-            self._sizes.append(kept.size)
             self._weights_word ^= weights_word
             self._listed += first
-            for array in (kept.keys, kept.digest, kept.bits, kept.weights):
-                if array is not None:
-                    self._file.write(np.ascontiguousarray(array).data)
+            self._keep(kept)
             for mine, count in zip(self._counts, counts, strict=True):
                 np.add(mine, count, out=mine)
             for known, end in zip(self._ends, ends, strict=True):
                 known.join(end)
+
+    def _first_cards(
+        self, batch: "pa.RecordBatch", kept: Kept
+    ) -> "list[tuple[pa.Array[Any], Kept]]":
+        """Return the ids of first cards among the rows, and what is kept of these."""
+        if self._first is not None:
+            some, ids = self._first.found(kept.digest)
+            return [(pa.array(ids), kept.at(some))]
+        if LISTED not in self._columns:
+            return []
+        listed = batch.column(LISTED)
+        some = np.flatnonzero(np.asarray(listed.is_valid()))
+        return [(listed.take(pa.array(some, pa.int64())), kept.at(some))]
+
+    def _keep(self, kept: Kept) -> None:
+        """Keep rows for the second pass: the first in memory, the others in the file."""
+        arrays = [
+            each for each in (kept.keys, kept.digest, kept.bits, kept.weights) if each is not None
+        ]
+        self._room -= sum(each.nbytes for each in arrays)
+        if self._room >= 0:
+            self._held.append(kept.copied())
+            return
+        self._sizes.append(kept.size)
+        for array in arrays:
+            self._file.write(np.ascontiguousarray(array).data)
 
     def cells(self, number: int) -> ScoreCells | None:
         """Return the counts of a classifier; None where there may be a better rule for its scores.
@@ -215,6 +282,7 @@ class FirstPass:
 
     def kept(self) -> Iterator[Kept]:
         """Return what was kept of the rows that count, batch by batch."""
+        yield from self._held
         self._file.flush()
         self._file.seek(0)
         for size in self._sizes:

@@ -320,6 +320,11 @@ class DuckIds:
         """Whether they are integers or strings."""
         return "string" if self._type == "VARCHAR" else "integer"
 
+    @property
+    def signed(self) -> bool:
+        """Whether integers have a sign."""
+        return self._type == "BIGINT"
+
     def of(self, column: Any) -> Ids:
         """Take what DuckDB answered for ids."""
         if isinstance(column, pa.ChunkedArray):

@@ -43,6 +43,7 @@ from assay.predictions.streamed import (
     DIGEST,
     LISTED,
     WEIGHT,
+    FirstIds,
     FirstPass,
     Judge,
     UnusableError,
@@ -111,12 +112,13 @@ class DuckSeveral(DuckScanner):
         """Count all items by each score, then by mean rank and code, and list the first cards."""
         with reading(self.source), TemporaryFile(dir=self._relation.folder) as file:
             size, rules = self._size_and_rules()
-            columns = self._columns(seed, size)
-            first = self._passed(rules, columns, file)
+            columns, numbers = self._columns(seed, size), self._first_ids(seed, size)
+            first = self._passed(rules, columns, numbers, file)
             found = [self._judged_by(number, first) for number in range(len(rules))]
             steps = [Steps.of(cells, place) for place, (cells, _) in enumerate(found)]
             if [step.cells.rule for step in steps] != rules:
-                first = self._passed([step.cells.rule for step in steps], columns, file)
+                rules = [step.cells.rule for step in steps]
+                first = self._passed(rules, columns, numbers, file)
             ranked = Ranked(steps, [role.has_score for role, _ in self._own])
             cells = ranked.count(first.kept(), self._n_codes)
             if {first.size, *(step.cells.size for step in steps)} != {size}:
@@ -209,6 +211,8 @@ class DuckSeveral(DuckScanner):
         if self._slices.names:
             columns[BITS_SQL] = BITS
         if not self._row.weight:
+            if self.id_kind == "integer":
+                return columns  # the digests tell them
             number = duckdb_keyed(self._digest, seed)
             columns[f"CASE WHEN {number} <= {first_limit(size)}::UBIGINT THEN {id} END"] = LISTED
             return columns
@@ -217,6 +221,12 @@ class DuckSeveral(DuckScanner):
         there = f"{self._row.weight} > 0e0"
         columns[f"CASE WHEN {there} THEN {self._impressions_sql} ELSE 0 END"] = WEIGHT
         return columns
+
+    def _first_ids(self, seed: int, size: int) -> FirstIds | None:
+        """Return what finds first cards by the digests of integer ids; DuckDB lists others."""
+        if self._row.weight or self.id_kind != "integer":
+            return None
+        return FirstIds(seed, first_limit(size), signed=self._ids.signed)
 
     def _refuse_bad_weights(self) -> None:
         """Raise where a weight is none, or an id is missing."""
@@ -246,9 +256,25 @@ class DuckSeveral(DuckScanner):
         return cells, tuple(doubt.about(name) for doubt in doubts)
 
     def _passed(
-        self, rules: Sequence[Rule], around: Mapping[str, str], file: IO[bytes]
+        self,
+        rules: Sequence[Rule],
+        around: Mapping[str, str],
+        numbers: FirstIds | None,
+        file: IO[bytes],
     ) -> FirstPass:
-        """Read all rows once, and keep what is needed of each in a file."""
+        """Read all rows once, and keep what is needed of each.
+
+        Parameters
+        ----------
+        rules : sequence of Rule
+            Of each classifier how bins are made.
+        around : mapping of str to str
+            What else is told of rows, as in `_columns`.
+        numbers : FirstIds, optional
+            Finds first cards.
+        file : binary file
+            Takes what memory is not for.
+        """
         columns, judges = dict(around), []
         for (role, row), rule in zip(self._own, rules, strict=True):
             score = columns.setdefault(row.score, f"c{len(columns)}") if role.has_score else None
@@ -259,7 +285,7 @@ class DuckSeveral(DuckScanner):
             judges.append(Judge(rule, score, says, role.limit or 0.0))
         file.seek(0)
         file.truncate()
-        first = FirstPass(judges, file, around.values())
+        first = FirstPass(judges, file, around.values(), numbers)
         told = ", ".join(f"{what} AS {name}" for what, name in columns.items())
         rows = self._relation.connection.sql(f"FROM {self._all_rows} SELECT {told}")
         try:
